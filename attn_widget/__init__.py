@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from attn_widget._version import __version__
+from attn_widget.host.results import display_by
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from attn_widget.influence.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
+    from attn_widget.similarities import Ranking, Similarity, similarity
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
 
@@ -34,6 +36,8 @@ _HOMES = {
     "Encoder": "attn_widget.model.encoder",
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.corpus",
+    "Ranking": "attn_widget.similarities",
+    "Similarity": "attn_widget.similarities",
     "Target": "attn_widget.influence.targets",
     "WordIndex": "attn_widget.corpus.words",
     "agreement": "attn_widget.corpus.trust",
@@ -47,9 +51,10 @@ _HOMES = {
     "head_means": "attn_widget.corpus.head_means",
     "index": "attn_widget.corpus.words",
     "load": "attn_widget.model.loading",
-    "profile": "attn_widget.corpus",
+    "profile": "attn_widget.corpus.run",
     "report": "attn_widget.export.report",
     "show": "attn_widget.api",
+    "similarity": "attn_widget.similarities",
     "target": "attn_widget.influence.targets",
     "to_html": "attn_widget.widget.saving",
     "unload": "attn_widget.model.loading",
@@ -63,6 +68,8 @@ __all__ = [
     "Encoder",
     "ManyComparisons",
     "Profile",
+    "Ranking",
+    "Similarity",
     "Target",
     "WordIndex",
     "__version__",
@@ -80,18 +87,34 @@ __all__ = [
     "profile",
     "report",
     "show",
+    "similarity",
     "target",
     "to_html",
     "unload",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'attn_widget' has no attribute {name!r}")
+# Results such as a Similarity display themselves: their room is below that of widgets.
+display_by(
+    lambda result, traits: import_module("attn_widget.widget.similarity").widget_of(result, traits)
+)
+
+
+if not TYPE_CHECKING:  # a checker would take every name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            try:
+                value = getattr(import_module(_HOMES[name]), name)
+            except ModuleNotFoundError as error:
+                if error.name == "torch":
+                    from attn_widget.host.installed import require_torch
+
+                    require_torch(f"attn_widget.{name}")
+                raise
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module 'attn_widget' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -9,14 +9,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
 
+if TYPE_CHECKING:
+    from attn_widget.similarities import Ranking, Similarity
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0, or 2 for input that cannot be used."""
+    arguments = [*(sys.argv[1:] if arguments is None else arguments)]
+    if arguments[:1] == ["similarity"] and len(arguments) > 1:
+        return compare_meanings(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="attn-widget", description="See inside a BERT-family model."
     )
@@ -34,6 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
     )
     parser.add_argument("--title", help="of the page")
+    parser.add_argument(
+        "--written", metavar="TEXT", help="what an encoder-decoder writes for the text"
+    )
+    parser.add_argument(
+        "--generate",
+        type=int,
+        metavar="N",
+        help="let a decoder or an encoder-decoder write up to N tokens",
+    )
     parser.add_argument("--pair", metavar="TEXT", help="a second segment")
     parser.add_argument(
         "--against",
@@ -93,6 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--pair goes with one text")
     if options.file is not None and options.masked:
         parser.error("--masked goes with one text")
+    if options.written is not None or options.generate is not None:
+        others = (options.pairs, options.against, options.file, options.windows, options.engine)
+        if any(others) or options.light:
+            parser.error(
+                "--written and --generate go with one text, without --pairs, --against, --file, --windows, --engine or --light"
+            )
     if options.against is not None and (options.output is None or options.file is not None):
         parser.error("--against goes with one text and -o PAGE")
     if options.against is not None and (options.why or options.masked or options.pair is not None):
@@ -101,8 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.engine = "light"
     if options.engine and options.output is None:
         parser.error("--engine goes with -o PAGE")
-    if options.assets is not None and not options.engine:
-        parser.error("--assets goes with --engine")
+    if options.assets is not None and (options.light or not options.engine):
+        parser.error("--assets goes with --engine, not with --light")
     if options.engine and (options.why or options.masked or options.against is not None):
         parser.error("--engine cannot be combined with --why, --masked or --against")
     if options.output is None and options.title is not None:
@@ -161,67 +182,147 @@ def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
     from attn_widget.analysis.influence.written import target_written
     from attn_widget.analysis.texts import analyze
+    from attn_widget.comparison.inputs import compare
     from attn_widget.export.report import report
     from attn_widget.host.files import destination
-    from attn_widget.page.engine.options import check_engine
     from attn_widget.page.page import write_page
-    from attn_widget.page.saved_run import ExportOptions, saved_run
+    from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run
+    from attn_widget.page.saving import save_page
     from attn_widget.protocol.run_source import RunSource
     from attn_widget.protocol.selection import Selection
 
-    target, kept = (
-        destination(options.output),
-        ExportOptions(title=options.title),
-    )  # before the model runs
+    export = ExportOptions(title=options.title)
+    target = destination(options.output)  # before the model runs
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
+    live: dict[str, Any] = {"engine": options.engine, "assets": options.assets or "inside"}
     if options.against is not None:
-        from attn_widget.comparison.inputs import compare
-        from attn_widget.page.compared import save_compared
-
-        path = save_compared(target, compare(options.text, options.against, **run), kept)
+        compared = compare(options.text, options.against, **run)
+        path = save_page(compared, target, {"title": options.title})
     elif options.pairs is not None:
-        from attn_widget.comparison.inputs import compare
-
         pairs = [compare(*pair, **run) for pair in read_pairs(options.pairs)]
         path = report(pairs, target, title=options.title)
     elif options.file is None:
-        analysis = analyze(options.text, options.pair, windows=options.windows or False, **run)
+        analysis = analyze(
+            options.text,
+            options.pair,
+            windows=options.windows or False,
+            output=options.written,
+            generate=options.generate or 0,
+            **run,
+        )
         if options.masked:
             analysis.predictions(mode="masked")  # a page has those that were computed before
-        if options.why:
-            targets = [target_written(analysis, one) for one in options.why]
-            kept = replace(kept, why=targets)
+        targets = [target_written(analysis, target) for target in options.why or ()] or None
         chosen = Selection(view="why" if options.why else "attention")
-        live = check_engine(options.engine, options.assets or "inside", target)
-        if live is not None:
-            from attn_widget.page.engine.live import save_live
-
-            path = save_live(target, [(RunSource(analysis), chosen)], kept, live)
+        if "cross" in analysis.parts and not options.why:
+            analysis = analysis.of("cross")
+        source = RunSource(analysis)
+        if options.engine:
+            path = save_page([(source, chosen)], target, PageOptions(title=options.title, **live))
         elif options.max_bytes is not None:
-            from attn_widget.page.page import save
-
-            source = RunSource(analysis)
-            kept = replace(kept, title=options.title or source.title)
-            path = save(target, [(source, chosen)], kept, options.max_bytes)
+            limited = PageOptions(title=options.title or source.title, why=targets)
+            path = save_page(
+                [(source, chosen)], target, {**limited, "max_bytes": options.max_bytes}
+            )
         else:
-            saved = saved_run(RunSource(analysis), chosen, kept=kept)
-            path = write_page(target, [saved], options.title or saved.title, "stack")
+            saved = saved_run(source, chosen, replace(export, why=targets))
+            path = write_page(target, [saved], saved.title, "stack")
     else:
         texts = read_lines(options.file)
-        live_options = {"engine": options.engine, "assets": options.assets or "inside"}
-        path = report(texts, target, title=options.title, **live_options, **run)
+        path = report(texts, target, title=options.title, **live, **run)
     say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+
+
+def compare_meanings(arguments: Sequence[str]) -> int:
+    """`attn-widget similarity A B`: the score and its strongest pairs of words; with several B, a ranking."""
+    parser = argparse.ArgumentParser(
+        prog="attn-widget similarity",
+        description="Why are two texts similar, by a sentence embedder or a reranker? Several B are ranked.",
+    )
+    parser.add_argument("a", metavar="A")
+    parser.add_argument("b", metavar="B", nargs="+")
+    parser.add_argument("--model", help="hub name or folder; all-MiniLM-L6-v2 unless given")
+    parser.add_argument("--pooling", help="of a model that names none: mean, cls, last, max ...")
+    parser.add_argument("--prompt", help="put before both texts, or the name of a prompt")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
+    )
+    parser.add_argument("--title", help="of the page")
+    parser.add_argument(
+        "--engine", action="store_true", help="include the model, so that both texts can be typed"
+    )
+    parser.add_argument("--top-k", type=int, metavar="K", help="pairs or passages to print (10)")
+    parser.add_argument(
+        "--truncation", action="store_true", help="truncate texts that are too long"
+    )
+    options = parser.parse_args(arguments)
+    for name in ("title", "engine"):
+        if options.output is None and getattr(options, name):
+            parser.error(f"--{name} goes with -o PAGE")
+    if options.output is not None and options.top_k is not None:
+        parser.error("--top-k cannot be combined with -o PAGE, which has all pairs")
+    chosen: dict[str, Any] = {
+        name: getattr(options, name) for name in ("model", "pooling", "prompt", "truncation")
+    }
+    try:
+        from attn_widget.host.files import destination
+        from attn_widget.similarities import Ranking, similarity
+
+        target = None if options.output is None else destination(options.output)
+        texts: Any = options.b if len(options.b) > 1 else options.b[0]
+        result = similarity(options.a, texts, tagger=None, **chosen)
+        top = options.top_k or 10
+        if target is not None:
+            for note in result.notes:
+                say(note)
+            path = result.to_html(target, title=options.title, engine=options.engine)
+            say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+        elif isinstance(result, Ranking):
+            print_ranking(result, top)
+        else:
+            print_similarity(result, top)
+    except (AttnWidgetError, OSError) as error:
+        print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def print_similarity(compared: Similarity, top: int) -> None:
+    """The score, the pairs of words that are largest in size, and what the rest adds."""
+    for note in compared.notes:
+        say(note)
+    say(f"{compared.kind} {compared.score:.4f}")
+    if compared.probability is not None:
+        say(f"sigmoid {compared.probability:.4f}")
+        explained = compared.contributions()
+        own = [i for i, token in enumerate(explained.tokens) if not token.special]
+        for i in sorted(own, key=lambda i: -abs(explained.values[i]))[:top]:
+            say(f"{explained.values[i]:+8.4f}  {explained.tokens[i].surface}")
+        return
+    pairs = compared.pairs(top)
+    for pair in pairs:
+        say(f"{pair.value:+8.4f}  {pair.a} - {pair.b}")
+    bias = float(compared.biases.sum()) if compared.kind != "maxsim" else 0.0
+    rest = compared.score - bias - sum(pair.value for pair in pairs)
+    say(f"{rest:+8.4f}  all other pairs")
+    if compared.kind != "maxsim":
+        say(f"{bias:+8.4f}  biases")
+
+
+def print_ranking(ranking: Ranking, top: int) -> None:
+    """The best passages with their scores, and those that failed."""
+    for note in ranking.notes:
+        say(note)
+    for index, score, passage in ranking.top(top):
+        say(f"{score:8.4f}  {index + 1:3}  {passage}")
+    for index, reason in ranking.failed.items():
+        say(f"{'-':>8}  {index + 1:3}  {reason}")
 
 
 def read_lines(name: str) -> list[str]:
     """The lines of a UTF-8 file that are not blank, whatever the locale's encoding.
 
     A line ends where an editor ends it: U+2028 and form feeds stay in their text.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it is no text, or all of it is blank.
     """
     called = "standard input" if name == "-" else repr(name)
     try:
@@ -238,13 +339,7 @@ def read_lines(name: str) -> list[str]:
 
 
 def read_pairs(name: str) -> list[tuple[str, str]]:
-    """The two texts of each line of a file, with a tab between.
-
-    Raises
-    ------
-    InputError
-        As `read_lines`; a line that holds no two texts.
-    """
+    """The two texts of each line of a file, with a tab between."""
     pairs: list[tuple[str, str]] = []
     for number, line in enumerate(read_lines(name), 1):
         texts = [text.strip() for text in line.split("\t")]
@@ -263,7 +358,7 @@ def print_analysis(options: argparse.Namespace) -> None:
     from attn_widget.analysis.texts import analyze
     from attn_widget.protocol.pack import to_json
 
-    mode = "masked" if options.masked else "as_is"
+    mode = "masked" if options.masked else None
     top_k = 5 if options.top_k is None else options.top_k
     analysis = analyze(
         options.text,
@@ -271,6 +366,8 @@ def print_analysis(options: argparse.Namespace) -> None:
         model=options.model,
         truncation=options.truncation,
         windows=options.windows or False,
+        output=options.written,
+        generate=options.generate or 0,
         progress=not options.json,
     )
     if options.json:

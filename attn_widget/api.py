@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from attn_widget.analysis.texts import analyze, run_text
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.analysis.texts import (
+    RunOptions,
+    analyze,
+    check_two_texts,
+    one_text,
+    run_text,
+    run_two_texts,
+)
 from attn_widget.checks import check_keywords
-from attn_widget.errors import InputTypeError
+from attn_widget.comparison.comparison import Comparison
+from attn_widget.corpus.profile import Profile
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.idle import activity
+from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
-from attn_widget.protocol.selection import NAMES
+from attn_widget.host.results import Displayed
+from attn_widget.influence.targets import Target
+from attn_widget.model.loading import is_loaded
+from attn_widget.protocol.selection import NAMES, ProfileTraits, SimilarityTraits, Traits
+from attn_widget.protocol.slices.influence import as_target
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.comparison.comparison import Comparison
-    from attn_widget.corpus.profile import Profile
+    from typing_extensions import Unpack
+
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
-    from attn_widget.widget.compared import ComparisonWidget
+    from attn_widget.widget.comparison_widget import ComparisonWidget
     from attn_widget.widget.profile import ProfileWidget
+    from attn_widget.widget.similarity import SimilarityWidget
+    from attn_widget.widget.widget import Saved
 
 WIDGET_TRAITS = (*NAMES, "saved")
-RUN_OPTIONS = ("model", "tagger", "truncation", "windows", "masked", "beside", "progress")
+CONTRIBUTIONS = "contributions"
+RUN_OPTIONS = tuple(RunOptions.__annotations__)
+
+
+class WidgetOptions(Traits, total=False):
+    """Options of `show` for an `Analysis`."""
+
+    saved: Saved | None
+    contributions: Mapping[str, Any] | None
+    progress: bool
+
+
+class ShowOptions(WidgetOptions, RunOptions, total=False):
+    """Options of `show` for a text."""
 
 
 @overload
-def show(text: Profile, **options: Any) -> ProfileWidget: ...
+def show(text: Profile, **options: Unpack[ProfileTraits]) -> ProfileWidget: ...
 
 
 @overload
@@ -34,38 +65,50 @@ def show(text: Comparison) -> ComparisonWidget: ...
 
 
 @overload
-def show(text: Analysis, **options: Any) -> AttentionWidget: ...
+def show(text: Displayed, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
 
 
 @overload
-def show(text: str, text_pair: str | None = None, **options: Any) -> AttentionWidget: ...
+def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
+
+
+@overload
+def show(
+    text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]
+) -> AttentionWidget: ...
 
 
 def show(
-    text: str | Analysis | Profile | Comparison, text_pair: str | None = None, **options: Any
-) -> AttentionWidget | ProfileWidget:
-    """Run a model on ``text`` and show the whole run; or show an analysis, a profile or a comparison.
+    text: str | Analysis | Profile | Comparison | Displayed,
+    text_pair: str | None = None,
+    **options: Any,
+) -> AttentionWidget | ProfileWidget | SimilarityWidget:
+    """Run a model on ``text`` and show the whole run; or show an analysis, a profile, a comparison or a similarity.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
 
     Parameters
     ----------
-    text : str, Analysis, Profile or Comparison
+    text : str, Analysis, Profile, Comparison, Similarity or Ranking
         A text as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
-        runs and their difference (a `ComparisonWidget`).
-    text_pair, model, tagger, truncation, windows, masked, beside, progress
+        runs and their difference (a `ComparisonWidget`); or the result of `similarity` (options: words, theme, height, chrome).
+    text_pair, model, tagger, truncation, windows, masked, beside, generate, output, progress
         As in `analyze`.
-    layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
+    part, layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
     words, scale, height, chrome, saved
         Initial values of the widget's traits (`AttentionWidget`). All indices are 0-based. A classifier
-        opens on the view ``"task"`` unless another is given.
+        opens on the view ``"task"`` unless another is given, and an encoder-decoder on its part ``"cross"``; an `Analysis`
+        of one of its parts on that part.
+    contributions : dict of str to array-like, optional
+        Numbers of another library for each token, such as ``{"shap": values}``: rows of the view Why about ``target``, by
+        default the one that Why opens on. See `Analysis.with_contributions`. The view is ``"why"`` unless another is given.
 
     Returns
     -------
     AttentionWidget
-        A `ProfileWidget` for a profile, a `ComparisonWidget` for a comparison.
+        A `ProfileWidget` for a profile, a `ComparisonWidget` for a comparison, a `SimilarityWidget` for a similarity.
 
     Raises
     ------
@@ -82,18 +125,20 @@ def show(
     <AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>
     >>> w.close()
     """
-    from attn_widget.analysis import Analysis
-    from attn_widget.comparison.comparison import Comparison
-    from attn_widget.corpus.profile import Profile
-
+    if isinstance(text, Displayed):
+        if text_pair is not None:
+            raise InputTypeError("show() of a result takes no text_pair.", "show(result)")
+        return text.show(**options)
     if isinstance(text, Comparison):
         if text_pair is not None or options:
             raise InputTypeError(
                 "show() of a comparison takes no other arguments.", "show(comparison)"
             )
-        from attn_widget.widget.compared import show_compared
+        from attn_widget.widget.comparison_widget import ComparisonWidget
 
-        return show_compared(text, runner(text.a, {}))
+        compared = ComparisonWidget(text, analyze=runner(text.a, {}))
+        compared.display()
+        return compared
     if isinstance(text, Profile):
         from attn_widget.widget.profile import show_profile
 
@@ -101,16 +146,22 @@ def show(
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
+    contributions = options.pop(CONTRIBUTIONS, None)
     if isinstance(text, Analysis):
         check_not_run(text_pair, options)
-
-    from attn_widget.model.loading import is_loaded
 
     cold = not isinstance(text, Analysis) and not is_loaded(options.get("model"))
     with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
         analysis = text if isinstance(text, Analysis) else analyze(text, text_pair, **options)
+        if analysis is not text and analysis.part != "self":
+            traits.setdefault("part", "decoder" if contributions is not None else "cross")
         from attn_widget.widget import AttentionWidget
 
+        if contributions is not None:
+            analysis = analysis.writing
+            target = target_of(analysis, traits.get("target"))
+            analysis = analysis.with_contributions(contributions, target)
+            traits = {"view": "why", **traits, "target": target}
         if "view" not in traits and analysis.classification is not None:
             traits["view"] = "task"
         widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
@@ -118,35 +169,64 @@ def show(
     return widget
 
 
+def target_of(analysis: Analysis, chosen: Target | Mapping[str, Any] | None) -> Target:
+    """Target of contributions from elsewhere: the chosen one, or the one that Why opens on."""
+    if isinstance(chosen, Target):
+        return chosen
+    if chosen is not None:
+        return as_target(chosen)
+    analysis._require_model("contributions")  # pyright: ignore[reportPrivateUsage]
+    require_torch("Why")
+    proposed = proposals(analysis)
+    if not proposed:
+        raise InputError(
+            "contributions are given, and this text proposes nothing that they could be about.",
+            "Name it: target=attn_widget.target(...).",
+        )
+    return proposed[0]
+
+
 def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
-    """Runs another text as ``analysis`` was run, with its model, whatever was loaded since; None without a model."""
-    if analysis.run is None:
+    """Runs another text as ``analysis`` was run, with its model, whatever was loaded since; None without a model.
+
+    An encoder-decoder writes as many tokens for another text, or has the same output forced.
+    """
+    run = analysis.writing.run
+    if run is None:
         return None
-    encoder = analysis.run.encoder
-    usual = options.get("truncation", False)
+    encoder, tagger = run.encoder, options.get("tagger", "auto")
     read_in = analysis.trace.windows
     before = (read_in.size, read_in.overlap) if read_in else False
-    tagger, windows = options.get("tagger", "auto"), options.get("windows", before)
+    written = options.get("generate", 0) or run.encoding.asked
+    forced = None if written else run.encoding.text
 
     def run_another(
         text: str,
         text_pair: str | None,
         *,
         truncation: bool | None = None,
+        output: str | None = None,
         progress: Progress | None = None,
     ) -> Analysis:
-        cut = usual if truncation is None else truncation
-        read = False if cut else windows  # a text that is to be cut is read at once
-        return run_text(
-            encoder, text, text_pair, truncation=cut, windows=read, tagger=tagger, progress=progress
-        )
+        cut = options.get("truncation", False) if truncation is None else truncation
+        same: dict[str, Any] = {"truncation": cut, "tagger": tagger, "progress": progress}
+        if encoder.part is not None:
+            chosen = forced if output is None else output
+            count = written if chosen is None else 0
+            check_two_texts(encoder, chosen, count, {"text_pair": text_pair})
+            return run_two_texts(encoder, text, chosen, generate=count, **same)
+        if output is not None:
+            raise one_text(encoder)
+        # A text that is to be cut is read at once.
+        windows = False if cut else options.get("windows", before)
+        return run_text(encoder, text, text_pair, windows=windows, **same)
 
     return run_another
 
 
 def check_options(options: dict[str, Any]) -> None:
     """Refuse keywords that `show` does not know, naming the nearest one."""
-    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS), "show()")
+    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, CONTRIBUTIONS), "show()")
 
 
 def check_not_run(text_pair: str | None, options: dict[str, Any]) -> None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, SupportsIndex
 
-MOST_CHARACTERS = 1000  # of a message, and of a hint: what was given may be of any length
-ENDING = 200  # of those, kept of the end, where it is said what was expected
+MAX_CHARACTERS = 1000  # of a message, and of a hint: what was given may be of any length
+ENDING = 200  # of those, kept of the end, which says what was expected
 
 
-def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
-    """``text``, or its beginning and its end when it has more than ``most`` characters.
+def truncate(text: str) -> str:
+    """``text``, or its beginning and its end when it has more than `MAX_CHARACTERS`.
 
     Examples
     --------
-    >>> len(bounded("a" * 100_000)), bounded("short")
+    >>> len(truncate("a" * 100_000)), truncate("short")
     (1000, 'short')
     """
-    if len(text) <= most:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    end = min(ENDING, most // 2)
-    return f"{text[: most - end - 3]} … {text[-end:]}"
+    return f"{text[: MAX_CHARACTERS - ENDING - 3]} … {text[-ENDING:]}"
 
 
 class AttnWidgetError(Exception):
@@ -28,14 +27,14 @@ class AttnWidgetError(Exception):
     Parameters
     ----------
     message : str
-        What was given and what was expected; shortened above `MOST_CHARACTERS`.
+        What was given and what was expected; shortened above `MAX_CHARACTERS`.
     hint : str
         What to do next; may be empty.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = bounded(message)
-        self.hint = bounded(hint)
+        self.message = truncate(message)
+        self.hint = truncate(hint)
         super().__init__(f"{self.message} {self.hint}".strip())
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
-"""Capturing beside a plain forward pass: time, and what the trace holds.
+"""Capturing against a plain forward pass: time, and what the trace holds.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.capture`` (bert-base shape, random weights).
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.capture`` (bert-base shape, random weights; ``--model smollm2``: a
+decoder, ``--model gpt2-shape``: one with random weights, both without the eager pass).
 The passes of a row take turns, so that a busy machine slows all of them alike; compare the ratios. The one of
 processor seconds is the steadier one where other jobs want the cores.
 """
@@ -17,7 +18,9 @@ import torch
 
 import attn_widget as aw
 from attn_widget.trace.capture import capture
-from benchmarks.shapes import bert_base, table, text_of, tokenizer
+from benchmarks.shapes import bert_base, gpt2, table, text_of, tokenizer
+
+GPT2 = "gpt2-shape"
 
 
 def in_turns(
@@ -41,13 +44,19 @@ def in_turns(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--model", default=None, help=f"as load() takes it, or {GPT2}")
     arguments = parser.parse_args()
     torch.set_num_threads(2)
-    plain, eager, words = bert_base("sdpa"), bert_base("eager"), tokenizer()
-    encoder = aw.load((plain, words))
+    if arguments.model is None:
+        plain, eager = bert_base("sdpa"), bert_base("eager")
+        encoder = aw.load((plain, tokenizer()))
+    else:
+        named: Any = (gpt2(), tokenizer()) if arguments.model == GPT2 else arguments.model
+        encoder = aw.load(named, progress=False)
+        plain = eager = encoder.model
     rows = []
     for n in arguments.lengths:
         encoding = encoder.encode(text_of(n))
@@ -56,8 +65,11 @@ def main() -> None:
             ms, processor = in_turns(
                 {
                     "plain": lambda encoding=encoding: plain(**encoding.inputs),
-                    "eager": lambda encoding=encoding: eager(
-                        **encoding.inputs, output_attentions=True, output_hidden_states=True
+                    "eager": lambda encoding=encoding: (
+                        eager is not plain
+                        and eager(
+                            **encoding.inputs, output_attentions=True, output_hidden_states=True
+                        )
                     ),
                     # With all logits, which the plain pass computes, too: of 512 tokens they are not kept.
                     "capture": lambda encoding=encoding: capture(encoder, encoding).logits_tensor(),
@@ -69,8 +81,9 @@ def main() -> None:
                 arguments.repeats,
             )
         base = ms["plain"]
+        slow = f"{ms['eager'] / base:.2f}" if eager is not plain else ""
         rows.append(
-            [str(n), f"{base:.0f}", f"{ms['eager'] / base:.2f}", f"{ms['capture'] / base:.2f}",
+            [str(encoding.n_tokens), f"{base:.0f}", slow, f"{ms['capture'] / base:.2f}",
              f"{processor['capture'] / processor['plain']:.2f}",
              f"{ms['all weights'] / base:.2f}", f"{ms['one head']:.2f}", f"{trace.nbytes / 1e6:.1f}"]
         )  # fmt: skip

@@ -27,7 +27,7 @@ def name(method: str) -> str:
 
 
 def moved(logits: float) -> str:
-    """Whether a word adds to the difference."""
+    """Effect of a word on the difference, in words: what it adds or takes away."""
     return f"adds {logits:.2f}" if logits >= 0 else f"takes {-logits:.2f} away"
 
 

@@ -1,7 +1,7 @@
 """Cost of a comparison: against a forward pass; size of its page, and of switching A, B and the difference there.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.compare`` (the shape of bert-base with random weights, 128 tokens; the
-embedded model for the page). Every number is a ratio or a median within one run, with the least and the most beside it.
+embedded model for the page). Every number is a ratio or a median within one run, with the smallest and the largest.
 """
 
 from __future__ import annotations

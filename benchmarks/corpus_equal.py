@@ -1,4 +1,4 @@
-"""Whether a profile by Ray is the one of the local engine, to the bit: whatever workers, order, and what is killed.
+"""Equality of profiles by Ray and by the local engine, to the bit: whatever workers, order, and what is killed.
 
 Run: ``python -m benchmarks.corpus_equal [FILE] [--texts 5000] [--longest 300] [--model tiny] --what WHAT ...``; WHAT is
 

@@ -112,7 +112,6 @@ def subject_over_attractor() -> dict[str, Any]:
 
 
 def measured(result: Any) -> dict[str, Any]:
-    gain, low, high = result.gain
     rank, rank_low, rank_high = result.mean_percentile
     better_low, better_high = result.better_interval
     first = result.comprehensiveness.mean(axis=0)
@@ -130,9 +129,7 @@ def measured(result: Any) -> dict[str, Any]:
         "methods": {
             method: {
                 "comprehensiveness": float(first[i]),
-                "gain": float(gain[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
+                "gain": float(result.gain[i]),
                 "percentile": float(rank[i]),
                 "percentile_low": float(rank_low[i]),
                 "percentile_high": float(rank_high[i]),
@@ -162,9 +159,12 @@ def run(part: str, count: int) -> dict[str, Any]:
         checkpoint=KEPT / "classifier",
     )
     texts = [text for text in data.test.texts if len(text.split()) in WORDS][:count]
+    source = rated_sentences("amazon")
+    review = dict(zip(source.texts, source.groups, strict=True))
     result = aw.faithfulness(
         texts,
         target=best_class,
+        groups=[review[text] for text in texts],
         model=(fitted.model, fitted.tokenizer),
         resume=KEPT / f"classifier-{count}",
     )
@@ -206,11 +206,12 @@ def table(results: dict[str, Any]) -> str:
         ]
         rows.append(f"| {' | '.join([*row, right(method)])} |")
     chance = "| | *by chance* | 50% | | any of ten: 5% | 50% | | any of ten: 5% | half |"
-    sizes = {
-        part: {name: found[name] for name in ("texts", "tested", "templates") if name in found}
-        for part, found in results.items()
-    }
-    return "\n".join([*rows, chance, "", f"Texts: {sizes}"])
+    tested = [
+        f"{results[part]['tested']} of {results[part]['texts'] + results[part]['failed']} {what}"
+        for part, what in (("masked", "masked words"), ("classifier", "sentences of sentiment"))
+        if part in results
+    ]
+    return "\n".join([*rows, chance, "", f"Tested: {' and '.join(tested)}."])
 
 
 def main() -> None:

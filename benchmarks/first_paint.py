@@ -1,4 +1,4 @@
-"""The first paint: `show()` beside a plain forward pass, its bytes, and the time to draw it.
+"""The first paint: `show()` against a plain forward pass, its bytes, and the time to draw it.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.first_paint`` (bert-base shape, random weights).
 All times of a row come from the same run; compare them with each other, not with another machine.

@@ -1,8 +1,8 @@
 """From running a cell to the drawn picture, in JupyterLab: a fresh kernel, and one that has shown a text before.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.first_picture`` (the embedded model, 20 tokens).
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.first_picture`` (the embedded model, 20 tokens; ``--model smollm2``: another).
 The clock is the page's own: from the moment the cell is run to the mark that the widget leaves when its first
-matrix is on the canvas. The cell of a fresh kernel also imports the package and torch, and loads the weights; beside it
+matrix is on the canvas. The cell of a fresh kernel also imports the package and torch, and loads the weights; next to it
 stands a cell that only imports torch, in a kernel of its own just before, because that is most of it.
 """
 
@@ -75,14 +75,28 @@ def fresh_ms(lab: Lab, browser: Browser, name: str, source: str) -> float:
     return took
 
 
+def texts_for(model: str | None) -> list[str]:
+    """Six texts of `TOKENS` tokens."""
+    encoder = load(model, progress=False)
+    if model is None:
+        texts = [*TEXTS]
+    else:
+        texts = [f"{text} {TEXTS[k - 1]}" for k, text in enumerate(TEXTS)]
+        ends = [encoder.encode(text).tokens[TOKENS - 1].end for text in texts]
+        texts = [text[:end] for text, end in zip(texts, ends, strict=True)]
+    lengths = [len(encoder.encode(text).tokens) for text in texts]
+    assert set(lengths) == {TOKENS}, lengths
+    return texts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kernels", type=int, default=5)
-    repeats = parser.parse_args().kernels
-    encoder = load(progress=False)
-    lengths = [len(encoder.encode(text).tokens) for text in TEXTS]
-    assert set(lengths) == {TOKENS}, lengths
-    cells = [f"aw.show({text!r})" for text in TEXTS]
+    parser.add_argument("--model", default=None, help="as load() takes it; a decoder")
+    options = parser.parse_args()
+    repeats, model = options.kernels, options.model
+    of = "" if model is None else f", model={model!r}"
+    cells = [f"aw.show({text!r}{of})" for text in texts_for(model)]
     cells[0] = "import attn_widget as aw\n" + cells[0]
     torch: list[float] = []
     outlined: list[float] = []

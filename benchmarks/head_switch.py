@@ -1,6 +1,7 @@
 """Another head on screen: script time of a switch, the wait when the kernel must be asked, frames while panning.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights).
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.head_switch`` (bert-base shape, random weights;
+``--decoder``: SmolLM2's shape, 270 heads with a causal mask, without JupyterLab).
 The whole widget is drawn: ribbon, grid, heatmap, flow, lists. All figures of a row come from the same
 run; script and rendering are CPU time of the main thread (`main_thread`); *bare* is the least that any page must do with the same matrix: ``putImageData`` of n x n colors.
 The wait for the kernel is measured in JupyterLab, with the embedded model.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +20,7 @@ from playwright.sync_api import Browser, Page
 
 import attn_widget as aw
 from benchmarks.main_thread import CATEGORIES, main_thread_ms
-from benchmarks.shapes import bert_base, table, text_of, tokenizer
+from benchmarks.shapes import bert_base, smollm2_135m, table, text_of, tokenizer
 from scripts.lab import Lab, chromium, jupyterlab
 from scripts.page import mount
 
@@ -137,8 +139,10 @@ def kernel_ms(lab: Lab, browser: Browser, n: int) -> float:
 
 def frames_per_second(page: Page) -> tuple[float, float]:
     """Frames a second while a map at three times its size is dragged, and the longest frame, ms."""
+    page.locator('[data-aw-part="display"]').click()
     for _ in range(2):
         page.get_by_label("Zoom in", exact=True).click()
+    page.keyboard.press("Escape")
     pane = page.locator(".aw-map-pane").bounding_box()
     assert pane is not None
     page.mouse.move(pane["x"] + pane["width"] / 2, pane["y"] + pane["height"] / 2)
@@ -149,8 +153,8 @@ def frames_per_second(page: Page) -> tuple[float, float]:
     return 1000 / statistics.mean(frames), max(frames)
 
 
-def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab) -> list[str]:
-    """One row of the table."""
+def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab | None) -> list[str]:
+    """One row of the table; without ``lab`` no wait for a kernel."""
     widget = aw.show(text_of(n), model=pair, layer=LAYER, head=0, token=5, progress=False)
     assert widget.analysis is not None and widget.analysis.n_tokens == n
     with chromium() as browser:
@@ -161,7 +165,7 @@ def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab) -> list[str]:
         switch = cached_ms(browser, page, repeats)
         rate, longest = frames_per_second(page)
         page.close()
-        wait = kernel_ms(lab, browser, n)
+        wait = float("nan") if lab is None else kernel_ms(lab, browser, n)
     widget.close()
     figures = [bare, *switch, wait]
     return [str(n), *(f"{figure:.1f}" for figure in figures), f"{rate:.0f}", f"{longest:.0f}"]
@@ -171,10 +175,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Another head on screen, timed.")
     parser.add_argument("--lengths", type=int, nargs="+", default=[32, 128, 512])
     parser.add_argument("--repeats", type=int, default=12)
+    parser.add_argument("--decoder", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(2)
-    pair = (bert_base("sdpa"), tokenizer())
-    with jupyterlab() as lab:
+    pair = (smollm2_135m() if arguments.decoder else bert_base("sdpa"), tokenizer())
+    with nullcontext() if arguments.decoder else jupyterlab() as lab:
         rows = [measure(n, pair, arguments.repeats, lab) for n in arguments.lengths]
     header = [
         "n",

@@ -1,4 +1,4 @@
-"""Long texts: seconds and memory of every step up to the first paint, beside a plain forward pass.
+"""Long texts: seconds and memory of every step up to the first paint, against a plain forward pass.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.long --tokens 8192 --layers 4`` (ModernBERT's shape, 12
 heads a layer, 768 wide, random weights; of its 22 layers every third attends to the whole text).
@@ -17,8 +17,8 @@ from transformers import ModernBertConfig, ModernBertForMaskedLM
 
 import attn_widget as aw
 from attn_widget.analysis.long.detail import Matrix, levels_of_detail
-from attn_widget.protocol.paint import first_paint
-from attn_widget.protocol.survey import survey, surveyor
+from attn_widget.protocol.head_scan import head_scan, survey
+from attn_widget.protocol.initial_payload import first_paint
 from benchmarks.shapes import table, text_of, tokenizer
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     print(f"opens on layer {shown.layer}, head {shown.head}")
     timed("its levels of detail", lambda: levels_of_detail(analysis).pyramid(shown))
     if arguments.part:
-        walk = surveyor(analysis).walk
+        walk = head_scan(analysis).walk
         for layer, kind in ((0, "that attends to all"), (1, "with a window")):
             walk.prefer(layer)
             timed(f"figures of a layer {kind}", walk.step)

@@ -34,7 +34,7 @@ SHARP = 0.06  # standard deviation of the weights: attention about as sharp as a
 SETTLE_MS = 1500
 FILL_MS = 600_000
 HEAD_CELL = '[data-aw-part="heads"] [data-layer="0"][data-head="{}"]'
-FILLING = '[data-aw-part="filling"]'
+FILLING = '[data-aw-part="layer-progress"]'
 
 # A wheel event a frame, with Ctrl: in for the first half, out for the second; or a drag around.
 MOVE = """([kind, frames]) => new Promise(done => {
@@ -223,6 +223,7 @@ def measure_saved(path: Path) -> list[str]:
         look_everywhere(page)
         seen()
         before = quiet(session)
+        page.get_by_text("Display", exact=True).click()
         page.get_by_text("mean head").click()
         mean = quiet(session) - before
         seen()

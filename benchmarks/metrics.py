@@ -1,4 +1,4 @@
-"""All thirteen metrics of all 144 heads beside the plain forward pass that they describe.
+"""All thirteen metrics of all 144 heads against the plain forward pass that they describe.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.metrics`` (bert-base shape, random weights).
 The weights are recomputed from queries and keys on the way, and that is counted. Forward pass and

@@ -1,4 +1,4 @@
-"""Mixing quantities, contributions and head effects beside a plain forward pass.
+"""Mixing quantities, contributions and head effects against a plain forward pass.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.mixing`` (bert-base shape, random weights).
 What is compared takes turns, so that a busy machine slows all of it alike; compare the ratios, which stand
@@ -54,16 +54,16 @@ def drain(layers: Any) -> None:
 
 
 def added_memory(action: Callable[[], Any]) -> float:
-    """How much more memory than before the process held at most while ``action`` ran, MB."""
+    """Largest memory of the process while ``action`` ran, less that before, MB."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew (man 5 proc)
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak (man 5 proc)
     before = most_memory()
     action()
     return most_memory() - before
 
 
 def most_memory() -> float:
-    """The most that this process has held since the peak began anew, MB."""
+    """The most that this process has held since the peak was reset, MB."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:

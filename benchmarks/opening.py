@@ -22,7 +22,7 @@ import attn_widget as aw
 from attn_widget.analysis.opening import largest_between_words, strongest_word, word_pairs
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoder import Encoder
-from attn_widget.protocol.paint import opening
+from attn_widget.protocol.initial_payload import opening
 from benchmarks.shapes import table
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
@@ -72,7 +72,7 @@ def visible(weights: Float32, top: float) -> int:
 
 
 def count(analysis: aw.Analysis) -> tuple[int, int, int, int, str]:
-    """Word-to-word cells; those that are visible before, with the ramp alone, and after; what is said."""
+    """Word-to-word cells; those that are visible before, with the ramp alone, and after; and the head and link in words."""
     special = np.array([token.special for token in analysis.tokens])
     words = np.flatnonzero(~special)
 

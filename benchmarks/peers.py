@@ -50,8 +50,8 @@ HEADER = [
     "heap, MB",
 ]
 LAYERS = HEADS = 12
-MOST_TENSORS = 4_000_000_000  # bytes of weights; fewer layers where twelve would be more
-MOST_MEMORY = 8_000_000_000  # bytes of address space of a process that makes a page
+MAX_TENSORS = 4_000_000_000  # bytes of weights; fewer layers where twelve would be more
+MAX_MEMORY = 8_000_000_000  # bytes of address space of a process that makes a page
 QUIET_MS = 700  # without a change of the page: it is drawn
 # When the page last changed, in milliseconds of its own clock; canvases are drawn in the tasks that change it.
 WATCH = """() => {
@@ -97,13 +97,13 @@ def environment() -> Path:
 
 def limited() -> None:
     """Let a peer's process fail rather than take the whole machine's memory."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
 
 
 def tensors(n: int) -> np.ndarray:
     """Weights [L, H, n, n]: softmax of random scores, about as sharp as a trained model's."""
     rng = np.random.default_rng(0)
-    layers = min(LAYERS, MOST_TENSORS // (HEADS * n * n * 4))
+    layers = min(LAYERS, MAX_TENSORS // (HEADS * n * n * 4))
     query, key = rng.normal(size=(2, layers, HEADS, n, 64)).astype(np.float32) * 1.5
     weights = query @ (key / 8).swapaxes(-1, -2)
     weights -= weights.max(axis=-1, keepdims=True)

@@ -1,9 +1,9 @@
 """Lexicon, linear head and text CNN on the same held-out sentences; resumable after any kill.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentiment`` (again to go on; ``--only-table`` prints
-what is there). For each seed the data is split anew, all three learn from the same training split
+what is there). For each seed the data is split again, all three learn from the same training split
 and answer for the same test split; the embedded model, the defaults of `fit_classifier`. Results go
-to ``benchmarks/results/sentiment.json`` and the table to ``sentiment.md`` beside it; ``--documents``
+to ``benchmarks/results/sentiment.json`` and the table to ``sentiment.md`` next to it; ``--documents``
 puts it in the place of the tables of docs/tasks.md and the tutorial.
 """
 
@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,11 @@ from typing import Any
 import nbformat
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from attn_widget import tasks
+from attn_widget.corpus.identity import drawn_together
+from attn_widget.corpus.statistics import intervals
 from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.loading import load
 from attn_widget.tasks import trainer
@@ -39,7 +43,7 @@ METHODS = ("lexicon", "linear", "cnn")
 NAMES = {"lexicon": "lexicon", "linear": "linear head", "cnn": "CNN head"}
 COLUMNS = (("cross_entropy", 3), ("auc_roc", 3), ("correct", 1), ("relaxed", 1))
 KEEP_EVERY = 300.0  # seconds between two checkpoints inside an epoch
-DRAWS = 10_000  # bootstrap samples of an interval
+SAMPLES = 400  # of reviews, to see how often intervals hold
 
 
 def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -84,18 +88,33 @@ def fit(name: str, classes: int, seed: int, method: str, threads: int) -> dict[s
     return record
 
 
-def interval(records: list[dict[str, Any]]) -> tuple[float, float]:
-    """95% bootstrap interval of % correct: test sentences resampled within each seed's split."""
-    random = np.random.default_rng(0)
-    means = np.mean(
-        [
-            random.binomial(len(hits), hits.count("1") / len(hits), DRAWS) / len(hits)
-            for hits in (record["hits"] for record in records)
-        ],
-        axis=0,
-    )
-    low, high = np.quantile(means, [0.025, 0.975])
-    return 100 * float(low), 100 * float(high)
+@cache
+def reviews(name: str, classes: int, seeds: tuple[int, ...]) -> NDArray[np.uint64]:
+    """The review of each test sentence of these seeds: sentences of one review are resampled together."""
+    source = tasks.rated_sentences(name)
+    review = dict(zip(source.texts, source.groups, strict=True))
+    splits = [LOADERS[name](classes=classes, seed=seed) for seed in seeds]
+    texts = [text for data in splits for text in data.test.texts]
+    return drawn_together(texts, [review[text] for text in texts])
+
+
+def hits(records: list[dict[str, Any]]) -> NDArray[np.float32]:
+    """1 for each test sentence of these seeds that is right, else 0, float32 [n, 1]."""
+    return np.array([[hit == "1"] for record in records for hit in record["hits"]], np.float32)
+
+
+def of_reviews(records: list[dict[str, Any]]) -> NDArray[np.uint64]:
+    first = records[0]
+    return reviews(first["dataset"], first["classes"], tuple(record["seed"] for record in records))
+
+
+def percent(low: NDArray[Any], high: NDArray[Any], sign: str = "") -> str:
+    return f"{100 * low.item():{sign}.1f} to {100 * high.item():{sign}.1f}"
+
+
+def interval(records: list[dict[str, Any]]) -> str:
+    """Wilson's 95% interval of % correct."""
+    return percent(*intervals.share_interval(hits(records), 0, of_reviews(records)))
 
 
 def shown(records: list[dict[str, Any]], metric: str, digits: int) -> str:
@@ -106,6 +125,12 @@ def shown(records: list[dict[str, Any]], metric: str, digits: int) -> str:
     return f"{statistics.mean(values):.{digits}f}{spread}"
 
 
+def chosen_from(
+    records: list[dict[str, Any]], name: str, classes: int, method: str
+) -> list[dict[str, Any]]:
+    return [r for r in records if key_of(r)[:2] == (name, classes) and r["method"] == method]
+
+
 def table(records: list[dict[str, Any]]) -> str:
     """Markdown: mean ± standard deviation over the seeds that are there."""
     rows = [
@@ -113,17 +138,62 @@ def table(records: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, classes, method in product(LOADERS, (3, 5), METHODS):
-        chosen = [r for r in records if key_of(r)[:2] == (name, classes) and r["method"] == method]
+        chosen = chosen_from(records, name, classes, method)
         if not chosen:
             continue
         texts = chosen[0]["texts"]
         cells = [shown(chosen, metric, digits) for metric, digits in COLUMNS]
-        low, high = interval(chosen)
-        cells.insert(3, f"{low:.1f} to {high:.1f}")
+        cells.insert(3, interval(chosen))
         sizes = f"{texts['train']:,} / {texts['test']:,}"
         row = [name, str(classes), sizes, NAMES[method], *cells, str(len(chosen))]
         rows.append(f"| {' | '.join(row)} |")
     return "\n".join(rows)
+
+
+def differences(records: list[dict[str, Any]]) -> str:
+    """Markdown: how much more one method gets right on the same sentences, with a corrected bootstrap interval."""
+    rows = [
+        "| sentences | classes | linear head - lexicon, % correct | CNN head - lexicon | CNN head - linear head |",
+        "|---|---|---|---|---|",
+    ]
+    for name, classes in product(LOADERS, (3, 5)):
+        of = {method: chosen_from(records, name, classes, method) for method in METHODS}
+        if not all(of.values()):
+            continue
+        cells: list[str] = []
+        for one, other in (("linear", "lexicon"), ("cnn", "lexicon"), ("cnn", "linear")):
+            more = hits(of[one]) - hits(of[other])
+            ends = intervals.bootstrap(more, 0, of_reviews(of[one]))
+            cells.append(f"{100 * more.mean():+.1f} ({percent(*ends, '+')})")
+        rows.append(f"| {name} | {classes} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def coverage(records: list[dict[str, Any]]) -> str:
+    """Percentage of samples, drawn by review, whose interval holds the figure of all test sentences."""
+    held: dict[str, list[float]] = {"shares": [], "without reviews": [], "differences": []}
+    for name, classes in product(LOADERS, (3, 5)):
+        of = {method: chosen_from(records, name, classes, method) for method in METHODS}
+        marks = of_reviews(of["linear"])
+        places = [np.flatnonzero(marks == mark) for mark in np.unique(marks)]
+        right = np.concatenate([hits(of[method]) for method in METHODS], axis=1)
+        figures = np.concatenate([right, right[:, 1:] - right[:, :1]], axis=1)
+        mean, found = figures.mean(axis=0), []
+        for seed in range(SAMPLES):
+            drawn = np.random.default_rng([seed, classes]).integers(len(places), size=len(places))
+            rows = np.concatenate([places[k] for k in drawn])
+            groups = np.repeat(np.arange(len(drawn), dtype=np.uint64), [len(places[k]) for k in drawn])  # fmt: skip
+            sample, shares = figures[rows], figures[rows, : len(METHODS)]
+            ends = (
+                intervals.share_interval(shares, seed, groups),
+                intervals.share_interval(shares, seed),
+                intervals.bootstrap(sample[:, len(METHODS) :], seed, groups),
+            )
+            means = (mean[: len(METHODS)], mean[: len(METHODS)], mean[len(METHODS) :])
+            found.append([((low <= one) & (one <= high)).mean() for (low, high), one in zip(ends, means, strict=True)])  # fmt: skip
+        for kind, share in zip(held, np.mean(found, axis=0), strict=True):
+            held[kind].append(100 * float(share))
+    return "\n".join(f"{kind}: {', '.join(f'{one:.1f}' for one in each)}" for kind, each in held.items())  # fmt: skip
 
 
 def documented(text: str, rows: str) -> str:
@@ -155,13 +225,15 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only-table", action="store_true")
     parser.add_argument("--documents", action="store_true")
+    parser.add_argument("--coverage", action="store_true", help="simulate how often intervals hold")
     arguments = parser.parse_args()
     path: Path = arguments.results
     records = read(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = product(arguments.classes, arguments.seeds, arguments.datasets, arguments.methods)
-    weights = fingerprint(load(progress=False).model)  # results of an earlier model are found anew
-    for classes, seed, name, method in () if arguments.only_table else wanted:
+    weights = fingerprint(load(progress=False).model)  # an earlier model's results are recomputed
+    only = arguments.only_table or arguments.documents or arguments.coverage
+    for classes, seed, name, method in () if only else wanted:
         key = (name, classes, seed, method)
         if any(key_of(r) == key and r.get("weights", weights) == weights for r in records):
             continue
@@ -169,15 +241,20 @@ def main() -> None:
         known = read(path)  # another process may have added to it
         records = sorted([*(r for r in known if key_of(r) != key), record], key=key_of)
         write(path, json.dumps(records, indent=1) + "\n")
-        write(path.with_suffix(".md"), table(records) + "\n")
         print(name, classes, method, seed, record["metrics"], f"{record['cpu_s']} s", flush=True)
-    print(table(records))
+    rows, pairs = table(records), differences(records)
+    print(f"{rows}\n\n{pairs}")
+    if arguments.coverage:
+        print(coverage(records))
+    if not arguments.only_table:
+        write(path.with_suffix(".md"), f"{rows}\n\n{pairs}\n")
     if arguments.documents:
         for document in DOCUMENTS:
-            write(document, documented(document.read_text(encoding="utf-8"), table(records)))
+            text = documented(document.read_text(encoding="utf-8"), rows)
+            write(document, documented(text, pairs))
         notebook = nbformat.read(TUTORIAL, as_version=4)
         for cell in notebook.cells:
-            cell.source = documented(f"{cell.source}\n", table(records)).removesuffix("\n")
+            cell.source = documented(f"{cell.source}\n", rows).removesuffix("\n")
         write(TUTORIAL, f"{nbformat.writes(notebook)}\n")
 
 

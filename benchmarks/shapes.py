@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 
 import attn_widget
 
@@ -43,6 +51,27 @@ def bert_base(attention: str = "sdpa", seed: int = 0) -> BertForMaskedLM:
     """bert-base-uncased's shape (12 x 12 heads, 768 wide) with random weights."""
     torch.manual_seed(seed)
     return BertForMaskedLM(BertConfig(attn_implementation=attention)).eval()
+
+
+def gpt2(seed: int = 0) -> GPT2LMHeadModel:
+    """GPT-2's shape (12 x 12 heads, 768 wide) with random weights, for `tokenizer`."""
+    torch.manual_seed(seed)
+    ends = {"bos_token_id": None, "eos_token_id": None}
+    return GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer()), **ends)).eval()
+
+
+def smollm2_135m(seed: int = 0) -> LlamaForCausalLM:
+    """SmolLM2-135M's shape (30 x 9 heads in groups of 3, 576 wide) with random weights, for `tokenizer`."""
+    torch.manual_seed(seed)
+    shape = LlamaConfig(
+        vocab_size=len(tokenizer()),
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+    )
+    return LlamaForCausalLM(shape).eval()
 
 
 def tokenizer() -> Any:

@@ -1,14 +1,18 @@
 """Minutes of random clicks and keys: what leaks, and what is logged.
 
 Run: ``python -m benchmarks.soak [minutes] [seed]`` (2 and 0). The heap is read after a forced collection,
-first when every view has been open once, last when the same views have been opened again.
+first when every view has been open once, last when the same views have been opened again. So is the memory of
+the kernel, which is this process: resident, as it is and after the allocator has returned what is free (``malloc_trim``).
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import random
 import sys
 import time
+from pathlib import Path
 
 from playwright.sync_api import CDPSession, Page
 from playwright.sync_api import Error as PlaywrightError
@@ -77,6 +81,18 @@ def act(page: Page, rng: random.Random) -> None:
         page.mouse.click(x + rng.random() * width, y + rng.random() * height)
 
 
+def resident() -> tuple[float, float]:
+    """Memory of this process, MB: as it is, and after free memory was returned to the system."""
+
+    def now() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+    as_it_is = now()
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    return as_it_is, now()
+
+
 def soak(minutes: float, seed: int) -> tuple[float, float, int, list[str]]:
     """Heap before and after (MB), actions, and what was logged."""
     rng = random.Random(seed)
@@ -95,6 +111,7 @@ def soak(minutes: float, seed: int) -> tuple[float, float, int, list[str]]:
         session.send("Performance.enable")
         tour(page)
         before = heap(session)
+        print("kernel, MB: {:.0f}, trimmed {:.0f}".format(*resident()), flush=True)
         end = time.monotonic() + minutes * 60
         while time.monotonic() < end:
             try:
@@ -107,6 +124,7 @@ def soak(minutes: float, seed: int) -> tuple[float, float, int, list[str]]:
         page.keyboard.press("Escape")
         tour(page)
         after = heap(session)
+        print("kernel, MB: {:.0f}, trimmed {:.0f}".format(*resident()), flush=True)
         page.close()
     widget.close()
     return before, after, actions, logged

@@ -35,13 +35,14 @@ const STUB_LIMIT = 1_000;
 const ENGINE_LIMIT = 60_000;
 
 /**
- * Styles lie beside what they style, and a later one of these wins over an earlier one. No `@layer`: what a host's sheets
+ * Styles lie next to what they style, and a later one of these wins over an earlier one. No `@layer`: what a host's sheets
  * say outside of any layer would win over all of ours.
  */
 const LAYERS = [
   "style/isolate.css",
   "style/base.css",
   "draw/",
+  "ui/",
   "frame/",
   "compare/",
   "views/",
@@ -55,11 +56,14 @@ const sheets = readdirSync(join(root, "src"), { recursive: true })
   .sort();
 /** Folders of the views whose code comes later: their styles come with it. */
 const lazyViews = [
-  ...readFileSync(join(root, "src", "lazy.ts"), "utf8").matchAll(/"\.\/(views\/\w+\/)view"/g),
-].map(([, folder]) => folder);
+  ...readFileSync(join(root, "src", "views", "lazy-code.ts"), "utf8").matchAll(
+    /"\.\/(\w+\/)view"/g,
+  ),
+].map(([, folder]) => `views/${folder}`);
 const isLazy = (name) =>
   name.startsWith("compare/") ||
   name.includes("/long/") ||
+  name.includes("/lazy/") ||
   lazyViews.some((folder) => name.startsWith(folder));
 const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
 if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);

@@ -1,5 +1,5 @@
 /**
- * Runs beside a widget's data in the output of a cell, in a document without a kernel: unpacks the page, which one output
+ * Runs next to a widget's data in the output of a cell, in a document without a kernel: unpacks the page, which one output
  * of the document carries for all, and puts it with this output's data into a frame of its own. The picture stays
  * where that cannot be done.
  */
@@ -48,7 +48,7 @@
       for (const frame of frames())
         if (frame.contentWindow === source) frame.style.height = `${height}px`;
     });
-    // On paper a frame keeps its layout, smaller: its own page hears of a new width too late.
+    // On paper a frame keeps its layout, smaller: its own page learns of a new width too late.
     window.addEventListener("beforeprint", () => {
       for (const { style, offsetWidth: width, offsetHeight: height } of frames()) {
         const scale = Math.min(1, PAPER / width);

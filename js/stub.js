@@ -1,5 +1,5 @@
 /**
- * What each widget of a kernel carries in its state: the way to the one model that has the page (`_code`). A host stores
+ * State of each widget of a kernel: a reference to the one model that has the page (`_code`). A host stores
  * every widget's module, and the page would otherwise stand in a saved notebook as often as there are widgets.
  */
 

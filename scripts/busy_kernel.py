@@ -60,8 +60,11 @@ SO_FAR = f"""() => window.ended === undefined
 
 
 def busy_until(gate: Path) -> str:
-    """Source of a cell that occupies the kernel until ``gate`` exists."""
-    return f"import os\nwhile not os.path.exists({str(gate)!r}):\n    sum(range(1000))"
+    """Source of a cell that occupies the kernel until ``gate`` exists, and a core for a tenth of the time."""
+    return (
+        f"import os, time\nwhile not os.path.exists({str(gate)!r}):\n"
+        "    sum(range(100_000))\n    time.sleep(0.02)"
+    )
 
 
 def wait_complete(notebook: Notebook) -> None:
@@ -92,27 +95,22 @@ def load_of(processes: int) -> Iterator[None]:
 
 
 def measure(lab: Lab, browser: Browser, name: str, seconds: float) -> Iterator[tuple[str, float]]:
-    """One Run All in each host, both at once: its name, and the seconds until its pictures stood."""
+    """One Run All in each host: its name, and the seconds until its pictures stood."""
     cell = f"import time\nuntil = time.monotonic() + {seconds}\nwhile time.monotonic() < until:\n    sum(range(1000))"
-    opened = [
-        (host, lab.open(browser, lab.write(f"{name}-{host}.ipynb", [*PICTURES, cell]), host=path))
-        for host, path in HOSTS.items()
-    ]
-    for _, notebook in opened:
+    for host, path in HOSTS.items():
+        cells = [*PICTURES, cell]
+        notebook = lab.open(browser, lab.write(f"{name}-{host}.ipynb", cells), host=path)
         notebook.start_all()
         notebook.page.evaluate(NOTE_END)
-    waiting = dict(opened)
-    while waiting:
-        for host, notebook in list(waiting.items()):
+        while True:
             took, missing = notebook.page.evaluate(SO_FAR)
             assert took < PATIENCE_S, f"{host}: {missing}, {notebook.errors}"
             if missing == []:
-                assert notebook.page.locator(".attn-widget").count() == len(PICTURES) - 1
-                assert notebook.errors == []
-                del waiting[host]
-                yield host, took
-        time.sleep(POLL_MS / 1000)
-    for _, notebook in opened:
+                break
+            time.sleep(POLL_MS / 1000)
+        assert notebook.page.locator(".attn-widget").count() == len(PICTURES) - 1
+        assert notebook.errors == []
+        yield host, took
         notebook.close()
 
 

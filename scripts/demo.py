@@ -17,7 +17,7 @@ TEXT = "the cat sat on the mat"
 OUT = ROOT / "build" / "demo"
 FAILURE = OUT / "failure.txt"
 PATIENCE_MS = 600_000  # for one step in the page; with twenty busy processes a step takes a minute
-MOST_SAID = 200  # characters
+MAX_SAID = 200  # characters
 
 
 def print_predictions(text: str) -> None:
@@ -67,13 +67,13 @@ def has_screen() -> bool:
 
 
 def main() -> None:
-    """Run the demo; what fails is said in a sentence, and in full in `FAILURE`."""
+    """Run the demo; a failure is printed in a sentence, and written in full to `FAILURE`."""
     try:
         demo()
     except Exception as error:
         OUT.mkdir(parents=True, exist_ok=True)
         FAILURE.write_text(traceback.format_exc(), encoding="utf-8")
-        said = next(iter(str(error).splitlines()), type(error).__name__)[:MOST_SAID]
+        said = next(iter(str(error).splitlines()), type(error).__name__)[:MAX_SAID]
         sys.exit(f"[demo] failed: {said} ({FAILURE.relative_to(ROOT)} has the details)")
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.protocol.selection import VIEWS
+from attn_widget.figures.catalog.choices import VIEWS
 from scripts.gallery_long import LONG_SHOTS, take_long
 from scripts.lab import ROOT, Lab, chromium, jupyterlab
 from scripts.page import mount
@@ -78,7 +78,7 @@ class Shot:
     width: int
     theme: str
     token: int
-    views: tuple[str, ...] = VIEWS
+    views: tuple[str, ...] = tuple(VIEWS)
 
 
 SHOTS = (

@@ -85,7 +85,7 @@ def take_long(
     mount(page, widget, width=shot.width)
     levels = shot.tokens > LONG_TOKENS
     page.locator(".aw-long-link" if levels else ".aw-map").first.wait_for()
-    expect(page.locator('[data-aw-part="filling"]')).to_be_hidden(timeout=FILL_MS)
+    expect(page.locator('[data-aw-part="layer-progress"]')).to_be_hidden(timeout=FILL_MS)
     page.wait_for_timeout(SETTLE_MS)
     root = page.locator(".attn-widget")
     write(root, folder / f"attention-{shot.name}.png")

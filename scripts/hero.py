@@ -1,10 +1,11 @@
-"""The pictures at the top of the README, light and dark, into docs/images/."""
+"""The pictures of the README, light and dark, into docs/images/. Needs SmolLM2 and all-MiniLM-L6-v2, which `make setup` fetches."""
 
 from __future__ import annotations
 
 import re
+import sys
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from scripts.gallery import shrink
@@ -17,20 +18,31 @@ TEXT = "The trophy does not fit into the brown suitcase because it is too large.
 
 
 WHY_TEXT = "The keys to the cabinet [MASK] here."
+SIMILAR = ("How do I reset my password?", "Steps to recover access to your account.")
+PROMPT = "When Mary and John went to the store, John gave a drink to"
 TESTED = re.compile("than random|cannot be tested")
+
+
+def opened(browser: Browser, theme: str, width: int, height: int) -> Page:
+    """A page whose reader prefers ``theme``: every setting of the widget stays at its default."""
+    return browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+        device_scale_factor=1.5,
+    )
 
 
 def draw_hero(browser: Browser, theme: str) -> None:
     """A sentence, its heads, and one pair of words with its arithmetic."""
-    widget = aw.show(TEXT, layer=3, head=1, token=11, pair=[11, 2], theme=theme, progress=False)
-    page = browser.new_page(viewport={"width": 1160, "height": 900}, device_scale_factor=1.5)
+    widget = aw.show(TEXT, layer=3, head=1, token=11, pair=[11, 2], progress=False)
+    page = opened(browser, theme, 1160, 900)
     mount(page, widget, width=1160)
     page.wait_for_load_state("networkidle")
     # The strips of q and k come in their own reply, after the arithmetic.
     page.wait_for_selector("[data-aw-part=pair] [data-aw-part=vectors]")
     page.evaluate("document.activeElement?.blur()")
     path = OUT / f"hero-{theme}.png"
-    page.locator(".attn-widget").screenshot(path=path)
+    page.locator(".attn-widget").screenshot(animations="disabled", path=path)
     print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
     page.close()
     widget.close()
@@ -39,8 +51,8 @@ def draw_hero(browser: Browser, theme: str) -> None:
 def draw_why(browser: Browser, theme: str) -> None:
     """The part that each word adds to one word rather than another, and the heads that matter for it."""
     target = aw.target(position=6, token="are", against="is")
-    widget = aw.show(WHY_TEXT, token=6, view="why", target=target, theme=theme, progress=False)
-    page = browser.new_page(viewport={"width": 1100, "height": 1300}, device_scale_factor=1.5)
+    widget = aw.show(WHY_TEXT, token=6, view="why", target=target, progress=False)
+    page = opened(browser, theme, 1100, 1300)
     mount(page, widget, width=1100)
     tested = page.locator('[data-aw-part="why-said"]')
     expect(tested).to_contain_text(TESTED, timeout=STEP_MS)
@@ -57,13 +69,50 @@ def draw_why(browser: Browser, theme: str) -> None:
     widget.close()
 
 
+def draw_similar(browser: Browser, theme: str) -> None:
+    """Two texts, the threads between their words, and their score as a sum."""
+    widget = aw.similarity(*SIMILAR, progress=False).show()
+    page = opened(browser, theme, 1100, 1200)
+    mount(page, widget, width=1100)
+    below = page.locator("[data-aw-part=masking]").bounding_box()
+    assert below is not None
+    path = OUT / f"similarity-{theme}.png"
+    shrink(page.screenshot(clip={"x": 0, "y": 0, "width": 1100, "height": below["y"]}), path, 160)
+    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
+    page.close()
+    widget.close()
+
+
+def draw_writing(browser: Browser, theme: str) -> None:
+    """A text that a decoder wrote on, and what it expected at each position."""
+    widget = aw.show(
+        PROMPT, model="smollm2", generate=6, view="predictions", token=13, progress=False
+    )
+    page = opened(browser, theme, 1160, 1300)
+    mount(page, widget, width=1160)
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.activeElement?.blur()")
+    path = OUT / f"writing-{theme}.png"
+    shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
+    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
+    page.close()
+    widget.close()
+
+
 def main() -> None:
-    """Draw each picture at one and a half times the resolution of the page."""
+    """Draw the pictures named on the command line, or all, at one and a half times the resolution of the page."""
+    pictures = {
+        "hero": draw_hero,
+        "why": draw_why,
+        "similarity": draw_similar,
+        "writing": draw_writing,
+    }
+    names = sys.argv[1:] or pictures
     OUT.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
         for theme in ("light", "dark"):
-            draw_hero(browser, theme)
-            draw_why(browser, theme)
+            for name in names:
+                pictures[name](browser, theme)
 
 
 if __name__ == "__main__":

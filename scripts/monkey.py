@@ -1,7 +1,7 @@
 """Seeded clicks and keys on a widget in a real JupyterLab: ``python -m scripts.monkey --seconds 1800 --seed 0``.
 
 After each action the page has reported no error; every few actions the cells are as they were, and at the end the
-widget still answers. Prints how many actions were done, or the last of them before a failure.
+widget still answers. Prints the kernel's memory (`scripts.kernel_memory`) every two minutes, and how many actions were done, or the last of them before a failure.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import random
 import time
 from collections import deque
+from pathlib import Path
 
 from playwright.sync_api import Error, Page
 
@@ -29,9 +30,11 @@ KEYS = (
     *("Enter", "Escape", "Space", "Backspace", "Delete", "Tab", "Shift+Tab", "Shift+Enter"),
     *("Control+Enter", "Alt+Enter", "Shift+ArrowDown", "Control+s", "Control+Shift+ArrowUp"),
 )
+MEMORY = f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); from scripts.kernel_memory import said; print(said())"
+MEMORY_EVERY = 120  # seconds between two looks at the memory
 CHECK_EVERY = 50  # actions between two looks at the cells
 LAST = 12  # actions reported with a failure
-# Where the focus is; what a click may go to.
+# Test for the focus; elements that a click may go to.
 INSIDE = "() => document.activeElement?.closest('.attn-widget') != null"
 PLACES = "button, input, textarea, select, summary, [tabindex], canvas, svg g, .aw-map-pane"
 
@@ -101,7 +104,8 @@ def run(notebook: Notebook, seconds: float, seed: int) -> int:
     before = cells(notebook)
     chance = random.Random(seed)
     last: deque[str] = deque(maxlen=LAST)
-    until = time.monotonic() + seconds
+    began = time.monotonic()
+    until, look = began + seconds, began
     done = 0
 
     def check(holds: bool, what: str) -> None:
@@ -109,6 +113,12 @@ def run(notebook: Notebook, seconds: float, seed: int) -> int:
             raise BrokenError(f"seed {seed}, action {done}: {what}\n" + "\n".join(last))
 
     while time.monotonic() < until:
+        if time.monotonic() >= look:
+            print(
+                f"after {time.monotonic() - began:.0f} s: {notebook.python(MEMORY).strip()}",
+                flush=True,
+            )
+            look += MEMORY_EVERY
         try:
             last.append(act(page, widget, chance))
         except Error as error:  # the element left while it was being looked at
@@ -125,6 +135,10 @@ def run(notebook: Notebook, seconds: float, seed: int) -> int:
     deadline = time.monotonic() + 60
     # Told again until it holds: the last click may reach the kernel after the first time.
     while name.all_inner_texts() != ["L1 · H2"]:
+        # A comparison that the last actions have opened shows no single head.
+        for close in widget.element.get_by_role("button", name="Close", exact=True).all():
+            if close.is_visible():
+                close.click()
         check(time.monotonic() < deadline, f"L1 · H2 does not come: {widget.element.inner_text()}")
         notebook.python(ASK)
         page.wait_for_timeout(500)

@@ -1,6 +1,6 @@
 """Mutation testing on a seeded sample: finds small changes that the unit tests miss.
 
-The operators are those of cosmic-ray, which this script needs beside the development environment
+The operators are those of cosmic-ray, which this script needs besides the development environment
 (``pip install cosmic-ray``). It replaces cosmic-ray's runner for speed: torch and the other large packages are
 imported once, each mutant runs in a fork, and only the mutated module's own test files run. No file
 of the checkout changes, since the fork imports the mutated source from memory.
@@ -54,7 +54,7 @@ TESTS = {
     "analysis/model": "analysis_analysis classification slices_of_models",
     "analysis/texts": "analysis_analysis mask opening",
     "analysis/comparison_text": "analysis_analysis mask slices",
-    "analysis/beside": "analysis_analysis mask slices",
+    "analysis/comparison_texts": "analysis_analysis mask slices",
     "protocol": "slices slices_of_models mask protocol",
     "protocol/pack": "pack",
     "protocol/paint": "mask opening slices",

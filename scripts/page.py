@@ -13,9 +13,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from attn_widget import AttentionWidget
 from attn_widget.export.mount import encode_reply, mount_page
-from attn_widget.widget.profile import ProfileWidget
+from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.traits import page_traits
 
 # A view without a matrix of its own is there when nothing is on its way.
@@ -23,7 +22,7 @@ DRAWN = """() => performance.getEntriesByName('aw:drawn').length > 0
   || document.querySelector('.aw-view:not([aria-busy="true"]) > :not([data-view="attention"])')"""
 
 
-def mount(page: Page, widget: AttentionWidget | ProfileWidget, *, width: int = 1000) -> None:
+def mount(page: Page, widget: SourceWidget, *, width: int = 1000) -> None:
     """Draw ``widget`` on ``page`` and wait until it stands there.
 
     Traits go both ways and commands reach the widget, as in a notebook; what Python changes arrives

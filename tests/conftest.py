@@ -21,6 +21,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW_RINGS = ("packaging", "notebooks", "e2e")
+# Minutes in one file: begun last, it would keep one process busy after the others have ended.
+LONG_FILES = (
+    "test_ray.py", "test_training_device.py", "test_training.py", "test_snippets.py", "test_tasks_fit_resume.py",
+    "test_trust.py", "test_trust_corpus.py",
+)  # fmt: skip
 ALONE = (
     "::test_runs_top_to_bottom"  # notebooks: minutes in one file, so each goes where there is room
 )
@@ -34,7 +39,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             folder = item.path.relative_to(ROOT / "tests").parts[0]
         except ValueError:
             return -1
-        return SLOW_RINGS.index(folder) if folder in SLOW_RINGS else -1
+        if folder in SLOW_RINGS:
+            return 1 + SLOW_RINGS.index(folder)
+        return 0 if item.path.name in LONG_FILES else -1
 
     shared = hasattr(config, "workerinput")
     items.sort(key=ring, reverse=shared)  # stable: inside a ring the order is that of the files

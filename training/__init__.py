@@ -1,1 +1,1 @@
-"""How the embedded model is made: prepare, train, evaluate, export."""
+"""Training of the embedded model: prepare, train, evaluate, export."""

@@ -55,7 +55,7 @@ class Apart:
             self._lengths.setdefault(run[:SHORTEST], set()).add(len(run))
 
     def holds(self, paragraph: str) -> bool:
-        """Whether an evaluation text, or a stretch of one, stands in ``paragraph``."""
+        """True if an evaluation text, or a stretch of one, stands in ``paragraph``."""
         words = words_of(paragraph)
         for i, first in enumerate(zip(*(words[k:] for k in range(SHORTEST)), strict=False)):
             for length in self._lengths.get(first, ()):

@@ -43,7 +43,7 @@ class Reader:
         return [str(piece) for piece in self.tokenizer.convert_ids_to_tokens(ids)]
 
     def prefers(self, text: str, good: str, bad: str) -> bool:
-        """Whether ``good`` is more probable than ``bad``; a tie is wrong."""
+        """True if ``good`` is more probable than ``bad``; a tie is wrong."""
         probabilities = self.probabilities(text)
         return bool(probabilities[self._id(good)] > probabilities[self._id(bad)])
 

@@ -17,7 +17,7 @@ N_IDS = 1 << 16  # of 16 bits
 
 
 def most_frequent(counts: np.ndarray) -> np.ndarray:
-    """Whether an id is among the `N_FREQUENT` most frequent ones, bool like ``counts``."""
+    """True where an id is among the `N_FREQUENT` most frequent ones, bool like ``counts``."""
     frequent = np.zeros(len(counts), bool)
     frequent[np.argsort(-counts, kind="stable")[:N_FREQUENT]] = True
     return frequent
@@ -61,12 +61,12 @@ class Corpus:
 
     @cached_property
     def is_frequent(self) -> np.ndarray:
-        """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
+        """True where an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
         return most_frequent(self.unigram_counts(N_IDS))
 
     @cached_property
     def is_name(self) -> np.ndarray:
-        """Whether an id is a name and not frequent, bool [65,536]."""
+        """True where an id is a name and not frequent, bool [65,536]."""
         named = np.zeros(N_IDS, bool)
         named[self.names] = True
         return named & ~self.is_frequent
@@ -121,11 +121,11 @@ class Mixture:
 
     @cached_property
     def is_frequent(self) -> np.ndarray:
-        """Whether an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
+        """True where an id is among the `N_FREQUENT` most frequent ones, bool [65,536]."""
         return most_frequent(self.unigram_counts(N_IDS))
 
     @cached_property
     def is_name(self) -> np.ndarray:
-        """Whether an id is a name in a part that named sentences come from, and not frequent; bool [65,536]."""
+        """True for ids that are names in a part that named sentences come from, and not frequent; bool [65,536]."""
         named = np.any([self.parts[split].is_name for split in self.shares["named"]], axis=0)
         return named & ~self.is_frequent

@@ -141,7 +141,7 @@ def vary(
 
 
 def _alike(drawn: list[Sequence], rng: np.random.Generator, tokens: int) -> list[Sequence]:
-    """Those of about one length, so that little is padded."""
+    """Sequences of about one length, so that little is padded."""
     lengths = np.array([sum(map(len, segments)) + 3 for segments, _ in drawn])
     order = np.argsort(lengths, kind="stable")
     start = int(rng.integers(len(order) - 8))
@@ -202,7 +202,7 @@ def mask_tokens(
 
 
 def is_twin(segment: np.ndarray, is_frequent: np.ndarray) -> np.ndarray:
-    """Whether a token stands more than once in ``segment``, frequent words apart; bool [n].
+    """True where a token stands more than once in ``segment``, frequent words apart; bool [n].
 
     >>> frequent = np.arange(3) == 1
     >>> is_twin(np.array([0, 1, 2, 1, 0]), frequent).tolist()
@@ -223,9 +223,9 @@ def collate(
 ) -> Batch:
     """Add the special tokens, pad, mask.
 
-    With ``is_frequent`` no word of a segment that stands alone is chosen whose twin one could copy;
+    With ``is_frequent`` no word of a segment that stands alone is chosen that one could copy from a repetition;
     its other words that are not frequent are ``copyable``. With ``is_name`` one name of each
-    sequence is chosen besides, all its twins with it. With ``last`` see `ask_for_the_last`.
+    sequence is chosen besides, with all its repetitions. With ``last`` see `ask_for_the_last`.
     """
     longest = max(sum(map(len, segments)) + 1 + len(segments) for segments, _ in sequences)
     shape = (len(sequences), longest)

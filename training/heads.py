@@ -6,7 +6,7 @@ target? Two tables answer it. In ``all_keys`` every key competes, so a head that
 are left out, as in Clark et al. (2019, doi 10.18653/v1/W19-4828): it shows what a resting head
 prefers among the words.
 
-Two levels stand beside an accuracy. *Chance* is the mean share of keys that are targets: what a
+Two levels stand next to an accuracy. *Chance* is the mean share of keys that are targets: what a
 head with random argmax would reach. For syntactic relations also the *best fixed offset*: always
 pointing k pieces to the right or left, for the best k in -8..8.
 """
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import spacy
 import torch
+from numpy.typing import NDArray
 from transformers import BertForPreTraining, PreTrainedTokenizerBase
 
 from attn_widget.figures.catalog.targets import (
@@ -28,8 +29,6 @@ from attn_widget.figures.catalog.targets import (
     RELATIONS,
     SPECIAL_TOKENS,
     Arc,
-    hits_of,
-    offset_hits,
     positional_targets,
     relation_targets,
 )
@@ -44,6 +43,28 @@ RESTING = (
 )
 
 PATTERNS = (*POSITIONAL, *RELATIONS)
+
+
+def offset_hits(targets: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Hits of each fixed offset of `OFFSETS`, int [offsets]."""
+    return np.array([np.diagonal(targets, k).sum() for k in OFFSETS])
+
+
+def hits_of(picked: NDArray[np.int64], targets: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of queries with a target for which a head picked one of their targets.
+
+    Parameters
+    ----------
+    picked : int [..., n]
+        For each query, the key with the largest weight.
+    targets : bool [n, n]
+
+    Returns
+    -------
+    int [...]
+    """
+    rows = np.flatnonzero(targets.any(1))
+    return targets[rows, picked[..., rows]].sum(-1)
 
 
 @dataclass

@@ -98,7 +98,7 @@ def everyday_sentences(reader: Reader) -> list[list[int]]:
 
 @torch.no_grad()
 def seen_words(reader: Reader, sentences: Iterable[list[int]]) -> dict[str, float | int]:
-    """How often a word that is there for all to see comes first in its own place, in sentences without a full stop.
+    """Share of unmasked words that are predicted first in their own place, in sentences without a full stop.
 
     ``last`` is the share of last words, where a model of prose expects the full stop; ``words`` that of all words.
     Sentences that end in another mark are left out.

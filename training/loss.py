@@ -76,7 +76,7 @@ def encode(
         mask = torch.zeros_like(hides, dtype=hidden.dtype)
         mask.masked_fill_(hides, torch.finfo(hidden.dtype).min)
     modules: list[Any] = list(bert.encoder.layer)
-    # padded batches come in all sizes, each of which would be compiled anew
+    # padded batches come in all sizes, each of which would be compiled again
     *layers, _ = modules if mask is None else [layer.forward for layer in modules]
     first, *inner = layers
     last = modules[-1]

@@ -1,4 +1,4 @@
-"""How well a model fills masks on held-out text, with base rates beside it."""
+"""Quality of masks filled by a model on held-out text, with base rates next to it."""
 
 from __future__ import annotations
 

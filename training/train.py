@@ -73,7 +73,7 @@ def set_dropout(model: torch.nn.Module, share: float) -> None:
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
-    """Write beside, then rename: a kill leaves the old checkpoint or the new one, never half."""
+    """Write to a temporary name, then rename: a kill leaves the old checkpoint or the new one, never half."""
     beside = path.with_suffix(".tmp")
     torch.save(state, beside)
     beside.replace(path)

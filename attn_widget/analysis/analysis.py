@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from attn_widget.analysis.base import Origin
 from attn_widget.analysis.influence.trust import TrustFigures
-from attn_widget.analysis.merge import MergedTrace, group_tokens
+from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
-
-if TYPE_CHECKING:
-    from attn_widget.language import Language
-    from attn_widget.model.encoder import Ablation
-    from attn_widget.model.tokens import Token
-    from attn_widget.trace.forward import Progress
+from attn_widget.errors import NotAvailableError
+from attn_widget.language import Language
+from attn_widget.model.encoder import Ablation, HeadAddress
+from attn_widget.model.tokenizing import check_mask
+from attn_widget.model.tokens import Token
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
 
 
 class Analysis(TrustFigures, ModelFigures):
@@ -77,12 +77,14 @@ class Analysis(TrustFigures, ModelFigures):
         renormalize = check_flag(renormalize, "renormalize")
         if self.base is not None:
             return self.base.view(words=words, special=special, renormalize=renormalize)
+        if words or not special:
+            self.trace.check_square("A view of words, or without special tokens,")
         special = special or not any(token.special for token in self.trace.tokens)
         renormalize = renormalize or special
         if not words and special:
             return self
         key = ("view", words, special, renormalize)
-        return self._once(key, lambda: self._make_view(words, special, renormalize))
+        return self._cached(key, lambda: self._make_view(words, special, renormalize))
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Analysis:
         """Rerun the text with these tokens read as the mask token: an intervention.
@@ -118,7 +120,7 @@ class Analysis(TrustFigures, ModelFigures):
         >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
         (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
         """
-        run = self._require_model("another run", where="Masks are for the model's own tokens")
+        run = self._require_masks()
         original = self._unmasked or self
         chosen = self.check_mask(tokens)
         if chosen == tuple(hidden.token for hidden in self.masked):
@@ -136,7 +138,7 @@ class Analysis(TrustFigures, ModelFigures):
 
     def ablate(
         self,
-        heads: Iterable[tuple[int, int]],
+        heads: Iterable[HeadAddress],
         ablation: Ablation = "zero",
         *,
         progress: Progress | None = None,
@@ -148,8 +150,9 @@ class Analysis(TrustFigures, ModelFigures):
 
         Parameters
         ----------
-        heads : iterable of (int, int)
-            Layer and head, whatever is switched off here already; ``[]`` switches all on again.
+        heads : iterable of (int, int), or of (str, int, int)
+            Layer and head, whatever is switched off here already; ``[]`` switches all on again. Of an encoder-decoder also
+            ``(part, layer, head)``, where (layer, head) is of this part.
         ablation : {"zero", "mean"} or HeadMeans
             `attn_widget.head_means` gives means over many texts.
         progress : callable, optional
@@ -182,9 +185,11 @@ class Analysis(TrustFigures, ModelFigures):
         )
         encoder = run.encoder.without(heads, ablation)
         intact = self._intact or self
-        if not encoder.heads_off:
+        off = encoder.addresses_off or encoder.heads_off
+        if not off:
             return intact
-        if (encoder.heads_off, ablation) == (self.heads_off, run.encoder.ablation):
+        now = run.encoder.addresses_off or run.encoder.heads_off
+        if (off, ablation) == (now, run.encoder.ablation):
             return self
         again = run.with_encoder(encoder, progress=progress)
         origin = Origin(
@@ -199,15 +204,26 @@ class Analysis(TrustFigures, ModelFigures):
 
     def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
         """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""
-        from attn_widget.model.tokenizing import check_mask
-
-        run = self._require_model("another run", where="Masks are for the model's own tokens")
+        run = self._require_masks()
         return check_mask(run.encoder, self.trace.tokens, tokens)
 
-    def check_heads_off(self, heads: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """``heads`` as `ablate` takes them, sorted; raises what `ablate` raises, at once."""
+    def _require_masks(self) -> Run:
+        """The run, where tokens of it can be masked."""
+        run = self._require_model("another run", where="Masks are for the model's own tokens")
+        if run.encoder.parts:
+            raise NotAvailableError(
+                f"{run.encoder.name} is an encoder-decoder, and masked runs of one are not known here.",
+                "Zero the source's values: of('cross').mixing('value_zeroing', layer).",
+            )
+        return run
+
+    def check_heads_off(
+        self, heads: Iterable[HeadAddress]
+    ) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
+        """``heads`` as `ablate` takes them, sorted, as `addresses_off` has them; raises what `ablate` raises, at once."""
         where = "Heads are switched off in the model's own run"
-        return self._require_model("another run", where=where).encoder.without(heads).heads_off
+        encoder = self._require_model("another run", where=where).encoder.without(heads)
+        return encoder.addresses_off or encoder.heads_off
 
     @property
     def intact(self) -> Analysis:
@@ -215,14 +231,14 @@ class Analysis(TrustFigures, ModelFigures):
         return self._intact or self
 
     def __repr__(self) -> str:
+        keys = "" if self.trace.square else f" by {self.n_keys}"
+        part = "" if self.part == "self" else f" ({self.part})"
         return (
-            f"<Analysis of {self.n_tokens} positions, {self.n_layers} layers of "
+            f"<Analysis of {self.n_tokens}{keys} positions{part}, {self.n_layers} layers of "
             f"{self.n_heads} heads>"
         )
 
     def _make_view(self, words: bool, special: bool, renormalize: bool) -> Analysis:
-        from attn_widget.analysis.merge import merge_language
-
         tokens = self.language.tokens if words else self.trace.tokens
         groups = group_tokens(tokens, words=words, special=special)
         if words:

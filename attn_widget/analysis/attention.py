@@ -17,7 +17,10 @@ from attn_widget.checks import (
     is_mean,
     slice_in,
 )
+from attn_widget.errors import NotAvailableError
+from attn_widget.figures.alignment import Alignment, alignment
 from attn_widget.figures.arrays import Float32, Head, Tau
+from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.influence import Influence, influence_tree
 from attn_widget.figures.long import Visit, walk_heads
@@ -28,17 +31,22 @@ from attn_widget.figures.metrics import (
     compute_metrics,
     threshold,
 )
-from attn_widget.figures.patterns import Patterns, positional_patterns
+from attn_widget.figures.patterns import Patterns, head_patterns
 from attn_widget.figures.roles import Roles, head_roles
-from attn_widget.figures.rollout import layer_change, mean_heads, rollout
+from attn_widget.figures.rollout import layer_change, mean_heads, rollout, rollout_of_mask
 from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
 from attn_widget.host.memory import check_memory
+from attn_widget.language import Language, key_sets
 from attn_widget.trace.base import LONG_TOKENS
+from attn_widget.trace.windows.masks import Mask, looks_back
 
-ROLLOUT_BUFFERS = 3  # matrices beside those of the layers
+MASK_EXPLAINS = (
+    0.5  # share of the last position from which a rollout says more of the mask than of the model
+)
+ROLLOUT_BUFFERS = 3  # matrices besides those of the layers
 
 
 class AttentionFigures(AnalysisBase):
@@ -50,6 +58,8 @@ class AttentionFigures(AnalysisBase):
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
     ) -> Float32:
         """Attention weights, float32 [n, n] or the rows (queries) and columns (keys) asked for.
+
+        Of cross-attention [n, m]: rows are target tokens, columns source tokens.
 
         Parameters
         ----------
@@ -134,14 +144,14 @@ class AttentionFigures(AnalysisBase):
         mean_head : bool
             Of each layer's mean matrix, a pseudo-head: arrays are [L, 1].
         """
-        threshold(tau, self.n_tokens)  # refuses what is no threshold
+        threshold(tau, self.n_keys)  # refuses what is no threshold
         mean_head = check_flag(mean_head, "mean_head")
         if tau == TAU and not mean_head:
             return self._walk()[0]
         key = ("metrics", tau, mean_head)
-        if self.n_tokens > LONG_TOKENS and not mean_head:
-            return self._once(key, lambda: walk_heads(self.trace, tau)[0])
-        return self._once(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
+        if self.n_tokens > LONG_TOKENS and self.trace.square and not mean_head:
+            return self._cached(key, lambda: walk_heads(self.trace, tau)[0])
+        return self._cached(key, lambda: compute_metrics(self.trace, tau, mean_head=mean_head))
 
     @property
     def marginals(self) -> Marginals:
@@ -151,17 +161,24 @@ class AttentionFigures(AnalysisBase):
     @property
     def specialization(self) -> Specialization:
         """The seven specialization metrics of every head; see `specialize`."""
-        return self._once("specialization", self._specialize)
+        self.trace.check_square(
+            "A specialization (weight on kinds of words, on itself and far away)"
+        )
+        return self._cached("specialization", self._specialize)
 
     @property
     def patterns(self) -> Patterns:
-        """Mean weight of every head on the previous and the next token; see `positional_patterns`."""
+        """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
+        self.trace.check_square("A pattern (weight on neighbors and repeated tokens)")
 
         def find() -> Patterns:
-            allowed = [self.trace.mask(layer) for layer in range(self.n_layers)]
-            return positional_patterns(self.marginals, allowed)
+            trace = self.trace
+            rest = None
+            if trace.has_rest:
+                rest = np.stack([trace.rest(layer).mean(axis=1) for layer in range(self.n_layers)])
+            return head_patterns(self.marginals, self._masks(), kinds_of(trace.tokens), rest)
 
-        return self._once("patterns", find)
+        return self._cached("patterns", find)
 
     def roles(self, seed: int = 0) -> Roles:
         """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
@@ -174,7 +191,7 @@ class AttentionFigures(AnalysisBase):
         Raises
         ------
         NotAvailableError
-            Nothing tells the heads apart.
+            Nothing tells the heads apart, or scikit-learn is not installed.
         InputError, InputTypeError
             ``seed`` is no int from 0 to 2**32 - 1.
         """
@@ -182,20 +199,41 @@ class AttentionFigures(AnalysisBase):
         key = ("roles", seed)
         if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
             roles = head_roles(self.specialization.zscores(), seed)
-            return self._once(key, lambda: roles)
+            return self._cached(key, lambda: roles)
         return self._cache[key]
 
     def to_dataframe(self) -> Any:
         """One row per head: ``layer``, ``head``, every metric (needs pandas)."""
+        if not self.trace.square:
+            return dataframe(head_records({**self.metrics.as_dict(), **self.alignment.as_dict()}))
         columns = {**self.metrics.as_dict(), **self.specialization.raw}
         return dataframe(head_records(columns))
+
+    @property
+    def alignment(self) -> Alignment:
+        """Source place that each target token expects, and whether heads go through the source in order; see `Alignment`.
+
+        Raises
+        ------
+        NotAvailableError
+            Queries and keys are one text.
+        """
+        if self.trace.square:
+            hint = 'Ask of("cross") for it.' if "cross" in self.parts else ""
+            raise NotAvailableError(
+                "An alignment is of two texts, and here queries and keys are the same tokens.", hint
+            )
+        layers = (self.trace.layer_weights(layer) for layer in range(self.n_layers))
+        return self._cached("alignment", lambda: alignment(list(layers)))
 
     # Figures across heads and layers
 
     @property
     def sentences(self) -> SentenceAttention:
-        """Attention between the sentences of the text."""
-        return self._once("sentences", self._sentences)
+        """Attention between the sentences of the text; of cross-attention from those of the target to those of the source."""
+        if "encoder" not in self.parts:
+            self.trace.check_square("Attention between the sentences of a text")
+        return self._cached("sentences", self._sentences)
 
     def influence(
         self,
@@ -226,6 +264,7 @@ class AttentionFigures(AnalysisBase):
         InputError, InputTypeError
             A token, layer, head or count that does not exist or is no int, or a tree too large to read.
         """
+        self.trace.check_square("A tree of influence")
         allowed = scores = None
         special = check_flag(special, "special")
         if isinstance(head, str) and head == "rollout":
@@ -251,13 +290,76 @@ class AttentionFigures(AnalysisBase):
         ----------
         layer : int, optional
             0 to L - 1.
+
+        Raises
+        ------
+        NotAvailableError
+            The masks alone explain it: see `rollout_of_mask`. A causal mask does so after a few layers.
         """
-        self.trace.check_one_pass("Rollout")
+        self._check_rolls("Rollout")
+        layer = self.n_layers - 1 if layer is None else index_in(layer, self.n_layers, "layer")
+        self._check_rollout(layer)
         if self.n_tokens > LONG_TOKENS and "rollout" not in self._cache:
             layers = self.n_layers + ROLLOUT_BUFFERS
             check_memory("Rollout", lambda n: 4 * layers * n**2, self.n_tokens)
-        steps = self._once("rollout", lambda: list(rollout(mean_heads(self.trace))))
-        return steps[-1 if layer is None else index_in(layer, self.n_layers, "layer")]
+        steps = self._cached("rollout", lambda: list(rollout(mean_heads(self.trace))))
+        return steps[layer]
+
+    @property
+    def rollout_limit(self) -> tuple[int, int, float] | None:
+        """The first layer whose rollout the masks explain; None where there is none.
+
+        With the token that uniform attention gives most to from the last position, and the share that it gets:
+        more than `MASK_EXPLAINS` (`attn_widget.figures.rollout.rollout_of_mask`).
+        """
+        masks = self._masks()
+        if not any(looks_back(mask) for mask in {id(mask): mask for mask in masks}.values()):
+            return None
+
+        def first() -> tuple[int, int, float] | None:
+            for layer in range(self.n_layers):
+                token, share = rollout_of_mask(masks[: layer + 1], self.n_tokens)
+                if share > MASK_EXPLAINS:
+                    return layer, token, share
+            return None
+
+        return self._cached("rollout_limit", first)
+
+    @property
+    def no_rollout(self) -> str | None:
+        """Why no layer has a rollout, or attention flow: of an encoder-decoder's decoder and of cross-attention. Else None."""
+        if self.part == "self":
+            return None
+        try:
+            self._check_rolls("Rollout")
+        except NotAvailableError as error:
+            return error.message
+        return None
+
+    def _check_rolls(self, what: str) -> None:
+        """Refuse ``what``, which multiplies the layers' matrices, where these are not all that a layer reads."""
+        self.trace.check_one_pass(what)
+        self.trace.check_square(what)
+        if self.part == "decoder":
+            raise NotAvailableError(
+                f"{what} follows attention through the layers, and between those of this decoder stands attention to "
+                "the source, which has no place in it.",
+                'Ask contributions() for the shares of source and target, or of("encoder") for a rollout.',
+            )
+
+    def _check_rollout(self, layer: int) -> None:
+        """Refuse a rollout that says where the masks let attention go, and little of the model."""
+        limit = self.rollout_limit
+        if limit is None or layer < limit[0]:
+            return
+        token, share = rollout_of_mask(self._masks()[: layer + 1], self.n_tokens)
+        raise NotAvailableError(
+            f"A rollout to layer {layer} shows the mask, not the model: attention that is uniform over the "
+            f"keys that the mask allows gives {share:.3f} of the last position to token {token} "
+            f"({self.tokens[token].text}).",
+            f"Choose {'' if limit[0] == 0 else f'a layer below {limit[0]}, '}the weights themselves, or the rollout "
+            "of ALTI.",
+        )
 
     def flow(self, token: int, keys: Sequence[int] | None = None) -> Float32:
         """Maximum flow from a token of the last layer to each token of the input separately, 0 to 1.
@@ -282,21 +384,22 @@ class AttentionFigures(AnalysisBase):
             A position out of range, or a text that is too long (about 500 tokens in 12 layers).
         InputTypeError
             ``keys`` is no list of positions.
+        NotAvailableError
+            SciPy is not installed.
         """
-        self.trace.check_one_pass("Attention flow")
+        self._check_rolls("Attention flow")
         token = index_in(token, self.n_tokens, "token")
         keys = None if keys is None else indices_in(keys, self.n_tokens, "keys")
         key = ("flow", token, None if keys is None else tuple(keys))
-        return self._once(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
+        return self._cached(key, lambda: attention_flow(list(mean_heads(self.trace)), token, keys))
 
     @property
     def layer_change(self) -> Float32:
         """Jensen-Shannon distance from each layer's mean head to the next, float32 [L - 1]."""
-        return self._once("layer_change", lambda: layer_change(mean_heads(self.trace)))
+        return self._cached("layer_change", lambda: layer_change(mean_heads(self.trace)))
 
     def _area(self, rows: Any, cols: Any) -> tuple[slice, slice]:
-        n = self.n_tokens
-        return slice_in(rows, n, "rows"), slice_in(cols, n, "cols")
+        return slice_in(rows, self.n_tokens, "rows"), slice_in(cols, self.n_keys, "cols")
 
     def _walk(self) -> tuple[Metrics, Marginals]:
         """All figures of the matrices themselves, in one pass over them."""
@@ -306,7 +409,7 @@ class AttentionFigures(AnalysisBase):
             layers.finish()
             return layers.result()
 
-        return self._freely("walk", walk)
+        return self._cached_unlocked("walk", walk)
 
     def _layered(
         self, visit: Visit | None = None, begin: Callable[[int], None] | None = None
@@ -321,19 +424,33 @@ class AttentionFigures(AnalysisBase):
             return walk
 
     def _specialize(self) -> Specialization:
-        from attn_widget.language import key_sets
-
-        sets, reasons = key_sets(self.language)
+        sets, reasons = key_sets(self.known_language)
         first = self.tokens[0].special
-        return specialize(self.marginals, sets, reasons, first_is_summary=first)
+        masks = self._masks()
+        return specialize(self.marginals, sets, reasons, first_is_summary=first, allowed=masks)
+
+    def _masks(self) -> list[Mask | None]:
+        return [self.trace.mask(layer) for layer in range(self.n_layers)]
 
     def _sentences(self) -> SentenceAttention:
-        language = self.language
-        members: list[list[int]] = [[] for _ in language.sentences]
-        for i, token in enumerate(language.tokens):
-            if token.sentence is not None and not token.special:
-                members[token.sentence].append(i)
-        return SentenceAttention(self.trace, members, [s.text for s in language.sentences])
+        members, texts = _sentences_of(self.language)
+        if self.trace.square:
+            first = next((group for group in members if 0 in group), [])
+            # Token 0 of a decoder takes most of the attention of every sentence, whatever the text.
+            if len(first) > 1 and all(map(looks_back, self._masks())):
+                first.remove(0)
+            return SentenceAttention(self.trace, members, texts)
+        keys, key_texts = _sentences_of(self.of("encoder").language)
+        return SentenceAttention(self.trace, members, texts, keys, key_texts)
+
+
+def _sentences_of(language: Language) -> tuple[list[list[int]], list[str]]:
+    """The tokens and the text of each sentence."""
+    members: list[list[int]] = [[] for _ in language.sentences]
+    for i, token in enumerate(language.tokens):
+        if token.sentence is not None and not token.special:
+            members[token.sentence].append(i)
+    return members, [sentence.text for sentence in language.sentences]
 
 
 def walk(

@@ -7,28 +7,45 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attn_widget.checks import check_kind
+from attn_widget.analysis.comparison_text import ComparisonText
+from attn_widget.checks import check_choice, check_kind
 from attn_widget.errors import NotAvailableError, NotPickled
-from attn_widget.language.taggers import check_tagger
+from attn_widget.language import Language, Word, annotate, without_words
+from attn_widget.language.taggers import check_tagger, is_ready
+from attn_widget.model.encoding import Masked
+from attn_widget.model.residues import ESM, each_residue
+from attn_widget.model.tokens import Token
+from attn_widget.trace import Trace
+from attn_widget.trace.layer_activations import LayerParts
+from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from attn_widget.analysis.comparison_text import ComparisonText
-    from attn_widget.language import Language, Word
-    from attn_widget.model.encoding import Masked
-    from attn_widget.model.tokens import Token
-    from attn_widget.trace import Trace
-    from attn_widget.trace.layer_activations import LayerParts
-    from attn_widget.trace.run import Run
+    from attn_widget.influence.outside import OutsideContributions
 
 Value = TypeVar("Value")
 Made = TypeVar("Made", bound="AnalysisBase")
 
 
+# Questions to the model that the parts of an encoder-decoder answer; all others are about one text.
+OF_PARTS: dict[str, frozenset[str]] = {
+    "encoder": frozenset(
+        {
+            *("a vocabulary", "another run", "layers", "mixing ratios", "values"),
+            *("embeddings", "position embeddings", "parameters"),
+        }
+    ),
+    "decoder": frozenset(
+        {"a vocabulary", "another run", "mixing ratios", "values", "predictions", "contributions"}
+    ),
+    "cross": frozenset({"a vocabulary", "another run", "values"}),
+}
+
+
 @dataclass(frozen=True)
 class Origin:
-    """Where an analysis comes from that was made of another.
+    """Source of an analysis that was made of another.
 
     Attributes
     ----------
@@ -41,8 +58,14 @@ class Origin:
     find_language : callable, optional
         Its words, sentences and tags; by default the text is tagged.
     beside : tuple of ComparisonText
+    outside : mapping of str to OutsideContributions
+        Contributions from elsewhere, by name.
     known : mapping
         Figures that hold for it as well.
+    parts : dict of str to Analysis, optional
+        The analyses of a run's parts that were made already; all of them share it.
+    texts : mapping of str to (str or None)
+        The text of each part, of tensors from outside.
     """
 
     base: Any = None
@@ -50,7 +73,10 @@ class Origin:
     intact: Any = None
     find_language: Callable[[], Language] | None = None
     beside: tuple[ComparisonText, ...] = ()
-    known: Mapping[object, Any] = field(default_factory=lambda: {})
+    outside: Mapping[str, OutsideContributions] = field(default_factory=lambda: {})
+    cache: Mapping[object, Any] = field(default_factory=lambda: {})
+    parts: dict[str, Any] | None = None
+    texts: Mapping[str, str | None] = field(default_factory=lambda: {})
 
 
 class AnalysisBase(NotPickled):
@@ -69,18 +95,12 @@ class AnalysisBase(NotPickled):
         text_pair: str | None = None,
         origin: Origin | None = None,
     ) -> None:
-        from attn_widget.trace import Trace
-
         check_kind(
             trace, Trace, "trace", "analyze(text) makes an Analysis; so does from_attentions()."
         )
         if run is not None:
-            from attn_widget.trace.run import Run
-
             check_kind(run, Run, "run", "analyze(text) has one.")
         if language is not None:
-            from attn_widget.language import Language
-
             check_kind(language, Language, "language", "attn_widget.language.annotate() makes one.")
         self.trace = trace
         self.run = run
@@ -92,15 +112,76 @@ class AnalysisBase(NotPickled):
         origin = Origin() if origin is None else origin
         self.base: Self | None = origin.base
         self.beside = origin.beside
+        self.outside = origin.outside
         self._unmasked: Self | None = origin.unmasked
         self._intact: Self | None = origin.intact
         check_tagger(tagger)
         self._tagger = tagger
         self._find_language: Callable[[], Language] = origin.find_language or self._annotate
-        self._cache: dict[object, Any] = {**origin.known}
+        self._cache: dict[object, Any] = {**origin.cache}
         self._layers: dict[int, LayerParts] = {}  # least recently used first
+        self._texts = origin.texts
+        self._parts: dict[str, Self] = {} if origin.parts is None else origin.parts
         if language is not None:
             self._cache["language"] = language
+
+    # The parts of an encoder-decoder
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``."""
+        return tuple(self._whole.trace.parts) or (self.part,)
+
+    @property
+    def part(self) -> str:
+        """The one of `parts` that this analysis is of."""
+        whole = self._whole.trace
+        names = (name for name, trace in whole.parts.items() if trace is whole)
+        return next(names, "self" if whole.square else "cross")
+
+    @property
+    def _whole(self) -> Self:
+        """The analysis that a view was made from; any other is its own."""
+        return self if self.base is None else self.base
+
+    def of(self, part: str) -> Self:
+        """The same run, seen from another of its `parts`; no pass is run again.
+
+        Parameters
+        ----------
+        part : str
+            ``"encoder"``: source tokens look at source tokens. ``"decoder"``: target tokens look at those up to
+            themselves. ``"cross"``: target tokens (rows) look at source tokens (columns), [n, m].
+
+        Returns
+        -------
+        Analysis
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A part that the run has not.
+        NotAvailableError
+            A view of words, or without special tokens.
+        """
+        check_choice(part, "part", self.parts)
+        if part == self.part:
+            return self
+        if self.base is not None:
+            raise NotAvailableError("This view is of one part of the run.", self._where_to_ask)
+        with self.lock:
+            self._parts[self.part] = self
+            if part not in self._parts:
+                self._parts[part] = self._seen_from(part)
+            return self._parts[part]
+
+    def _seen_from(self, part: Any) -> Self:
+        run = None if self.run is None else self.run.of(part)
+        trace = self.trace.parts[part]
+        text = None if run is not None else self._texts.get(part)
+        intact = None if self._intact is None else self._intact.of(part)
+        origin = Origin(intact=intact, parts=self._parts, texts=self._texts)
+        return type(self)(trace, run=run, tagger=self._tagger, text=text, origin=origin)
 
     # The text and its tokens
 
@@ -116,8 +197,28 @@ class AnalysisBase(NotPickled):
 
     @property
     def n_tokens(self) -> int:
-        """Positions, n: tokens, or words in a merged view."""
+        """Positions, n: tokens, or words in a merged view. Of cross-attention, target tokens: the queries."""
         return self.trace.n_tokens
+
+    @property
+    def n_keys(self) -> int:
+        """Keys, m: the same positions; of cross-attention, source tokens."""
+        return self.trace.n_keys
+
+    @property
+    def key_tokens(self) -> tuple[Token, ...]:
+        """The m keys: `tokens`, or of cross-attention the source's tokens."""
+        if self.trace.square:
+            return self.tokens
+        if "encoder" in self.trace.parts:
+            return self.of("encoder").tokens
+        return self.trace.key_tokens
+
+    @property
+    def source_text(self) -> str | None:
+        """The text that an encoder-decoder reads, whatever part this is; None where it is not known."""
+        both = None if self.run is None else self.run.encoding.both
+        return self._whole._texts.get("encoder") if both is None else both.source.text
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -132,13 +233,27 @@ class AnalysisBase(NotPickled):
 
     @property
     def heads_off(self) -> tuple[tuple[int, int], ...]:
-        """Heads that `ablate` has switched off, as (layer, head)."""
+        """Heads that `ablate` has switched off, as (layer, head); of an encoder-decoder, those of this part."""
         return () if self.run is None else self.run.encoder.heads_off
+
+    @property
+    def addresses_off(self) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
+        """`heads_off`; of an encoder-decoder those of all its parts, as (part, layer, head)."""
+        addresses = () if self.run is None else self.run.encoder.addresses_off
+        return addresses or self.heads_off
 
     @property
     def masked(self) -> tuple[Masked, ...]:
         """Tokens that `mask` has replaced, with the text's own tokens; in a view, those of the base."""
         return () if self.run is None else self.run.encoding.masked
+
+    @property
+    def written(self) -> tuple[Token, ...]:
+        """Tokens at the end of the text that the model wrote itself (``generate=``); in a view, those of the base."""
+        if self.base is not None:
+            return self.base.written
+        count = 0 if self.run is None else self.run.encoding.written
+        return self.tokens[self.n_tokens - count :]
 
     @property
     def vocab_size(self) -> int:
@@ -148,13 +263,21 @@ class AnalysisBase(NotPickled):
     @property
     def language(self) -> Language:
         """Words, sentences, parts of speech and entities, aligned with the tokens."""
-        return self._once("language", lambda: self._find_language())
+        return self._cached("language", lambda: self._find_language())
+
+    @property
+    def known_language(self) -> Language:
+        """`language`; without words where they cannot be divided, for figures that can do without them."""
+        try:
+            return self.language
+        except NotAvailableError as error:
+            if self.text is None:
+                raise
+            return without_words(self.trace.tokens, str(error))
 
     @property
     def has_tagger_ready(self) -> bool:
-        """Whether `language` is available immediately; if not, its tagger starts loading in the background."""
-        from attn_widget.language.taggers import is_ready
-
+        """True if `language` is available immediately; if not, its tagger starts loading in the background."""
         return "language" in self._cache or self.text is None or is_ready(self._tagger)
 
     @property
@@ -162,14 +285,14 @@ class AnalysisBase(NotPickled):
         """The words of the text."""
         return self.language.words
 
-    def _once(self, key: object, compute: Callable[[], Value]) -> Value:
+    def _cached(self, key: object, compute: Callable[[], Value]) -> Value:
         with self.lock:
             if key not in self._cache:
                 self._cache[key] = compute()
             return self._cache[key]
 
-    def _freely(self, key: object, compute: Callable[[], Value]) -> Value:
-        """As `_once`, for what takes seconds: other figures can be asked for meanwhile."""
+    def _cached_unlocked(self, key: object, compute: Callable[[], Value]) -> Value:
+        """Like `_cached`, but computes outside the lock, for what takes seconds."""
         with self.lock:
             if key in self._cache:
                 return self._cache[key]
@@ -191,7 +314,9 @@ class AnalysisBase(NotPickled):
             intact=self._intact,
             find_language=self._find_language,
             beside=self.beside,
-            known=self._cache,
+            outside=self.outside,
+            cache=self._cache,
+            texts=self._texts,
         )
         return type(self)(
             self.trace,
@@ -203,13 +328,13 @@ class AnalysisBase(NotPickled):
         )
 
     def _annotate(self) -> Language:
-        from attn_widget.language import annotate
-
         if self.text is None:
             raise NotAvailableError(
                 "Words and sentences need the text, and only tokens were given.", "Pass text=."
             )
-        return annotate(self.trace.tokens, self.text, self.text_pair, tagger=self._tagger)
+        proteins = self.run is not None and self.run.encoder.family.name == ESM
+        tagger = each_residue if proteins else self._tagger
+        return annotate(self.trace.tokens, self.text, self.text_pair, tagger=tagger)
 
     @property
     def _where_to_ask(self) -> str:
@@ -219,6 +344,19 @@ class AnalysisBase(NotPickled):
 
     def _require_model(self, what: str, *, of_tokens: bool = False, where: str = "") -> Run:
         """The run, where it can be asked for ``what``; ``where`` is the message for a view."""
+        run = self._run_for(what, of_tokens, where)
+        part = run.encoder.part
+        if part is not None and what not in OF_PARTS[part]:
+            others = [name for name in self.parts if what in OF_PARTS[name]]
+            raise NotAvailableError(
+                f"{run.encoder.name} is an encoder-decoder, and {what} of its {part} part are not known here.",
+                f"Ask of({others[0]!r})."
+                if others
+                else "Attention and figures of it are available.",
+            )
+        return run
+
+    def _run_for(self, what: str, of_tokens: bool, where: str) -> Run:
         if self.run is None:
             raise NotAvailableError(
                 f"Attention tensors were given, and no model to ask for {what}.",
@@ -230,17 +368,17 @@ class AnalysisBase(NotPickled):
         return self.run
 
 
-def once(kept: AnalysisBase, key: object, compute: Callable[[], Value]) -> Value:
+def cached(analysis: AnalysisBase, key: object, compute: Callable[[], Value]) -> Value:
     """The result of ``compute``, computed on first use and cached with the analysis."""
-    return kept._once(key, compute)  # pyright: ignore[reportPrivateUsage]
+    return analysis._cached(key, compute)  # pyright: ignore[reportPrivateUsage]
 
 
-def with_beside(kept: Made, texts: Iterable[ComparisonText]) -> Made:
+def with_comparison_texts(analysis: Made, texts: Iterable[ComparisonText]) -> Made:
     """The same run with other comparison texts; computed figures are kept."""
     beside = tuple(texts)
-    return kept if beside == kept.beside else kept._again(beside=beside)  # pyright: ignore[reportPrivateUsage]
+    return analysis if beside == analysis.beside else analysis._again(beside=beside)  # pyright: ignore[reportPrivateUsage]
 
 
-def untagged(kept: Made) -> Made:
+def untagged(analysis: Made) -> Made:
     """The same run, its words and sentences found without a tagger unless they are known already."""
-    return kept._untagged()  # pyright: ignore[reportPrivateUsage]
+    return analysis._untagged()  # pyright: ignore[reportPrivateUsage]

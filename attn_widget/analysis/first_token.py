@@ -1,4 +1,4 @@
-"""Where the first token looks in the last layers: words, and what goes to special tokens."""
+"""Attention of the first token in the last layers: words, and the share of special tokens."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _compose(pieces: Sequence[Piece]) -> tuple[list[tuple[int, int]], str]:
 
 
 def _find(pieces: Sequence[Piece], text: str) -> list[tuple[int, int]]:
-    """Where each token stands in ``text``, one after the other with only white space between.
+    """Start and end of each token in ``text``, one after the other with only white space between.
 
     Both are compared without what normalizers change (`fold`).
     """

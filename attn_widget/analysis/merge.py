@@ -53,11 +53,6 @@ def group_tokens(tokens: Sequence[Token], *, words: bool, special: bool) -> Grou
     special : bool
         Keep special tokens.
 
-    Raises
-    ------
-    InputError
-        Nothing is left.
-
     Examples
     --------
     >>> tokens = [Token("[CLS]", 0, 0, 0, special=True), Token("un", 1, 0, 2, word=0)]
@@ -76,13 +71,15 @@ def group_tokens(tokens: Sequence[Token], *, words: bool, special: bool) -> Grou
         )
     ]
     first = np.array(starts, dtype=np.intp)
-    kept = np.array([special or not tokens[i].special for i in starts], dtype=bool)
-    if not kept.any():
+    visible = np.array([special or not tokens[i].special for i in starts], dtype=bool)
+    if not visible.any():
         raise InputError("Without special tokens nothing is left.", "Keep them (special=True).")
-    return Groups(first, np.diff(first, append=len(tokens)), kept)
+    return Groups(first, np.diff(first, append=len(tokens)), visible)
 
 
-def merge_weights(weights: Float32, groups: Groups, *, renormalize: bool = True) -> Float32:
+def merge_weights(
+    weights: Float32, groups: Groups, keys: Groups | None = None, *, renormalize: bool = True
+) -> Float32:
     """Attention between groups of tokens: mean over query rows, sum over key columns.
 
     Parameters
@@ -90,6 +87,8 @@ def merge_weights(weights: Float32, groups: Groups, *, renormalize: bool = True)
     weights : float32 [..., n, n]
     groups : Groups
         With m kept of them.
+    keys : Groups, optional
+        Of the columns, where these are another text.
     renormalize : bool
         Rescale rows to sum to 1 where groups were left out. A row whose whole weight lay there is
         NaN: nothing of it is left to share out. Otherwise rows sum to what stayed.
@@ -105,19 +104,27 @@ def merge_weights(weights: Float32, groups: Groups, *, renormalize: bool = True)
     >>> merge_weights(np.full((3, 3), 1 / 3, dtype=np.float32), groups).round(2).tolist()
     [[0.33..., 0.67...], [0.33..., 0.67...]]
     """
-    kept = groups.kept
+    visible, columns = groups.kept, groups if keys is None else keys
     merged = weights
-    if groups.starts.size < weights.shape[-1]:
-        merged = np.add.reduceat(merged, groups.starts, axis=-1)
+    if columns.starts.size < weights.shape[-1]:
+        merged = np.add.reduceat(merged, columns.starts, axis=-1)
+    if groups.starts.size < weights.shape[-2]:
         merged = np.add.reduceat(merged, groups.starts, axis=-2)
         merged /= groups.sizes[:, None].astype(np.float32)
-    if kept.all():
+    if visible.all() and columns.kept.all():
         return merged
-    merged = merged[..., kept, :][..., kept]
+    merged = merged[..., visible, :][..., columns.kept]
     if renormalize:
         totals = merged.sum(axis=-1, keepdims=True, dtype=np.float64)
         merged = merged / np.where(totals > 0, totals, np.nan).astype(np.float32)
     return merged
+
+
+def merge_mask(mask: Bool, groups: Groups) -> Bool:
+    """True where any pair of tokens of two groups is possible, bool [m, m]."""
+    merged = np.logical_or.reduceat(mask, groups.starts, axis=0)
+    merged = np.logical_or.reduceat(merged, groups.starts, axis=1)
+    return merged[np.ix_(groups.kept, groups.kept)]
 
 
 def merge_tokens(
@@ -168,6 +175,7 @@ class MergedTrace(Trace):
         if trace.windows is not None:
             self.windows = trace.windows.picked(groups.first)
         self._renormalize = renormalize
+        self.has_rest, self.mask_found = trace.has_rest, trace.mask_found
         self._single = groups.starts.size == trace.n_tokens
         self.has_qkv = self._single and trace.has_qkv
         self.has_scores = self._why_no_scores() is None and trace.has_scores
@@ -221,13 +229,11 @@ class MergedTrace(Trace):
         return None if bias is None else bias[first[:, None], first]
 
     def allowed(self, layer: int) -> Bool | None:
-        """Whether any pair of tokens of two positions is possible, bool [m, m]; None: all are."""
+        """True where any pair of tokens of two positions is possible, bool [m, m]; None: all are."""
         mask = self._trace.allowed(layer)
         if mask is None:
             return None
-        starts, kept = self._groups.starts, self._groups.kept
-        merged = np.logical_or.reduceat(mask, starts, axis=0)
-        merged = np.logical_or.reduceat(merged, starts, axis=1)[np.ix_(kept, kept)]
+        merged = merge_mask(mask, self._groups)
         return None if merged.all() else merged
 
     def scaling(self, layer: int) -> float:

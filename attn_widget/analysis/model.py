@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
-from attn_widget.checks import check_flag, index_in
+from attn_widget.checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_seed,
+    index_in,
+    indices_in,
+    slice_in,
+)
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
+from attn_widget.figures.choice import Choice, kinds_of
 from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, residual_bars, residuals
-from attn_widget.model.classification import class_index
-
-if TYPE_CHECKING:
-    from attn_widget.model.classification import ClassProbabilities
-    from attn_widget.model.predictions import Mode, Predictions, Softmax
-    from attn_widget.trace.embeddings import EmbeddingParts
-    from attn_widget.trace.forward import Progress
-    from attn_widget.trace.layer_activations import LayerParts
+from attn_widget.figures.marginals import layer_marginals, stack_marginals
+from attn_widget.figures.patterns import Patterns, head_patterns, mean_patterns
+from attn_widget.model.classification import ClassProbabilities, class_index
+from attn_widget.model.predictions import Mode, Predictions, Softmax, open_softmax
+from attn_widget.trace import Trace
+from attn_widget.trace.base import to_numpy
+from attn_widget.trace.embeddings import (
+    EmbeddingParts,
+    embedding_parts,
+    parameter_counts,
+    position_table,
+)
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.layer_activations import EXPERTS, LayerParts, inside, visit_layers
+from attn_widget.trace.probe import repeated_tokens
+from attn_widget.trace.run import Run
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
@@ -47,13 +66,13 @@ class ModelFigures(AnalysisBase):
     def hidden_path(self) -> HiddenPath:
         """Norms, cosines to the layer before, and one 2-D picture of all hidden states."""
         states = self.hidden_states
-        return self._once("hidden_path", lambda: hidden_path(states))
+        return self._cached("hidden_path", lambda: hidden_path(states))
 
     @property
     def embeddings(self) -> EmbeddingParts:
         """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
         run = self._require_model("embeddings", of_tokens=True)
-        return self._once("embeddings", run.embeddings)
+        return self._cached("embeddings", lambda: embedding_parts(run.encoder, run.encoding))
 
     def inside(self, layer: int) -> LayerParts:
         """Everything that a layer computes except attention weights; see `LayerParts`.
@@ -67,7 +86,7 @@ class ModelFigures(AnalysisBase):
         layer = index_in(layer, self.n_layers, "layer")
         with self.lock:
             parts = self._layers.pop(layer, None)
-            parts = run.inside(layer) if parts is None else parts
+            parts = inside(run.encoder, run.encoding, layer) if parts is None else parts
             self._layers[layer] = parts
             while len(self._layers) > KEPT_LAYERS:
                 del self._layers[next(iter(self._layers))]
@@ -80,46 +99,52 @@ class ModelFigures(AnalysisBase):
         ----------
         layer : int
         """
-        return self.inside(layer).ffn_activation
+        activation = self.inside(layer).ffn_activation
+        if not activation.shape[1]:
+            raise NotAvailableError(EXPERTS)
+        return activation
 
     @property
     def residuals(self) -> Residuals:
-        """How much attention and FFN change each token in every layer, ``||out - in|| / ||in||``."""
+        """Change of each token by attention and FFN in every layer, ``||out - in|| / ||in||``."""
         run = self._require_model("layers", of_tokens=True)
 
         def find() -> Residuals:
             bars: list[tuple[Float32, Float32]] = []
-            run.visit_layers(lambda parts: bars.append(residual_bars(parts)))
+            visit_layers(run.encoder, run.encoding, lambda parts: bars.append(residual_bars(parts)))
             return residuals(bars)
 
-        return self._once("residuals", find)
+        return self._cached("residuals", find)
 
     @property
     def parameters(self) -> dict[str, int]:
         """Number of trained parameters in each part of the model."""
-        return self._once("parameters", self._require_model("parameters").parameters)
+        encoder = self._require_model("parameters").encoder
+        return self._cached("parameters", lambda: parameter_counts(encoder))
 
     @property
     def positions(self) -> Float32:
         """The model's learned position embeddings, float32 [max_length, e]."""
-        return self._once("positions", self._require_model("position embeddings").positions)
+        encoder = self._require_model("position embeddings").encoder
+        return self._cached("positions", lambda: position_table(encoder))
 
     def predictions(
         self,
         top_k: int = 5,
-        mode: Mode = "as_is",
+        mode: Mode | None = None,
         *,
         rows: slice | None = None,
         progress: Progress | None = None,
     ) -> Predictions:
-        """The masked-LM head's best ``top_k`` tokens for every position.
+        """The language-model head's best ``top_k`` tokens for every position.
 
         Parameters
         ----------
         top_k : int
             1 to the size of the vocabulary.
-        mode : {"as_is", "masked"}
-            ``"masked"`` replaces each position by the mask token in turn, a pass each.
+        mode : {"as_is", "masked", "next"}, optional
+            Of an encoder, ``"as_is"`` (the default) or ``"masked"``, which replaces each position by the mask token
+            in turn, a pass each. Of a decoder, ``"next"``: the token that follows each position.
         rows : slice, optional
             These positions alone.
         progress : callable, optional
@@ -128,18 +153,42 @@ class ModelFigures(AnalysisBase):
         Raises
         ------
         NotAvailableError
-            The checkpoint has no masked-LM head, or (``"masked"``) its tokenizer no mask token.
+            The checkpoint has no language-model head, or one that does not predict in this mode, or (``"masked"``)
+            its tokenizer has no mask token.
         InputError, InputTypeError
             An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
         """
-        run = self._require_model("predictions", of_tokens=True)
-        return run.predictions(top_k, mode, rows=rows, progress=progress)
+        run, mode = self._require_predictions(mode)
+        top_k = check_count(top_k, "top_k", 1, run.encoder.vocab_size)
+        check_callable(progress, "progress")
+        wanted = range(self.n_tokens)[slice_in(rows, self.n_tokens, "rows")]
+
+        def find() -> Predictions:
+            arrays = run.guess(mode, wanted, top_k, progress)
+            tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
+            positions = tuple(self.trace.tokens[i] for i in wanted)
+            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
+
+        whole = len(wanted) == self.n_tokens
+        return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()
+
+    @property
+    def next_token(self) -> str | None:
+        """The likeliest token after the last one that the decoder of an encoder-decoder reads; None without a head that writes."""
+        if "decoder" not in self.parts or self.run is None:
+            return None
+        decoder = self if self.base is not None or self.part == "decoder" else self.of("decoder")
+        run = decoder.run
+        if run is None or not run.encoder.has_lm:
+            return None
+        last = run.trace.logits_tensor([run.trace.n_tokens - 1])[0]
+        return run.encoder.token_texts([int(last.argmax())])[0]
 
     def softmax(
         self,
         position: int,
         token_ids: Sequence[int] | None = None,
-        mode: Mode = "as_is",
+        mode: Mode | None = None,
         top_k: int = 20,
     ) -> Softmax:
         """The softmax over the vocabulary at one position, opened up: logits, exponentials and their sum.
@@ -159,8 +208,116 @@ class ModelFigures(AnalysisBase):
         InputError, InputTypeError
             An unknown mode; a position, an id or ``top_k`` out of range.
         """
+        run, mode = self._require_predictions(mode)
+        size = run.encoder.vocab_size
+        position = index_in(position, self.n_tokens, "position")
+        top_k = check_count(top_k, "top_k", 1, size) if token_ids is None else 0
+        ids = [] if token_ids is None else indices_in(token_ids, size, "token_ids")
+        find = run.masked_logits if mode == "masked" else run.trace.logits_tensor
+        row = to_numpy(find([position])[0])
+        if token_ids is None:
+            ids = np.argsort(-row, kind="stable")[:top_k].tolist()
+        return open_softmax(row, position, ids, run.encoder.token_texts(ids))
+
+    def probe_patterns(self, seed: int = 0) -> Patterns:
+        """Patterns of every head on random tokens that stand four times, not on the text: see `head_patterns`.
+
+        A head with a high ``induction`` here looks at what followed a token the last time, whatever the tokens
+        are. The mean over eight draws of 25 entries of the vocabulary; the text's first token stays in front where it is
+        a special one.
+
+        Parameters
+        ----------
+        seed : int
+            The same seed gives the same tokens.
+
+        Raises
+        ------
+        NotAvailableError
+            Tensors from outside, or a view.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
+
+        References
+        ----------
+        Olsson et al. (2022), In-context Learning and Induction Heads (prefix matching).
+        """
+        seed = check_seed(seed)
+        run = self._require_model("a probe", of_tokens=True)
+
+        def of_one(trace: Trace) -> Patterns:
+            kinds = kinds_of(trace.tokens)
+            masks = [trace.mask(layer) for layer in range(trace.n_layers)]
+            sums = stack_marginals(
+                [
+                    layer_marginals(
+                        trace.layer_weights(layer), Choice(mask, trace.n_tokens).queries, kinds
+                    )
+                    for layer, mask in enumerate(masks)
+                ]
+            )
+            return head_patterns(sums, masks, kinds)
+
+        def find() -> Patterns:
+            return mean_patterns([of_one(trace) for trace in repeated_tokens(run, seed)])
+
+        return self._cached_unlocked(("probe", seed), find)
+
+    def text_before(self, position: int, token: int) -> str:
+        """The text up to and with a position, and an entry of the vocabulary after it.
+
+        Parameters
+        ----------
+        position, token : int
+
+        Raises
+        ------
+        InputError
+            A position or an entry that does not exist.
+        NotAvailableError
+            The model does not predict the token that follows.
+        """
+        run, mode = self._require_predictions(None)
+        if mode != "next":
+            raise NotAvailableError(
+                f"{run.encoder.name} does not predict the token that follows, so no text is continued with it."
+            )
+        position = index_in(position, self.n_tokens, "position")
+        token = index_in(token, run.encoder.vocab_size, "token")
+        ids = [token.id for token in self.trace.tokens[: position + 1]]
+        return run.encoder.reader.decode(
+            [*ids, token], skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+
+    @property
+    def default_mode(self) -> Mode:
+        """``"next"`` of a decoder, else ``"as_is"``."""
+        run = self.run
+        return "next" if run is not None and run.encoder.predicts == "next" else "as_is"
+
+    def _require_predictions(self, mode: Mode | None) -> tuple[Run, Mode]:
+        """The run, where it can predict tokens, and the mode."""
         run = self._require_model("predictions", of_tokens=True)
-        return run.softmax(position, token_ids, mode, top_k)
+        encoder = run.encoder
+        mode = self.default_mode if mode is None else mode
+        check_choice(mode, "mode", ("as_is", "masked", "next"))
+        if not encoder.has_lm:
+            raise NotAvailableError(
+                f"{encoder.name} has no language-model head, so it predicts no tokens.",
+                "Load a checkpoint with one, such as the embedded model or bert-base-uncased.",
+            )
+        if (mode == "next") != (encoder.predicts == "next"):
+            what = "token that follows" if encoder.predicts == "next" else "token at"
+            raise NotAvailableError(
+                f"The language-model head of {encoder.name} predicts the {what} each position, so mode "
+                f"{mode!r} is not available.",
+                f"Use mode={self.default_mode!r}.",
+            )
+        if mode == "masked" and encoder.mask_token_id is None:
+            raise NotAvailableError(
+                f"The tokenizer of {encoder.name} has no mask token.", "Use mode='as_is'."
+            )
+        return run, mode
 
     @property
     def classification(self) -> ClassProbabilities | None:
@@ -175,7 +332,7 @@ class ModelFigures(AnalysisBase):
         return None if self.run is None else self.run.classification
 
     def first_token(self, head: Head = "mean", *, words: bool = True) -> FirstToken:
-        """Where the first token looks in the last six layers (or all, if there are fewer).
+        """Attention of the first token in the last six layers (or all, if there are fewer).
 
         Parameters
         ----------
@@ -198,6 +355,7 @@ class ModelFigures(AnalysisBase):
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
         words = check_flag(words, "words")
+        self.trace.check_square("The attention of the first token")
         if self.base is not None:
             return self.base.first_token(head, words=words)
         tokens = self.language.tokens if words else self.trace.tokens
@@ -205,7 +363,7 @@ class ModelFigures(AnalysisBase):
         return first_token(self.trace, tokens, texts, head, words=words)
 
     def class_gradient(self, label: int | str, *, words: bool = False) -> Float32:
-        """How a class's logit changes with each score of the first token, float32 [L, H, n].
+        """Gradient of a class's logit with respect to each score of the first token, float32 [L, H, n].
 
         ``d z_c / d S[l, h, 0, j]``, in logits per unit of scaled score, everything after that score
         recomputed: above 0, a longer look at ``j`` speaks for the class. Attention is the same for
@@ -238,14 +396,18 @@ class ModelFigures(AnalysisBase):
                 f"{run.encoder.name} does not classify texts, so no class has a gradient.",
                 "Load a checkpoint for sequence classification.",
             )
+        from attn_widget.trace.class_gradients import class_gradients
+
         index, words = class_index(label, classes.labels), check_flag(words, "words")
         with self.lock:
-            known: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
-            if index not in known:
-                best = [] if known else largest_first(classes.logits)[:LIKELIEST]
+            gradients: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
+            if index not in gradients:
+                best = [] if gradients else largest_first(classes.logits)[:LIKELIEST]
                 wanted = list(dict.fromkeys([index, *best]))
-                known.update(zip(wanted, run.class_gradients(wanted), strict=True))
-            gradient = known[index]
+                gradients.update(
+                    zip(wanted, class_gradients(run.encoder, run.encoding, wanted), strict=True)
+                )
+            gradient = gradients[index]
         if not words:
             return gradient
         flat = gradient.reshape(-1, self.n_tokens)
@@ -254,5 +416,5 @@ class ModelFigures(AnalysisBase):
 
     @property
     def next_sentence(self) -> ClassProbabilities:
-        """Whether ``text_pair`` follows ``text``, by the model's next-sentence head."""
+        """Probability that ``text_pair`` follows ``text``, by the model's next-sentence head."""
         return self._require_model("a next-sentence head").next_sentence

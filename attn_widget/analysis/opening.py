@@ -2,26 +2,29 @@
 
 A head tells something where words attend to other words by more than chance. Special tokens, punctuation,
 the word itself and its neighbors (heads that look a place or two back say little of the text) do not count.
+Nor does token 0 where a mask looks back alone: there it is what a query attends to that finds nothing else.
+Of two texts (cross-attention) a row counts by the token that it writes, the one after its own; and a layer whose heads
+all find the words to read is no reason against each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis.analysis import Analysis
 from attn_widget.checks.rounding import TIE, first_largest
+from attn_widget.figures.arrays import Float32, Head
+from attn_widget.figures.choice import Choice
 from attn_widget.language.keys import is_punctuation
+from attn_widget.model.tokens import Token
 from attn_widget.trace.base import Area
-
-if TYPE_CHECKING:
-    from attn_widget.analysis.analysis import Analysis
-    from attn_widget.figures.arrays import Float32, Head
-    from attn_widget.model.tokens import Token
+from attn_widget.trace.windows.masks import Mask, looks_back
 
 NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
 FIRST_ROWS = 4  # of a block, which tell how strong its links are
@@ -31,7 +34,7 @@ MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
 @dataclass(frozen=True)
 class Opening:
-    """Where a picture opens.
+    """Layer, head and token that a picture opens on.
 
     Attributes
     ----------
@@ -46,8 +49,20 @@ class Opening:
     token: int | None
 
 
-def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
-    """The number of each token's word, int [n]; -1 for a special token and for punctuation.
+def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
+    """Tokens between which a link says little of the text, bool [n]: special ones, and token 0 where the mask looks back alone."""
+    outside = np.array([token.special for token in tokens], dtype=np.bool_)
+    if looks_back(mask):
+        outside[0] = True
+    return outside
+
+
+def word_ids(
+    tokens: Sequence[Token], outside: NDArray[np.bool_] | None = None
+) -> NDArray[np.int32]:
+    """The number of each token's word, int [n]; -1 for punctuation, white space and the tokens ``outside`` (`sinks`).
+
+    By default these are the special ones.
 
     Words are what white space, punctuation or special tokens set apart; a Chinese or Japanese character
     begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
@@ -61,6 +76,8 @@ def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
     ids = np.full(len(tokens), -1, dtype=np.int32)
     number = -1
     before: Token | None = None
+    if outside is None:
+        outside = sinks(tokens, None)
     for i, token in enumerate(tokens):
         apart = (
             before is None
@@ -68,7 +85,8 @@ def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
             or before.end < token.start
             or east_asian_width(token.surface[:1] or " ") in "FW"
         )
-        if token.special or is_punctuation(token.surface):
+        # A tokenizer of letters, or one of bytes, has tokens of white space alone.
+        if outside[i] or not token.surface.strip() or is_punctuation(token.surface):
             number, before = number + 1, None
             continue
         number += apart
@@ -76,8 +94,13 @@ def word_ids(tokens: Sequence[Token]) -> NDArray[np.int32]:
     return ids
 
 
-def word_pairs(tokens: Sequence[Token], rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
-    """Queries and keys that count as a link between words, bool [n, n] or [rows, n].
+def word_pairs(
+    tokens: Sequence[Token],
+    rows: NDArray[np.intp] | None = None,
+    mask: Mask | None = None,
+    keys: Sequence[Token] | None = None,
+) -> NDArray[np.bool_]:
+    """Queries and keys that count as a link between words, bool [n, n] or [rows, n]; [n, m] of two texts.
 
     Different words, not the same word twice, more than `NEIGHBORS` words apart; in a text too short for
     that, nearer ones; in one long word (a script without spaces), its tokens.
@@ -86,16 +109,23 @@ def word_pairs(tokens: Sequence[Token], rows: NDArray[np.intp] | None = None) ->
     ----------
     rows : int [r], optional
         These queries alone.
+    mask : bool [n, n], RowSpans, optional
+        Cells that the model's mask allows; the others count as no link.
+    keys : sequence of Token [m], optional
+        Where they are another text.
     """
-    n = len(tokens)
-    chosen = np.arange(n) if rows is None else rows
-    rule = link_rule(tokens)
+    n_keys = len(tokens if keys is None else keys)
+    chosen = np.arange(len(tokens)) if rows is None else rows
+    rule = link_rule(tokens, mask, keys)
     if rule is None:
-        return np.zeros((len(chosen), n), dtype=np.bool_)
-    pairs = np.empty((len(chosen), n), dtype=np.bool_)
+        return np.zeros((len(chosen), n_keys), dtype=np.bool_)
+    pairs = np.empty((len(chosen), n_keys), dtype=np.bool_)
     for start in range(0, len(chosen), ROWS_AT_ONCE):
         some = chosen[start : start + ROWS_AT_ONCE, None]
-        pairs[start : start + ROWS_AT_ONCE] = rule.counts(some, np.arange(n))
+        part = pairs[start : start + ROWS_AT_ONCE]
+        part[:] = rule.counts(some, np.arange(n_keys))
+        if mask is not None:
+            part &= mask[some[:, 0]]
     return pairs
 
 
@@ -116,22 +146,55 @@ class LinkRule(NamedTuple):
     nearest: int
 
     def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether the links of these queries to these keys count, in the shape of both together."""
+        """True where the link of a query to a key counts, in the shape of both together."""
         counted = (self.ids[key] >= 0) & (self.ids[query] >= 0)
         counted &= self.kinds[query] != self.kinds[key]
         counted &= np.abs(self.places[query] - self.places[key]) > self.nearest
         return counted
 
 
-def link_rule(tokens: Sequence[Token]) -> LinkRule | None:
-    """The strictest rule that some link of a text obeys; None where no link counts."""
-    ids = word_ids(tokens)
+class WordsOfTwoTexts(NamedTuple):
+    """The rule for attention from one text to another, whose places and spellings cannot be compared.
+
+    Attributes
+    ----------
+    queries : bool [n]
+        Tokens after which part of a word is written.
+    keys : bool [m]
+        Tokens that are part of a word.
+    """
+
+    queries: NDArray[np.bool_]
+    keys: NDArray[np.bool_]
+
+    def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
+        """True where part of a word is written and part of a word is read."""
+        return self.queries[query] & self.keys[key]
+
+
+def link_rule(
+    tokens: Sequence[Token], mask: Mask | None = None, keys: Sequence[Token] | None = None
+) -> LinkRule | WordsOfTwoTexts | None:
+    """The strictest rule that some link of a text obeys; None where no link counts.
+
+    ``keys`` are the tokens of another text at which these look.
+    """
+    if keys is not None:
+        words = WordsOfTwoTexts(_writes_a_word(tokens), word_ids(keys) >= 0)
+        return words if words.queries.any() and words.keys.any() else None
+    ids = word_ids(tokens, sinks(tokens, mask))
     numbers: dict[str, int] = {}
     spelled = [token.surface.casefold() for token in tokens]
     kinds = np.array([numbers.setdefault(name, len(numbers)) for name in spelled], dtype=np.int32)
     places = (ids, np.arange(len(ids), dtype=np.int32))
     rule = apart_by(ids, kinds, places)
     return None if rule is None else LinkRule(ids, kinds, places[rule[0]], rule[1])
+
+
+def _writes_a_word(tokens: Sequence[Token]) -> NDArray[np.bool_]:
+    """Target tokens whose row writes part of a word, bool [n]: the next token is one. In a text of one token, that token."""
+    words = word_ids(tokens) >= 0
+    return np.append(words[1:], False) if len(tokens) > 1 else words
 
 
 def apart_by(
@@ -149,13 +212,22 @@ def apart_by(
     return None
 
 
-def links_beyond_chance(weights: Float32, pairs: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean over ``pairs`` of what a weight has beyond 1/n, float64 [H]; 0 where there is no pair.
+def chance_of(mask: Mask | None, n: int) -> Float32:
+    """``1 / m_i``: the weight of uniform attention over the keys that each query may look at, float32 [n, 1]."""
+    return (1 / np.maximum(Choice(mask, n).counts, 1)).astype(np.float32)[:, None]
+
+
+def links_beyond_chance(
+    weights: Float32, pairs: NDArray[np.bool_], chance: Float32 | None = None
+) -> NDArray[np.float64]:
+    """Mean over ``pairs`` of what a weight has beyond chance, float64 [H]; 0 where there is no pair.
 
     Parameters
     ----------
-    weights : float32 [H, n, n]
-    pairs : bool [n, n]
+    weights : float32 [H, n, n], or [H, n, m]
+    pairs : bool [n, n], or [n, m]
+    chance : float32 [n, 1], optional
+        See `chance_of`; by default 1/n, or 1/m.
 
     Examples
     --------
@@ -164,23 +236,32 @@ def links_beyond_chance(weights: Float32, pairs: NDArray[np.bool_]) -> NDArray[n
     >>> links_beyond_chance(np.stack([flat, sharp]), ~np.eye(2, dtype=bool))
     array([0.  , 0.25])
     """
-    heads, n, _ = weights.shape
+    heads, _, n_keys = weights.shape
     count = int(pairs.sum())
     if count == 0:
         return np.zeros(heads)
-    chance = weights.dtype.type(1 / n)
     counted = pairs.ravel().astype(weights.dtype)
+    if chance is not None:
+        beyond = [np.maximum(np.nan_to_num(head - chance), 0).ravel() @ counted for head in weights]
+        return np.array(beyond, dtype=np.float64) / count
+    even = weights.dtype.type(1 / n_keys)
     # By head: one matrix fits a core's cache. Sums are those of BLAS, in float32.
-    sums = [float(np.maximum(head, chance).ravel() @ counted) for head in weights]
-    return np.nan_to_num(np.array(sums) / count - float(chance)).clip(0)
+    sums = [float(np.maximum(head, even).ravel() @ counted) for head in weights]
+    return np.nan_to_num(np.array(sums) / count - float(even)).clip(0)
 
 
-def largest_between_words(weights: Float32, special: NDArray[np.bool_]) -> Float32:
+def largest_between_words(
+    weights: Float32, special: NDArray[np.bool_], special_keys: NDArray[np.bool_] | None = None
+) -> Float32:
     """Each head's largest weight of which neither end is a special token, float32 [H].
 
-    0 where there are less than two other tokens: a ramp from it to nothing would show nothing.
+    0 where there are less than two other tokens: a ramp from it to nothing would show nothing. ``special_keys``, bool [m],
+    where keys are another text: there one other token of each is enough.
     """
     words = np.flatnonzero(~special)
+    if special_keys is not None:
+        between = weights[:, words[:, None], np.flatnonzero(~special_keys)]
+        return between.max(axis=(1, 2), initial=0)
     if len(words) < 2:
         return np.zeros(len(weights), dtype=weights.dtype)
     runs = np.split(words, np.flatnonzero(np.diff(words) > 1) + 1)
@@ -206,8 +287,11 @@ def choose_opening(
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
+    two_texts: bool = False,
 ) -> Opening:
     """The head with most to tell among ``layers`` and ``heads`` (None: all), and its strongest word.
+
+    A head is compared with the other heads of its layer, except in attention between ``two_texts``.
 
     Parameters
     ----------
@@ -218,7 +302,7 @@ def choose_opening(
     """
     rows = np.arange(links.shape[0]) if layers is None else np.asarray(layers)
     columns = np.arange(links.shape[1]) if heads is None else np.asarray(heads)
-    contrast = beyond_the_others(links)[rows[:, None], columns]
+    contrast = (links if two_texts else beyond_the_others(links))[rows[:, None], columns]
     at, column = divmod(first_largest(contrast), contrast.shape[1])
     layer, head = int(rows[at]), int(columns[column])
     return Opening(layer, head, word_of(layer, head))
@@ -226,8 +310,11 @@ def choose_opening(
 
 def strongest_word(analysis: Analysis, layer: int, head: int) -> int | None:
     """The query of the strongest link between words in one head; None where it has none."""
-    strongest, every = StrongestWord(analysis.trace.tokens), slice(0, analysis.n_tokens)
-    strongest.see(Area(every, every), analysis.attention(layer, head))
+    trace = analysis.trace
+    keys = None if trace.square else trace.key_tokens
+    strongest = StrongestWord(trace.tokens, trace.mask(layer), keys)
+    every = Area(slice(0, analysis.n_tokens), slice(0, analysis.n_keys))
+    strongest.see(every, analysis.attention(layer, head))
     return strongest.token
 
 
@@ -240,15 +327,22 @@ class StrongestWord:
         The first of those that are equal up to rounding; None as long as no link above 0 was seen.
     """
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
-        self._rule = link_rule(tokens)
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        mask: Mask | None = None,
+        keys: Sequence[Token] | None = None,
+    ) -> None:
+        self._rule = link_rule(tokens, mask, keys)
         self._most = np.float32(0)
         self._candidates: dict[int, float] = {}
 
     @property
     def token(self) -> int | None:
         least = self._most * (1 - TIE)
-        return min((one for one, most in self._candidates.items() if most >= least), default=None)
+        return min(
+            (token for token, most in self._candidates.items() if most >= least), default=None
+        )
 
     def see(self, area: Area, weights: Float32) -> None:
         """Look at a block, float32 [rows, cols]."""
@@ -266,5 +360,5 @@ class StrongestWord:
                 self._most = max(self._most, some.max())
                 close = some >= self._most * (1 - TIE)
                 for token, weight in zip(query[counted][close] + first, some[close], strict=True):
-                    known = self._candidates.get(int(token), 0.0)
-                    self._candidates[int(token)] = max(known, float(weight))
+                    before = self._candidates.get(int(token), 0.0)
+                    self._candidates[int(token)] = max(before, float(weight))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.model.predictions import Mode
+from attn_widget.model.predictions import Mode
 
 
-def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dict[str, Any]:
+def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) -> dict[str, Any]:
     """Everything that ``analysis`` knows, by section.
 
     Parameters
@@ -21,15 +19,16 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
     analysis : Analysis
     top_k : int
         Predictions for each position.
-    mode : {"as_is", "masked"}
-        Of the predictions.
+    mode : {"as_is", "masked", "next"}, optional
+        Of the predictions, as in `Analysis.predictions`.
 
     Returns
     -------
     dict
         Of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that this run cannot
         give is None, and ``not_available`` says why. Matrices of single heads are left out: they
-        are `Analysis.attention`.
+        are `Analysis.attention`. Of an encoder-decoder everything is of the given ``part``, and ``parts`` has the same
+        of its other parts.
 
     Examples
     --------
@@ -39,6 +38,15 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
     >>> float(d["metrics"]["focus_normalized"][0, 0]), d["predictions"]
     (1.0, None)
     """
+    whole = _document(analysis, top_k, mode)
+    others = [part for part in analysis.parts if part != analysis.part]
+    if others:
+        whole["parts"] = {part: _document(analysis.of(part), top_k, mode) for part in others}
+    return whole
+
+
+def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, Any]:
+    """One part of a run, or a run of one text."""
     run = analysis.run
     sections: dict[str, Callable[[], Any]] = {
         "words": lambda: [asdict(word) for word in analysis.words],
@@ -55,6 +63,11 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
         "residuals": lambda: asdict(analysis.residuals),
         "parameters": lambda: analysis.parameters,
     }
+    if analysis.part != "self":
+        sections |= {
+            "alignment": lambda: analysis.alignment.as_dict(),
+            "written_shares": lambda: _written_shares(analysis),
+        }
     figures: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     for name, section in sections.items():
@@ -67,6 +80,11 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode = "as_is") -> dic
         "model": None
         if run is None
         else {"name": run.encoder.name, "revision": run.encoder.revision},
+        **(
+            {"part": analysis.part, "source_text": analysis.source_text}
+            if analysis.part != "self"
+            else {}
+        ),
         "text": analysis.text,
         "text_pair": analysis.text_pair,
         "truncated": analysis.truncated,
@@ -91,6 +109,11 @@ def _roles(analysis: Analysis) -> dict[str, Any]:
         "layout": roles.layout,
         "seed": roles.seed,
     }
+
+
+def _written_shares(analysis: Analysis) -> dict[str, Any]:
+    written = analysis.written_shares
+    return {"tokens": list(written.tokens), "logits": written.logits, "shares": written.shares}
 
 
 def _sentences(analysis: Analysis) -> dict[str, Any]:

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any, TypedDict
 
-from attn_widget.checks import check_flag, is_iterable, listed, shown
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import with_comparison_texts
+from attn_widget.analysis.comparison_texts import MAX_COMPARISON_TEXTS, comparison_text_of
+from attn_widget.checks import (
+    check_count,
+    check_flag,
+    is_iterable,
+    known_keywords,
+    listed,
+    short_repr,
+)
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.idle import activity
 from attn_widget.host.notice import tell
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
+from attn_widget.model.tokenizing import encode
+from attn_widget.model.two_texts import encode_source, encode_target
+from attn_widget.trace.capture import capture
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.generation import continued, translated
+from attn_widget.trace.run import Run
+from attn_widget.trace.windows.plan import check_windows
+from attn_widget.trace.windows.run import run_in_windows
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
-    from attn_widget.analysis import Analysis
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.trace.forward import Progress
+class TextOptions(TypedDict, total=False):
+    """Options of `analyze` that texts of one page share."""
+
+    model: Any
+    tagger: Any
+    truncation: bool
 
 
+class RunOptions(TextOptions, total=False):
+    """Options of `analyze`, where they are described."""
+
+    windows: bool | tuple[int, int]
+    masked: Iterable[int]
+    beside: Iterable[str | tuple[str, str]] | None
+    generate: int
+    output: str | None
+    progress: bool
+
+
+@known_keywords
 def analyze(
     text: str,
     text_pair: str | None = None,
@@ -27,6 +62,8 @@ def analyze(
     windows: bool | tuple[int, int] = False,
     masked: Iterable[int] = (),
     beside: Iterable[str | tuple[str, str]] | None = (),
+    generate: int = 0,
+    output: str | None = None,
     progress: bool = True,
 ) -> Analysis:
     """Run a model on ``text`` and return its figures, without a widget.
@@ -55,6 +92,13 @@ def analyze(
     beside : iterable of str or (str, str), optional
         Other texts (or pairs) for a text classifier, to compare with this one in the Task view: for
         example, a text of each class. At most 50.
+    generate : int
+        How many tokens a decoder writes after the text, or an encoder-decoder for it, the likeliest one at each step,
+        fewer where it ends the text itself. The figures are of the whole text; `Analysis.written` has the tokens that the
+        model wrote.
+    output : str, optional
+        What an encoder-decoder (T5, BART, Marian ...) writes for the text: its decoder reads this, whatever it would
+        write itself. The analysis is of the decoder; `Analysis.of` gives the encoder and cross-attention.
     progress : bool
         Show a progress bar while weights load.
 
@@ -66,11 +110,18 @@ def analyze(
     ------
     InputError, InputTypeError
         The text is empty, not a str, or holds lone surrogates; ``truncation`` is not a bool; the model cannot
-        read the windows.
+        read the windows; more tokens to write than it can read; an encoder-decoder without ``output`` and ``generate``.
+    NotAvailableError
+        ``generate`` of an encoder; ``output`` of any model but an encoder-decoder.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError
         The model cannot be loaded.
+
+    Warns
+    -----
+    UserWarning
+        The model ends the text at once and writes nothing.
 
     Examples
     --------
@@ -80,53 +131,128 @@ def analyze(
     >>> a.attention(3, 5).shape
     (8, 8)
     """
-    from attn_widget.model.loading import load
-
     others = check_beside(beside)
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
+    generate = check_count(generate, "generate", 0)
     encoder = load(model, progress=progress)
+    if encoder.part is not None:
+        given = {"text_pair": text_pair, "windows": windows, "masked": listed(masked, "masked")}
+        check_two_texts(encoder, output, generate, {**given, "beside": others})
+        return warn_if_nothing_is_written(
+            run_two_texts(
+                encoder, text, output, generate=generate, truncation=truncation, tagger=tagger
+            ),
+            generate,
+        )
+    if output is not None:
+        raise one_text(encoder)
     if others and encoder.classifier != "sequence":
         raise InputError(
             f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
             "Leave beside out, or load a checkpoint for sequence classification.",
         )
     analysis = run_text(
-        encoder, text, text_pair, truncation=truncation, windows=windows, tagger=tagger
+        encoder,
+        text,
+        text_pair,
+        truncation=truncation,
+        windows=windows,
+        tagger=tagger,
+        generate=generate,
     )
+    warn_if_nothing_is_written(analysis, generate)
     if others:
-        from attn_widget.analysis.base import with_beside
-        from attn_widget.analysis.beside import comparison_text_of
-
         runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
-        analysis = with_beside(analysis, filter(None, map(comparison_text_of, runs)))
+        analysis = with_comparison_texts(analysis, filter(None, map(comparison_text_of, runs)))
     return analysis.mask(masked)
+
+
+def warn_if_nothing_is_written(analysis: Analysis, generate: int) -> Analysis:
+    """The analysis, after a warning if the model was to write and ended the text at once."""
+    if generate and not analysis.written and analysis.run is not None:
+        warn_caller(
+            f"generate is {generate:,}, and {analysis.run.encoder.name} ended the text at once: it wrote nothing. "
+            "Change the text that it reads; predictions() of the analysis has what else it would have written."
+        )
+    return analysis
+
+
+def check_two_texts(
+    encoder: Encoder, output: object, generate: int, others: dict[str, Any]
+) -> None:
+    """Refuse what an encoder-decoder cannot be asked, before it runs; ``others`` are options of one text."""
+    for name, given in others.items():
+        if given:
+            raise NotAvailableError(
+                f"{name} is given, and {encoder.name} is an encoder-decoder, which reads one text and writes another.",
+                f"Leave {name} out.",
+            )
+    if (output is None) == (generate == 0):
+        both = "output and generate are given" if generate else "no target is given"
+        raise InputError(
+            f"{encoder.name} is an encoder-decoder: it reads a text and writes another one, and {both}.",
+            "output='...' forces what it writes, generate=50 lets it write up to 50 tokens.",
+        )
+
+
+def one_text(encoder: Encoder) -> NotAvailableError:
+    """Error for a target of a model that reads one text."""
+    kind, hint = "an encoder, which writes no text", "Leave output out."
+    if encoder.predicts == "next":
+        kind = "a decoder, which reads one text and goes on with it"
+        hint = "Put what it is to read into the text: analyze(text + output)."
+    return NotAvailableError(f"output is given, and {encoder.name} is {kind}.", hint)
+
+
+def run_two_texts(
+    encoder: Encoder,
+    source: str,
+    output: str | None,
+    *,
+    generate: int = 0,
+    truncation: bool = False,
+    tagger: Any,
+    progress: Progress | None = None,
+) -> Analysis:
+    """`analyze` with an encoder-decoder that is loaded: the analysis of its decoder; ``progress`` as of `run_text`."""
+    encoder = encoder.of("decoder")
+    with activity.busy():
+        read = encode_source(encoder, source, truncation=truncation)
+        if output is None:
+            tell("Writing")
+            encoding = translated(encoder, read, generate, progress)
+        else:
+            encoding = encode_target(encoder, read, output)
+        tell("Running the model")
+        run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
+    return Analysis(run.trace, run=run, tagger=tagger)
 
 
 def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[str, str | None]]:
     """``beside`` as ``(text, text_pair)``; refused before anything runs."""
-    from attn_widget.analysis.beside import MOST_BESIDE
-
     if texts is None:
         return []
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
-        raise InputTypeError(f"beside is {shown(texts)}, expected several texts.", "beside=[text]")
+        raise InputTypeError(
+            f"beside is {short_repr(texts)}, expected several texts.", "beside=[text]"
+        )
     pairs: list[tuple[str, str | None]] = []
-    for one in listed(texts, "beside"):
-        pair = tuple(one) if isinstance(one, (tuple, list)) else (one, None)
+    for entry in listed(texts, "beside"):
+        pair = tuple(entry) if isinstance(entry, (tuple, list)) else (entry, None)
         if (
             len(pair) != 2
             or not isinstance(pair[0], str)
             or not isinstance(pair[1], (str, type(None)))
         ):
             raise InputTypeError(
-                f"beside holds {shown(one)}, expected a text or (text, text_pair).",
+                f"beside holds {short_repr(entry)}, expected a text or (text, text_pair).",
                 "beside=[text]",
             )
         pairs.append((pair[0], pair[1]))
-    if len(pairs) > MOST_BESIDE:
+    if len(pairs) > MAX_COMPARISON_TEXTS:
         raise InputError(
-            f"beside holds {len(pairs)} texts, at most {MOST_BESIDE} are shown.",
+            f"beside holds {len(pairs)} texts, at most {MAX_COMPARISON_TEXTS} are shown.",
             "report(texts, path) takes any number.",
         )
     return pairs
@@ -140,29 +266,36 @@ def run_text(
     truncation: bool,
     windows: bool | tuple[int, int] = False,
     tagger: Any,
+    generate: int = 0,
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
-    from attn_widget.analysis import Analysis
-    from attn_widget.trace.capture import capture
-    from attn_widget.trace.run import Run
-    from attn_widget.trace.windows.plan import check_windows
-
     span = check_windows(windows, encoder.max_length)
     if span is not None and truncation:
         raise InputError(
             "windows= and truncation=True exclude each other.",
             "Leave truncation out: windows read a text of any length.",
         )
+    if span is not None and generate:
+        raise InputError(
+            "windows= and generate= exclude each other: what is written follows the text that is read at once.",
+            "Leave windows out.",
+        )
     with activity.busy():
         if span is None:
-            encoding = encoder.encode(text, text_pair, truncation=truncation)
+            try:
+                encoding = encoder.encode(text, text_pair, truncation=truncation)
+            except TooLongError as error:
+                if not generate:
+                    raise
+                hint = "Shorten it: what is written follows the whole of it."
+                raise TooLongError(error.message, hint) from None
+            if generate:
+                tell("Writing")
+                encoding = continued(encoder, encoding, generate)
             tell("Running the model")
             run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
         else:
-            from attn_widget.model.tokenizing import encode
-            from attn_widget.trace.windows.run import run_in_windows
-
             encoding = encode(encoder, text, text_pair, truncation=False, any_length=True)
             tell("Running the model")
             run = run_in_windows(encoder, encoding, *span, progress=progress)

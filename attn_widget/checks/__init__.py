@@ -1,7 +1,7 @@
 """Checks: what users give, one check for each kind of argument.
 
 Indices, heads, slices, counts, seeds, yes or no, names, choices, functions, arrays, paths. Whatever a message
-says of a value goes through `shown`: a value may be huge, nested without end, or unable to print.
+says of a value goes through `short_repr`: a value may be huge, nested without end, or unable to print.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from attn_widget.checks.values import (
     check_kind,
     check_number,
     check_seed,
+    known_keywords,
 )
 from attn_widget.checks.words import (
     LONGEST_WORD,
-    MOST_NAMED,
-    MOST_SHOWN,
+    MAX_NAMED,
+    MAX_SHOWN,
     first_line,
     nearest,
-    shown,
+    short_repr,
     stands_at,
 )
 
@@ -36,8 +37,8 @@ __all__ = [
     "LARGEST_COUNT",
     "LARGEST_SEED",
     "LONGEST_WORD",
-    "MOST_NAMED",
-    "MOST_SHOWN",
+    "MAX_NAMED",
+    "MAX_SHOWN",
     "as_array",
     "check_callable",
     "check_characters",
@@ -60,9 +61,10 @@ __all__ = [
     "is_iterable",
     "is_mean",
     "is_plain",
+    "known_keywords",
     "listed",
     "nearest",
-    "shown",
+    "short_repr",
     "slice_in",
     "stands_at",
 ]

@@ -6,17 +6,12 @@ import operator
 from typing import Any
 
 from attn_widget.checks.several import check_several
-from attn_widget.checks.words import shown
+from attn_widget.checks.words import short_repr
 from attn_widget.errors import InputError, InputTypeError
 
 
 def index_in(value: Any, size: int, name: str) -> int:
     """``value`` as an index of something of ``size`` parts.
-
-    Raises
-    ------
-    InputError
-        No integer, or not in 0 .. size - 1.
 
     Examples
     --------
@@ -28,26 +23,19 @@ def index_in(value: Any, size: int, name: str) -> int:
     except TypeError:
         index = None
     if index is None or isinstance(value, bool):
-        raise InputError(f"{name} is {shown(value)}, expected an int.")
+        raise InputError(f"{name} is {short_repr(value)}, expected an int.")
     if not 0 <= index < size:
-        raise InputError(f"{name} is {shown(index)}, expected 0 to {size - 1} (0-based).")
+        raise InputError(f"{name} is {short_repr(index)}, expected 0 to {size - 1} (0-based).")
     return index
 
 
 def is_mean(head: Any) -> bool:
-    """Whether ``head`` is ``"mean"``; an array is not, whatever it compares itself with."""
+    """True if ``head`` is ``"mean"``; an array is not, whatever it compares itself with."""
     return isinstance(head, str) and head == "mean"
 
 
 def slice_in(value: Any, size: int, name: str) -> slice:
     """``value`` as a slice of ``size`` positions that holds at least one; None is all of them.
-
-    Raises
-    ------
-    InputTypeError
-        No slice.
-    InputError
-        None of the positions.
 
     Examples
     --------
@@ -63,9 +51,13 @@ def slice_in(value: Any, size: int, name: str) -> slice:
         except (TypeError, ValueError):  # no int, or a step of 0
             held = None
     if held is None or held.step < 0:  # tensors have none that go backwards
-        raise InputTypeError(f"{name} is {shown(value)}, expected a slice.", f"{name}=slice(2, 5)")
+        raise InputTypeError(
+            f"{name} is {short_repr(value)}, expected a slice.", f"{name}=slice(2, 5)"
+        )
     if not held:
-        raise InputError(f"{name} is {shown(value)}, which holds none of the {size} positions.")
+        raise InputError(
+            f"{name} is {short_repr(value)}, which holds none of the {size} positions."
+        )
     return value
 
 
@@ -84,23 +76,17 @@ def indices_in(values: Any, size: int, name: str) -> list[int]:
 
 
 def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
-    """``heads`` as (layer, head), in order.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Anything but pairs, a head that does not exist or is given twice, or all heads.
-    """
+    """``heads`` as (layer, head), in order."""
     pairs: list[tuple[int, int]] = []
     for pair in check_several(heads, "heads", "(layer, head)"):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise InputTypeError(
-                f"An entry of heads is {shown(pair)}, expected a layer and a head.",
+                f"An entry of heads is {short_repr(pair)}, expected a layer and a head.",
                 "heads=[(3, 5), (4, 0)] switches two heads off.",
             )
         layer, head = pair
         pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
-    twice = [one for one in pairs if pairs.count(one) > 1]
+    twice = [pair for pair in pairs if pairs.count(pair) > 1]
     if twice:
         raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} occurs twice in heads.")
     if len(pairs) == n_layers * n_heads:

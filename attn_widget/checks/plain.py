@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 LARGEST_INT = 2**53  # the largest that JavaScript counts to
-MOST_ENTRIES = 10_000  # of a list or an object
+MAX_ENTRIES = 10_000  # of a list or an object
 
 
 def is_plain(value: Any, deepest: int) -> bool:
-    """Whether a value is what JSON can say, or bytes, in at most ``deepest`` levels of lists and objects.
+    """True if a value is what JSON can say, or bytes, in at most ``deepest`` levels of lists and objects.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def is_plain(value: Any, deepest: int) -> bool:
         return (
             deepest > 0
             and all(isinstance(key, str) for key in keys)
-            and len(entries) <= MOST_ENTRIES
+            and len(entries) <= MAX_ENTRIES
             and all(is_plain(entry, deepest - 1) for entry in entries)
         )
     if isinstance(value, int):

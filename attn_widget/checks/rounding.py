@@ -1,4 +1,4 @@
-"""How far rounding moves a result, and which orders it must not decide."""
+"""Effect of rounding on a result, and which orders it must not decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNIT = 2.0**-24  # float32: half the distance between 1 and the next number
 
 
 def rounding(size: float, terms: int, steps: int = 1) -> float:
-    """How far two float32 results may be apart that differ only in the order of their sums.
+    """Largest difference of two float32 results that differ only in the order of their sums.
 
     Each addition is off by up to a `UNIT` of its result. These errors are of both signs, so that they grow with the square
     root of their number. Processors add in different orders, and so do one and two threads.
@@ -60,8 +60,8 @@ def first_largest(values: Any) -> int:
     """
     flat = np.asarray(values, np.float64).reshape(-1)
     largest = np.nanmax(flat) if not np.isnan(flat).all() else np.nan
-    known = np.nan_to_num(flat, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-    return int(np.argmax(known >= largest - TIE * _scale(flat)))
+    finite = np.nan_to_num(flat, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    return int(np.argmax(finite >= largest - TIE * _scale(flat)))
 
 
 def largest_first(values: Any) -> list[int]:
@@ -75,12 +75,12 @@ def largest_first(values: Any) -> list[int]:
     [1, 2, 3, 0]
     """
     flat = np.asarray(values, np.float64).reshape(-1)
-    known = np.nan_to_num(flat, nan=-np.inf, posinf=np.inf, neginf=-np.inf).tolist()
+    finite = np.nan_to_num(flat, nan=-np.inf, posinf=np.inf, neginf=-np.inf).tolist()
     within = TIE * _scale(flat)
     groups: list[list[int]] = []
-    for index in sorted(range(len(known)), key=lambda k: -known[k]):
+    for index in sorted(range(len(finite)), key=lambda k: -finite[k]):
         # Compared with the first of its group, so that a chain of small steps is no tie.
-        if groups and known[groups[-1][0]] - known[index] <= within:
+        if groups and finite[groups[-1][0]] - finite[index] <= within:
             groups[-1].append(index)
         else:
             groups.append([index])

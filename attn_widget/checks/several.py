@@ -10,19 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks.values import LARGEST_COUNT
-from attn_widget.checks.words import first_line, shown
+from attn_widget.checks.words import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
 
 
 def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
-    """``values`` as an array: of numpy, lists, or tensors of any library, sparse ones made dense.
-
-    Raises
-    ------
-    InputTypeError
-        Rows of different lengths, a tensor without data (of the device "meta"), or (with ``dtype``)
-        something else than numbers.
-    """
+    """``values`` as an array: of numpy, lists, or tensors of any library, sparse ones made dense."""
     try:
         return np.asarray(_from_torch(values), dtype=dtype)
     except Exception as error:  # whatever the conversion of an object raises
@@ -33,7 +26,7 @@ def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
 
 
 def is_half(values: Any) -> bool:
-    """Whether a tensor, or the first of several, has 16-bit floats."""
+    """True if a tensor, or the first of several, has 16-bit floats."""
     first = values[0] if isinstance(values, (list, tuple)) and values else values
     return str(getattr(first, "dtype", "")).removeprefix("torch.") in ("float16", "bfloat16")
 
@@ -50,7 +43,7 @@ def _from_torch(values: Any) -> Any:
 
 
 def is_iterable(given: object) -> bool:
-    """Whether a loop takes it: not so an array without a dimension, which says that it is iterable."""
+    """True if a loop takes it: not so an array without a dimension, which says that it is iterable."""
     try:
         iter(given)  # pyright: ignore[reportArgumentType, reportCallIssue]
     except TypeError:
@@ -59,31 +52,17 @@ def is_iterable(given: object) -> bool:
 
 
 def check_several(values: Any, name: str, what: str) -> list[Any]:
-    """``values`` as a list; ``what`` says of what.
-
-    Raises
-    ------
-    InputTypeError
-        One str, or nothing that holds several.
-    """
+    """``values`` as a list; ``what`` says of what."""
     if isinstance(values, (str, bytes)) or not is_iterable(values):
         raise InputTypeError(
-            f"{name} is {shown(values)}, expected several {what}.",
+            f"{name} is {short_repr(values)}, expected several {what}.",
             f"Put it into a list: {name}=[...].",
         )
     return listed(values, name)
 
 
 def listed(values: Any, name: str) -> list[Any]:
-    """The entries of what is iterable: an iterator without end is refused.
-
-    Raises
-    ------
-    InputError
-        More entries than a list may have.
-    InputTypeError
-        A mapping or a table, whose entries would be the names of its keys or columns.
-    """
+    """The entries of what is iterable: an iterator without end is refused."""
     if isinstance(values, Mapping) or (hasattr(values, "columns") and hasattr(values, "shape")):
         raise InputTypeError(
             f"{name} is a {type(values).__name__}, expected a list.",

@@ -7,17 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from attn_widget.checks.words import shown
+from attn_widget.checks.words import short_repr
 from attn_widget.errors import InputError, InputTypeError
 
 
 def check_characters(text: str, name: str) -> str:
-    """``text``, if it can be written: a lone surrogate is half of a character.
-
-    Raises
-    ------
-    InputError
-    """
+    """``text``, if it can be written: a lone surrogate is half of a character."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -41,7 +36,7 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
     """
     if not isinstance(value, str):
         raise InputTypeError(
-            f"{name} is {shown(value)}, expected {what}.", f"For example {name}='a name'."
+            f"{name} is {short_repr(value)}, expected {what}.", f"For example {name}='a name'."
         )
     return check_characters(value, name)
 
@@ -66,15 +61,7 @@ def check_title(title: object) -> None:
 
 
 def check_path(value: Any, name: str) -> Path:
-    """``value`` as a path that a disk can have, ``~`` expanded.
-
-    Raises
-    ------
-    InputTypeError
-        No str and no path.
-    InputError
-        Characters that no name can have, a name that is too long, ``~`` of an unknown user.
-    """
+    """``value`` as a path that a disk can have, ``~`` expanded."""
     try:
         given = os.fspath(value)
     except TypeError:
@@ -88,16 +75,16 @@ def check_path(value: Any, name: str) -> Path:
         os.fsencode(given)
     except UnicodeEncodeError:
         raise InputError(
-            f"The path {shown(given)} has characters that no file's name can have here.",
+            f"The path {short_repr(given)} has characters that no file's name can have here.",
             "Give another name.",
         ) from None
     if "\0" in given:
-        raise InputError(f"The path {shown(given)} has a NUL character.", "Leave it out.")
+        raise InputError(f"The path {short_repr(given)} has a NUL character.", "Leave it out.")
     try:
         path = Path(given).expanduser()
     except RuntimeError as error:  # ~name of an unknown user
         raise InputError(
-            f"The home folder in {shown(given)} is not known.", "Write it out."
+            f"The home folder in {short_repr(given)} is not known.", "Write it out."
         ) from error
     try:
         path.lstat()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from attn_widget.checks.words import MOST_NAMED, nearest, shown
+from attn_widget.checks.words import MAX_NAMED, nearest, short_repr
 from attn_widget.errors import InputError, InputTypeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LARGEST_SEED = 2**32 - 1  # numpy and scikit-learn take no larger one
 LARGEST_COUNT = 1_000_000  # of anything that a user counts
@@ -16,13 +21,6 @@ LARGEST_COUNT = 1_000_000  # of anything that a user counts
 
 def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint: str = "") -> int:
     """``value`` as an int from ``low`` to ``high``; ``hint`` goes into what is raised.
-
-    Raises
-    ------
-    InputTypeError
-        No int.
-    InputError
-        Out of range.
 
     Examples
     --------
@@ -32,19 +30,12 @@ def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.", hint)
     if not low <= value <= high:
-        raise InputError(f"{name} is {shown(int(value))}, expected {low} to {high:,}.", hint)
+        raise InputError(f"{name} is {short_repr(int(value))}, expected {low} to {high:,}.", hint)
     return int(value)
 
 
 def check_number(value: Any, name: str, low: float, high: float, hint: str = "") -> float:
     """``value`` as a float from ``low`` to ``high``, which NaN is not.
-
-    Raises
-    ------
-    InputTypeError
-        No number.
-    InputError
-        Out of range.
 
     Examples
     --------
@@ -56,7 +47,7 @@ def check_number(value: Any, name: str, low: float, high: float, hint: str = "")
     ):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.", hint)
     if not low <= value <= high:
-        raise InputError(f"{name} is {shown(value)}, expected {low:g} to {high:g}.", hint)
+        raise InputError(f"{name} is {short_repr(value)}, expected {low:g} to {high:g}.", hint)
     return float(value)
 
 
@@ -74,85 +65,88 @@ def check_seed(seed: Any) -> int:
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """``value`` as a bool; ``"no"`` would count as yes.
-
-    Raises
-    ------
-    InputTypeError
-        Something else.
-    """
+    """``value`` as a bool; ``"no"`` would count as yes."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputTypeError(
-            f"{name} is {shown(value)}, expected True or False.",
+            f"{name} is {short_repr(value)}, expected True or False.",
             f"Pass {name}=True or leave it out.",
         )
     return bool(value)
 
 
 def check_callable(value: Any, name: str) -> None:
-    """Refuse anything but a function or None; calling a class would only make an object.
-
-    Raises
-    ------
-    InputTypeError
-    """
+    """Refuse anything but a function or None; calling a class would only make an object."""
     if value is not None and (not callable(value) or isinstance(value, type)):
         raise InputTypeError(
-            f"{name} is {shown(value)}, expected a function or None.", f"Leave {name} out."
+            f"{name} is {short_repr(value)}, expected a function or None.", f"Leave {name} out."
         )
 
 
 def check_kind(value: Any, kind: type[Any], name: str, hint: str) -> None:
-    """Refuse what is no ``kind``, a class of this package or of a library.
-
-    Raises
-    ------
-    InputTypeError
-    """
+    """Refuse what is no ``kind``, a class of this package or of a library."""
     if not isinstance(value, kind):
         what = kind.__name__
         raise InputTypeError(
-            f"{name} is {shown(value)}, expected {'an' if what[0] in 'AEIO' else 'a'} {what}.", hint
+            f"{name} is {short_repr(value)}, expected {'an' if what[0] in 'AEIO' else 'a'} {what}.",
+            hint,
         )
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """``value``, if it is one of ``choices``; the nearest one is named.
 
-    Raises
-    ------
-    InputTypeError
-        No str.
-    InputError
-        Another one.
-
     Examples
     --------
     >>> check_choice("masked", "mode", ("as_is", "masked"))
     'masked'
     """
-    known = list(choices)
-    named = ", ".join(map(repr, known[:MOST_NAMED])) + (", ..." if len(known) > MOST_NAMED else "")
+    options = list(choices)
+    named = ", ".join(map(repr, options[:MAX_NAMED])) + (
+        ", ..." if len(options) > MAX_NAMED else ""
+    )
     if not isinstance(value, str):
-        raise InputTypeError(f"{name} is {shown(value)}, expected one of {named}.")
-    if value not in known:
+        raise InputTypeError(f"{name} is {short_repr(value)}, expected one of {named}.")
+    if value not in options:
         raise InputError(
-            f"{name} is {shown(value)}, expected one of {named}.", nearest(value, known)
+            f"{name} is {short_repr(value)}, expected one of {named}.", nearest(value, options)
         )
     return value
 
 
-def check_keywords(given: Iterable[str], known: Iterable[str], of: str) -> None:
-    """Refuse keywords that ``of`` does not know, naming the nearest one.
-
-    Raises
-    ------
-    InputTypeError
-    """
-    options = list(known)
+def check_keywords(given: Iterable[str], names: Iterable[str], of: str) -> None:
+    """Refuse keywords that ``of`` does not know, naming the nearest one."""
+    options = list(names)
     for name in given:
         if name not in options:
             listed = f"Options: {', '.join(options)}."
             raise InputTypeError(
-                f"{of} has no option {shown(name)}.", nearest(name, options) or listed
+                f"{of} has no option {short_repr(name)}.", nearest(name, options) or listed
             )
+
+
+def known_keywords(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function refuse unknown keywords with the nearest known one, as `check_keywords` does.
+
+    Raises
+    ------
+    InputTypeError
+        By the decorated function.
+
+    Examples
+    --------
+    >>> @known_keywords
+    ... def half(number, *, digits=2):
+    ...     return round(number / 2, digits)
+    >>> half(3, digit=1)
+    Traceback (most recent call last):
+        ...
+    attn_widget.errors.InputTypeError: half() has no option 'digit'. Did you mean 'digits'?
+    """
+    names = [*signature(function).parameters]
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> R:
+        check_keywords(options, names, f"{function.__name__}()")
+        return function(*args, **options)
+
+    return checked

@@ -1,4 +1,4 @@
-"""How a message shows what was given, and names what was meant."""
+"""Parts of messages: the value that was given, and the name that was meant."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
-MOST_SHOWN = 80  # characters of a value in a message
-MOST_NAMED = 10  # choices in a message
+MAX_SHOWN = 80  # characters of a value in a message
+MAX_NAMED = 10  # choices in a message
 LONGEST_WORD = 100  # characters that are compared with names
 
 
@@ -18,11 +18,11 @@ class _Short(Repr):
 
     def __init__(self) -> None:
         super().__init__()
-        self.maxlevel, self.maxlong = 2, MOST_SHOWN
-        self.maxstring = self.maxother = 3 * MOST_SHOWN
+        self.maxlevel, self.maxlong = 2, MAX_SHOWN
+        self.maxstring = self.maxother = 3 * MAX_SHOWN
 
     def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002
-        if abs(x) >= 10**MOST_SHOWN:  # Python refuses to write some of these
+        if abs(x) >= 10**MAX_SHOWN:  # Python refuses to write some of these
             return f"an int of {x.bit_length():,} bits"
         return repr(x)
 
@@ -36,16 +36,16 @@ class _Short(Repr):
 _short = _Short()
 
 
-def shown(value: Any) -> str:
-    """``value`` as a message writes it: `repr`, in at most `MOST_SHOWN` characters.
+def short_repr(value: Any) -> str:
+    """``value`` as a message writes it: `repr`, in at most `MAX_SHOWN` characters.
 
     Examples
     --------
-    >>> shown("no"), shown(10**5000), len(shown("a" * 100_000))
+    >>> short_repr("no"), short_repr(10**5000), len(short_repr("a" * 100_000))
     ("'no'", 'an int of 16,610 bits', 80)
     """
     text = _short.repr(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def first_line(error: BaseException) -> str:
@@ -54,7 +54,7 @@ def first_line(error: BaseException) -> str:
     return said[:200].rstrip(".") or type(error).__name__
 
 
-def nearest(name: Any, known: Iterable[str]) -> str:
+def nearest(name: Any, names: Iterable[str]) -> str:
     """The question whether a known name was meant, where one is near; else empty.
 
     Examples
@@ -62,7 +62,7 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     >>> nearest("layre", ("layer", "head"))
     "Did you mean 'layer'?"
     """
-    matches = difflib.get_close_matches(str(name)[:LONGEST_WORD], [*known], n=1)
+    matches = difflib.get_close_matches(str(name)[:LONGEST_WORD], [*names], n=1)
     return f"Did you mean {matches[0]!r}?" if matches else ""
 
 

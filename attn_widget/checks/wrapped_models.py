@@ -7,23 +7,18 @@ from typing import Any
 
 from attn_widget.errors import InputError
 
-MOST_WRAPPERS = 8  # one in another
+MAX_WRAPPERS = 8  # one in another
 
 
 def unwrapped(model: Any) -> Any:
     """The model of transformers in ``model``; anything else as it is.
 
     The layers of what PEFT's `get_base_model` gives include the adapter, so its attention is the adapted one.
-
-    Raises
-    ------
-    InputError
-        An adapter that is no part of the layers (prompt learning).
     """
     from torch.nn import Module
     from transformers import PreTrainedModel
 
-    for _ in range(MOST_WRAPPERS):
+    for _ in range(MAX_WRAPPERS):
         if not isinstance(model, Module) or isinstance(model, PreTrainedModel):
             break
         if isinstance(getattr(model, "_orig_mod", None), Module):  # torch.compile

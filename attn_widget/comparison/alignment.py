@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache
 
@@ -16,7 +16,7 @@ Pairs = tuple[tuple[int, int], ...]
 # More matched words outweigh all else, then more punctuation; then come unbroken stretches, the same case and
 # the same place, from the beginning or from the end.
 WORD, PUNCTUATION, UNBROKEN, SAME_CASE, SAME_PLACE = 100_000_000, 10_000, 4, 2, 1
-MOST_CELLS = (
+MAX_CELLS = (
     4_000_000  # words of one text times words of the other; beyond, `difflib` finds the blocks
 )
 
@@ -67,7 +67,7 @@ class Alignment:
 
     @property
     def by_hand(self) -> bool:
-        """Whether some pairs were given by hand."""
+        """True if some pairs were given by hand."""
         return len(self.hand) > 0
 
     @property
@@ -113,7 +113,7 @@ def align_words(a: Sequence[TextWord], b: Sequence[TextWord]) -> Pairs:
     keys_a, keys_b = [_key(word.text) for word in a], [_key(word.text) for word in b]
     if keys_a == keys_b:
         return tuple((i, i) for i in range(len(a)))
-    if len(a) * len(b) > MOST_CELLS:
+    if len(a) * len(b) > MAX_CELLS:
         blocks = SequenceMatcher(None, keys_a, keys_b, autojunk=False).get_matching_blocks()
         return tuple((x.a + k, x.b + k) for x in blocks for k in range(x.size))
     places: dict[str, list[int]] = {}
@@ -184,18 +184,14 @@ def align_tokens(
 
 
 def by_hand(alignment: Alignment, pairs: Iterable[tuple[int, int]]) -> Alignment:
-    """``found`` with these token pairs; pairs of their tokens with others give way."""
+    """``alignment`` with these token pairs; pairs of their tokens with others give way."""
     by_user = list(pairs)
     of_a, of_b = {a for a, _ in by_user}, {b for _, b in by_user}
-    kept = [(a, b) for a, b in alignment.tokens if a not in of_a and b not in of_b]
-    return Alignment(
-        alignment.words_a,
-        alignment.words_b,
-        alignment.words,
-        tuple(sorted(kept + by_user)),
-        alignment.n_a,
-        alignment.n_b,
-        hand=tuple(sorted({*by_user, *(pair for pair in alignment.hand if pair in kept)})),
+    unpinned = [(a, b) for a, b in alignment.tokens if a not in of_a and b not in of_b]
+    return replace(
+        alignment,
+        tokens=tuple(sorted(unpinned + by_user)),
+        hand=tuple(sorted({*by_user, *(pair for pair in alignment.hand if pair in unpinned)})),
     )
 
 

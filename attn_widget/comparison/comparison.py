@@ -11,14 +11,16 @@ from attn_widget.analysis import Analysis
 from attn_widget.checks import check_callable, check_choice, check_count
 from attn_widget.checks.rounding import largest_first
 from attn_widget.comparison.base import Change, ComparisonBase
+from attn_widget.comparison.outputs import classes, predictions
+from attn_widget.comparison.proposals import proposals
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
+from attn_widget.influence.targets import Target
+from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
     from attn_widget.comparison.patching import Recovery, RecoveryOf
-    from attn_widget.influence.targets import Target
-    from attn_widget.trace.forward import Progress
 
 
 class Comparison(ComparisonBase):
@@ -29,19 +31,26 @@ class Comparison(ComparisonBase):
     a, b : Analysis
     alignment : Alignment, optional
         By default found from the words of the two texts.
+    key_alignment : Alignment, optional
+        In cross-attention that of the two sources.
 
     Attributes
     ----------
     alignment : Alignment
-        Matched words and tokens, and what is unmatched.
+        Matched words and tokens, and what is unmatched; in cross-attention those of the targets, the queries.
+    key_alignment : Alignment
+        The same of the keys: ``alignment`` itself, but in cross-attention that of the sources.
     """
 
     def metrics(self) -> dict[str, Change]:
-        """Every metric of every head in both runs: key to `Change` of arrays [L, H].
+        """Every metric of every head in both runs, and of cross-attention its alignment: key to `Change` of arrays [L, H].
 
         Heads of B are those of `matching` where the models differ in shape.
         """
-        of_a, of_b = self.a.metrics.as_dict(), self.b.metrics.as_dict()
+        of_a, of_b = (
+            run.metrics.as_dict() | (run.alignment.as_dict() if run.part == "cross" else {})
+            for run in (self.a, self.b)
+        )
         if self.same_shape:
             return {key: Change(of_a[key], of_b[key]) for key in of_a if key in of_b}
         partner = self._partner()
@@ -56,16 +65,17 @@ class Comparison(ComparisonBase):
         }
 
     def predictions(
-        self, top_k: int = 5, mode: Literal["as_is", "masked"] = "as_is"
+        self, top_k: int = 5, mode: Literal["as_is", "masked", "next"] | None = None
     ) -> list[dict[str, Any]]:
-        """Predictions of the masked-LM heads at matched tokens, before and after.
+        """Predictions of the language-model heads at matched tokens, before and after.
 
         Parameters
         ----------
         top_k : int
             The best entries of either run.
-        mode : {"as_is", "masked"}
-            ``"masked"`` replaces each token by the mask token in turn: a pass for each.
+        mode : {"as_is", "masked", "next"}, optional
+            ``"masked"`` replaces each token by the mask token in turn: a pass for each. Of decoders, ``"next"``, which is
+            their default: the token after each.
 
         Returns
         -------
@@ -78,7 +88,8 @@ class Comparison(ComparisonBase):
         InputError, InputTypeError
             ``top_k`` out of range, or an unknown mode.
         NotAvailableError
-            A model without a masked-LM head, or (``"masked"``) without a mask token.
+            A model without a language-model head, or (``"masked"``) without a mask token; an encoder and a decoder;
+            the encoder of an encoder-decoder. Cross-attention has those of what its decoder writes.
 
         Examples
         --------
@@ -87,14 +98,19 @@ class Comparison(ComparisonBase):
         >>> sorted(c.predictions(1)[0])
         ['after', 'before', 'log_odds', 'position_a', 'position_b', 'token']
         """
-        from attn_widget.comparison.outputs import predictions
-
-        check_choice(mode, "mode", ("as_is", "masked"))
-        sizes = [run.vocab_size for run in (self.a, self.b)]
+        if self.part == "encoder":
+            raise NotAvailableError(
+                "The encoder of an encoder-decoder predicts no tokens.",
+                "Compare what the decoders write: compare(a.of('decoder'), b.of('decoder')).",
+            )
+        a, b = self.a.writing, self.b.writing
+        mode = b.default_mode if mode is None else mode
+        check_choice(mode, "mode", ("as_is", "masked", "next"))
+        sizes = [run.vocab_size for run in (a, b)]
         top_k = check_count(top_k, "top_k", 1, min(sizes))
         key = f"predictions {top_k} {mode}"
         if key not in self._known:
-            self._known[key] = predictions(self.a, self.b, self.alignment.tokens, top_k, mode)
+            self._known[key] = predictions(a, b, self.alignment.tokens, top_k, mode)
         return [dict(record) for record in self._known[key]]
 
     def classes(self) -> list[dict[str, Any]]:
@@ -105,8 +121,6 @@ class Comparison(ComparisonBase):
         NotAvailableError
             No classifier of texts, or classifiers with other labels.
         """
-        from attn_widget.comparison.outputs import classes
-
         return classes(self.a, self.b)
 
     def states(self) -> Float32:
@@ -123,6 +137,11 @@ class Comparison(ComparisonBase):
         >>> compare("he sat", "she sat", tagger=None, progress=False).states().shape
         (7, 3)
         """
+        if self.part == "cross":
+            raise NotAvailableError(
+                "Cross-attention has no hidden states of its own.",
+                "Compare those of encoder or decoder: compare(a.of('decoder'), b.of('decoder')).",
+            )
         of_a, of_b = self._positions()
         a, b = self.a.hidden_states, self.b.hidden_states
         if a.shape[2] != b.shape[2]:
@@ -199,7 +218,8 @@ class Comparison(ComparisonBase):
             ``A v``. ``("attention", layer, position)``, ``("mlp", layer, position)``: what the block adds
             to the residual stream. ``("state", layer, position)``: the hidden state that enters the
             layer, or with ``layer == L`` leaves the last. Positions are B's; without one, every matched
-            token. ``[]`` is B itself.
+            token. ``[]`` is B itself. In an encoder-decoder heads alone, of the part that is compared, or of the one
+            that stands before the layer: ``("head", "cross", layer, head)``.
         progress : callable, optional
             Called with ``(layers done, n_layers)``.
 
@@ -234,7 +254,7 @@ class Comparison(ComparisonBase):
     def recovery(
         self, target: Target, of: RecoveryOf = "heads", *, progress: Progress | None = None
     ) -> Recovery:
-        """How much of A's target each part of A's run restores in B.
+        """Share of A's target that each part of A's run restores in B.
 
         ``(s_patched - s_B) / (s_A - s_B)``: 0 is nothing, 1 all of it; below and beyond are shown as they are.
 
@@ -294,8 +314,6 @@ class Comparison(ComparisonBase):
         >>> c.proposals()[0].position
         3
         """
-        from attn_widget.comparison.proposals import proposals
-
         if "proposals" not in self._known:
             self._known["proposals"] = proposals(self, self.predictions)
         return self._known["proposals"]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import Records
+from attn_widget.host.installed import require
 
 Heads = NDArray[np.int64]
 
@@ -42,7 +43,7 @@ class HeadMatching:
 
 
 @dataclass(frozen=True)
-class HeadDistances:
+class HeadDistances(Records):
     """Distance of every head of A from its partner in B.
 
     Attributes
@@ -79,10 +80,6 @@ class HeadDistances:
             for layer, head in np.ndindex(*self.distances.shape)
         ]
 
-    def to_dataframe(self) -> Any:
-        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
-        return dataframe(self.to_records())
-
     def __repr__(self) -> str:
         layer, head = divmod(first_largest(self.distances), self.distances.shape[1])
         return (
@@ -91,17 +88,21 @@ class HeadDistances:
         )
 
 
-def restricted(weights: Float32, positions: NDArray[np.intp]) -> tuple[Float64, Float64]:
+def restricted(
+    weights: Float32, positions: NDArray[np.intp], keys: NDArray[np.intp] | None = None
+) -> tuple[Float64, Float64]:
     """Rows and keys of matched tokens, rows renormalized, and the mean mass that was dropped.
 
     Parameters
     ----------
-    weights : float32 [H, n, n]
+    weights : float32 [H, n, n], or [H, n, keys] of two texts
     positions : int [m]
+    keys : int [k], optional
+        Where keys are another text; by default ``positions``.
 
     Returns
     -------
-    float64 [H, m, m], float64 [H]
+    float64 [H, m, k], float64 [H]
         A row without mass on matched keys is NaN.
 
     Examples
@@ -110,7 +111,7 @@ def restricted(weights: Float32, positions: NDArray[np.intp]) -> tuple[Float64, 
     >>> rows.tolist(), dropped.round(6).tolist()
     ([[[1.0]]], [0.2])
     """
-    part = weights[:, positions[:, None], positions].astype(np.float64)
+    part = weights[:, positions[:, None], positions if keys is None else keys].astype(np.float64)
     part[~np.isfinite(part)] = 0
     whole = np.nansum(weights[:, positions], axis=-1, dtype=np.float64)
     mass = part.sum(axis=-1)
@@ -120,8 +121,12 @@ def restricted(weights: Float32, positions: NDArray[np.intp]) -> tuple[Float64, 
     return rows, (1 - share).mean(axis=-1)
 
 
+# Weights in float32 whose last digits differ are this far apart: such rows are equal.
+RESOLUTION = 2.0**-20
+
+
 def jensen_shannon(p: Float64, q: Float64) -> Float64:
-    """Jensen-Shannon distance of rows, natural logarithm: float64 [...] of [..., m].
+    """Jensen-Shannon distance of rows, natural logarithm: float64 [...] of [..., m]; 0 below `RESOLUTION`.
 
     Examples
     --------
@@ -131,7 +136,8 @@ def jensen_shannon(p: Float64, q: Float64) -> Float64:
     middle = (p + q) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         divergence = _times_log(p, middle) + _times_log(q, middle)
-    return np.sqrt(np.maximum(divergence.sum(axis=-1) / 2, 0))
+    distance = np.sqrt(np.maximum(divergence.sum(axis=-1) / 2, 0))
+    return np.where(distance < RESOLUTION, 0, distance)
 
 
 def mean_distance(p: Float64, q: Float64) -> Float64:
@@ -177,11 +183,17 @@ def match_heads(costs: Float64, shape_a: tuple[int, int], shape_b: tuple[int, in
     shape_a, shape_b : (int, int)
         Layers and heads.
 
+    Raises
+    ------
+    NotAvailableError
+        SciPy is not installed.
+
     Examples
     --------
     >>> match_heads(np.array([[0.9, 0.1], [0.2, 0.8]]), (1, 2), (1, 2)).partner.tolist()
     [[[0, 1], [0, 0]]]
     """
+    require("scipy", "A matching of heads")
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(np.nan_to_num(costs, nan=1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from attn_widget.checks import (
     check_path,
     check_seed,
     check_several,
-    shown,
+    known_keywords,
+    short_repr,
 )
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
@@ -26,15 +27,15 @@ from attn_widget.corpus.identity import drawn_together, identity_of, value_diges
 from attn_widget.corpus.resumable import resumable
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
 
 KEYS = ("distance", "dropped_a", "dropped_b")
 TextPair = tuple[tuple[str, str | None], tuple[str, str | None]]
 EXAMPLE = 'compare_many([("He is here.", "She is here.")])'
 
 
+@known_keywords
 def compare_many(
     pairs: Iterable[Any],
     *,
@@ -104,8 +105,6 @@ def compare_many(
                 f"null holds {len(nulls)}, and there are {len(texts)} pairs.",
                 "Give one null pair for each pair.",
             )
-    from attn_widget.model.loading import load
-
     encoder = load(model, progress=progress)
     for name, several in (("Pair", texts), ("Null pair", nulls)):
         for k, pair in enumerate(several):
@@ -161,7 +160,7 @@ def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:
 
 def _pair(pair: Any, k: int) -> TextPair:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise InputTypeError(f"Pair {k} is {shown(pair)}, expected two texts.", EXAMPLE)
+        raise InputTypeError(f"Pair {k} is {short_repr(pair)}, expected two texts.", EXAMPLE)
     texts = [check_text(text, f"a text of pair {k}") for text in pair]
     if isinstance(texts[0], Analysis) or isinstance(texts[1], Analysis):
         raise InputTypeError(f"Pair {k} holds an Analysis, expected two texts.", EXAMPLE)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import check_count, check_kind, check_seed
 from attn_widget.checks.rounding import largest_first
+from attn_widget.comparison.plots import head_grid
 from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError
@@ -44,6 +45,8 @@ class ManyComparisons:
     ) -> None:
         check_kind(rows, Rows, "rows", "compare_many(pairs) makes it.")
         check_kind(meta, dict, "meta", "compare_many(pairs) makes it.")
+        if "model" not in meta:
+            raise InputError("meta names no model.", "compare_many(pairs) makes it.")
         if null is not None:
             check_kind(null, ManyComparisons, "null", "compare_many(pairs, null=...) makes it.")
         self.index, self.n_matched, self._figures = rows.index, rows.n_tokens, rows.figures
@@ -103,6 +106,10 @@ class ManyComparisons:
 
         Pairs are divided by their hashes; those of a group stay together.
 
+        Parameters
+        ----------
+        n : int
+
         Returns
         -------
         list of dict
@@ -139,9 +146,11 @@ class ManyComparisons:
             for layer, head in chosen.heads()[:n]
         ]
 
-    def _part(self, kept: NDArray[np.bool_]) -> ManyComparisons:
-        rows = Rows(self.index[kept], self.n_matched[kept], self._figures[kept], self._marks[kept])
-        null = None if self.null is None else self.null._part(kept)
+    def _part(self, texts: NDArray[np.bool_]) -> ManyComparisons:
+        rows = Rows(
+            self.index[texts], self.n_matched[texts], self._figures[texts], self._marks[texts]
+        )
+        null = None if self.null is None else self.null._part(texts)
         return ManyComparisons(rows, self.meta, self.seed, null)
 
     def to_dataframe(self) -> Any:
@@ -196,8 +205,6 @@ class ManyComparisons:
         NotAvailableError
             matplotlib is not installed.
         """
-        from attn_widget.comparison.plots import head_grid
-
         return head_grid(self.mean, self.interval, None if self.null is None else self.null.mean)
 
     def __repr__(self) -> str:

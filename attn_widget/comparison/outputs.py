@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float64
+from attn_widget.model.predictions import probabilities
 from attn_widget.trace.run import MASKED_TOKENS_AT_ONCE
 
 PAIRS_AT_ONCE = 256  # tokens of both runs whose whole distributions are in memory together
@@ -34,13 +35,21 @@ def predictions(
     """See `Comparison.predictions`."""
     runs = [run.run for run in (a, b)]
     for run, name in zip(runs, "AB", strict=True):
-        if run is None or not run.encoder.has_mlm:
-            raise NotAvailableError(f"{name} has no masked-LM head, so it predicts no tokens.")
+        if run is None or not run.encoder.has_lm:
+            raise NotAvailableError(f"{name} has no language-model head, so it predicts no tokens.")
+        if (mode == "next") != (run.encoder.predicts == "next"):
+            what = "a decoder" if run.encoder.predicts == "next" else "an encoder"
+            raise NotAvailableError(
+                f"{name} is {what}, which has no predictions of mode {mode!r}.",
+                "Two decoders have mode='next', two encoders 'as_is' and 'masked'.",
+            )
         if mode == "masked" and run.encoder.mask_token_id is None:
             raise NotAvailableError(
                 f"The tokenizer of {name} has no mask token.", "Use mode='as_is'."
             )
-    pairs = [(i, j) for i, j in tokens if not a.trace.tokens[i].special]
+    # After its start token a decoder of two texts writes the first word.
+    writes = a.part == "decoder"
+    pairs = [(i, j) for i, j in tokens if writes or not a.trace.tokens[i].special]
     if not pairs:
         return []
     readers: list[Any] = [run.encoder.reader for run in runs if run is not None]
@@ -80,8 +89,8 @@ def predictions(
 def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
     """See `Comparison.classes`."""
     both = a.classification, b.classification
-    for one, name in zip(both, "AB", strict=True):
-        if one is None or one.task != "sequence":
+    for classified, name in zip(both, "AB", strict=True):
+        if classified is None or classified.task != "sequence":
             raise NotAvailableError(f"{name} has no classifier of texts.")
     first, second = both
     assert first is not None and second is not None
@@ -114,9 +123,9 @@ def _best(chances: Float64, top_k: int) -> NDArray[np.intp]:
 
 def _probabilities(run: Any, positions: list[int], mode: str) -> Float64:
     """Over the vocabulary, float64 [positions, vocab]; in mode "masked" each one masked in turn."""
-    if mode == "as_is":
-        return run.trace.logits_tensor(positions).double().softmax(dim=-1).cpu().numpy()
+    if mode != "masked":
+        return probabilities(run.trace.logits_tensor(positions))
     size = max(1, MASKED_TOKENS_AT_ONCE // run.trace.n_tokens)
     batches = [positions[k : k + size] for k in range(0, len(positions), size)]
-    rows = [run.masked_logits(batch).double().softmax(dim=-1).cpu().numpy() for batch in batches]
+    rows = [probabilities(run.masked_logits(batch)) for batch in batches]
     return np.concatenate(rows)

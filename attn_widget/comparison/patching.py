@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import Origin
-from attn_widget.checks import check_choice, check_several, index_in, shown
+from attn_widget.checks import check_choice, check_several, index_in, short_repr
 from attn_widget.checks.rounding import first_largest
+from attn_widget.comparison.alignment import Alignment, align_tokens
+from attn_widget.comparison.base import ComparisonBase
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import Records
 from attn_widget.influence.bound_target import BoundTarget, bind
 from attn_widget.influence.effects import known_below, layer_outputs
 from attn_widget.influence.passes import TOKENS_AT_ONCE, finite, value_of
 from attn_widget.influence.targets import Target, check_target
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.families import Part
 from attn_widget.trace.capture import capture
-from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.heads_off import Piece, PieceKind, carrying, visiting
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.run import ManyPasses
-
-if TYPE_CHECKING:
-    from attn_widget.comparison.base import ComparisonBase
-    from attn_widget.trace.forward import Progress
 
 RecoveryOf = Literal["heads", "states", "attention", "mlp"]
 RECOVERED: dict[str, PieceKind] = {
@@ -43,9 +43,19 @@ SMALLEST_GAP = (
 EXAMPLE = 'c.patch([("head", 3, 5), ("state", 2, 4)])'
 
 
+class Site(NamedTuple):
+    """A place of B that takes what A has there; without a position, at every matched token."""
+
+    kind: PieceKind
+    part: Part | None
+    layer: int
+    head: int | None
+    position: int | None
+
+
 @dataclass(frozen=True)
-class Recovery:
-    """How much of a target each part of A brings back in B.
+class Recovery(Records):
+    """Share of a target that each part of A brings back in B.
 
     Attributes
     ----------
@@ -57,6 +67,8 @@ class Recovery:
         The target's value with the part of A put in; NaN at an unmatched token.
     values : float64 [L, H] or [L, n]
         ``(patched - value) / (source - value)``.
+    part : str or None
+        Part of an encoder-decoder whose heads these are.
     """
 
     target: Target
@@ -65,12 +77,15 @@ class Recovery:
     value: float
     patched: Float64
     values: Float64
+    part: Part | None = None
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One record a cell: ``layer``, ``head`` or ``position``, ``patched, recovery``."""
+        """One record a cell: ``layer``, ``head`` or ``position``, ``patched, recovery``; of an encoder-decoder also ``part``."""
         name = "head" if self.of == "heads" else "position"
+        named = {} if self.part is None else {"part": self.part}
         return [
             {
+                **named,
                 "layer": row,
                 name: column,
                 "patched": float(self.patched[row, column]),
@@ -79,57 +94,49 @@ class Recovery:
             for row, column in np.ndindex(*self.values.shape)
         ]
 
-    def to_dataframe(self) -> Any:
-        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
-        return dataframe(self.to_records())
-
     def __repr__(self) -> str:
         row, column = divmod(first_largest(self.values), self.values.shape[1])
         what = "head" if self.of == "heads" else "position"
+        where = "" if self.part is None else f"{self.part}, "
         return (
             f"<Recovery of {self.target} by {self.of}: {self.value:.4f} in B, {self.source:.4f} in A; "
-            f"most {self.values[row, column]:.3f} by layer {row}, {what} {column}>"
+            f"most {self.values[row, column]:.3f} by {where}layer {row}, {what} {column}>"
         )
 
 
 def patch(c: ComparisonBase, sites: Iterable[Any], progress: Progress | None) -> Analysis:
     """See `attn_widget.Comparison.patch`."""
     source, run = _runs(c)
-    partner = {b: a for a, b in c.alignment.tokens}
-    chosen: list[tuple[PieceKind, int, int | None, int | None]] = []
+    chosen: list[Site] = []
     for site in check_several(sites, "sites", "sites"):
-        checked = _site(site, run, partner)
+        checked = _site(site, c, run)
         if checked in chosen:
-            raise InputError(f"The site {shown(site)} stands twice in sites.")
+            raise InputError(f"The site {short_repr(site)} stands twice in sites.")
         chosen.append(checked)
     if not chosen:
         return c.b
-    parts = parts_of(source)
-    pieces = [
-        piece_of(parts, kind, layer, head, partner, position)
-        for kind, layer, head, position in chosen
-    ]
-    encoder = carrying(run.encoder, run.trace.n_tokens, pieces)
+    encoder = _with_parts(c, run, source, chosen)
     trace = capture(encoder, run.encoding, progress=progress)
     origin = Origin(find_language=lambda: c.b.language)
-    return Analysis(trace, run=Run(encoder, run.encoding, trace), origin=origin)
+    tagger = c.b._tagger  # pyright: ignore[reportPrivateUsage]
+    return Analysis(trace, run=Run(encoder, run.encoding, trace), tagger=tagger, origin=origin)
 
 
 def recovery(c: ComparisonBase, target: Target, of: str, progress: Progress | None) -> Recovery:
     """See `attn_widget.Comparison.recovery`; layers below the patched one are not run again."""
     _runs(c)
-    kind, partner = RECOVERED[of], {b: a for a, b in c.alignment.tokens}
+    kind, partner = _kind(c, RECOVERED[of]), _partner(c.alignment)
     target = check_target(target)
-    target_a = _in_a(target, c, partner)
-    source, bound_a = _where(c.a, target_a)
-    run, bound = _where(c.b, target)
-    value_a, value_b = value_of(source, bound_a), value_of(run, bound)
+    writing_a, bound_a = _where(c.a, _in_a(target, c))
+    writing, bound = _where(c.b, target)
+    value_a, value_b = value_of(writing_a, bound_a), value_of(writing, bound)
     if abs(value_a - value_b) <= SMALLEST_GAP * max(abs(value_a), abs(value_b), 1e-6):
         raise InputError(
             f"The {target} is {value_b:.6g} in both runs, so there is nothing to recover.",
             "Choose another target, or texts that it tells apart.",
         )
-    parts = parts_of(source)
+    run = _of_part(writing, c.b)
+    parts = parts_of(_of_part(writing_a, c.a))
     encoder, n = run.encoder, run.trace.n_tokens
     columns = [*range(encoder.n_heads)] if kind == "head" else sorted(partner)
     shape = (encoder.n_layers, encoder.n_heads if kind == "head" else n)
@@ -140,34 +147,29 @@ def recovery(c: ComparisonBase, target: Target, of: str, progress: Progress | No
         for start in range(0, len(columns), size):
             batch = columns[start : start + size]
             pieces = [
-                piece_of(parts, kind, layer, one, partner, None)
+                piece_of(run, parts, kind, layer, column, partner, None)
                 if kind == "head"
-                else piece_of(parts, kind, layer, None, partner, one)
-                for one in batch
+                else piece_of(run, parts, kind, layer, None, partner, column)
+                for column in batch
             ]
             patched[layer, batch] = _with_pieces(run, bound, outputs, pieces)
             if progress is not None:
                 done = layer * len(columns) + start + len(batch)
                 progress(done, encoder.n_layers * len(columns))
     values = (patched - value_b) / (value_a - value_b)
-    return Recovery(target, of, value_a, value_b, patched, values)
+    return Recovery(target, of, value_a, value_b, patched, values, encoder.part)
 
 
 def patched_value(c: ComparisonBase, sites: Iterable[Any], target: Target) -> float:
     """The target's value in B with parts of A; where the target is masked, both runs read the mask."""
-    partner = {b: a for a, b in c.alignment.tokens}
     _runs(c)
-    target_a = _in_a(target, c, partner)
-    source, _ = _where(c.a, target_a)
-    run, bound = _where(c.b, target)
-    chosen = [_site(site, run, partner) for site in sites]
-    parts = parts_of(source)
-    pieces = [
-        piece_of(parts, kind, layer, head, partner, position)
-        for kind, layer, head, position in chosen
-    ]
-    encoder = carrying(run.encoder, run.trace.n_tokens, pieces)
-    return value_of(Run(encoder, run.encoding, capture(encoder, run.encoding)), bound)
+    writing_a, _ = _where(c.a, _in_a(target, c))
+    writing, bound = _where(c.b, target)
+    run, source = _of_part(writing, c.b), _of_part(writing_a, c.a)
+    encoder = _with_parts(c, run, source, [_site(site, c, run) for site in sites])
+    if writing.encoder.part is not None:
+        encoder = encoder.of(writing.encoder.part)
+    return value_of(Run(encoder, writing.encoding, capture(encoder, writing.encoding)), bound)
 
 
 def check_patching(c: ComparisonBase) -> None:
@@ -188,6 +190,7 @@ def parts_of(run: Run) -> dict[tuple[PieceKind, int], Any]:
 
 
 def piece_of(
+    run: Run,
     parts: dict[tuple[PieceKind, int], Any],
     kind: PieceKind,
     layer: int,
@@ -195,10 +198,27 @@ def piece_of(
     partner: dict[int, int],
     position: int | None,
 ) -> Piece:
-    """A part of A at the partner of ``position``, or of every matched token, to be put into B."""
+    """A part of A at the partner of ``position``, or of every matched token, to be put into ``run``, which is B."""
     positions = sorted(partner) if position is None else [position]
-    values = parts[kind, layer][[partner[one] for one in positions]]
-    return Piece(kind, layer, head, positions, values if head is None else values[:, head])
+    values = parts[kind, layer][[partner[position] for position in positions]]
+    values = values if head is None else values[:, head]
+    return Piece(kind, layer, head, positions, values, run.trace.n_tokens, run.encoder.part)
+
+
+def _with_parts(c: ComparisonBase, run: Run, source: Run, sites: list[Site]) -> Encoder:
+    """The encoder of B with these parts of A put in."""
+    pieces: list[Piece] = []
+    by_part: dict[Part | None, list[Site]] = {}
+    for site in sites:
+        by_part.setdefault(site.part, []).append(site)
+    for part, own in by_part.items():
+        of_b, of_a = (
+            whole_run if part is None else whole_run.of(part) for whole_run in (run, source)
+        )
+        parts, partner = parts_of(of_a), _partner(_alignment_of(c, part))
+        for kind, _, layer, head, position in own:
+            pieces.append(piece_of(of_b, parts, kind, layer, head, partner, position))
+    return carrying(run.encoder, pieces)
 
 
 def _with_pieces(run: Run, bound: BoundTarget, outputs: list[Any], pieces: list[Piece]) -> Float64:
@@ -215,17 +235,54 @@ def _with_pieces(run: Run, bound: BoundTarget, outputs: list[Any], pieces: list[
         return finite(run, bound.of(bound.logits(encoder, inputs)))
 
 
-def _in_a(target: Target, c: ComparisonBase, partner: dict[int, int]) -> Target:
-    """The target at A's position."""
+def _partner(alignment: Alignment) -> dict[int, int]:
+    """The position of A for each matched one of B."""
+    return {b: a for a, b in alignment.tokens}
+
+
+def _alignment_of(c: ComparisonBase, part: Part | None) -> Alignment:
+    """Matched tokens of both runs, of the text whose tokens are queries in ``part``."""
+    if part is None or (part == "encoder") == (c.part == "encoder"):
+        return c.alignment
+    if c.part == "cross":
+        return c.key_alignment
+    a, b = c.a.of(part), c.b.of(part)
+    return align_tokens(
+        a.trace.tokens, b.trace.tokens, (a.text, a.text_pair), (b.text, b.text_pair)
+    )
+
+
+def _in_a(target: Target, c: ComparisonBase) -> Target:
+    """The target at A's position: in an encoder-decoder, of the texts that were written."""
     if target.position is None:
         return target
-    position = index_in(target.position, c.b.n_tokens, "position")
+    position = index_in(target.position, c.b.writing.n_tokens, "position")
+    partner = _partner(_alignment_of(c, None if c.part == "self" else "decoder"))
     if position not in partner:
         raise InputError(
             f"The target's position {position} of B is matched with no token of A.",
-            f"Match it by hand: c.align([(i, {position})]).",
+            f"Match it by hand: c.align([(i, {position})])."
+            if c.part != "encoder"
+            else "Choose a token that both runs write, or patch cross: compare(a.of('cross'), b.of('cross')).",
         )
     return replace(target, position=partner[position])
+
+
+def _of_part(writing: Run, analysis: Analysis) -> Run:
+    """The same pass, seen from the part that is compared."""
+    assert analysis.run is not None  # `_runs` has refused others
+    part = analysis.run.encoder.part
+    return writing if part is None else writing.of(part)
+
+
+def _kind(c: ComparisonBase, kind: PieceKind) -> PieceKind:
+    """``kind``, if it is patched in what is compared."""
+    if c.part != "self" and kind != "head":
+        raise NotAvailableError(
+            f"Of an encoder-decoder heads alone are put into another run, and {short_repr(kind)} is none.",
+            'Patch heads: c.patch([("head", layer, head)]), c.recovery(target, "heads").',
+        )
+    return kind
 
 
 def _runs(c: ComparisonBase) -> tuple[Run, Run]:
@@ -237,7 +294,7 @@ def _runs(c: ComparisonBase) -> tuple[Run, Run]:
                 f"{name} {what}, so no part of it can be patched.",
                 "Compare analyze() of two texts.",
             )
-        if isinstance(run.run.encoding.inputs, ManyPasses):
+        if isinstance(run.run.encoding.arrays, ManyPasses):
             raise NotAvailableError(
                 f"{name} was read in windows, and patching needs one pass over all of it.",
                 "Compare parts that the model reads at once.",
@@ -245,8 +302,14 @@ def _runs(c: ComparisonBase) -> tuple[Run, Run]:
     source, run = c.a.run, c.b.run
     assert source is not None and run is not None
     shapes = [
-        (one.n_layers, one.n_heads, one.head_dim, one.hidden_size, one.family.name)
-        for one in (source.encoder, run.encoder)
+        (
+            encoder.n_layers,
+            encoder.n_heads,
+            encoder.head_dim,
+            encoder.hidden_size,
+            encoder.family.name,
+        )
+        for encoder in (source.encoder, run.encoder)
     ]
     if shapes[0] != shapes[1]:
         raise NotAvailableError(
@@ -256,40 +319,47 @@ def _runs(c: ComparisonBase) -> tuple[Run, Run]:
     return source, run
 
 
-def _site(
-    site: Any, run: Run, partner: dict[int, int]
-) -> tuple[PieceKind, int, int | None, int | None]:
-    """A site as (kind, layer, head, position)."""
-    if not isinstance(site, (tuple, list)) or not 2 <= len(site) <= 4:
+def _site(site: Any, c: ComparisonBase, run: Run) -> Site:
+    """An entry of ``sites``, checked."""
+    if not isinstance(site, (tuple, list)) or not 2 <= len(site) <= 5:
         raise InputTypeError(
-            f"An entry of sites is {shown(site)}, expected a kind, a layer and a place.", EXAMPLE
+            f"An entry of sites is {short_repr(site)}, expected a kind, a layer and a place.",
+            EXAMPLE,
         )
-    kind: Any = check_choice(site[0], "the kind of a site", KINDS)
+    asked: Any = check_choice(site[0], "the kind of a site", KINDS)
+    kind, part, rest = _kind(c, asked), run.encoder.part, [*site[1:]]
+    if part is not None and isinstance(rest[0], str):
+        named: Any = check_choice(rest.pop(0), "the part of a site", run.encoder.parts)
+        part = cast("Part", named)
+        run = run.of(part)
+    if not rest:
+        raise InputError(f"The site {short_repr(site)} names no layer.", EXAMPLE)
     encoder = run.encoder
-    layer = index_in(site[1], encoder.n_layers + (kind == "state"), "layer")
-    rest, head = [*site[2:]], None
+    layer, head = index_in(rest.pop(0), encoder.n_layers + (kind == "state"), "layer"), None
     if kind == "head":
         if not rest:
-            raise InputError(f"The site {shown(site)} names no head.", EXAMPLE)
+            raise InputError(f"The site {short_repr(site)} names no head.", EXAMPLE)
         head = index_in(rest.pop(0), encoder.n_heads, "head")
     if len(rest) > 1:
-        raise InputError(f"The site {shown(site)} has an entry too many.", EXAMPLE)
+        raise InputError(f"The site {short_repr(site)} has an entry too many.", EXAMPLE)
+    partner = _partner(_alignment_of(c, part))
     if not rest or rest[0] is None:
         if not partner:
             raise InputError("No token of B is matched, so nothing can be patched.")
-        return kind, layer, head, None
+        return Site(kind, part, layer, head, None)
     position = index_in(rest[0], run.trace.n_tokens, "position")
     if position not in partner:
         raise InputError(
-            f"Position {position} of B, {shown(run.trace.tokens[position].text)}, is matched with no "
+            f"Position {position} of B, {short_repr(run.trace.tokens[position].text)}, is matched with no "
             "token of A.",
             f"Match it by hand: c.align([(i, {position})]).",
         )
-    return kind, layer, head, position
+    return Site(kind, part, layer, head, position)
 
 
 def _where(analysis: Analysis, target: Target) -> tuple[Run, BoundTarget]:
     """The run that a target is of, its position masked where it says so."""
+    analysis = analysis.writing
     run = analysis.run
     assert run is not None  # `_runs` has refused others
     bound = bind(run, target)

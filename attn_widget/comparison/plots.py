@@ -19,13 +19,7 @@ def head_grid(
     interval: tuple[NDArray[Any], NDArray[Any]],
     null: NDArray[Any] | None = None,
 ) -> Any:
-    """Means [L, H] as shades and numbers, with half the width of their intervals and the means of a null below.
-
-    Raises
-    ------
-    NotAvailableError
-        matplotlib is not installed.
-    """
+    """Means [L, H] as shades and numbers, with half the width of their intervals and the means of a null below."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

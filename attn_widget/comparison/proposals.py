@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.comparison import outputs
+from attn_widget.comparison.base import ComparisonBase
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.installed import has_torch
 from attn_widget.influence.targets import Target
+from attn_widget.trace.windows.run import ManyPasses
 
-if TYPE_CHECKING:
-    from attn_widget.comparison.base import ComparisonBase
-
-Mode: TypeAlias = Literal["as_is", "masked"]
+Mode: TypeAlias = Literal["as_is", "masked", "next"]
 Predictions: TypeAlias = Callable[[int, Mode], list[dict[str, Any]]]
 MOST = 4
 LISTED = 5  # predictions of either run at a token
@@ -23,22 +23,22 @@ MASKED_MOST = 64  # tokens of a text whose words are masked in turn, a pass for 
 
 def proposals(c: ComparisonBase, predictions: Predictions) -> list[Target]:
     """See `Comparison.proposals`; ``predictions`` are its own."""
-    if _in_windows(c):
-        return []  # a target needs one pass over all of the text
+    if _in_windows(c) or not has_torch():
+        return []  # a target needs one pass over all of the text, and gradients
+    if c.part != "self":
+        return []  # the decoders may have written other tokens: each run has targets of its own
     return [*_classes(c), *_words(c, predictions)][:MOST]
 
 
 def _in_windows(c: ComparisonBase) -> bool:
     runs = [run for run in (c.a.run, c.b.run) if run is not None]
-    if not runs:
-        return False
-    from attn_widget.trace.windows.run import ManyPasses  # needs torch, as a run does
-
-    return any(isinstance(run.encoding.inputs, ManyPasses) for run in runs)
+    return any(isinstance(run.encoding.arrays, ManyPasses) for run in runs)
 
 
 def mode_of(c: ComparisonBase) -> Mode:
-    """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask."""
+    """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask; ``"next"`` of decoders."""
+    if c.b.writing.default_mode == "next":
+        return "next"
     for run in (c.a.run, c.b.run):
         if run is None or run.encoder.mask_token_id is None or run.trace.n_tokens > MASKED_MOST:
             return "as_is"
@@ -73,12 +73,12 @@ def _words(c: ComparisonBase, predictions: Predictions) -> list[Target]:
         own = [*group]
         if masks and position not in masks:
             continue
-        sinks = own[first_largest([-one["log_odds"] * one["before"] for one in own])]
-        rises = own[first_largest([one["log_odds"] * one["after"] for one in own])]
+        sinks = own[first_largest([-change["log_odds"] * change["before"] for change in own])]
+        rises = own[first_largest([change["log_odds"] * change["after"] for change in own])]
         loss, gain = -sinks["log_odds"] * sinks["before"], rises["log_odds"] * rises["after"]
         if loss <= 0 and gain <= 0:
             continue
-        names = [one["token"] for one, size in ((sinks, loss), (rises, gain)) if size > 0]
+        names = [change["token"] for change, size in ((sinks, loss), (rises, gain)) if size > 0]
         ids = [vocabulary[name] for name in names]
         target = Target(position, *ids, masked=mode == "masked")
         ranked.append((max(loss, 0) + max(gain, 0), target))
@@ -91,7 +91,7 @@ def _masks(c: ComparisonBase) -> set[int]:
         return set()
     if _in_windows(c):
         return set()
-    ids = [run.encoding.inputs["input_ids"][0].tolist() for run in (c.a.run, c.b.run)]
+    ids = [run.encoding.arrays["input_ids"][0].tolist() for run in (c.a.run, c.b.run)]
     mask_a, mask_b = (run.encoder.mask_token_id for run in (c.a.run, c.b.run))
     return {
         j

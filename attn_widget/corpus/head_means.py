@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import check_flag, check_several
+from attn_widget.checks import check_flag
 from attn_widget.errors import InputError
 from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.encoder import HeadMeans
-from attn_widget.model.tokenizing import check_text
+from attn_widget.model.loading import load
+from attn_widget.model.tokenizing import check_texts
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import changing_heads
 
@@ -59,15 +60,9 @@ def head_means(
     >>> analyze("the cat sat", progress=False).ablate([(2, 1)], means).heads_off
     ((2, 1),)
     """
-    checked = [
-        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
-    ]
-    if not checked:
-        raise InputError("texts is empty.", 'For example head_means(["The cat sat.", "Dogs run."])')
+    checked = check_texts(texts, 'head_means(["The cat sat.", "Dogs run."])')
     truncation, progress = check_flag(truncation, "truncation"), check_flag(progress, "progress")
     from tqdm.auto import tqdm
-
-    from attn_widget.model.loading import load
 
     encoder = load(model, progress=progress)
     sums = np.zeros((encoder.n_layers, encoder.n_heads, encoder.head_dim))

@@ -162,12 +162,12 @@ class Heaps:
         ordered = entries["cell"][order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else []
         within = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
-        kept = order[within < KEPT]
+        entries_in_heaps = order[within < KEPT]
         full = order[within == KEPT - 1]
         self._worst[entries["cell"][full]] = entries["rank"][full]
-        self.entries = {name: values[kept] for name, values in entries.items()}
-        known = {**self.texts, **texts}
-        self.texts = {int(k): known[int(k)] for k in np.unique(self.entries["index"])}
+        self.entries = {name: values[entries_in_heaps] for name, values in entries.items()}
+        all_texts = {**self.texts, **texts}
+        self.texts = {int(k): all_texts[int(k)] for k in np.unique(self.entries["index"])}
 
     def best(self, figure: int | None, layer: int, head: int, *, lowest: bool) -> NDArray[Any]:
         """Places of the entries of a figure of a head in order; None: of the sample."""

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from attn_widget._version import __version__
 from attn_widget.checks import check_several
 from attn_widget.errors import InputError
 from attn_widget.host.fingerprint import DIGITS, fingerprint, tensor_digest
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
 
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes, range)
 # Parts of a class that say nothing about what it does.
@@ -98,13 +96,13 @@ def identity_of(encoder: Encoder, *, cached: bool = False) -> dict[str, Any]:
     return identity
 
 
-def same_model(encoder: Encoder, kept: Mapping[str, Any], *, cached: bool = False) -> bool:
-    """Whether work with the identity ``kept`` was made by this model: its weights, tokenizer and changes.
+def same_model(encoder: Encoder, stored: Mapping[str, Any], *, cached: bool = False) -> bool:
+    """True if work with the identity ``stored`` was made by this model: its weights, tokenizer and changes.
 
     The name may differ. ``cached`` as in `fingerprint`.
     """
     now = identity_of(encoder, cached=cached)
-    return all(now.get(key) == kept.get(key) for key in ("weights", "tokenizer", "changed"))
+    return all(now.get(key) == stored.get(key) for key in ("weights", "tokenizer", "changed"))
 
 
 def tokenizer_digest(tokenizer: Any, *, cached: bool = False) -> str:
@@ -226,7 +224,7 @@ class _Digest:
     def object(self, value: Any) -> None:
         cls = type(value)
         if is_dataclass(value):
-            parts = {one.name: getattr(value, one.name) for one in fields(value)}
+            parts = {part.name: getattr(value, part.name) for part in fields(value)}
             self.each("dataclass", [_place(cls), parts])
         elif hasattr(value, "named_parameters") and hasattr(value, "state_dict"):
             self.each("model", [_place(cls), fingerprint(value)])
@@ -291,7 +289,7 @@ def _version(value: Any) -> str:
 
 
 def _installed(value: Any) -> bool:
-    """Whether a function or class is of a package, whose name and version identify it."""
+    """True if a function or class is of a package, whose name and version identify it."""
     return _of_package(_root(value))
 
 

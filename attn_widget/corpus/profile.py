@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import (
     check_choice,
     check_count,
@@ -17,8 +18,10 @@ from attn_widget.checks import (
     check_path,
     check_several,
     index_in,
+    short_repr,
 )
 from attn_widget.corpus.examples import (
+    Example,
     ReadTexts,
     analysis_of,
     chosen,
@@ -27,19 +30,18 @@ from attn_widget.corpus.examples import (
     sampled,
     with_text,
 )
-from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
+from attn_widget.corpus.heaps import KEPT, LINK, SAMPLE, example_names, example_values, link_kind
 from attn_widget.corpus.identity import digest_of, same_model
 from attn_widget.corpus.profile_figures import ProfileFigures
+from attn_widget.corpus.reading.two_texts import as_item
 from attn_widget.corpus.storage import Rows, read, write
 from attn_widget.corpus.totals import Totals
 from attn_widget.corpus.totals_file import is_totals, read_totals, write_totals
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
+from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
 
 
 class Profile(ProfileFigures):
@@ -84,7 +86,7 @@ class Profile(ProfileFigures):
         k: int = 10,
         *,
         lowest: bool = False,
-        texts: Sequence[str] | None = None,
+        texts: Sequence[Any] | None = None,
         model: Any = None,
     ) -> Any:
         """The texts in which a figure of a head is largest, with the head's strongest link in each (needs pandas).
@@ -106,10 +108,11 @@ class Profile(ProfileFigures):
         Returns
         -------
         pandas.DataFrame
-            ``index`` (place of the text), ``text``, ``value`` (of ``by``), and the largest weight between
+            ``index`` (place of the text), ``text``, of an encoder-decoder ``output`` (what it writes), ``value`` (of ``by``), and the largest weight between
             two words (for ``previous``, ``next``, ``self`` and the patterns between those that it is of):
             ``query, key, query_token, key_token, weight``. Texts without the figure are left out; the choice does not
-            depend on the order of the texts.
+            depend on the order of the texts. In cross-attention ``query`` is a row, and ``query_token`` the token that it
+            writes.
 
         Raises
         ------
@@ -123,7 +126,7 @@ class Profile(ProfileFigures):
         >>> from attn_widget import profile
         >>> p = profile(["Cats purr.", "The dog saw the cat in Paris."], progress=False)
         >>> p.examples(2, 3, by="previous", k=1)[["index", "query_token", "key_token"]].values.tolist()
-        [[0, '.', '##rr']]
+        [[0, 'pu', 'cats']]
         """
         return dataframe(self._examples(layer, head, by, k, lowest, texts, model))
 
@@ -134,7 +137,7 @@ class Profile(ProfileFigures):
         by: str,
         k: int = 10,
         lowest: bool = False,
-        texts: Sequence[str] | None = None,
+        texts: Sequence[Any] | None = None,
         model: Any = None,
     ) -> list[tuple[dict[str, Any], Any]]:
         """The rows of `examples`, each with the `Analysis` of its text.
@@ -145,16 +148,18 @@ class Profile(ProfileFigures):
             As in `examples`.
         """
         rows = self._examples(layer, head, by, k, lowest, texts, model)
-        encoder = self._encoder_of(model)
+        encoder, generate = self._encoder_of(model), int(self.meta.get("generate", 0))
+        read = None if self._totals is not None else self._texts_of(texts, model)
         linked: list[tuple[dict[str, Any], Any]] = []
         for row in rows:
-            self._recent = recent = with_text(self._recent, encoder, row["text"])
-            linked.append((row, recent[row["text"]]))
+            item = row["text"] if read is None else read.texts[row["index"]]
+            self._recent = recent = with_text(self._recent, encoder, item, generate)
+            linked.append((row, recent[item]))
         return linked
 
     @property
     def has_examples(self) -> bool:
-        """Whether `examples` needs neither ``texts`` nor ``model``."""
+        """True if `examples` needs neither ``texts`` nor ``model``."""
         if self._totals is not None:
             return self._totals.heaps is not None and self._read is not None
         return self._read is not None
@@ -175,16 +180,21 @@ class Profile(ProfileFigures):
         if self._totals is None and self._read is not None:
             texts = dict(enumerate(self._read.texts)) if isinstance(index, int) else {}
         elif self._totals is not None and self._totals.heaps is not None:
-            texts = {at: kept.text for at, kept in self._totals.heaps.texts.items()}
+            texts = {at: entry.text for at, entry in self._totals.heaps.texts.items()}
+        generate = 0 if self._read is None else self._read.generate
         if not isinstance(index, int) or index not in texts:
-            raise InputError(f"Text {str(index)[:20]} is not at hand.", "Open one that is listed.")
-        return analysis_of(self._encoder_of(None), texts[index], self._tagger)
+            raise InputError(
+                f"Text {short_repr(index)} is not at hand.", "Open one that is listed."
+            )
+        return analysis_of(self._encoder_of(None), texts[index], self._tagger, generate)
 
     @property
     def example_names(self) -> tuple[str, ...]:
         """Names that `examples` takes as ``by``."""
         if self._totals is None and self._each.observed is None:
             return (*self.keys, SAMPLE)
+        if self.part == "cross":
+            return (*self.keys, LINK, SAMPLE)
         return (*example_names(self.keys), SAMPLE)
 
     def _examples(
@@ -194,7 +204,7 @@ class Profile(ProfileFigures):
         by: Any,
         k: Any,
         lowest: Any,
-        texts: Sequence[str] | None,
+        texts: Sequence[Any] | None,
         model: Any,
     ) -> list[dict[str, Any]]:
         """The rows of `examples`."""
@@ -219,14 +229,13 @@ class Profile(ProfileFigures):
             return computed(read, entries, layer, head, by)
         rows: list[dict[str, Any]] = []
         for row in places:
-            text = read.texts[int(self.index[row])]
-            tokens = [token.text for token in read.encoder.encode(text, truncation=True).tokens]
+            place = int(self.index[row])
             query, key, weight = (
                 part[row, link_kind(by), layer, head]
                 for part in (observed.queries_at, observed.keys_at, observed.weights)
             )
-            entry = int(self.index[row]), text, float(values[row]), tokens
-            rows.append(record(*entry, int(query), int(key), float(weight)))
+            link = int(query), int(key), float(weight)
+            rows.append(record(place, read.example(place), float(values[row]), *link))
         return rows
 
     def _kept(
@@ -239,10 +248,11 @@ class Profile(ProfileFigures):
         check_count(k, "k", 1, KEPT, f"A profile of sums keeps {KEPT} texts of each figure.")
         rows: list[dict[str, Any]] = []
         for at in heaps.best(figure, layer, head, lowest=lowest)[:k]:
-            one = {name: values[at].item() for name, values in heaps.entries.items()}
-            kept = heaps.texts[one["index"]]
-            link = one["query"], one["key"], one["weight"]
-            rows.append(record(one["index"], kept.text, one["value"], kept.tokens, *link))
+            entry = {name: values[at].item() for name, values in heaps.entries.items()}
+            text = heaps.texts[entry["index"]]
+            link = entry["query"], entry["key"], entry["weight"]
+            example = Example(text.text, text.tokens, text.tokens)
+            rows.append(record(entry["index"], example, entry["value"], *link))
         return rows
 
     def save(self, path: str | Path) -> None:
@@ -294,7 +304,7 @@ class Profile(ProfileFigures):
             )
         return cls(rows, meta, int(meta.pop("seed")))
 
-    def _texts_of(self, texts: Sequence[str] | None, model: Any) -> ReadTexts:
+    def _texts_of(self, texts: Sequence[Any] | None, model: Any) -> ReadTexts:
         if texts is None and model is None:
             if self._read is None:
                 raise InputError(
@@ -302,15 +312,27 @@ class Profile(ProfileFigures):
                     "Pass the texts= and model= that it was made from.",
                 )
             return self._read
-        checked: Sequence[str] = () if self._read is None else self._read.texts
+        checked: Sequence[Any] = () if self._read is None else self._read.texts
         if texts is not None:
-            several = check_several(texts, "texts", "str")
-            checked = [check_text(one, f"text {k}") for k, one in enumerate(several)]
-        if not checked or digest_of(checked) != self.meta["texts"]:
+            several = check_several(
+                texts, "texts", "str" if self.part is None else "texts or pairs"
+            )
+            checked = [
+                as_item(text)
+                if self.part is not None and not isinstance(text, str)
+                else check_text(text, f"text {k}")
+                for k, text in enumerate(several)
+            ]
+        if not checked or digest_of([str(text) for text in checked]) != self.meta["texts"]:
             raise InputError(
                 "texts are not those that the profile was made from.", "Pass the same list."
             )
-        return ReadTexts(checked, self._encoder_of(model), bool(self.meta["truncation"]))
+        return ReadTexts(
+            checked,
+            self._encoder_of(model),
+            bool(self.meta["truncation"]),
+            generate=int(self.meta.get("generate", 0)),
+        )
 
     @property
     def _tagger(self) -> Any:
@@ -318,8 +340,6 @@ class Profile(ProfileFigures):
 
     def _encoder_of(self, model: Any) -> Any:
         """The model that the profile was made with."""
-        from attn_widget.model.loading import load
-
         if model is None and self._read is not None:
             return self._read.encoder
         encoder = load(model, progress=False)
@@ -328,12 +348,12 @@ class Profile(ProfileFigures):
                 f"model is {encoder.name}, and the profile was made with {self.model} or other weights.",
                 "Pass the same model.",
             )
-        return encoder
+        return encoder if self.part is None else encoder.of(self.part)
 
     def __repr__(self) -> str:
         requested = self.meta.get("n_texts", self.n_texts)
         texts = f"{self.n_texts}" if requested == self.n_texts else f"{self.n_texts} of {requested}"
         return (
-            f"<Profile of {self.model}: {texts} texts, {self.total_tokens} tokens, "
+            f"<Profile of {self.model}{'' if self.part is None else f' ({self.part})'}: {texts} texts, {self.total_tokens} tokens, "
             f"{self.n_layers} layers x {self.n_heads} heads>"
         )

@@ -50,6 +50,11 @@ class ProfileFigures:
         return self.meta["model"]
 
     @property
+    def part(self) -> Any:
+        """Part of an encoder-decoder whose heads these are: ``"encoder"``, ``"decoder"`` or ``"cross"``; else None."""
+        return self.meta.get("part")
+
+    @property
     def figures(self) -> NDArray[np.float32]:
         """Figures of each text, float32 [texts, keys, L, H]; NaN = N/A on that text.
 
@@ -121,7 +126,7 @@ class ProfileFigures:
 
     @cached_property
     def count(self) -> dict[str, NDArray[np.int64]]:
-        """How many texts have the figure: key to int64 [L, H]."""
+        """Number of texts that have the figure: key to int64 [L, H]."""
         sums = self._totals
         return self._named(means.count(self.figures) if sums is None else sums.count)
 
@@ -160,17 +165,18 @@ class ProfileFigures:
         Raises
         ------
         NotAvailableError
-            Nothing tells the heads apart.
+            Nothing tells the heads apart; cross-attention, which has no specialization.
         InputError, InputTypeError
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = self.seed if seed is None else check_seed(seed)
+        require_one_text(self.part, "Roles are clusters of heads by their specialization")
         zscores = {key: specialization.standardize(self.mean[key]) for key in specialization.KEYS}
         return head_roles(zscores, seed)
 
     @cached_property
     def patterns(self) -> Any:
-        """How often each head's largest weight falls where a pattern says (needs pandas).
+        """Accuracy of each head on patterns: how often its largest weight falls where they say (needs pandas).
 
         Patterns: the previous and the next word, the first token, the separator, punctuation, the same word
         elsewhere; where the tagger parses, also determiner to noun, and verb to subject and object and back.
@@ -179,16 +185,16 @@ class ProfileFigures:
         -------
         pandas.DataFrame
             ``pattern``; ``keys`` (``"all"``, or ``"words"`` when special tokens do not compete); ``layer,
-            head``; ``accuracy`` over all ``queries`` that have a target, with Wilson's 95% interval ``low, high``
-            for texts that were drawn as wholes; ``chance``, of a random largest weight; ``best_by_chance``,
+            head``; ``accuracy`` over all ``queries`` that have a target, with Wilson's 95% interval ``low,
+            high`` for texts that were drawn as wholes; ``chance``, of a random largest weight; ``best_by_chance``,
             which the best of all heads stays below in 95% of cases if they point at random; ``offset``, of
             the best fixed offset from -8 to 8. Patterns without a query are left out.
 
         Raises
         ------
         NotAvailableError
-            pandas is not installed, the model adds no special tokens at both ends, or the profile was saved
-            by an earlier version.
+            pandas is not installed, the model adds no special tokens at both ends, the profile was saved
+            by an earlier version, or it is of cross-attention.
 
         References
         ----------
@@ -208,6 +214,7 @@ class ProfileFigures:
 
     @cached_property
     def _accuracies(self) -> list[dict[str, Any]]:
+        require_one_text(self.part, "Patterns are of the tokens of one text")
         totals = self._totals
         if totals is None:
             if self._each.observed is None:
@@ -261,3 +268,12 @@ class ProfileFigures:
 
     def _named(self, figures: NDArray[Any]) -> dict[str, NDArray[Any]]:
         return dict(zip(self.keys, figures, strict=True))
+
+
+def require_one_text(part: str | None, what: str) -> None:
+    """Raise a NotAvailableError with ``what`` that is, of cross-attention."""
+    if part == "cross":
+        raise NotAvailableError(
+            f"{what}, and queries and keys of cross-attention are two texts.",
+            'Profile the other parts: profile(texts, part="encoder") or part="decoder".',
+        )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.corpus.storage import Parts, Rows
-from attn_widget.host.locked_folder import locked
+from attn_widget.host.store import locked
 
 KEEP_EVERY = 20.0  # seconds of work that a crash may cost
 Item = TypeVar("Item")
@@ -76,7 +76,7 @@ def _done(
 
     from tqdm.auto import tqdm
 
-    kept = time.monotonic()
+    written_at = time.monotonic()
     bar = tqdm(total=len(items), initial=len(finished), desc=label, disable=not progress)
     try:
         for k, item in enumerate(items):
@@ -86,9 +86,9 @@ def _done(
             if row is not None:
                 fresh.append((k, *row))
             bar.update(1)
-            if time.monotonic() - kept > KEEP_EVERY:
+            if time.monotonic() - written_at > KEEP_EVERY:
                 keep()
-                kept = time.monotonic()
+                written_at = time.monotonic()
     finally:
         bar.close()
         keep()

@@ -13,20 +13,26 @@ from attn_widget.checks import (
     check_path,
     check_seed,
     is_iterable,
+    known_keywords,
 )
 from attn_widget.corpus.engines.local import profile_here
+from attn_widget.corpus.engines.ray_engine import profile_with_ray
 from attn_widget.corpus.engines.settings import Options
 from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.reading.sources import is_source
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.language.taggers import TaggerLike
+from attn_widget.model.families import PARTS
 
 
+@known_keywords
 def profile(
     texts: Iterable[Any] | str | Path,
     *,
     column: str | None = None,
     model: Any = None,
+    part: Literal["encoder", "decoder", "cross"] | None = None,
+    generate: int = 0,
     engine: Literal["local", "ray"] = "local",
     seed: int = 0,
     tagger: TaggerLike = "auto",
@@ -50,11 +56,17 @@ def profile(
     texts : iterable of str, str, path, datasets.Dataset or DataFrame
         At least one text. A str or path names files (a glob may match several): ``.parquet``,
         ``.jsonl`` (or ``.ndjson``), ``.json``, ``.csv``, ``.tsv``; a file of another name is read by its content, as a rule
-        one text per line, in UTF-8. An address (``s3://bucket/*.parquet``) is opened by pyarrow.
+        one text per line, in UTF-8. An address (``s3://bucket/*.parquet``) is opened by pyarrow. Of an encoder-decoder,
+        pairs (source, output), or with ``generate`` sources alone.
     column : str, optional
         Column of such files, of a dataset or of a DataFrame that holds the texts. Default "text".
     model : optional
         As for `analyze`.
+    part : {"encoder", "decoder", "cross"}, optional
+        Of an encoder-decoder, whose heads to profile; by default those of cross-attention, which have the metrics and the
+        alignment (``monotony``, ``expected_place``).
+    generate : int
+        How many tokens an encoder-decoder writes for each text, where no outputs are given.
     engine : {"local", "ray"}
         Where the work is done: in this process, or by the workers of Ray Data (``attn-widget[ray]``), which
         keeps sums and examples, not the figures of each text.
@@ -99,7 +111,8 @@ def profile(
     InputTypeError
         ``texts`` is not a list of str, or an option has the wrong type.
     NotAvailableError
-        Ray or pyarrow is needed but not installed.
+        Ray or pyarrow is needed but not installed; ``part`` or ``generate`` of a model that reads one text; an encoder-decoder
+        with ``engine="ray"``.
 
     Examples
     --------
@@ -118,6 +131,9 @@ def profile(
     check_choice(engine, "engine", ["local", "ray"])
     if failures is not None:
         check_choice(failures, "failures", ["raise", "list"])
+    if part is not None:
+        check_choice(part, "part", PARTS)
+    generate = check_count(generate, "generate", 0)
     progress = check_flag(progress, "progress")
     seed = check_seed(seed)
     truncation = check_flag(truncation, "truncation")
@@ -128,7 +144,8 @@ def profile(
     if address is not None and not isinstance(address, str):
         raise InputTypeError(f"address is a {type(address).__name__}, expected a str.", "")
     strict = (failures or ("raise" if engine == "local" else "list")) == "raise"
-    options = Options(column, model, seed, tagger, truncation, progress, place, strict)
+    shared = column, model, seed, tagger, truncation, progress, place, strict
+    options = Options(*shared, part, generate)
     if engine == "local":
         if address is not None or workers is not None or threads != 1:
             raise InputError("address, workers and threads are options of engine='ray'.", "")
@@ -138,8 +155,6 @@ def profile(
             "A cluster needs folder=, where its machines keep finished parts.",
             "Give a folder that all of them share, or an address such as s3://bucket/run.",
         )
-    from attn_widget.corpus.engines.ray_engine import profile_with_ray
-
     return profile_with_ray(texts, options, address, workers, threads)
 
 

@@ -15,8 +15,10 @@ from attn_widget.errors import InputError
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
 from attn_widget.host.parquet_file import need_pyarrow, pack, unpack
+from attn_widget.host.store import check_identity
 
 _METADATA = b"attn_widget"
+HINT = "Give another folder, or the same model, texts and options."
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,6 @@ def read(path: Path, data: bytes | None = None) -> tuple[Rows, dict[str, Any]]:
     data : bytes, optional
         The file's content, where it has been read; ``path`` is then its name in messages.
 
-    Returns
-    -------
-    Rows, dict
-
     Raises
     ------
     InputError
@@ -176,11 +174,6 @@ class Parts:
     folder : Path
     identity : dict
         What the work depends on; work of another identity is refused, never mixed in.
-
-    Raises
-    ------
-    InputError
-        The folder holds the work of another model, other texts or other options.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
@@ -195,13 +188,7 @@ class Parts:
                 warn_caller(f"{error.message} Its work is done again.")
                 path.unlink()
                 continue
-            other = [key for key, value in identity.items() if meta.get(key) != value]
-            if other:
-                was = ", ".join(f"{key} {meta.get(key)!r} (now {identity[key]!r})" for key in other)
-                raise InputError(
-                    f"The work in {str(folder)!r} is not of this run: it was made with {was}.",
-                    "Give another folder, or the same model, texts and options.",
-                )
+            check_identity(meta, identity, f"The work in {str(folder)!r} is not of this run", HINT)
             self.done.append(rows)
         self._next = len(self.done)
 

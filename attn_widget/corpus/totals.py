@@ -1,4 +1,4 @@
-"""Sums over texts that can be added to each other in any order, to the bit, and the examples beside them.
+"""Sums over texts that can be added to each other in any order, to the bit, with their examples.
 
 Every sum is one of whole numbers that float64 holds exactly (`attn_widget.corpus.statistics.means`), so neither the order
 of the texts nor how they are divided among workers changes a bit.
@@ -40,10 +40,6 @@ class Totals:
         Of the bootstrap and of the uniform sample of texts.
     heaps : Heaps, optional
         The best texts of each head; None keeps no examples.
-
-    Attributes
-    ----------
-    n_texts, n_tokens : int
     """
 
     def __init__(self, shape: tuple[int, int, int], seed: int, heaps: Heaps | None = None) -> None:
@@ -120,7 +116,7 @@ class Totals:
 
     @property
     def count(self) -> NDArray[np.int64]:
-        """How many texts have each figure, int64 [keys, L, H]."""
+        """Number of texts that have each figure, int64 [keys, L, H]."""
         return self.arrays["count"].reshape(self.shape)
 
     def mean(self) -> NDArray[np.float32]:

@@ -52,7 +52,7 @@ def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
 
 
 def is_totals(path: Path) -> bool:
-    """Whether `write_totals` wrote this file."""
+    """True if `write_totals` wrote this file."""
     return has_key(path, _METADATA)
 
 

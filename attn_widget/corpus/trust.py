@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_text
 from attn_widget.checks import (
     check_choice,
@@ -19,7 +20,8 @@ from attn_widget.checks import (
     check_path,
     check_seed,
     check_several,
-    shown,
+    known_keywords,
+    short_repr,
 )
 from attn_widget.corpus.identity import digest_of, drawn_together, identity_of, value_digest
 from attn_widget.corpus.resumable import resumable
@@ -29,16 +31,15 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.influence.methods import METHODS
 from attn_widget.influence.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
-from attn_widget.model.tokenizing import check_text
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
+from attn_widget.model.loading import load
+from attn_widget.model.tokenizing import check_texts
 
 Figures = NDArray[np.float32]
 Chooser = Callable[["Analysis"], Target]
 EXAMPLE = 'agreement(["The cat [MASK]."], target=lambda a: target(position=3, token="sat"))'
 
 
+@known_keywords
 def agreement(
     texts: Iterable[str],
     *,
@@ -51,7 +52,7 @@ def agreement(
     progress: bool = True,
     resume: str | Path | None = None,
 ) -> ManyAgreements:
-    """Whether methods agree on the words that matter: Spearman's rho of every two, over many texts.
+    """Agreement of methods on the words that matter: Spearman's rho of every two, over many texts.
 
     Parameters
     ----------
@@ -108,6 +109,7 @@ def agreement(
     return ManyAgreements(rows, about, check_seed(seed))
 
 
+@known_keywords
 def faithfulness(
     texts: Iterable[str],
     *,
@@ -121,7 +123,7 @@ def faithfulness(
     progress: bool = True,
     resume: str | Path | None = None,
 ) -> ManyFaithfulness:
-    """Whether masking words in a method's order beats random orders, over many texts.
+    """Test of masking words in a method's order against random orders, over many texts.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def _methods(methods: Sequence[str] | None) -> list[str]:
         check_choice(m, "methods", METHODS) for m in check_several(methods, "methods", "names")
     ]
     if not names or len(set(names)) < len(names):
-        raise InputError(f"methods is {shown(methods)}.", "Name each method once.")
+        raise InputError(f"methods is {short_repr(methods)}.", "Name each method once.")
     return names
 
 
@@ -207,15 +209,11 @@ def _many(
     """Figures of every text that has its target; the others are listed in ``meta["failed"]``."""
     progress = check_flag(progress, "progress")
     folder = None if resume is None else check_path(resume, "resume")
-    checked = [
-        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
-    ]
-    if not checked:
-        raise InputError("texts is empty.", f"For example {EXAMPLE}")
+    checked = check_texts(texts, EXAMPLE)
+    if not isinstance(target, Target) and not callable(target):
+        target = check_several(target, "target", "targets")
     choose, marks = _chooser(target, len(checked)), drawn_together(checked, groups)
     tag_with, _ = resolve(tagger)
-    from attn_widget.model.loading import load
-
     encoder = load(model, progress=progress)
     identity = {
         **meta,
@@ -225,8 +223,7 @@ def _many(
     }
     identity["tagger"] = None if tag_with is None else tag_with.name
     if folder is not None:
-        own = target if isinstance(target, Target) or callable(target) else list(_iterated(target))
-        identity["target"] = value_digest(own, "target")
+        identity["target"] = value_digest(target, "target")
         identity["tagger_content"] = value_digest(tag_with and tag_with.content, "tagger")
     failed: list[dict[str, Any]] = []
 
@@ -249,7 +246,9 @@ def _many(
     return replace(rows, digests=marks[rows.index]), {**identity, "failed": failed}
 
 
-def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
+def _chooser(
+    target: Target | Callable[..., object] | list[Any], n_texts: int
+) -> Callable[[Analysis, int], Target]:
     if isinstance(target, Target):
         return lambda _analysis, _k: target
     if callable(target):
@@ -261,16 +260,11 @@ def _chooser(target: object, n_texts: int) -> Callable[[Analysis, int], Target]:
             return proposed
 
         return ask
-    targets = check_several(target, "target", "targets")
-    for one in targets:
+    for one in target:
         check_kind(one, Target, "an entry of target", "target(...) makes one.")
-    if len(targets) != n_texts:
+    if len(target) != n_texts:
         raise InputError(
-            f"target holds {len(targets)}, and there are {n_texts} texts.",
+            f"target holds {len(target)}, and there are {n_texts} texts.",
             "Give one for each text.",
         )
-    return lambda _analysis, k: targets[k]
-
-
-def _iterated(target: object) -> Iterator[object]:
-    return iter(check_several(target, "target", "targets"))
+    return lambda _analysis, k: target[k]

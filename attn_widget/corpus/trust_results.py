@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.host.figures import transparent_figure
 from attn_widget.host.frames import dataframe
-from attn_widget.influence.orders.order_test import holm
+from attn_widget.influence.orders.order_test import LEVEL, holm
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
 Figures = NDArray[np.float32]
@@ -23,6 +24,17 @@ INK, RIGHT, IDLE = "#7b7b7b", "#3d7fbf", "#9a9a9a"  # middle tones, for light an
 
 def _noted(note: str | None) -> str:
     return "" if note is None else f"; {note}"
+
+
+def _zero_mean(figures: Iterable[NDArray[np.float64]]) -> list[float]:
+    """P values of a t test, whether the mean of each column is 0; NaN below eight texts."""
+    from scipy.stats import ttest_1samp
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tests: list[Any] = [
+            ttest_1samp(values, 0) if len(values) >= intervals.LEAST else None for values in figures
+        ]
+    return [float("nan") if test is None else float(test.pvalue) for test in tests]
 
 
 class Many:
@@ -138,9 +150,15 @@ class ManyAgreements(Many):
 
     def __repr__(self) -> str:
         pairs = self.mean[np.triu_indices(len(self.methods), 1)]
+        coefficients = pairs[~np.isnan(pairs)]
+        found = (
+            f"mean rho {coefficients.mean():.2f}"
+            if coefficients.size
+            else "no text has a rank correlation"
+        )
         return (
             f"<ManyAgreements of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"mean rho {np.nanmean(pairs):.2f}{_noted(self.interval_note)}>"
+            f"{found}{_noted(self.interval_note)}>"
         )
 
 
@@ -169,15 +187,33 @@ class ManyFaithfulness(Many):
     def mean_percentile(self) -> tuple[Figures, Figures, Figures]:
         """`percentile`: mean over the tested texts and its 95% interval, each float32 [M]; 50 by chance.
 
-        Every text counts alike. `gain` is dominated by the texts with a high probability: where most are near
-        0, its interval holds too seldom.
+        Every text counts alike. The interval is NaN below eight different tested texts (or groups);
+        `interval_note` says so.
         """
-        interval = intervals.bootstrap(self.percentile, self.seed, self._marks)
+        interval = intervals.bounded_interval(self.percentile, (0, 100), self.seed, self._marks)
         return means.mean(self.percentile), *interval
+
+    @cached_property
+    def adjusted(self) -> NDArray[np.float64]:
+        """P value of a mean percentile of 50, after Holm's correction for the methods, float64 [M].
+
+        A t test over texts (or groups); NaN below eight different texts. Several intervals of 95% leave 50
+        out more often than in 5% of the calls.
+        """
+        return np.array(holm(_zero_mean((self._of_groups - 50).T)))
+
+    @cached_property
+    def _of_groups(self) -> NDArray[np.float64]:
+        """Mean percentiles of each group of texts, float64 [groups, M]."""
+        marks = self.index if self._marks is None else self._marks
+        ranked = ~np.isnan(self.percentile).any(axis=1)
+        marks, percentile = marks[ranked], self.percentile[ranked].astype(np.float64)
+        groups = [percentile[marks == mark].mean(axis=0) for mark in np.unique(marks)]
+        return np.array(groups).reshape(-1, len(self.methods))
 
     @property
     def tested(self) -> int:
-        """How many texts can be tested: the others have too few words."""
+        """Number of texts that can be tested: the others have too few words."""
         return int((~np.isnan(self._figures[:, 2, 0, :-1])).any(axis=1).sum())
 
     @property
@@ -194,22 +230,18 @@ class ManyFaithfulness(Many):
         return intervals.share_interval(self._figures[:, 2, 0, :-1], self.seed, self._marks)
 
     @property
-    def _beyond(self) -> Figures:
-        return self.comprehensiveness[:, :-1] - self.comprehensiveness[:, -1:]
+    def gain(self) -> Figures:
+        """Comprehensiveness beyond that of random orders, mean over texts, float32 [M].
 
-    @cached_property
-    def gain(self) -> tuple[Figures, Figures, Figures]:
-        """Comprehensiveness beyond that of random orders: mean over texts and its 95% interval, each float32 [M].
-
-        The interval is NaN below eight different texts (or groups); `interval_note` says so.
+        It has no interval: where the model seldom expects the target, a few texts make up the whole mean, and no
+        interval of the others can know of them (``docs/influence.md``, "Intervals"). `mean_percentile` has one.
         """
-        interval = intervals.bootstrap(self._beyond, self.seed, self._marks)
-        return means.mean(self._beyond), *interval
+        return means.mean(self.comprehensiveness[:, :-1] - self.comprehensiveness[:, -1:])
 
     @property
     def interval_note(self) -> str | None:
-        """Why no mean has an interval; None if one has."""
-        return intervals.too_few(len(self.index), self.gain[1])
+        """Why no mean percentile has an interval; None if one has."""
+        return intervals.too_few(self.tested, self.mean_percentile[1], "tested texts")
 
     def differences(self) -> list[dict[str, Any]]:
         """Difference of the percentiles of every two methods, on the same texts.
@@ -229,19 +261,9 @@ class ManyFaithfulness(Many):
         >>> [(row["method"], row["other"], row["adjusted"]) for row in many.differences()]
         [('decomposition', 'weights', nan)]
         """
-        from scipy.stats import ttest_1samp
-
-        marks = self.index if self._marks is None else self._marks
-        known = ~np.isnan(self.percentile).any(axis=1)
-        marks, percentile = marks[known], self.percentile[known]
-        groups = [percentile[marks == mark].mean(axis=0) for mark in np.unique(marks)]
-        beyond = np.array(groups, np.float64)
+        beyond = self._of_groups
         pairs = [(i, j) for i in range(len(self.methods)) for j in range(i + 1, len(self.methods))]
-        p = [float("nan")] * len(pairs)
-        if len(beyond) >= intervals.LEAST:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                tests: list[Any] = [ttest_1samp(beyond[:, i] - beyond[:, j], 0) for i, j in pairs]
-            p = [float(test.pvalue) for test in tests]
+        p = _zero_mean([beyond[:, i] - beyond[:, j] for i, j in pairs])
         mean = self.mean_percentile[0]
         return [
             {
@@ -257,8 +279,9 @@ class ManyFaithfulness(Many):
     def to_dataframe(self) -> Any:
         """One row a method, and one for random orders (needs pandas).
 
-        ``method, comprehensiveness, sufficiency, gain, low, high, percentile, percentile_low, percentile_high,
-        better_than_random, better_low, better_high, tested, texts``.
+        ``method, comprehensiveness, sufficiency, gain, percentile, low, high, adjusted, better_than_random,
+        better_low, better_high, tested, texts``; ``low`` and ``high`` are of the mean percentile, and `adjusted` says
+        whether it differs from chance.
 
         Raises
         ------
@@ -266,13 +289,14 @@ class ManyFaithfulness(Many):
             pandas is not installed.
         """
         first, second = means.mean(self.comprehensiveness), means.mean(self.sufficiency)
-        gain, low, high = (np.append(one, np.nan) for one in self.gain)
-        rank, rank_low, rank_high = (
-            np.append(one, 50 * last)
-            for one, last in zip(self.mean_percentile, (1, np.nan, np.nan), strict=True)
+        gain = np.append(self.gain, 0)
+        rank, low, high = (
+            np.append(column, 50 * last)
+            for column, last in zip(self.mean_percentile, (1, np.nan, np.nan), strict=True)
         )
-        better, better_low, better_high = (
-            np.append(one, np.nan) for one in (self.better_than_random, *self.better_interval)
+        adjusted, better, better_low, better_high = (
+            np.append(column, np.nan)
+            for column in (self.adjusted, self.better_than_random, *self.better_interval)
         )
         return dataframe(
             {
@@ -280,11 +304,10 @@ class ManyFaithfulness(Many):
                 "comprehensiveness": float(first[i]),
                 "sufficiency": float(second[i]),
                 "gain": float(gain[i]),
+                "percentile": float(rank[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
-                "percentile": float(rank[i]),
-                "percentile_low": float(rank_low[i]),
-                "percentile_high": float(rank_high[i]),
+                "adjusted": float(adjusted[i]),
                 "better_than_random": float(better[i]),
                 "better_low": float(better_low[i]),
                 "better_high": float(better_high[i]),
@@ -295,7 +318,7 @@ class ManyFaithfulness(Many):
         )
 
     def plot(self) -> Any:
-        """Gain of each method over random orders with its interval; filled where it lies above 0.
+        """Mean percentile of each method with its interval; filled if it is above 50, chance, after Holm's correction.
 
         Returns
         -------
@@ -306,26 +329,26 @@ class ManyFaithfulness(Many):
         NotAvailableError
             matplotlib is not installed.
         """
-        mean, low, high = self.gain
+        mean, low, high = self.mean_percentile
         figure = transparent_figure(5.2, 0.9 + 0.3 * len(self.methods))
         axes = figure.add_subplot()
-        axes.axvline(0, color=INK, linewidth=1, linestyle=":")
+        axes.axvline(50, color=INK, linewidth=1, linestyle=":")
         order = largest_first(mean)[::-1]
         for place, i in enumerate(order):
-            right = low[i] > 0
+            right = mean[i] > 50 and self.adjusted[i] <= LEVEL
             color = RIGHT if right else IDLE
             if np.isfinite(low[i]):
                 axes.plot([low[i], high[i]], [place, place], color=color, linewidth=2)
             face = color if right else "none"
             axes.plot(mean[i], place, "o", color=color, markerfacecolor=face, markersize=6)
             end = high[i] if np.isfinite(high[i]) else mean[i]
-            axes.text(end, place, f"  {mean[i]:+.2f}", va="center", color=INK, fontsize=8)
+            axes.text(end, place, f"  {mean[i]:.0f}%", va="center", color=INK, fontsize=8)
         names = [self.methods[i] for i in order]
         axes.set_yticks(range(len(names)), names, color=INK, fontsize=8)
         axes.tick_params(length=0, colors=INK, labelsize=8)
         axes.set_xlabel(
-            f"fall of the probability beyond random orders, {len(self.index)} texts, "
-            f"{self.interval_note or '95% interval'}",
+            f"lower than so many random orders, mean of {self.tested} texts, "
+            f"{self.interval_note or '95% interval'}; by chance 50%",
             color=INK,
             fontsize=8,
         )
@@ -335,8 +358,13 @@ class ManyFaithfulness(Many):
         return figure
 
     def __repr__(self) -> str:
-        best = first_largest(self.gain[0])
+        mean = self.mean_percentile[0]
+        if np.isnan(mean).all():
+            found = "none can be tested"
+        else:
+            best = first_largest(mean)
+            found = f"{self.methods[best]} is best, lower than {mean[best]:.0f}% of random orders"
         return (
             f"<ManyFaithfulness of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"{self.methods[best]} gains most, {self.gain[0][best]:+.3f}{_noted(self.interval_note)}>"
+            f"{found}{_noted(self.interval_note)}>"
         )

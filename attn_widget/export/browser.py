@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Playwright
 
 VIEWPORT_HEIGHT = 1200  # px
-TIMEOUT_MS = 120_000  # for drawing a view: a long text on a busy machine
+TIMEOUT_MS = 120_000  # without a sign of life from the page
 QUIET_MS = 300  # without a question from the page: it asks ahead for neighbors 120 ms after drawing
 INSTALL = 'Run: pip install "attn-widget[images]"'
 
@@ -34,7 +34,9 @@ SETTLED = """quiet => {
     && panel.getAttribute("aria-busy") !== "true"
     && window.aw.asking === 0 && performance.now() - window.aw.asked > quiet;
 }"""
-LAID_OUT = "() => document.querySelector('.aw-paper .aw-print-title') !== null"
+# The page waits for our figures, or had some of them not long ago: a busy machine takes as long as it takes.
+ANSWERED = "within => window.aw.asking > 0 || performance.now() - window.aw.asked < within"
+LAID_OUT = "() => document.querySelector('.aw-print-layout .aw-print-title') !== null"
 TITLE = "() => { document.title = document.querySelector('.aw-print-title').textContent; }"
 MARGIN = "12mm"  # of a printed page, as saved pages have it
 OPEN_VIEW = "() => document.querySelector('.aw-view > [data-view]')?.dataset.view"
@@ -58,13 +60,7 @@ def in_thread(call: Callable[[], Value]) -> Value:
 
 
 def executable(playwright: Playwright) -> str:
-    """The browser to draw with: the system's, else the one that Playwright has installed.
-
-    Raises
-    ------
-    NotAvailableError
-        There is none.
-    """
+    """The browser to draw with: the system's, else the one that Playwright has installed."""
     path = find_chromium()
     if path is not None:
         return path
@@ -75,13 +71,7 @@ def executable(playwright: Playwright) -> str:
 
 
 def launch(playwright: Playwright) -> Browser:
-    """A headless browser.
-
-    Raises
-    ------
-    NotAvailableError
-        There is none, or it does not start.
-    """
+    """A headless browser."""
     from playwright.sync_api import Error
 
     path = executable(playwright)
@@ -123,11 +113,6 @@ def draw(
         Pixels to a CSS pixel.
     paper : {"A4", "Letter"}, optional
         Of a PDF.
-
-    Raises
-    ------
-    NotAvailableError
-        No browser to draw with, or nothing to draw.
     """
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -165,15 +150,23 @@ def draw(
     return in_thread(drawn)
 
 
-def wait_for_view(page: Page, view: str) -> None:
-    """Wait until ``view`` stands there and asks for nothing any more.
+def wait_settled(page: Page, within: float = TIMEOUT_MS) -> None:
+    """Wait until a picture stands; an error comes ``within`` ms after the last answer to the page."""
+    from playwright.sync_api import TimeoutError as NotSettled
 
-    Raises
-    ------
-    NotAvailableError
-        The page shows another one.
-    """
-    page.wait_for_function(SETTLED, arg=QUIET_MS)
+    while True:
+        try:
+            page.wait_for_function(SETTLED, arg=QUIET_MS, timeout=within)
+        except NotSettled:
+            if not page.evaluate(ANSWERED, within):
+                raise
+        else:
+            return
+
+
+def wait_for_view(page: Page, view: str) -> None:
+    """Wait until ``view`` stands there and asks for nothing any more."""
+    wait_settled(page)
     if page.evaluate(OPEN_VIEW) != view:
         raise NotAvailableError(f"The view {view!r} has nothing to show for this run.")
 
@@ -192,7 +185,7 @@ def printed(page: Page, paper: str) -> bytes:
 
     page.emulate_media(media="print")
     page.wait_for_function(LAID_OUT)
-    page.wait_for_function(SETTLED, arg=QUIET_MS)
+    wait_settled(page)
     page.evaluate(TITLE)
     margin = PdfMargins(top=MARGIN, right=MARGIN, bottom=MARGIN, left=MARGIN)
     return page.pdf(format=paper, margin=margin, print_background=True, tagged=True)

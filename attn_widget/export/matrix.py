@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.merge import Groups, group_tokens, merge_mask, merge_tokens, merge_weights
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.units import Unit, project, project_allowed, spans, units_of
 from attn_widget.figures.arrays import Bool, Float32
-from attn_widget.protocol.selection import MIXINGS, ROLLED
+from attn_widget.figures.catalog.choices import MIXINGS, ROLLED
+from attn_widget.model.tokens import Token
+from attn_widget.protocol.selection import Selection
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.protocol.selection import Selection
+
+@dataclass(frozen=True)
+class Unit:
+    """One row or column of the matrix.
+
+    Attributes
+    ----------
+    token, end : int
+        First token; one past the last.
+    text : str
+        A token as the tokenizer has it, a word of several tokens as it stands in the text.
+    surface : str
+        As it stands in the text.
+    special : bool
+    """
+
+    token: int
+    end: int
+    text: str
+    surface: str
+    special: bool
 
 
 @dataclass(frozen=True)
@@ -24,18 +44,20 @@ class ShownMatrix:
 
     Attributes
     ----------
-    units : list of m Unit
-    weights : float32 [m, m]
+    units, keys : list of Unit
+        Rows and columns; the same ones unless the keys are another text.
+    weights : float32 [rows, columns]
         Attention weights, rollout, or what attention carries.
-    allowed : bool [m, m] or None
+    allowed : bool [rows, columns] or None
         False where the model's mask forbids a cell; None: every cell is possible.
-    scores : float32 [m, m] or None
+    scores : float32 [rows, columns] or None
         Scaled scores, where this selection has them.
     rollout : bool
         Of all layers so far.
     """
 
     units: list[Unit]
+    keys: list[Unit]
     weights: Float32
     allowed: Bool | None
     scores: Float32 | None
@@ -62,33 +84,67 @@ def shown_matrix(
 ) -> ShownMatrix:
     """The matrix of a selection (the traits `layer`, `head`, `quantity`, `words`, `special`).
 
+    Rows of words are means over their tokens, columns sums; the share of positions that are left out is not given to
+    the others.
+
     Parameters
     ----------
     words_have_scores : bool
         Whether scores are available with words switched on, as long as no word has several tokens.
     """
     layer, head = selection.place
-    quantity = selection.quantity
+    words, quantity = selection.words, selection.quantity
     rollout = quantity == "rollout" or quantity in ROLLED
-    units = units_of(analysis, words=selection.words, special=selection.special)
-    whole = matrix_of(analysis, selection)
+    units, groups = _units(analysis, selection)
+    keys, key_groups = units, None
+    if not analysis.trace.square:
+        of_keys = analysis.of("encoder") if "encoder" in analysis.parts else None
+        keys, key_groups = _units(of_keys, selection, analysis.key_tokens)
     mask = None if rollout else analysis.trace.allowed(layer)
-    several = any(unit.end - unit.token > 1 for unit in units)
-    merged = several if words_have_scores else selection.words
     scores = None
+    widest = max(unit.end - unit.token for unit in (*units, *keys))
+    merged = widest > 1 if words_have_scores else words
     if scores_absent(analysis, head, quantity, merged=merged) is None:
-        scores = at_units(analysis.scores(layer, head), units)  # pyright: ignore[reportArgumentType]
+        cells = np.ix_([unit.token for unit in units], [unit.token for unit in keys])
+        scores = analysis.scores(layer, head)[cells]  # pyright: ignore[reportArgumentType]
     return ShownMatrix(
         units,
-        project(whole, units),
-        None if mask is None else project_allowed(mask, units),
+        keys,
+        merge_weights(matrix_of(analysis, selection), groups, key_groups, renormalize=False),
+        None if mask is None else merge_mask(mask, groups),
         scores,
         rollout,
     )
 
 
+def _units(
+    analysis: Analysis | None, selection: Selection, default_tokens: tuple[Token, ...] = ()
+) -> tuple[list[Unit], Groups]:
+    """Rows or columns of the matrix: tokens or words of a text, of which only its tokens may be ``default_tokens``."""
+    words = selection.words and analysis is not None
+    tokens = default_tokens if analysis is None else analysis.tokens
+    if words and analysis is not None:
+        tokens = analysis.language.tokens
+    if not selection.special and all(token.special for token in tokens):
+        raise NotAvailableError(
+            "No tokens are shown: the text has only special ones.", "Set special to True."
+        )
+    groups = group_tokens(tokens, words=words, special=selection.special)
+    first, sizes = groups.first.tolist(), groups.sizes[groups.kept].tolist()
+    if words and analysis is not None:
+        surfaces = [word.text for word in analysis.language.words]
+        positions: tuple[Token, ...] = merge_tokens(tokens, groups, surfaces)
+    else:
+        positions = tuple(tokens[i] for i in first)
+    units = [
+        Unit(i, i + size, tokens[i].text if size == 1 else at.text, at.surface, at.special)
+        for i, size, at in zip(first, sizes, positions, strict=True)
+    ]
+    return units, groups
+
+
 def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
-    """The whole matrix of a selection's layer, head and quantity, float32 [n, n]; weights where it is scores."""
+    """The whole matrix of a selection's layer, head and quantity, float32 [n, n], or [n, m] of two texts; weights where it is scores."""
     layer, head = selection.place
     quantity: Any = selection.quantity
     if quantity == "rollout":
@@ -102,20 +158,8 @@ def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
     return analysis.attention(layer, head)
 
 
-def at_units(scores: Float32, units: Sequence[Unit]) -> Float32:
-    """Scores between single tokens, float32 [m, m]: nothing is averaged."""
-    first, _ = spans(units)
-    return scores[np.ix_(first, first)]
-
-
 def shown_values(analysis: Analysis, selection: Selection) -> Float32:
-    """The numbers that the matrix on screen has, float32 [m, m]; NaN where the mask forbids a cell.
-
-    Raises
-    ------
-    NotAvailableError
-        Scores are selected and there are none.
-    """
+    """The numbers that the matrix on screen has, float32 [rows, columns]; NaN where the mask forbids a cell."""
     shown = shown_matrix(analysis, selection, words_have_scores=False)
     values = shown.weights
     if selection.quantity == "scores":

@@ -14,6 +14,8 @@ from typing import Any
 import nbformat
 from nbconvert.preprocessors import Preprocessor
 
+from attn_widget.page.output import code_element, version
+
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 OUTPUT = re.compile(r'<div class="attn-widget-output" data-version="(\w+)"')
@@ -22,9 +24,9 @@ REFERENCE = "IPY_MODEL_"
 
 
 class LivePages(Preprocessor):
-    """Let the pages in the outputs stand for our widgets, and drop the widgets and their state.
+    """Replace our widgets by the pages stored in the same outputs; drop the widgets and their state.
 
-    nbconvert prefers a widget to the page beside it as soon as the notebook has stored state, and such
+    nbconvert prefers a widget to the page next to it as soon as the notebook has stored state, and such
     a widget asks the network for its libraries. Widgets of other packages stay as they are. Works for
     all formats; with ``--to notebook`` it gives a notebook whose pages live without a kernel.
 
@@ -75,8 +77,6 @@ class LivePages(Preprocessor):
     def _added(self, outputs: dict[str, Any]) -> set[str]:
         """Put the installed package's code where the outputs of its version lack it; says which they are."""
         # Here, because it takes seconds and a server that saves notebooks seldom needs it.
-        from attn_widget.page.output import code_element, version
-
         output = outputs.get(version())
         if output is None:
             return set()
@@ -89,7 +89,7 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
     """Convert a notebook as `LivePages` does, whenever Jupyter's server saves one.
 
     Opened again without its kernel, such a notebook shows live pages, where JupyterLab would say "model
-    not found": it puts a widget before everything beside it, and stores no widget's state by default.
+    not found": it puts a widget before all other formats, and stores no widget's state by default.
     What stands in the window stays as it is.
 
     Parameters
@@ -136,7 +136,7 @@ def joined(text: Any) -> str:
     return (
         text
         if isinstance(text, str)
-        else "".join(one for one in entries(text) if isinstance(one, str))
+        else "".join(part for part in entries(text) if isinstance(part, str))
     )
 
 

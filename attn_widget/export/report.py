@@ -10,18 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.texts import TextOptions, analyze
 from attn_widget.checks import (
+    check_count,
     check_flag,
     check_keywords,
     check_title,
     is_iterable,
     listed,
-    shown,
+    short_repr,
 )
 from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.host.files import destination
-from attn_widget.page.compared import compared_runs
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
+from attn_widget.model.two_texts import encode_source, encode_target, split_item
+from attn_widget.page.comparison_page import compared_runs
 from attn_widget.page.engine.live import page_model, shown_by_engine
 from attn_widget.page.engine.options import Assets, Engine, check_engine, check_views_of
 from attn_widget.page.page import TITLE, PageModel, write_page
@@ -34,16 +39,23 @@ from attn_widget.page.saved_run import (
 )
 from attn_widget.page.size_budget import Share, SizeBudget
 from attn_widget.protocol.run_source import RunSource
-from attn_widget.protocol.selection import NAMES, Selection
+from attn_widget.protocol.selection import NAMES, ReportTraits, Selection
 
 if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+    from typing_extensions import Unpack
+
 
 Given: TypeAlias = "str | tuple[str, str] | Analysis | Comparison"
 
-RUN_OPTIONS = ("model", "tagger", "truncation")
+RUN_OPTIONS = (*TextOptions.__annotations__, "generate")
 OF_ONE_TEXT = ("token", "pair", "group")
 OF_ALL_TEXTS = tuple(name for name in NAMES if name not in OF_ONE_TEXT)
+
+
+class ReportOptions(TextOptions, ReportTraits, total=False):
+    """Options of `report` that are those of a run, or traits."""
+
+    generate: int
 
 
 def report(
@@ -57,7 +69,7 @@ def report(
     progress: bool = True,
     engine: Engine = False,
     assets: Assets = "inside",
-    **options: Any,
+    **options: Unpack[ReportOptions],
 ) -> Path:
     """Write many texts, analyses and comparisons to one page, interactive without a kernel or a network.
 
@@ -69,7 +81,8 @@ def report(
     Parameters
     ----------
     texts : iterable of str, (text, text_pair), Analysis or Comparison
-        In any mixture.
+        In any mixture. Of an encoder-decoder pairs are (source, output), and a text is a source, for which the model writes up
+        to ``generate`` tokens; each entry has all three parts, and opens on ``part``, by default ``"cross"``.
     path : str or path
         Replaced atomically.
     layers, heads, views, title
@@ -81,7 +94,7 @@ def report(
     assets : "inside", "beside", or a folder
         Place of the engine's weights; see `AttentionWidget.to_html`.
     **options
-        ``model``, ``tagger`` and ``truncation`` as in `analyze`; ``layer``, ``head``, ``view`` and other
+        ``model``, ``tagger``, ``truncation`` and ``generate`` as in `analyze`; ``layer``, ``head``, ``view`` and other
         traits of the widget for the initial selection, except positions in one text
         (``token``, ``pair``, ``group``).
 
@@ -111,8 +124,6 @@ def report(
     """
     from tqdm.auto import tqdm
 
-    from attn_widget.model.loading import load
-
     if isinstance(texts, (str, bytes)):
         raise InputTypeError(
             f"texts is one {type(texts).__name__}.",
@@ -130,60 +141,68 @@ def report(
     every = listed(texts, "texts")
     if not every:
         raise InputError("There is no text to report on.")
-    selection = {name: options.pop(name) for name in OF_ALL_TEXTS if name in options}
+    given: dict[str, Any] = {**options}
+    selection = {name: given.pop(name) for name in OF_ALL_TEXTS if name in given}
     selection = {name: value for name, value in selection.items() if value is not None}
     chosen = Selection(**selection)
-    for name in options:
+    for name in given:
         if name in OF_ONE_TEXT:
             raise InputTypeError(
                 f"report() has no option {name!r}: it names places in one text.",
                 "Leave it out, or save one text with to_html(show(text)).",
             )
         check_keywords([name], (*RUN_OPTIONS, *OF_ALL_TEXTS), "report()")
-    check_flag(options.get("truncation", False), "truncation")
+    check_flag(given.get("truncation", False), "truncation")
+    given["generate"] = check_count(given.get("generate", 0), "generate", 0)
     progress = check_flag(progress, "progress")
     # The title is the page's; texts have their own.
     check_title(title)
-    kept = ExportOptions(layers, heads, views)
-    check_views(kept.views)
+    export = ExportOptions(layers, heads, views)
+    check_views(export.views)
     target = destination(path)
     live = check_engine(engine, assets, target)
     model: PageModel | None = None
     if live is not None:
-        kept = replace(kept, views=check_views_of(kept))
-        chosen = shown_by_engine(chosen, kept)
+        export = replace(export, views=check_views_of(export))
+        chosen = shown_by_engine(chosen, export)
         for number, entry in enumerate(every):
             if isinstance(entry, (Analysis, Comparison)):
                 raise InputError(
-                    f"Entry {number} is {shown(entry)}, and a report with an engine runs texts.",
+                    f"Entry {number} is {short_repr(entry)}, and a report with an engine runs texts.",
                     "Give texts, or leave engine out.",
                 )
-        options["model"] = load(options.get("model"), progress=progress)
-        measured = [pair_of(*one) for one in enumerate(every)]
-        model = page_model(options["model"], target, live, measured)
+        given["model"] = load(given.get("model"), progress=progress)
+        measured = [pair_of(*entry) for entry in enumerate(every)]
+        model = page_model(given["model"], target, live, measured)
 
     def runs() -> Iterator[SavedRun]:
-        known = dict(options)
+        run_options = dict(given)
         if not all(isinstance(entry, (Analysis, Comparison)) for entry in every):
-            encoder = known["model"] = load(options.get("model"), progress=progress)
-            kept.check(encoder.n_layers, encoder.n_heads)
+            encoder = run_options["model"] = load(given.get("model"), progress=progress)
+            if encoder.part is not None:
+                part: Any = chosen.part or "cross"
+                encoder = run_options["model"] = encoder.of(part)
+            export.check(encoder.n_layers, encoder.n_heads)
             chosen.check(encoder.n_layers, encoder.n_heads)
-        lengths = [tokens_of(number, one, known, kept, chosen) for number, one in enumerate(every)]
-        room = SizeBudget([count for every_run in lengths for count in every_run])
+        lengths = [
+            tokens_of(number, entry, run_options, export, chosen)
+            for number, entry in enumerate(every)
+        ]
+        budget = SizeBudget([count for every_run in lengths for count in every_run])
         for number, entry in enumerate(tqdm(every, desc="report", disable=not progress)):
             if isinstance(entry, Comparison):
                 with numbered(number):
-                    yield from compared_runs(entry, kept, room, selection)
+                    yield from compared_runs(entry, export, budget, selection)
                 continue
-            run = run_of(number, entry, chosen, known, kept, room.of_one)
-            room.take(run)
+            run = run_of(number, entry, chosen, run_options, export, budget.of_one)
+            budget.take(run)
             yield run
 
     return write_page(target, runs(), title or TITLE, "report", model)
 
 
 def tokens_of(
-    number: int, entry: object, options: dict[str, Any], kept: ExportOptions, chosen: Selection
+    number: int, entry: object, options: dict[str, Any], export: ExportOptions, chosen: Selection
 ) -> list[int]:
     """Tokens of each run of an entry; raises what running and saving it would raise."""
     if not isinstance(entry, (Analysis, Comparison)):
@@ -191,7 +210,7 @@ def tokens_of(
     runs = [entry.a, entry.b] if isinstance(entry, Comparison) else [entry]
     with numbered(number):
         for run in runs:
-            check_options_of(RunSource(run), kept)
+            check_options_of(RunSource(run), export)
             chosen.check(run.n_layers, run.n_heads)
     return [run.n_tokens for run in runs]
 
@@ -208,6 +227,13 @@ def count_tokens(encoder: Encoder, number: int, entry: object, options: dict[str
     """Tokens of one text of a report; raises what running it would raise."""
     pair = pair_of(number, entry)
     with numbered(number):
+        if encoder.part is not None:
+            read = encode_source(encoder, pair[0], truncation=options.get("truncation", False))
+            output = output_of(encoder, pair, options["generate"])
+            written = options["generate"] + 1
+            if output is not None:
+                written = encode_target(encoder, read, output).n_tokens
+            return read.n_tokens if encoder.part == "encoder" else written
         encoding = encoder.encode(*pair, truncation=options.get("truncation", False))
     return len(encoding.tokens)
 
@@ -217,18 +243,30 @@ def run_of(
     entry: object,
     selection: Selection,
     options: dict[str, Any],
-    kept: ExportOptions,
-    room: Share,
+    export: ExportOptions,
+    budget: Share,
 ) -> SavedRun:
     """One text of a report."""
-    from attn_widget.analysis.texts import analyze
-
     with numbered(number):
         if isinstance(entry, Analysis):
-            return saved_run(RunSource(entry), selection, kept, masked=False, **room)
-        analysis = analyze(*pair_of(number, entry), progress=False, **options)
+            seen = entry if selection.part is None else entry.of(selection.part)
+            return saved_run(RunSource(seen), selection, export, masked=False, **budget)
+        pair, encoder = pair_of(number, entry), options["model"]
+        if encoder.part is not None:
+            given: dict[str, Any] = {
+                **options,
+                "output": output_of(encoder, pair, options["generate"]),
+            }
+            analysis = analyze(pair[0], progress=False, **given).of(encoder.part)
+        else:
+            analysis = analyze(*pair, progress=False, **options)
         # Thousands of texts: masked predictions would take longer than all the rest.
-        return saved_run(RunSource(analysis), selection, kept, masked=False, **room)
+        return saved_run(RunSource(analysis), selection, export, masked=False, **budget)
+
+
+def output_of(encoder: Encoder, pair: tuple[Any, Any], generate: int) -> str | None:
+    """Output of an entry of an encoder-decoder; None where the model writes it."""
+    return split_item(encoder, pair[0] if pair[1] is None else tuple(pair), generate)[1]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The table of every view under a widget's selection: the rows that the page's own menu saves.
+"""The table of every view under a widget's selection: the numbers that the page's own menu saves.
 
 Columns stand in ``docs/protocol.md`` ("The page"); a view's own switches (mode of predictions,
 aggregation of sentences ...) are as they are when the view is opened.
@@ -10,18 +10,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
 from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.corpus.profile import Profile
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.matrix import matrix_of, shown_matrix
+from attn_widget.export.matrix import Unit, matrix_of, shown_matrix
 from attn_widget.export.text import Cell, Table
-from attn_widget.export.units import Unit
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
-from attn_widget.protocol.paint import TOP_K, opening_mode
+from attn_widget.host.pattern import Pattern
+from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.profile_source import parts_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes
@@ -29,22 +30,18 @@ from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.corpus.profile import Profile
-    from attn_widget.influence.methods import Method
+    from attn_widget.protocol.similarity_source import SimilaritySource
 
 Row = tuple[Cell, ...]
 
-LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
-
-
-def cell(value: float | None) -> float | None:
-    """A number of a table; None where it is not finite."""
-    return value if value is not None and np.isfinite(value) else None
+LETTER_OR_NUMBER = Pattern(r"[\p{L}\p{N}]")
 
 
 def attention_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a cell: ``query, key, query_token, key_token, weight``, and ``score`` where the head has it."""
+    """One row a cell: ``query, key, query_token, key_token, weight``, ``score`` where the head has it, and the query's ``rest``.
+
+    ``rest`` is there where rows of weights may sum to less than 1 and all keys are shown.
+    """
     shown = shown_matrix(analysis, selection, words_have_scores=False)
     weights = shown.weights.astype(np.float64)
     columns = [weights]
@@ -53,19 +50,18 @@ def attention_table(analysis: Analysis, selection: Selection) -> Table:
     if shown.allowed is not None:
         columns = [np.where(shown.allowed, values, np.nan) for values in columns]
     lists = [values.tolist() for values in columns]
+    names = ("query", "key", "query_token", "key_token", "weight", "score")[: 4 + len(columns)]
+    rests: list[tuple[float, ...]] = [()] * len(shown.units)
+    of_weights = analysis.trace.has_rest and selection.quantity in ("weights", "scores")
+    if of_weights and sum(key.end - key.token for key in shown.keys) == len(analysis.key_tokens):
+        rests = [(rest,) for rest in np.maximum(1 - weights.sum(axis=1), 0).tolist()]
+        names = (*names, "rest")
     rows: list[Row] = [
-        (
-            query.token,
-            key.token,
-            query.text,
-            key.text,
-            *(cell(values[i][j]) for values in lists),
-        )
-        for i, query in enumerate(shown.units)
-        for j, key in enumerate(shown.units)
+        (query.token, key.token, query.text, key.text, *(values[i][j] for values in lists), *rest)
+        for i, (query, rest) in enumerate(zip(shown.units, rests, strict=True))
+        for j, key in enumerate(shown.keys)
     ]
-    names = ("query", "key", "query_token", "key_token", "weight", "score")
-    return Table(names[: 4 + len(columns)], rows)
+    return Table(names, rows)
 
 
 def heads_table(analysis: Analysis, _selection: Selection) -> Table:
@@ -77,6 +73,8 @@ def heads_table(analysis: Analysis, _selection: Selection) -> Table:
     except NotAvailableError:
         raw = {}
     figures.update({key: raw.get(key, unknown) for key in SPECIALIZATIONS})
+    if not analysis.trace.square:
+        figures.update(analysis.alignment.as_dict())
     return by_head(figures)
 
 
@@ -85,7 +83,7 @@ def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
     lists = [values.astype(np.float64).tolist() for values in figures.values()]
     n_layers, n_heads = next(iter(figures.values())).shape
     rows: list[Row] = [
-        (layer, head, *(cell(values[layer][head]) for values in lists))
+        (layer, head, *(values[layer][head] for values in lists))
         for layer in range(n_layers)
         for head in range(n_heads)
     ]
@@ -93,16 +91,12 @@ def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
 
 
 def table(source: Source, selection: Selection, view: str) -> Table:
-    """The table of a view.
-
-    Raises
-    ------
-    NotAvailableError
-        A view that the source does not have, or that has no numbers for this run.
-    """
+    """The table of a view."""
     if view not in source.views:
-        known = " and ".join(map(repr, source.views))
-        raise NotAvailableError(f"A profile has no view {view!r}.", f"It has {known}.")
+        views = " and ".join(map(repr, source.views))
+        raise NotAvailableError(f"A {source.name} has no view {view!r}.", f"It has {views}.")
+    if source.name == "similarity":
+        return similarity_table(cast("SimilaritySource", source), selection)
     if source.profile is not None:
         return profile_table(source.profile)
     analysis = source.analysis
@@ -124,18 +118,46 @@ def profile_table(profile: Profile) -> Table:
     return by_head(figures)
 
 
+def similarity_table(source: SimilaritySource, selection: Selection) -> Table:
+    """One row a pair: ``a, b, a_text, b_text, value``, with the biases; of a ranking one row a passage.
+
+    A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
+    """
+    from attn_widget.similarities import Ranking  # with torch
+    from attn_widget.similarities.similarity import BIAS
+
+    result = source.result
+    if isinstance(result, Ranking):
+        ranked: list[Row] = [
+            (place + 1, i, float(result.scores[i]), result.passages[i])
+            for place, i in enumerate(result.order)
+        ]
+        return Table(("rank", "index", "score", "passage"), ranked)
+    if not result.kinds:
+        explained = result.contributions()
+        values: list[Row] = [
+            (i, token.text, float(value))
+            for i, (token, value) in enumerate(zip(explained.tokens, explained.values, strict=True))
+        ]
+        return Table(("position", "token", "value"), [*values, (None, BIAS, explained.bias)])
+    records = result.to_records(result.kinds[0], words=selection.words)
+    columns = ("position_a", "position_b", "token_a", "token_b", "value")
+    pairs: list[Row] = [tuple(record[name] for name in columns) for record in records]
+    return Table(("a", "b", "a_text", "b_text", "value"), pairs)
+
+
 def tree_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``."""
+    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``.
+
+    As on screen, special tokens and punctuation are left out below the root. `Analysis.influence` has them.
+    """
+    analysis.trace.check_square("A tree of influence")
     shown = shown_matrix(analysis, selection, words_have_scores=True)
     units = shown.units
     columns = (
         *("parent", "token", "parent_token", "child_token"),
         *("depth", "weight", "product", "score"),
     )
-    if not units:
-        raise NotAvailableError(
-            "No tokens are shown: the text has only special ones.", "Set special to True."
-        )
     allowed = shown.allowed
     if shown.rollout and any(
         analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
@@ -148,6 +170,7 @@ def tree_table(analysis: Analysis, selection: Selection) -> Table:
         top_k=selection.top_k,
         depth=selection.depth,
         scores=shown.scores,
+        keep=words_only(units, root),
         allowed=allowed,
     )
     rows: list[Row] = []
@@ -164,8 +187,15 @@ def tree_table(analysis: Analysis, selection: Selection) -> Table:
     return Table(columns, rows)
 
 
+def words_only(units: list[Unit], root: int) -> NDArray[np.bool_] | None:
+    """False for special tokens and punctuation other than the root; None for a text without another word."""
+    words = [not unit.special and bool(LETTER_OR_NUMBER.search(unit.surface)) for unit in units]
+    keep = np.array([word or i == root for i, word in enumerate(words)])
+    return keep if keep.sum() > 1 else None
+
+
 def root_of(units: list[Unit], token: int | None) -> int:
-    """Where the tree starts: the unit of the focus token, else the first word."""
+    """Root of the tree: the unit of the focus token, else the first word."""
     if token is not None:
         for i, unit in enumerate(units):
             if unit.token <= token < unit.end:
@@ -184,9 +214,9 @@ def sentences_table(analysis: Analysis, selection: Selection) -> Table:
         mass = sums.gather(matrix_of(analysis, selection))
     values = mass.astype(np.float64).tolist()
     rows: list[Row] = [
-        (a, b, first, second, cell(values[a][b]))
+        (a, b, first, second, values[a][b])
         for a, first in enumerate(sums.texts)
-        for b, second in enumerate(sums.texts)
+        for b, second in enumerate(sums.key_texts)
     ]
     if not rows:
         raise NotAvailableError(sums.note or "No sentence was found in the text.")
@@ -194,18 +224,25 @@ def sentences_table(analysis: Analysis, selection: Selection) -> Table:
 
 
 def predictions_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a guess: the top five of every position that is shown, in the mode that the view opens on."""
+    """One row a guess: the top five of every position that is shown, in the mode that the view opens on (`table_mode`)."""
     columns = (
         *("position", "token", "rank", "prediction", "probability", "logit"),
         *("original_rank", "original_probability"),
     )
-    best = analysis.predictions(top_k=TOP_K, mode=opening_mode(analysis))
+    analysis = _of_what_is_written(analysis)
+    mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+    best = analysis.predictions(top_k=TOP_K, mode=mode)
     rows: list[Row] = [
         tuple(record[name] for name in columns)
         for record in best.to_records()
         if selection.special or not analysis.tokens[record["position"]].special
     ]
     return Table(columns, rows)
+
+
+def _of_what_is_written(analysis: Analysis) -> Analysis:
+    """The decoder, of cross-attention, whose queries are the same tokens; any other run itself."""
+    return analysis.writing if analysis.part == "cross" else analysis
 
 
 def inside_table(analysis: Analysis, selection: Selection) -> Table:
@@ -217,7 +254,7 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
     parts = analysis.embeddings
     names = ["token", "position", "segment", "sum", "norm"]
     hidden = analysis.hidden_states.shape[-1]
-    if parts.part("norm").shape[-1] != hidden:
+    if parts.norm is not None and parts.norm.shape[-1] != hidden:
         names.append("output")
     position = selection.token
     if position is None:
@@ -230,7 +267,7 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
             continue
         text = analysis.tokens[position].text
         for dimension, value in enumerate(values.astype(np.float64).tolist()):
-            rows.append((name, None, None, position, text, dimension, cell(value)))
+            rows.append((name, None, None, position, text, dimension, value))
     return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
 
 
@@ -249,9 +286,10 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
         (
             r,
             label,
-            *(cell(float(arrays[name][r, c])) for name in ("logits", "exp")),
-            cell(float(arrays["sum"][c if by_column else r])),
-            cell(float(arrays["probabilities"][r, c])),
+            float(arrays["logits"][r, c]),
+            float(arrays["exp"][r, c]),
+            float(arrays["sum"][c if by_column else r]),
+            float(arrays["probabilities"][r, c]),
         )
         for r in range(len(arrays["logits"]))
         for c, label in enumerate(classes.labels)
@@ -260,17 +298,29 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
 
 
 def why_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a token: ``position, token, contribution`` to the target by the chosen method."""
+    """One row a token: ``position, token, contribution`` to the target by the chosen method.
+
+    Of an encoder-decoder also ``text``: the source's tokens come first, then the target's.
+    """
+    analysis = _of_what_is_written(analysis)
     chosen = selection.target
     target = next(iter(proposals(analysis)), None) if chosen is None else as_target(chosen)
     if target is None:
         raise NotAvailableError("This model has no head whose output could be explained.")
-    explained = analysis.contributions(target, cast("Method", selection.method))
+    explained = analysis.contributions(target, selection.method)
     rows: list[Row] = [
-        (i, token.text, cell(float(value)))
+        (i, token.text, float(value))
         for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))
     ]
-    return Table(("position", "token", "contribution"), rows)
+    if explained.source is None:
+        return Table(("position", "token", "contribution"), rows)
+    tokens = analysis.of("encoder").tokens
+    sources: list[Row] = [
+        (i, token.text, float(value), "source")
+        for i, (token, value) in enumerate(zip(tokens, explained.source, strict=True))
+    ]
+    both = [*sources, *((*row, "target") for row in rows)]
+    return Table(("position", "token", "contribution", "text"), both)
 
 
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {

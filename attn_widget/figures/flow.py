@@ -10,6 +10,7 @@ from attn_widget.checks import index_in, indices_in
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Float32, Int32
 from attn_widget.figures.rollout import with_residual
+from attn_widget.host.installed import require
 
 # scipy's maximum flow takes int32 capacities. What leaves the source sums to one row, hence to 1,
 # so no flow exceeds UNIT. Rounding moves a cut of c edges by at most c / (2 UNIT): the smallest cut
@@ -47,6 +48,8 @@ def attention_flow(
         A position out of range, or a graph of more than `MAX_EDGES` edges.
     InputTypeError
         `keys` is no list of positions.
+    NotAvailableError
+        SciPy is not installed.
 
     Notes
     -----
@@ -63,6 +66,7 @@ def attention_flow(
     >>> attention_flow([np.array([[0, 1], [0, 1]], dtype=np.float32)], 0).tolist()
     [0.5, 0.5]
     """
+    require("scipy", "Attention flow")
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.trace.layer_activations import LayerParts
 
 
 @dataclass(frozen=True)
 class HiddenPath:
-    """How each token's hidden state moves from the embeddings to the last layer.
+    """Path of each token's hidden state from the embeddings to the last layer.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def _plane(rows: Float64) -> tuple[Float64, Float64]:
 
 
 def residual_ratio(before: Float32, after: Float32) -> Float32:
-    """How much a sublayer changes each token: ``||after - before|| / ||before||``, float32 [n].
+    """Change of each token by a sublayer: ``||after - before|| / ||before||``, float32 [n].
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def residual_ratio(before: Float32, after: Float32) -> Float32:
 
 @dataclass(frozen=True)
 class Residuals:
-    """How much the two halves of each layer change each token.
+    """Change of each token by the two halves of each layer.
 
     Attributes
     ----------
@@ -122,34 +122,11 @@ class Residuals:
     ffn: Float32
 
 
-class _Halves(Protocol):
-    """The part of a layer that `residual_bars` reads; see `attn_widget.trace.layer_activations.LayerParts`."""
-
-    @property
-    def pre_norm(self) -> bool: ...
-    @property
-    def attention_output(self) -> Float32: ...
-    @property
-    def attention_sum(self) -> Float32: ...
-    @property
-    def attention_norm(self) -> Float32: ...
-    @property
-    def ffn_output(self) -> Float32: ...
-    @property
-    def ffn_sum(self) -> Float32: ...
-    @property
-    def ffn_norm(self) -> Float32: ...
-
-
-def residual_bars(layer: _Halves) -> tuple[Float32, Float32]:
-    """How much attention, and how much the FFN, changes each token in one layer, float32 [n] each.
+def residual_bars(layer: LayerParts) -> tuple[Float32, Float32]:
+    """Change of each token by attention, and by the FFN, in one layer, float32 [n] each.
 
     What enters a half is its residual sum less what the half adds, so that it is right too where a
     bottleneck narrows the layer's input first (MobileBERT).
-
-    Parameters
-    ----------
-    layer : LayerParts
     """
     into_attention = layer.attention_sum - layer.attention_output
     into_ffn = layer.ffn_sum - layer.ffn_output

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from attn_widget.checks import shown
+from attn_widget.checks import short_repr
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32, Tau
 from attn_widget.figures.catalog.head_matrix import HeadMatrix
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import Counts
+from attn_widget.figures.choice import Choice, queries_with_choice
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
-from attn_widget.trace.windows.masks import Mask, keys_per_query
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
+from attn_widget.host.threads import pool
+from attn_widget.trace import Trace
 
 TAU = 0.01  # as published
 KEYS = tuple(METRICS)
 SHARED_FROM = 100_000  # cells of a layer, from which threads pay
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 
 
 def threshold(tau: Tau, n: int) -> np.float32:
@@ -39,11 +37,6 @@ def threshold(tau: Tau, n: int) -> np.float32:
     n : int
         Number of tokens.
 
-    Raises
-    ------
-    InputError
-        Anything else.
-
     Examples
     --------
     >>> float(threshold("uniform", 4))
@@ -55,43 +48,48 @@ def threshold(tau: Tau, n: int) -> np.float32:
     elif isinstance(tau, (int, float)) and not isinstance(tau, bool) and 0 < tau <= 1:
         return np.float32(tau)
     raise InputError(
-        f"tau is {shown(tau)}.", 'Give a number above 0 and up to 1, or "uniform" (1/n).'
+        f"tau is {short_repr(tau)}.", 'Give a number above 0 and up to 1, or "uniform" (1/n).'
     )
 
 
+def thresholds(tau: Tau, choice: Choice) -> np.float32 | Float32:
+    """`threshold`, by query where it depends on how many keys each may look at: ``1 / m_i``, float32 [r]."""
+    if tau == "uniform" and choice.mask is not None:
+        return (1 / choice.counts[choice.queries]).astype(np.float32)
+    return threshold(tau, choice.n_keys)
+
+
 def layer_metrics(
-    weights: Float32, allowed: Bool | None = None, tau: Tau = TAU
+    weights: Float32, allowed: Bool | None = None, tau: Tau = TAU, *, square: bool = True
 ) -> dict[str, Float32]:
     """The metrics of each head of a layer, with quartiles and the two scaled entropies.
 
-    With ``A`` one head's matrix: ``confidence_max = max A``; ``confidence_avg`` is the mean of the
-    row maxima; ``focus_entropy = -sum A ln A`` in nats (high = diffuse); ``sparsity`` is the share
-    of cells with ``A < tau``; ``q25``, ``distribution_median``, ``q75`` are quartiles of all cells,
-    exact, interpolated linearly; ``uniformity`` is their population standard deviation (high = less
-    uniform); ``focus_normalized`` is the entropy over the largest possible one, ``n ln n``;
-    ``focus_per_row = focus_entropy / n`` (Clark et al. 2019); ``effective_keys`` is the mean over rows
-    of exp of the row's entropy: a query that attends to k keys alike counts k.
+    With ``A`` one head's matrix, ``m_i`` the number of keys that query ``i`` may look at, and ``R`` the
+    queries with a choice, ``m_i >= 2`` (with a full mask all queries, and ``m_i = n``):
+    ``confidence_max`` and ``confidence_avg`` are the maximum and the mean of the row maxima over ``R``;
+    ``focus_entropy = -sum A ln A`` in nats (high = diffuse); ``sparsity`` is the share of possible cells
+    of ``R`` with ``A < tau``; ``q25``, ``distribution_median``, ``q75`` are quartiles of these cells, exact,
+    interpolated linearly; ``uniformity`` is the root of the mean of ``(A - 1 / m_i)^2`` over all possible
+    cells (high = less uniform); ``focus_normalized`` is the entropy over the largest possible one,
+    ``sum ln m_i``; ``focus_per_row`` is its mean over ``R`` (Clark et al. 2019); ``effective_keys`` is the
+    mean over ``R`` of exp of the row's entropy: a query that attends to k keys alike counts k.
 
     Parameters
     ----------
     weights : float32 [H, n, n]
-        Rows are queries; each sums to 1.
+        Rows are queries; each sums to 1. [H, n, m] unless ``square``.
     allowed : bool [n, n], optional
-        False where the model's mask makes a weight impossible: such cells are left out of quartiles,
-        ``uniformity`` and ``sparsity``, and of the largest possible entropy.
+        False where the model's mask makes a weight impossible.
     tau : float or "uniform"
         See `threshold`.
+    square : bool
+        Whether queries and keys are the same tokens.
 
     Returns
     -------
     dict of str to float32 [H]
         The keys of `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has
         two possible cells (n = 1), everything when the matrix holds NaN.
-
-    Raises
-    ------
-    InputError
-        Shapes that do not fit, or an unknown tau.
 
     References
     ----------
@@ -107,50 +105,48 @@ def layer_metrics(
     >>> float(m["focus_normalized"][0]), float(m["uniformity"][0]), float(m["sparsity"][0])
     (1.0, 0.0, 0.0)
     """
-    if weights.ndim != 3 or weights.shape[1] != weights.shape[2] or weights.shape[1] == 0:
-        raise InputError(f"Weights have shape {list(weights.shape)}, expected [heads, n, n].")
-    n = weights.shape[1]
-    if allowed is not None and allowed.shape != (n, n):
-        raise InputError(f"The mask has shape {list(allowed.shape)}, expected [{n}, {n}].")
-    tau32 = threshold(tau, n)
-    most = n * np.log(n) if allowed is None else largest_entropy(allowed)
+    if (
+        weights.ndim != 3
+        or 0 in weights.shape[1:]
+        or (square and weights.shape[1] != weights.shape[2])
+    ):
+        wanted = "[heads, n, n]" if square else "[heads, n, m]"
+        raise InputError(f"Weights have shape {list(weights.shape)}, expected {wanted}.")
+    n, n_keys = weights.shape[1:]
+    if allowed is not None and allowed.shape != (n, n_keys):
+        raise InputError(f"The mask has shape {list(allowed.shape)}, expected [{n}, {n_keys}].")
+    choice = Choice(allowed, n, n_keys)
+    tau32 = thresholds(tau, choice)
     figures = np.empty((len(KEYS), weights.shape[0]), dtype=np.float32)
 
     def fill(heads: range) -> None:
-        buffer = np.empty((n, n), dtype=np.float32)  # one head at a time stays in the cache
+        buffer = np.empty((n, n_keys), dtype=np.float32)  # one head at a time stays in the cache
         for index in heads:
-            head = HeadMatrix.of(weights[index], allowed, tau32, most, buffer)
-            figures[:, index] = head_values(head)
+            figures[:, index] = head_values(HeadMatrix.of(weights[index], choice, tau32, buffer))
 
     workers = usable_cores() if weights.size >= SHARED_FROM else 1
     shares = [range(first, len(weights), workers) for first in range(workers)]
     if workers == 1:
         fill(*shares)
     else:
-        with ThreadPoolExecutor(workers) as pool:
-            for done in [pool.submit(fill, share) for share in shares]:
+        with pool(workers) as executor:
+            for done in [executor.submit(fill, share) for share in shares]:
                 done.result()
     return dict(zip(KEYS, figures, strict=True))
 
 
 def head_values(head: HeadMatrix) -> list[float]:
     """The metrics of one head, in the order of `KEYS`; NaN when its matrix holds NaN."""
-    if np.isnan(head.row_max.max()):
+    if np.isnan(head.row_max.max()) or np.isnan(head.forced).any():
         return [float("nan")] * len(KEYS)
     return [METRICS[key].value(head) for key in KEYS]
 
 
 def usable_cores() -> int:
-    """Cores that this process may use, at most `MOST_WORKERS`."""
+    """Cores that this process may use, at most `MAX_WORKERS`."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = os.cpu_count() or 1 if affinity is None else len(affinity(0))
-    return min(cores, MOST_WORKERS)
-
-
-def largest_entropy(allowed: Mask) -> float:
-    """Entropy of attention that is uniform over the possible keys of each query."""
-    possible = keys_per_query(allowed)
-    return float(np.log(possible[possible > 0]).sum())
+    return min(cores, MAX_WORKERS)
 
 
 class Summary(NamedTuple):
@@ -227,14 +223,14 @@ def summarize(values: Float32) -> Summary:
     >>> summarize(np.array([[1, 3], [np.nan, 5]], dtype=np.float32)).mean.tolist()
     [2.0, 5.0]
     """
-    known = ~np.isnan(values)
-    counts = known.sum(axis=1)
+    defined = ~np.isnan(values)
+    counts = defined.sum(axis=1)
     some = counts > 0
-    total = np.where(known, values, 0).sum(axis=1, dtype=np.float64)
+    total = np.where(defined, values, 0).sum(axis=1, dtype=np.float64)
     mean = np.where(some, total / np.maximum(counts, 1), np.nan)
-    low = np.where(some, np.where(known, values, np.inf).min(axis=1), np.nan)
-    high = np.where(some, np.where(known, values, -np.inf).max(axis=1), np.nan)
-    everything = values[known].astype(np.float64)
+    low = np.where(some, np.where(defined, values, np.inf).min(axis=1), np.nan)
+    high = np.where(some, np.where(defined, values, -np.inf).max(axis=1), np.nan)
+    everything = values[defined].astype(np.float64)
     return Summary(
         mean.astype(np.float32),
         low.astype(np.float32),
@@ -256,15 +252,11 @@ def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) ->
     mean_head : bool
         Of the layer's mean matrix instead (a pseudo-head: the matrix is averaged first); the arrays
         are then [L, 1].
-
-    Returns
-    -------
-    Metrics
     """
     layers: list[dict[str, Float32]] = []
     for layer in range(trace.n_layers):
         weights = trace.weights(layer, "mean")[None] if mean_head else trace.layer_weights(layer)
-        layers.append(layer_metrics(weights, trace.allowed(layer), tau))
+        layers.append(layer_metrics(weights, trace.allowed(layer), tau, square=trace.square))
     return stack_metrics(layers, tau)
 
 
@@ -306,5 +298,5 @@ def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
             for key, metric in METRICS.items()
             if metric.card is not None
         }
-        for row in different
+        for row in (counts[queries_with_choice(counts)] for counts in different)
     ]

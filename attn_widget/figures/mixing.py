@@ -22,7 +22,8 @@ CACHED_BYTES = 200_000  # of the vectors of one key, a block of queries: what a 
 class AttentionBlock:
     """The arrays of one layer's attention block, from its weights to its output.
 
-    The output is ``y = norm(sum_h A^h V^h W_O^h + b_O + x)``.
+    The output is ``y = norm(sum_h A^h V^h W_O^h + b_O + x)``, or where the norm stands inside the residual (``inner``)
+    ``y = norm(sum_h A^h V^h W_O^h + b_O) + x``.
 
     Attributes
     ----------
@@ -38,7 +39,9 @@ class AttentionBlock:
     gain, shift : float32 [d]
         ``gamma`` and ``beta`` of the norm; 1 and 0 where none follows the sum.
     epsilon : float or None
-        Added to the variance in LayerNorm; None where the sum is not standardized.
+        Added to the variance in LayerNorm (inside, to the mean square in RMSNorm); None where nothing is normalized.
+    inner : bool
+        The norm is an RMSNorm of attention alone.
     """
 
     weights: Float32
@@ -49,10 +52,11 @@ class AttentionBlock:
     gain: Float32
     shift: Float32
     epsilon: float | None
+    inner: bool = False
 
     def center(self, vectors: Float64) -> Float64:
         """``gain * (u - mean(u))`` of vectors [..., d]: the norm without its division by ``s``."""
-        if self.epsilon is not None:
+        if self.epsilon is not None and not self.inner:
             vectors = vectors - vectors.mean(axis=-1, keepdims=True)
         return vectors * self.gain
 
@@ -62,19 +66,31 @@ class AttentionBlock:
         context = self.weights @ self.values
         flat = context.transpose(1, 0, 2).reshape(self.weights.shape[1], -1).astype(np.float64)
         inner = flat @ self.projection.reshape(flat.shape[1], -1).astype(np.float64)
-        return inner + self.bias + self.residual
+        return inner + self.bias if self.inner else inner + self.bias + self.residual
 
     @cached_property
     def spread(self) -> Float64:
-        """``s``, the standard deviation that the norm divides by, float64 [n]; 1 without LayerNorm."""
+        """``s``, the standard deviation (or root mean square) that the norm divides by, float64 [n]; 1 without one."""
         if self.epsilon is None:
             return np.ones(self.weights.shape[1])
-        return np.sqrt(self.sums.var(axis=-1) + self.epsilon)
+        squares = (self.sums**2).mean(axis=-1) if self.inner else self.sums.var(axis=-1)
+        return np.sqrt(squares + self.epsilon)
+
+    @cached_property
+    def kept(self) -> Float64:
+        """The centered residual, float64 [n, d]; one that no norm divides, times ``s``."""
+        residual = self.residual.astype(np.float64)
+        return residual * self.spread[:, None] if self.inner else self.center(residual)
+
+    @cached_property
+    def whole(self) -> Float64:
+        """The output times ``s``, without the shift, float64 [n, d]."""
+        return self.center(self.sums) + self.kept if self.inner else self.center(self.sums)
 
     @cached_property
     def outputs(self) -> Float64:
         """``y``, float64 [n, d]."""
-        return self.center(self.sums) / self.spread[:, None] + self.shift
+        return self.whole / self.spread[:, None] + self.shift
 
     @cached_property
     def carried(self) -> Float64:
@@ -85,8 +101,7 @@ class AttentionBlock:
     def own(self) -> Float64:
         """The centered ``z_ii``, float64 [n, d]: what a position keeps of itself."""
         diagonal = np.einsum("hii->hi", self.weights).astype(np.float64)
-        kept = np.einsum("hi,hid->id", diagonal, self.carried)
-        return kept + self.center(self.residual.astype(np.float64))
+        return np.einsum("hi,hid->id", diagonal, self.carried) + self.kept
 
 
 @dataclass(frozen=True)
@@ -122,7 +137,7 @@ class OutputDecomposition:
 
     @property
     def gap(self) -> float:
-        """How far the sum is from the output, relative to the output's length."""
+        """Distance of the sum from the output, relative to the output's length."""
         total = self.vectors.sum(axis=0, dtype=np.float64) + self.bias + self.shift
         return float(np.linalg.norm(total - self.output) / np.linalg.norm(self.output))
 
@@ -174,9 +189,9 @@ def summed_norms(weights: Float32, carried: Float64) -> Float64:
     weights : float32 [H, n, n]
     carried : float64 [H, n, d]
     """
-    heads, n, _ = weights.shape
-    norms = np.empty((n, n))
-    for keys in blocks(n, 8 * heads * (2 * n + carried.shape[-1])):
+    heads, n, n_keys = weights.shape
+    norms = np.empty((n, n_keys))
+    for keys in blocks(n_keys, 8 * heads * (2 * n + carried.shape[-1])):
         vectors = carried[:, keys].transpose(1, 0, 2)
         grams = vectors @ vectors.transpose(0, 2, 1)
         shares = weights[:, :, keys].transpose(2, 1, 0).astype(np.float64)
@@ -202,11 +217,11 @@ def mixing(block: AttentionBlock) -> Float32:
 
 
 def mixing_ratio(block: AttentionBlock) -> Float32:
-    """How much of each output comes from other positions, float32 [n], 0 to 1.
+    """Share of each output that comes from other positions, float32 [n], 0 to 1.
 
     ``||sum_{j != i} g_i(z_ij)|| / (||sum_{j != i} g_i(z_ij)|| + ||g_i(z_ii)||)``. Reference as in `mixing`.
     """
-    others = block.center(block.sums - block.bias) - block.own
+    others = block.whole - block.center(block.bias.astype(np.float64)) - block.own
     context = np.linalg.norm(others, axis=-1)
     total = context + np.linalg.norm(block.own, axis=-1)
     return np.divide(context, total, out=np.zeros_like(total), where=total > 0).astype(np.float32)
@@ -229,16 +244,19 @@ def alti(block: AttentionBlock) -> Float32:
     shares = np.ascontiguousarray(shares, dtype=np.float32)
     left = np.empty((n, n), dtype=np.float32)
     for rows in blocks(n, 4 * outputs.shape[-1], CACHED_BYTES):
-        aims = outputs[rows]
-        parts = np.empty(aims.shape, dtype=np.float32)
+        targets = outputs[rows]
+        parts = np.empty(targets.shape, dtype=np.float32)
         for key in range(n):
             np.matmul(shares[key, rows], carried[key], out=parts)
             if rows.start <= key < rows.stop:
                 parts[key - rows.start] = own[key]
-            np.subtract(aims, parts, out=parts)
+            np.subtract(targets, parts, out=parts)
             np.abs(parts, out=parts)
             parts.sum(axis=-1, out=left[rows, key])
-    return rows_normalized(np.maximum(lengths[:, None] - left, 0))
+    nearer = np.maximum(lengths[:, None] - left, 0)
+    given = (block.weights != 0).any(axis=0)
+    np.fill_diagonal(given, True)
+    return rows_normalized(np.where(given, nearer, 0))
 
 
 def decompose(block: AttentionBlock, query: int) -> tuple[Float32, Float32]:

@@ -1,47 +1,71 @@
-"""Positional patterns: how much each head looks at the token before and the token after."""
+"""Patterns: how much each head looks at neighbors, at repeated tokens and at what followed them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.figures.catalog.aims import PATTERNS
+from attn_widget.figures.arrays import Float32, Float64, Int32
+from attn_widget.figures.catalog.specializations import PATTERNS
+from attn_widget.figures.choice import (
+    Choice,
+    Targets,
+    by_mask,
+    choices_of,
+    divided,
+    mean_of_layers,
+)
 from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
-from attn_widget.trace.windows.masks import Mask, allowed_on_diagonal
+from attn_widget.trace.windows.masks import Mask
 
-KEYS = tuple(aim.key for aim in PATTERNS)
+KEYS = tuple(metric.key for metric in PATTERNS)
 OFFSETS = {"previous": -1, "next": 1}
+REPEATS = {"duplicate": False, "induction": True}  # whether the key is the token after
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """Mean weight on the neighbors of each query, for every head.
+    """Mean weight on the keys of each pattern, for every head: ``patterns.previous`` and so on.
 
     Descriptive figures besides the metrics and the seven specializations: roles do not use them.
 
     Attributes
     ----------
-    previous, next : float32 [L, H]
-        In [0, 1]; NaN = N/A: one token, or a mask that forbids the neighbor to every query.
+    values : mapping of str to float32 [L, H]
+        By the keys of `KEYS`, each of which is an attribute too, in [0, 1]; NaN = N/A: no query has such a
+        key that its mask allows. ``rest`` is there only where rows may sum to less than 1.
+    chance : mapping of str to float64 [L]
+        The figure of a head that attends to all possible keys of each query alike.
     """
 
-    previous: Float32
-    next: Float32
+    values: Mapping[str, Float32]
+    chance: Mapping[str, Float64]
+
+    def __getattr__(self, key: str) -> Float32:
+        if key in KEYS and key in self.values:
+            return self.values[key]
+        raise AttributeError(f"Patterns has no {key!r}; it has {', '.join(self.keys)}.")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.keys]
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the patterns."""
-        return KEYS
+        return tuple(self.__dict__.get("values", ()))
 
     def as_dict(self) -> dict[str, Float32]:
         """Every pattern by name, each float32 [L, H]."""
-        return {key: getattr(self, key) for key in KEYS}
+        return dict(self.values)
+
+    def chance_of(self, key: str) -> float:
+        """The chance level of a pattern, mean over the layers."""
+        return mean_of_layers(self.chance[key])
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head`` and each pattern (needs pandas)."""
@@ -52,48 +76,89 @@ class Patterns:
         return f"Patterns({layers} layers, {heads} heads)"
 
 
-def positional_patterns(marginals: Marginals, allowed: Sequence[Mask | None]) -> Patterns:
-    """Mean weight on the previous and on the next token, over the queries that have one.
+def head_patterns(
+    marginals: Marginals,
+    allowed: Sequence[Mask | None],
+    kinds: Int32,
+    rest: Float32 | None = None,
+) -> Patterns:
+    """Mean weight on neighbors and on repeated tokens, over the queries that have one.
 
-    ``previous`` is the mean of ``A[i, i - 1]`` over ``i >= 1``, ``next`` that of ``A[i, i + 1]`` over
-    ``i <= n - 2``. A head that attends everywhere alike has ``1 / n``.
+    With ``t_i`` the token at ``i``, over the queries with a choice (`attn_widget.figures.choice`):
+    ``previous`` is the mean of ``A[i, i - 1]`` and ``next`` that of ``A[i, i + 1]``; ``duplicate`` is the mean
+    of ``sum A[i, j]`` over ``j < i`` with ``t_j = t_i``, and ``induction`` that over ``j <= i`` with
+    ``t_{j-1} = t_i``: the tokens that followed the query's earlier occurrences.
 
     Parameters
     ----------
     marginals : Marginals
-        With arrays [L, H, n] and [L, H].
+        With arrays [L, H, n] and [L, H], and the sums over repeats of ``kinds``.
     allowed : sequence of (bool [n, n], a rule, or None), one a layer
-        False where the model's mask makes a weight impossible: such queries are not counted.
-
-    Returns
-    -------
-    Patterns
+        False where the model's mask makes a weight impossible: such cells are not counted.
+    kinds : int32 [n]
+        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    rest : float32 [L, H], optional
+        One minus the mean row sum, where rows may sum to less than 1.
 
     References
     ----------
-    Clark et al., "What Does BERT Look At?", BlackboxNLP 2019, section 3.1 (relative position).
+    Clark et al., "What Does BERT Look At?", BlackboxNLP 2019, section 3.1 (relative position); Wang et al.,
+    "Interpretability in the Wild", ICLR 2023 (duplicate tokens); Olsson et al., "In-context Learning and
+    Induction Heads", 2022 (prefix matching).
 
     Examples
     --------
     >>> import numpy as np
     >>> from attn_widget.figures.marginals import layer_marginals, stack_marginals
     >>> back = np.array([[[1, 0, 0], [1, 0, 0], [0, 0.5, 0.5]]], dtype=np.float32)
-    >>> p = positional_patterns(stack_marginals([layer_marginals(back)]), [None])
-    >>> p.previous.tolist(), p.next.tolist()
-    ([[0.75]], [[0.0]])
+    >>> kinds = np.array([0, 1, 0])
+    >>> sums = stack_marginals([layer_marginals(back, kinds=kinds)])
+    >>> p = head_patterns(sums, [None], kinds)
+    >>> [p.values[key].tolist() for key in ("previous", "next", "duplicate", "induction")]
+    [[[0.75]], [[0.0]], [[0.0]], [[0.5]]]
     """
-    sums = {"previous": marginals.on_previous, "next": marginals.on_next}
-    n = marginals.n_tokens
-    return Patterns(
-        **{key: _mean_over_queries(sums[key], allowed, OFFSETS[key], n) for key in KEYS}
-    )
+    sums = {
+        "previous": marginals.on_previous,
+        "next": marginals.on_next,
+        "duplicate": marginals.on_duplicate,
+        "induction": marginals.on_induction,
+    }
+    choices = choices_of(allowed, marginals.n_tokens)
+    values: dict[str, Float32] = {}
+    chance: dict[str, Float64] = {}
+    for key, total in sums.items():
+
+        def targets(choice: Choice, key: str = key) -> Targets:
+            if key in OFFSETS:
+                return choice.diagonal(OFFSETS[key])
+            return choice.repeats(kinds, after=REPEATS[key])
+
+        found = by_mask(choices, targets)
+        counts = np.array([pattern.count for pattern in found], dtype=np.float64)[:, None]
+        values[key] = divided(total, counts)
+        chance[key] = np.array([pattern.chance for pattern in found])
+    if rest is not None:
+        values["rest"], chance["rest"] = rest, np.zeros(len(choices))
+    return Patterns(values, chance)
 
 
-def _mean_over_queries(
-    total: Float64, allowed: Sequence[Mask | None], offset: int, n: int
-) -> Float32:
-    """``total`` [L, H] over the cells of a diagonal that each layer's mask leaves possible."""
-    possible = [n - 1 if mask is None else allowed_on_diagonal(mask, offset) for mask in allowed]
-    counts = np.array(possible, dtype=np.float64)[:, None]
-    ratio = np.full(total.shape, np.nan)
-    return np.divide(total, counts, out=ratio, where=counts > 0).astype(np.float32)
+def mean_patterns(runs: Sequence[Patterns]) -> Patterns:
+    """The mean of each pattern over runs that have the same ones; the chance levels are theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = (
+    ...     Patterns({"previous": np.full((1, 1), x, np.float32)}, {"previous": np.array([0.5])})
+    ...     for x in (0.25, 0.75)
+    ... )
+    >>> mean_patterns([low, high]).previous.tolist()
+    [[0.5]]
+    """
+    values: dict[str, Float32] = {}
+    chance: dict[str, Float64] = {}
+    for key in runs[0].keys:
+        mean = np.stack([run.values[key] for run in runs]).mean(axis=0, dtype=np.float64)
+        values[key] = mean.astype(np.float32)
+        chance[key] = np.stack([run.chance[key] for run in runs]).mean(axis=0)
+    return Patterns(values, chance)

@@ -25,10 +25,6 @@ def quartiles(cells: Float32) -> tuple[float, float, float]:
     cells : float32 [N]
         At least 0 and without NaN; not changed. ``N >= 1``.
 
-    Returns
-    -------
-    q25, median, q75 : float
-
     Examples
     --------
     >>> import numpy as np

@@ -13,8 +13,9 @@ from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import require
 
-MOST_ROLES = 8
+MAX_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads
 DIFFUSE = "diffuse"
 RESTARTS: Any = 10  # k-means finds local optima (Any: scikit-learn's stub knows only "auto")
@@ -94,7 +95,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     Raises
     ------
     NotAvailableError
-        Fewer than three heads, or none of the metrics tells them apart.
+        Nothing tells the heads apart, or scikit-learn is not installed.
 
     References
     ----------
@@ -108,6 +109,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     >>> [roles.name(0, head) for head in range(4)]
     ['diffuse', 'diffuse', 'self', 'self']
     """
+    require("sklearn", "A role of heads")
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
 
@@ -127,7 +129,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
         )
     silhouettes: dict[int, float] = {}
     fits: dict[int, Any] = {}
-    for k in range(2, min(MOST_ROLES, distinct, len(points) - 1) + 1):
+    for k in range(2, min(MAX_ROLES, distinct, len(points) - 1) + 1):
         fits[k] = KMeans(n_clusters=k, n_init=RESTARTS, random_state=seed).fit(points)
         silhouettes[k] = float(silhouette_score(points, fits[k].labels_))
     best = max(silhouettes, key=lambda k: silhouettes[k])  # the smallest k on a tie
@@ -191,6 +193,6 @@ def principal_plane(points: Float64) -> tuple[Float64, float]:
     # Two standard scores always load equally; float32 leaves them equal to some digits alone.
     signs = np.sign(vt[np.arange(len(vt)), np.abs(vt).round(3).argmax(axis=1)])
     layout = np.zeros((len(points), 2))
-    kept = min(2, s.size)
-    layout[:, :kept] = (u * s * signs)[:, :kept]
-    return layout, float((s[:kept] ** 2).sum() / (s**2).sum())
+    n_axes = min(2, s.size)
+    layout[:, :n_axes] = (u * s * signs)[:, :n_axes]
+    return layout, float((s[:n_axes] ** 2).sum() / (s**2).sum())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
+from attn_widget.trace import Trace
+from attn_widget.trace.windows.masks import Mask, keys_per_query, sums_by_key
 
 
 def mean_heads(trace: Trace) -> Iterator[Float32]:
@@ -67,6 +65,40 @@ def rollout(means: Iterable[Float32]) -> Iterator[Float32]:
         yield rolled.astype(np.float32)
 
 
+def rollout_of_mask(masks: Sequence[Mask | None], n: int) -> tuple[int, float]:
+    """The token that attention uniform over the possible keys gives most to, and how much: what a rollout owes to the masks.
+
+    Parameters
+    ----------
+    masks : sequence of (bool [n, n], a rule, or None)
+        Of the layers up to the one of the rollout, first layer first.
+
+    Returns
+    -------
+    token : int
+        Other than the last one, which the rollout starts from.
+    share : float
+        Of the last position; 0 for one token.
+
+    Examples
+    --------
+    >>> token, share = rollout_of_mask([np.tri(14, dtype=bool)] * 30, 14)
+    >>> token, round(share, 3)
+    (0, 0.998)
+    """
+    row = np.zeros(n)
+    row[-1] = 1
+    for mask in reversed(masks):
+        even = np.full(n, n) if mask is None else np.maximum(keys_per_query(mask), 1)
+        given = row / even
+        carried = np.full(n, given.sum()) if mask is None else sums_by_key(mask, given)
+        row = 0.5 * row + 0.5 * carried
+    others = row[:-1]
+    if not others.size:
+        return 0, 0.0
+    return int(others.argmax()), float(others.max())
+
+
 def layer_change(means: Iterable[Float32]) -> Float32:
     """Jensen-Shannon distance between the mean heads of neighboring layers, averaged over rows.
 
@@ -104,8 +136,8 @@ def layer_change(means: Iterable[Float32]) -> Float32:
             divergence = (entropy(rows, middle) + entropy(before, middle)).sum(axis=1) / 2
             # Rounding leaves rows that agree a little below zero.
             distances = np.sqrt(np.maximum(divergence, 0))
-            known = distances[~np.isnan(distances)]
-            changes.append(float(known.mean()) if known.size else float("nan"))
+            defined = distances[~np.isnan(distances)]
+            changes.append(float(defined.mean()) if defined.size else float("nan"))
         before = rows
     return np.array(changes, dtype=np.float32)
 

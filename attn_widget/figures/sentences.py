@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from attn_widget.checks import as_array, check_choice, index_in
 from attn_widget.errors import InputError, NotPickled
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
+from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
+from attn_widget.trace.windows.masks import keys_per_query
 
 ROWS_AT_ONCE = 512
 Aggregation = Literal["mass", "max"]
@@ -27,8 +26,8 @@ class Strongest:
 
     Attributes
     ----------
-    weights : float32 [n, n]
-    layers, heads : int32 [n, n]
+    weights : float32 [n, n], or [n, m] of two texts
+    layers, heads : int32 [n, n], or [n, m]
         The first in order of layer and head on a tie.
     """
 
@@ -76,14 +75,14 @@ def chosen(size: int, index: int | None, name: str) -> range:
 def mean_weights(trace: Trace, layer: int | None = None, head: int | None = None) -> Float32:
     """Mean of the weights over layers and heads, or over the chosen ones, float32 [n, n]."""
     layers, heads = chosen(trace.n_layers, layer, "layer"), chosen(trace.n_heads, head, "head")
-    n, of = trace.n_tokens, "mean" if head is None else heads[0]
+    n, m, of = trace.n_tokens, trace.n_keys, "mean" if head is None else heads[0]
     # By rows where these can be computed alone: sums of all rows in float64 are 0.5 GB at 8,192 tokens.
     alone = n > LONG_TOKENS and trace.has_qkv
-    mean = np.empty((n, n), dtype=np.float32)
+    mean = np.empty((n, m), dtype=np.float32)
     step = ROWS_AT_ONCE if alone else n
     for start in range(0, n, step):
         rows = slice(start, start + step) if alone else None
-        total: Float64 = np.zeros((min(step, n - start), n))
+        total: Float64 = np.zeros((min(step, n - start), m))
         for index in layers:
             total += trace.weights(index, of, rows=rows)
         mean[start : start + step] = total / len(layers)
@@ -93,10 +92,10 @@ def mean_weights(trace: Trace, layer: int | None = None, head: int | None = None
 def strongest(trace: Trace, layer: int | None = None, head: int | None = None) -> Strongest:
     """The largest weight over layers and heads, or over the chosen ones, for every pair of tokens."""
     layers, heads = chosen(trace.n_layers, layer, "layer"), chosen(trace.n_heads, head, "head")
-    n = trace.n_tokens
-    best = np.full((n, n), -np.inf, dtype=np.float32)
-    best_layer = np.zeros((n, n), dtype=np.int32)
-    best_head = np.zeros((n, n), dtype=np.int32)
+    n, shape = trace.n_tokens, (trace.n_tokens, trace.n_keys)
+    best = np.full(shape, -np.inf, dtype=np.float32)
+    best_layer = np.zeros(shape, dtype=np.int32)
+    best_head = np.zeros(shape, dtype=np.int32)
     for index in layers:
         together = head is None and n <= LONG_TOKENS
         matrices = trace.layer_weights(index) if together else None
@@ -109,7 +108,11 @@ def strongest(trace: Trace, layer: int | None = None, head: int | None = None) -
     return Strongest(np.where(np.isinf(best), np.float32(np.nan), best), best_layer, best_head)
 
 
-def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
+def isa_mass(
+    mean: Float32,
+    sentences: Sequence[Sequence[int]],
+    keys: Sequence[Sequence[int]] | None = None,
+) -> Float32:
     """``ISA(a, b) = (1/|a|) sum_{i in a, j in b} A_bar_ij``: the share of a's attention that is on b.
 
     Parameters
@@ -118,6 +121,8 @@ def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
         Mean weights (`mean_weights`).
     sentences : sequence of S sequences of int
         The tokens of each sentence, without special ones; none is empty.
+    keys : sequence of T sequences of int, optional
+        The sentences of the keys, where these are another text: [S, T].
 
     Returns
     -------
@@ -130,12 +135,16 @@ def isa_mass(mean: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
     [[0.25, 0.5], [0.25, 0.5]]
     """
-    totals = by_sentence(mean, sentences, np.add, np.float64)
+    totals = by_sentence(mean, sentences, np.add, np.float64, keys)
     sizes = np.array([len(queries) for queries in sentences])
     return (totals / sizes[:, None]).astype(np.float32)
 
 
-def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
+def isa_max(
+    largest: Float32,
+    sentences: Sequence[Sequence[int]],
+    keys: Sequence[Sequence[int]] | None = None,
+) -> Float32:
     """``ISA(a, b) = max_{i in a, j in b} A_max_ij``: whether there is any strong link.
 
     Parameters
@@ -143,6 +152,8 @@ def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     largest : float32 [n, n]
         The largest weights over layers and heads (`strongest`).
     sentences : sequence of S sequences of int
+    keys : sequence of T sequences of int, optional
+        As in `isa_mass`.
 
     Returns
     -------
@@ -155,21 +166,39 @@ def isa_max(largest: Float32, sentences: Sequence[Sequence[int]]) -> Float32:
     >>> isa_max(np.array([[0.75, 0.25], [0.5, 0.5]], dtype=np.float32), [[0], [1]]).tolist()
     [[0.75, 0.25], [0.5, 0.5]]
     """
-    return by_sentence(largest, sentences, np.maximum)
+    return by_sentence(largest, sentences, np.maximum, keys=keys)
 
 
 def by_sentence(
-    matrix: Any, sentences: Sequence[Sequence[int]], reduce: np.ufunc, kind: Any = np.float32
+    matrix: Any,
+    sentences: Sequence[Sequence[int]],
+    reduce: np.ufunc,
+    kind: Any = np.float32,
+    keys: Sequence[Sequence[int]] | None = None,
 ) -> Any:
     """``matrix`` [n, n] reduced over the queries and keys of each pair of sentences, [S, S] of ``kind``."""
-    order = [token for sentence in sentences for token in sentence]
-    sums = np.zeros((len(sentences), len(sentences)), dtype=kind)
-    starts = np.cumsum([0, *(len(sentence) for sentence in sentences[:-1])])
+    there = sentences if keys is None else keys
+    order = [token for sentence in there for token in sentence]
+    sums = np.zeros((len(sentences), len(there)), dtype=kind)
+    starts = np.cumsum([0, *(len(sentence) for sentence in there[:-1])])
+    if not order:
+        return sums
     # A sentence at a time: of a long text a copy of the matrix is as large as all else together.
     for index, queries in enumerate(sentences):
         row = reduce.reduce(matrix[list(queries)].astype(kind, copy=False), axis=0)
         sums[index] = reduce.reduceat(row[order], starts)
     return sums
+
+
+def _check_sentences(tokens: Sequence[Sequence[int]], texts: Sequence[str], n: int) -> None:
+    every = [token for sentence in tokens for token in sentence]
+    if len(texts) != len(tokens) or any(not sentence for sentence in tokens):
+        raise InputError("Each sentence needs a text and at least one token.")
+    if len(set(every)) < len(every) or any(not 0 <= t < n for t in every):
+        raise InputError(
+            "A token is in two sentences or out of range.",
+            f"Sentences are disjoint lists of tokens, 0 to {n - 1}.",
+        )
 
 
 class SentenceAttention(NotPickled):
@@ -181,42 +210,48 @@ class SentenceAttention(NotPickled):
     sentences : sequence of S sequences of int
         The tokens of each sentence, without special ones.
     texts : sequence of S str
+    key_sentences, key_texts : optional
+        Those of the keys, where these are another text: the matrices are [S, T].
 
     Attributes
     ----------
     texts : tuple of str
     tokens : tuple of tuple of int
         The tokens of each sentence.
+    key_texts, key_tokens
+        Those of the keys: the same ones unless they are another text.
     note : str or None
         Why there is nothing to compare, when there is one sentence or none.
-
-    Raises
-    ------
-    InputError
-        An empty sentence, a token out of range or in two sentences.
     """
 
     WHY = "it holds the run's attention"
     INSTEAD = "Keep its figures: matrix(), to_dataframe()."
 
     def __init__(
-        self, trace: Trace, sentences: Sequence[Sequence[int]], texts: Sequence[str]
+        self,
+        trace: Trace,
+        sentences: Sequence[Sequence[int]],
+        texts: Sequence[str],
+        key_sentences: Sequence[Sequence[int]] | None = None,
+        key_texts: Sequence[str] | None = None,
     ) -> None:
         self.tokens = tuple(tuple(sentence) for sentence in sentences)
         self.texts = tuple(texts)
         self._trace = trace
         self._means: dict[tuple[int | None, int | None], Float32] = {}
         self._strongest: dict[tuple[int | None, int | None], Strongest] = {}
-        every = [token for sentence in self.tokens for token in sentence]
-        if len(self.texts) != len(self.tokens) or any(not sentence for sentence in self.tokens):
-            raise InputError("Each sentence needs a text and at least one token.")
-        if len(set(every)) < len(every) or any(not 0 <= t < trace.n_tokens for t in every):
-            raise InputError(
-                "A token is in two sentences or out of range.",
-                f"Sentences are disjoint lists of tokens, 0 to {trace.n_tokens - 1}.",
-            )
+        _check_sentences(self.tokens, self.texts, trace.n_tokens)
+        self.key_tokens, self.key_texts = self.tokens, self.texts
+        if key_sentences is not None:
+            self.key_tokens = tuple(tuple(sentence) for sentence in key_sentences)
+            self.key_texts = tuple(key_texts or ())
+            _check_sentences(self.key_tokens, self.key_texts, trace.n_keys)
+        self._keys = None if key_sentences is None else self.key_tokens
         self.note = None
-        if len(self.tokens) == 1:
+        if self._keys is not None:
+            if len(self.tokens) <= 1 and len(self.key_tokens) <= 1:
+                self.note = "Neither text has a second sentence, so there is nothing to compare."
+        elif len(self.tokens) == 1:
             self.note = "The text is one sentence, so there is no other to compare it with."
         elif not self.tokens:
             self.note = "No sentence was found in the text."
@@ -235,7 +270,40 @@ class SentenceAttention(NotPickled):
             Of one layer, one head number, or one head; by default of all.
         """
         weights = self._weights(kind, layer, head)
-        return (isa_mass if kind == "mass" else isa_max)(weights, self.tokens)
+        return (isa_mass if kind == "mass" else isa_max)(weights, self.tokens, self._keys)
+
+    def chance(self, *, layer: int | None = None) -> Float32:
+        """``matrix("mass")`` of heads that attend to all possible keys of each query alike, float32 [S, S].
+
+        The number of the column's tokens over that of all tokens, ``|b| / n``; where a mask forbids keys, those that a token of the
+        row may look at are counted, on both sides of the fraction.
+
+        Parameters
+        ----------
+        layer : int, optional
+            Of one layer; by default the mean of all.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> chance = analyze("The cat sat. It slept.", progress=False).sentences.chance()
+        >>> [round(float(share), 2) for share in chance[0]]  # of nine tokens, two of them special
+        [0.44, 0.33]
+        """
+        m = self._trace.n_keys
+        masks = [self._trace.mask(i) for i in chosen(self._trace.n_layers, layer, "layer")]
+        of_mask: dict[int, Float32] = {}
+        for mask in masks:
+            if id(mask) in of_mask:
+                continue
+            if mask is None:
+                sizes = np.array([len(tokens) / m for tokens in self.key_tokens], dtype=np.float32)
+                of_mask[id(mask)] = np.tile(sizes, (len(self), 1))
+            else:
+                shares = mask[:] / np.maximum(keys_per_query(mask), 1)[:, None]
+                of_mask[id(mask)] = isa_mass(shares.astype(np.float32), self.tokens)
+        layers = np.stack([of_mask[id(mask)] for mask in masks])
+        return layers.mean(axis=0, dtype=np.float64).astype(np.float32)
 
     def gather(self, matrix: Float32, kind: Aggregation = "mass") -> Float32:
         """The same between sentences for any matrix of tokens, float32 [S, S].
@@ -263,16 +331,17 @@ class SentenceAttention(NotPickled):
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
         n = self._trace.n_tokens
         values = as_array(matrix, "matrix", np.float32)
-        if values.shape != (n, n) or not (values >= 0).all():
+        if values.shape != (n, self._trace.n_keys) or not (values >= 0).all():
             raise InputError(
                 f"matrix has the shape {list(values.shape)}, or an entry that is no number from 0 up; the "
                 f"text has {n} tokens.",
                 "Pass what mixing() or rollout() gives.",
             )
         if kind == "max":
-            return isa_max(values, self.tokens)
+            return isa_max(values, self.tokens, self._keys)
         sums = values.sum(axis=1, keepdims=True, dtype=np.float64)
-        return isa_mass((values / np.where(sums > 0, sums, 1)).astype(np.float32), self.tokens)
+        shares = (values / np.where(sums > 0, sums, 1)).astype(np.float32)
+        return isa_mass(shares, self.tokens, self._keys)
 
     def elsewhere(self, *, layer: int | None = None, head: int | None = None) -> Float32:
         """Share of each sentence's attention on tokens in no sentence (special ones), float32 [S].
@@ -280,8 +349,8 @@ class SentenceAttention(NotPickled):
         With the row of ``matrix("mass")`` it sums to 1.
         """
         mean = self._weights("mass", layer, head)
-        outside = np.ones(self._trace.n_tokens, dtype=bool)
-        for sentence in self.tokens:
+        outside = np.ones(self._trace.n_keys, dtype=bool)
+        for sentence in self.key_tokens:
             outside[list(sentence)] = False
         shares = mean[:, outside].sum(axis=1, dtype=np.float64)
         return np.array([shares[list(s)].mean() for s in self.tokens], dtype=np.float32)
@@ -296,7 +365,7 @@ class SentenceAttention(NotPickled):
         head: int | None = None,
     ) -> Drill:
         """Token-to-token attention from sentence ``a`` to ``b``, under the aggregation of the cell."""
-        queries, keys = self._sentence(a), self._sentence(b)
+        queries, keys = self._sentence(a), self._key_sentence(b)
         weights = self._weights(kind, layer, head)
         return Drill(queries, keys, weights[np.ix_(queries, keys)])
 
@@ -304,7 +373,7 @@ class SentenceAttention(NotPickled):
         self, a: int, b: int, *, layer: int | None = None, head: int | None = None
     ) -> Witness:
         """The head and the token pair that made ``matrix("max")[a, b]``."""
-        queries, keys = self._sentence(a), self._sentence(b)
+        queries, keys = self._sentence(a), self._key_sentence(b)
         top = self._top(*self._chosen(layer, head))
         block = top.weights[np.ix_(queries, keys)]
         i, j = np.unravel_index(int(block.argmax()), block.shape)
@@ -322,10 +391,10 @@ class SentenceAttention(NotPickled):
     ) -> tuple[Int32, Int32, Int32, Int32]:
         """`witness` of all pairs at once: layers, heads, queries and keys, int32 [S, S] each."""
         top = self._top(*self._chosen(layer, head))
-        size = len(self)
-        queries = np.zeros((size, size), dtype=np.int32)
-        keys = np.zeros((size, size), dtype=np.int32)
-        for b, there in enumerate(self.tokens):
+        shape = len(self), len(self.key_tokens)
+        queries = np.zeros(shape, dtype=np.int32)
+        keys = np.zeros(shape, dtype=np.int32)
+        for b, there in enumerate(self.key_tokens):
             block = top.weights[:, list(there)]
             best = block.argmax(axis=1)  # of each query, over the keys of b
             values = np.take_along_axis(block, best[:, None], axis=1)[:, 0]
@@ -342,7 +411,7 @@ class SentenceAttention(NotPickled):
         return dataframe(
             {"from": a, "to": b, "from_text": first, "to_text": second, kind: values[a][b]}
             for a, first in enumerate(self.texts)
-            for b, second in enumerate(self.texts)
+            for b, second in enumerate(self.key_texts)
         )
 
     def __len__(self) -> int:
@@ -353,6 +422,9 @@ class SentenceAttention(NotPickled):
 
     def _sentence(self, index: int) -> tuple[int, ...]:
         return self.tokens[index_in(index, len(self), "sentence")]
+
+    def _key_sentence(self, index: int) -> tuple[int, ...]:
+        return self.key_tokens[index_in(index, len(self.key_tokens), "sentence")]
 
     def _weights(self, kind: Aggregation, layer: int | None, head: int | None) -> Float32:
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from attn_widget.errors import InputError
-from attn_widget.figures.arrays import Bool, Float32
-from attn_widget.figures.catalog.aims import SPECIALIZATIONS
-from attn_widget.figures.marginals import LONG_RANGE, Marginals
+from attn_widget.figures.arrays import Bool, Float32, Float64
+from attn_widget.figures.catalog.specializations import SPECIALIZATIONS
+from attn_widget.figures.choice import (
+    LONG_RANGE,
+    Choice,
+    Targets,
+    by_mask,
+    choices_of,
+    divided,
+    mean_of_layers,
+)
+from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.tables import head_records
 from attn_widget.host.frames import dataframe
+from attn_widget.trace.windows.masks import Mask, looks_back
 
-KEYS = tuple(aim.key for aim in SPECIALIZATIONS)
+KEYS = tuple(metric.key for metric in SPECIALIZATIONS)
 SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
 EQUAL = 1e-6  # figures closer than this differ by the rounding of float32 weights, not by the model
 
@@ -29,15 +39,19 @@ class Specialization:
     raw : dict of str to float32 [L, H]
         Every key of `KEYS`; NaN = N/A.
     chance : dict of str to float
-        What a head that attends everywhere alike has: ``|P| / n`` for a share, ``1 / n`` for
-        ``cls``, ``self`` and ``long_range``; NaN where the metric is N/A.
+        What a head that attends to all possible keys of each query alike has, mean over the layers:
+        with a full mask ``|P| / n`` for a share, and ``1 / n`` for ``cls``, ``self`` and ``long_range``.
+        NaN where the metric is N/A.
     reasons : dict of str to str
         Why each metric that is N/A for every head is so.
+    chance_by_layer : dict of str to float64 [L]
+        Layers differ where their masks do.
     """
 
     raw: dict[str, Float32]
     chance: dict[str, float]
     reasons: dict[str, str]
+    chance_by_layer: dict[str, Float64]
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -56,7 +70,7 @@ class Specialization:
 
     @property
     def cls(self) -> Float32:
-        """Mean weight on the sequence-summary token, float32 [L, H]."""
+        """Mean weight on the first token, float32 [L, H]."""
         return self.raw["cls"]
 
     @property
@@ -110,12 +124,14 @@ def specialize(
     reasons: Mapping[str, str] | None = None,
     *,
     first_is_summary: bool = True,
+    allowed: Sequence[Mask | None] | None = None,
 ) -> Specialization:
     """The seven metrics from the marginals of all heads.
 
-    With ``P`` a set of keys, ``share(P) = sum_{i, j in P} A_ij / sum_ij A_ij``; ``cls`` is
-    ``mean_i A_i0``, ``self`` is ``mean_i A_ii`` and ``long_range`` the mean of ``A_ij`` over all
-    pairs with ``|i - j| >= 5``. Special tokens are in no ``P`` and in every denominator.
+    Over the queries with a choice (`attn_widget.figures.choice`), which are all where the mask is full:
+    with ``P`` a set of keys, ``share(P) = sum_{i, j in P} A_ij / sum_ij A_ij``; ``cls`` is the mean of
+    ``A_i0``, ``self`` that of ``A_ii``, ``long_range`` that of ``A_ij`` with ``|i - j| >= 5``, each over
+    the cells that the mask allows. Special tokens are in no ``P`` and in every denominator.
 
     Parameters
     ----------
@@ -126,20 +142,15 @@ def specialize(
     reasons : mapping of str to str, optional
         Why a set was left out.
     first_is_summary : bool
-        Whether token 0 is ``[CLS]``, ``<s>`` or the like; otherwise ``cls`` is N/A.
-
-    Returns
-    -------
-    Specialization
-
-    Raises
-    ------
-    InputError
-        A set that is no boolean mask over the n tokens, or has an unknown name.
+        Whether token 0 is ``[CLS]``, ``<s>`` or the like; otherwise ``cls`` is N/A, unless all masks
+        look back alone: then token 0 is what a query attends to that finds nothing else.
+    allowed : sequence of (bool [n, n], a rule, or None), one a layer, optional
+        False where the model's mask makes a weight impossible. By default all is possible.
 
     References
     ----------
-    Clark et al., BlackboxNLP 2019; Kovaleva et al., EMNLP 2019; Voita et al., ACL 2019.
+    Clark et al., BlackboxNLP 2019; Kovaleva et al., EMNLP 2019; Voita et al., ACL 2019; Xiao et al.,
+    ICLR 2024 (the first token of a decoder).
 
     Examples
     --------
@@ -153,15 +164,20 @@ def specialize(
     """
     n = marginals.n_tokens
     shape = marginals.on_self.shape
+    masks = [None] * shape[0] if allowed is None else allowed
+    choices = choices_of(masks, n)
     total = marginals.received.sum(axis=-1)
     absent = np.full(shape, np.nan, dtype=np.float32)
     raw: dict[str, Float32] = dict.fromkeys(KEYS, absent)
-    chance = dict.fromkeys(KEYS, float("nan"))
+    by_layer = {key: np.full(shape[0], np.nan) for key in KEYS}
     why: dict[str, str] = {}
 
-    def put(key: str, values: np.ndarray[Any, Any], by_chance: float) -> None:
-        raw[key] = values.astype(np.float32)
-        chance[key] = by_chance
+    def put(key: str, sums: Float64, of: Callable[[Choice], Targets], over: Any = None) -> None:
+        """``sums`` over ``over``, or over as many cells as the mask allows."""
+        targets = by_mask(choices, of)
+        counts = np.array([found.count for found in targets], dtype=np.float64)[:, None]
+        raw[key] = divided(sums, counts if over is None else over)
+        by_layer[key] = np.array([found.chance for found in targets])
 
     for key, mask in key_sets.items():
         if key not in SHARES:
@@ -176,20 +192,23 @@ def specialize(
             why[key] = (reasons or {}).get(key, "No token of the text belongs to this set.")
             continue
         inside = marginals.received[..., mask].sum(axis=-1)
-        with np.errstate(invalid="ignore"):
-            put(key, inside / total, float(mask.sum() / n))
-    if first_is_summary:
-        put("cls", marginals.received[..., 0] / n, 1 / n)
+        put(key, inside, lambda choice, keys=mask: choice.keys(keys), total)
+    if first_is_summary or all(looks_back(mask) for mask in masks):
+        put("cls", marginals.received[..., 0], Choice.first)
     else:
         why["cls"] = "No token stands for the whole sequence here, as [CLS] or <s> do."
-    far = (n - LONG_RANGE) * (n - LONG_RANGE + 1) if n > LONG_RANGE else 0
-    if far:
-        put("long_range", marginals.far / far, 1 / n)
+    if n > LONG_RANGE:
+        put("long_range", marginals.far, Choice.far)
+        if np.isnan(by_layer["long_range"]).all():
+            why["long_range"] = f"The mask forbids all pairs {LONG_RANGE} tokens apart."
     else:
         count = "There is 1 token" if n == 1 else f"There are {n} tokens"
         why["long_range"] = f"{count}; a pair {LONG_RANGE} tokens apart needs {LONG_RANGE + 1}."
-    put("self", marginals.on_self / n, 1 / n)
-    return Specialization(raw, chance, {key: why[key] for key in KEYS if key in why})
+    put("self", marginals.on_self, lambda choice: choice.diagonal(0))
+    if np.isnan(by_layer["self"]).all():
+        why["self"] = "The mask forbids every token to look at itself."
+    chance = {key: mean_of_layers(values) for key, values in by_layer.items()}
+    return Specialization(raw, chance, {key: why[key] for key in KEYS if key in why}, by_layer)
 
 
 def scale_by_layer(values: Float32) -> Float32:

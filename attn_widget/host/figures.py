@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from importlib.util import find_spec
 from typing import Any
 
-from attn_widget.errors import NotAvailableError
+from attn_widget.host.installed import require_extra
 
 PIXELS = 100  # an inch; the picture has twice as many
 
@@ -18,17 +17,8 @@ def transparent_figure(width: float, height: float) -> Any:
     ----------
     width, height : float
         Inches.
-
-    Raises
-    ------
-    NotAvailableError
-        matplotlib is not installed.
     """
-    if find_spec("matplotlib") is None:
-        raise NotAvailableError(
-            "A picture needs matplotlib, which is not installed.",
-            "Install it with: pip install 'attn-widget[tasks]'",
-        )
+    require_extra("matplotlib", "A picture needs matplotlib", "tasks")
     from matplotlib.figure import Figure
 
     class Picture(Figure):

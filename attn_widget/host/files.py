@@ -1,4 +1,4 @@
-"""Where a file goes: checked before anything is drawn, written whole or not at all."""
+"""Files written whole or not at all, to paths that are checked before anything is drawn."""
 
 from __future__ import annotations
 

@@ -25,15 +25,17 @@ def fingerprint(model: Any, *, cached: bool = False) -> str:
         ``.data`` raises no version: for what is kept on disk, everything is read.
     """
     stored = model.state_dict().keys()
-    known = _known.setdefault(model, {})
+    fingerprints = _known.setdefault(model, {})
     digest = hashlib.sha256()
     tensors = [*model.named_parameters()]
     tensors += [(name, buffer) for name, buffer in model.named_buffers() if name in stored]
     for name, tensor in tensors:
         state = _state(tensor)
-        if not (cached and state is not None and name in known and known[name][0] == state):
-            known[name] = (state, tensor_digest(tensor))
-        digest.update(name.encode() + b"\0" + known[name][1])
+        if not (
+            cached and state is not None and name in fingerprints and fingerprints[name][0] == state
+        ):
+            fingerprints[name] = (state, tensor_digest(tensor))
+        digest.update(name.encode() + b"\0" + fingerprints[name][1])
     return digest.hexdigest()[:DIGITS]
 
 

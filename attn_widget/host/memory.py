@@ -71,10 +71,6 @@ def check_bytes(what: str, needed: float, instead: str = "") -> None:
     instead : str
         What else can be done.
 
-    Raises
-    ------
-    NotEnoughMemoryError
-
     Examples
     --------
     >>> check_bytes("A page", 1000)
@@ -98,11 +94,6 @@ def check_memory(what: str, needed: Callable[[int], float], n: int, instead: str
         Bytes that it takes for a number of tokens; more for more.
     instead : str
         What else can be done.
-
-    Raises
-    ------
-    NotEnoughMemoryError
-        The message says what it takes, what there is, and how many tokens would fit.
 
     Examples
     --------

@@ -24,11 +24,6 @@ def named_failures(network: Any, name: str) -> Generator[None]:
     network : torch.nn.Module
     name : str
         Its name in the message.
-
-    Raises
-    ------
-    NotAvailableError
-        With the error of the model's code as its cause.
     """
     try:
         yield
@@ -44,7 +39,7 @@ def named_failures(network: Any, name: str) -> Generator[None]:
 
 
 def _is_of_model(network: Any, error: Exception) -> bool:
-    """Whether the line that raised ``error`` is torch's, transformers' or of the file that defines the model."""
+    """True if the line that raised ``error`` is torch's, transformers' or of the file that defines the model."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     # A mode that looks at the model's calls (`__torch_function__`) stands between it and torch.
     while frames and frames[-1].f_code.co_name == "__torch_function__":

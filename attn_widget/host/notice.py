@@ -55,7 +55,7 @@ class LoadingNotice:
             self._handle.update(data, raw=True)
 
     def take(self) -> Any:
-        """The handle of the output, for what takes the notice's place; None if nothing was said."""
+        """The handle of the output, for what takes the notice's place; None if there was no notice."""
         handle, self._handle = self._handle, None
         return handle
 

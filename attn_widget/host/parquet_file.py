@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError
+from attn_widget.host.installed import require_extra
 
 FORMAT = 2  # 1: without a checksum
 MARK = b"attn_widget:sha256="
@@ -23,18 +23,8 @@ class DamagedError(InputError):
 
 
 def need_pyarrow() -> None:
-    """Raise in words when Parquet cannot be written or read.
-
-    Raises
-    ------
-    NotAvailableError
-        pyarrow is not installed.
-    """
-    if find_spec("pyarrow") is None:
-        raise NotAvailableError(
-            "Saving, loading and resuming a profile need pyarrow, which is not installed.",
-            "Install it with: pip install 'attn-widget[pandas]'",
-        )
+    """Raise in words when Parquet cannot be written or read."""
+    require_extra("pyarrow", "Saving, loading and resuming a profile need pyarrow", "pandas")
 
 
 def pack(table: Any, key: bytes, meta: dict[str, Any], **options: Any) -> bytes:
@@ -106,7 +96,7 @@ def unpack(path: Path, key: bytes, data: bytes | None = None) -> tuple[Any, dict
 
 
 def has_key(path: Path, key: bytes) -> bool:
-    """Whether the schema of a Parquet file has this key."""
+    """True if the schema of a Parquet file has this key."""
     need_pyarrow()
     import pyarrow.parquet as pq
 
@@ -117,7 +107,7 @@ def has_key(path: Path, key: bytes) -> bool:
 
 
 def _is_sound(data: bytes) -> bool | None:
-    """Whether a file has the checksum of its content; None where it has no checksum."""
+    """True if a file has the checksum of its content; None where it has no checksum."""
     marks = [*WRITTEN.finditer(data)]
     if not marks:
         return None

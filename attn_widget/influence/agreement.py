@@ -13,6 +13,8 @@ from attn_widget.host.frames import dataframe
 from attn_widget.influence.contributions import Contributions, maskable_words
 from attn_widget.influence.targets import Target
 
+MIN_WORDS = 3  # of a rank correlation: two words are always in the same order or the opposite one
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -37,8 +39,8 @@ class Agreement:
     def mean(self) -> float:
         """Mean of rho over all pairs of two methods; NaN without any."""
         pairs = self.rho[np.triu_indices(len(self.methods), 1)]
-        known = pairs[~np.isnan(pairs)]
-        return float(known.mean()) if known.size else float("nan")
+        coefficients = pairs[~np.isnan(pairs)]
+        return float(coefficients.mean()) if coefficients.size else float("nan")
 
     def to_dataframe(self) -> Any:
         """``rho`` with the methods as index and columns (needs the extra ``pandas``)."""
@@ -46,9 +48,12 @@ class Agreement:
         return dataframe(rows).set_axis(list(self.methods), axis=0)
 
     def __repr__(self) -> str:
-        return (
-            f"Agreement({len(self.methods)} methods, {self.words} words, mean rho {self.mean:.2f})"
-        )
+        words = "1 word" if self.words == 1 else f"{self.words} words"
+        found = f"mean rho {self.mean:.2f}"
+        if np.isnan(self.mean):
+            few = self.words < MIN_WORDS
+            found = f"a rank correlation takes {MIN_WORDS}" if few else "no two methods order them"
+        return f"Agreement({len(self.methods)} methods, {words}: {found})"
 
 
 def word_scores(contributions: Contributions, words: Sequence[Sequence[int]]) -> Float64:
@@ -77,10 +82,10 @@ def agreement(
     words = maskable_words(tokens, mask)
     scores = {method: word_scores(item, words) for method, item in contributions.items()}
     rho = np.full((len(methods), len(methods)), np.nan)
-    for i, one in enumerate(methods):
+    for i, method in enumerate(methods):
         for j, other in enumerate(methods):
-            signed = contributions[one].signed and contributions[other].signed
-            a, b = scores[one], scores[other]
+            signed = contributions[method].signed and contributions[other].signed
+            a, b = scores[method], scores[other]
             rho[i, j] = spearman(a, b) if signed else spearman(np.abs(a), np.abs(b))
     return Agreement(methods, target, len(words), rho)
 
@@ -95,7 +100,7 @@ def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> floa
     """
     from scipy.stats import rankdata
 
-    if len(a) < 3:
+    if len(a) < MIN_WORDS:
         return float("nan")
     x, y = rankdata(a), rankdata(b)
     x, y = x - x.mean(), y - y.mean()

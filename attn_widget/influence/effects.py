@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import Records
 from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.gradients import weights_and_slopes
 from attn_widget.influence.passes import TOKENS_AT_ONCE, finite
-from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.influence.targets import Target
+from attn_widget.model.encoder import Ablation
+from attn_widget.model.families import Part
+from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.heads_off import changing_heads, switch_off
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.influence.targets import Target
-    from attn_widget.model.encoder import Ablation
-    from attn_widget.trace.forward import Progress
-    from attn_widget.trace.run import Run
+from attn_widget.trace.hooks import hooked
+from attn_widget.trace.run import Run
 
 
 @dataclass(frozen=True)
-class HeadEffects:
+class HeadEffects(Records):
     """Effect of switching off each head on a target.
 
     Attributes
@@ -42,9 +39,12 @@ class HeadEffects:
     effects : float32 [L, H]
         ``s - s'``, where the head is off: above 0, the head speaks for the target. Exact.
     divergence : float32 [L, H]
-        ``KL(p || p')`` of the distribution that the target is of, in nats.
+        ``KL(p || p')`` of the distribution that the target is of, in nats; NaN of a similarity, which is of none.
     proxy : float32 [L, H]
-        ``|d s / d xi|``, where ``xi = 1`` scales the head's ``A v``: the gradient's guess at ``|effects|``.
+        ``|d s / d xi|``, where ``xi = 1`` scales the head's ``A v``: the gradient's guess at ``|effects|``; NaN for an
+        encoder-decoder.
+    part : str or None
+        Part of an encoder-decoder whose heads these are.
     """
 
     target: Target
@@ -53,6 +53,7 @@ class HeadEffects:
     effects: Float32
     divergence: Float32
     proxy: Float32
+    part: Part | None = None
 
     @property
     def correlation(self) -> float:
@@ -60,15 +61,19 @@ class HeadEffects:
         from scipy.stats import spearmanr
 
         exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()
+        if np.isnan(guessed).any():
+            return float("nan")
         if not np.ptp(exact) or not np.ptp(guessed):
             return float("nan")
         result: Any = spearmanr(exact, guessed)
         return float(result.statistic)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One record a head: ``layer, head, effect, divergence, proxy``."""
+        """One record a head: ``layer, head, effect, divergence, proxy``; of an encoder-decoder also ``part``."""
+        named = {} if self.part is None else {"part": self.part}
         return [
             {
+                **named,
                 "layer": layer,
                 "head": head,
                 "effect": float(self.effects[layer, head]),
@@ -78,13 +83,10 @@ class HeadEffects:
             for layer, head in np.ndindex(*self.effects.shape)
         ]
 
-    def to_dataframe(self) -> Any:
-        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
-        return dataframe(self.to_records())
-
     def __repr__(self) -> str:
         layer, head = divmod(first_largest(np.abs(self.effects)), self.effects.shape[1])
-        most = f"{self.effects[layer, head]:+.4f} by layer {layer}, head {head}"
+        where = "" if self.part is None else f"{self.part}, "
+        most = f"{self.effects[layer, head]:+.4f} by {where}layer {layer}, head {head}"
         return f"HeadEffects({self.target} = {self.value:.4f}, most {most})"
 
 
@@ -94,6 +96,7 @@ def head_effects(
     bound: BoundTarget,
     ablation: Ablation,
     progress: Progress | None = None,
+    part: Part | None = None,
 ) -> HeadEffects:
     """Switch off each head in turn, in batches; layers below the head are not run again.
 
@@ -101,6 +104,8 @@ def head_effects(
     ----------
     progress : callable, optional
         Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
+    part : str, optional
+        Part of an encoder-decoder whose heads are switched off; by default the run's own.
 
     Raises
     ------
@@ -112,10 +117,12 @@ def head_effects(
     Michel, Levy & Neubig (2019), Are Sixteen Heads Really Better than One?, NeurIPS.
     """
     encoder = run.encoder
-    n, layers, heads = run.trace.n_tokens, encoder.n_layers, encoder.n_heads
+    where_off = run if part is None else run.of(part)
+    changed = where_off.encoder
+    n, layers, heads = run.trace.n_tokens, changed.n_layers, changed.n_heads
     size = max(1, min(heads, TOKENS_AT_ONCE // n))
     values, divergences = np.zeros((layers, heads)), np.zeros((layers, heads))
-    outputs = layer_outputs(run)
+    outputs = layer_outputs(where_off)
     with inference_mode(encoder):
         whole = bound.logits(encoder, run.encoding.inputs)
         value = float(finite(run, bound.of(whole))[0])
@@ -133,10 +140,10 @@ def head_effects(
             }
             # The encoder is free between two batches: others may ask it something.
             with inference_mode(encoder):
-                with known_below(run, layer, outputs), changing_heads(encoder, change):
+                with known_below(where_off, layer, outputs), changing_heads(changed, change):
                     logits = bound.logits(encoder, inputs)
                 values[layer, chosen] = finite(run, bound.of(logits))
-                divergences[layer, chosen] = _divergence(whole, logits)
+                divergences[layer, chosen] = _divergence(bound, whole, logits)
             if progress is not None:
                 progress(layer * heads + chosen.stop, layers * heads)
     return HeadEffects(
@@ -145,7 +152,10 @@ def head_effects(
         value=value,
         effects=(value - values).astype(np.float32),
         divergence=divergences.astype(np.float32),
-        proxy=gradient_proxy(run, bound),
+        proxy=np.full((layers, heads), np.nan, np.float32)
+        if encoder.parts
+        else gradient_proxy(run, bound),
+        part=changed.part,
     )
 
 
@@ -159,15 +169,12 @@ def layer_outputs(run: Run) -> list[Any]:
     """Output of each layer in a plain run: a tensor or a tuple."""
     encoder = run.encoder
     outputs: list[Any] = []
-    thread = threading.get_ident()
+    layers = [layer_of(run, layer) for layer in range(encoder.n_layers)]
 
-    def keep(_module: Any, _args: Any, output: Any) -> None:
-        if threading.get_ident() == thread:
-            outputs.append(output)
+    def keep(_module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
+        outputs.append(output)
 
-    with inference_mode(encoder), ExitStack() as stack:
-        for module in {layer_of(run, layer) for layer in range(encoder.n_layers)}:
-            stack.callback(module.register_forward_hook(keep).remove)
+    with inference_mode(encoder), hooked(layers, after=keep):
         encoder.network.base_model(**on_device(encoder, run.encoding.inputs))
     return outputs
 
@@ -207,8 +214,9 @@ def known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
                 module.forward = forward
 
 
-def _divergence(whole: Any, logits: Any) -> Float64:
+def _divergence(bound: BoundTarget, whole: Any, logits: Any) -> Float64:
     """``KL(p || p')`` in nats of logits [1, C] and [B, C], float64 [B]."""
-    before = torch.log_softmax(whole.double(), dim=-1)
-    after = torch.log_softmax(logits.double(), dim=-1)
+    if bound.kind == "similarity":
+        return np.full(len(logits), np.nan)
+    before, after = bound.log_shares(whole), bound.log_shares(logits)
     return (before.exp() * (before - after)).sum(dim=-1).clamp_min(0).cpu().numpy()

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.contributions import Contributions
+from attn_widget.influence.bound_target import BoundTarget
+from attn_widget.influence.contributions import Contributions, check_maskable
 from attn_widget.influence.orders.order_test import OrderTest
 from attn_widget.influence.orders.random_orders import (
     EVERY_ORDER,
@@ -25,15 +26,10 @@ from attn_widget.influence.orders.random_orders import (
     every_order,
     prefixes,
 )
-from attn_widget.influence.passes import probabilities_of_masked
+from attn_widget.influence.passes import of_masked
 from attn_widget.influence.targets import Target
-
-if TYPE_CHECKING:
-    from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.trace.forward import Progress
-    from attn_widget.trace.run import Run
-
-N_RANDOM = 400  # orders that are drawn where a text has too many to read all
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Faithfulness:
     target : Target
     probability : float
         Of the target in the whole text: its share of the softmax; for a difference of two, their
-        share between the two of them.
+        share between the two of them; for a single class its sigmoid. A similarity stands for itself.
     curves : dict of str to Deletion
         By method.
     random : RandomOrders
@@ -102,7 +98,7 @@ class Faithfulness:
 
     @property
     def better_than_random(self) -> dict[str, bool | None]:
-        """Whether a method's order is better than random ones, after correction; None: cannot be tested.
+        """True for methods whose order is better than random ones, after correction; None: cannot be tested.
 
         If all orders are random, the chance that any of them is called better is at most 5%.
         """
@@ -149,7 +145,7 @@ def faithfulness(
     bound: BoundTarget,
     found: Mapping[str, Contributions],
     words: Sequence[Sequence[int]],
-    known: dict[int, float],
+    probabilities: dict[int, float],
     *,
     n_random: int,
     progress: Progress | None = None,
@@ -160,15 +156,14 @@ def faithfulness(
     ----------
     words : sequence of sequence of int
         Positions of each word that can be masked.
-    known : dict
+    probabilities : dict
         Probabilities of masked sets, from earlier calls; those of this call are added.
 
     References
     ----------
     DeYoung et al. (2020), ERASER: A Benchmark to Evaluate Rationalized NLP Models, ACL.
     """
-    if run.encoder.mask_token_id is None:
-        raise NotAvailableError(f"{run.encoder.name} has no mask token, so no word can be masked.")
+    check_maskable(run)
     if not words:
         raise NotAvailableError("The text has no word that can be masked.")
     size = len(words)
@@ -180,18 +175,18 @@ def faithfulness(
     orders = {method: ranked(values, seed) for method, values in scores.items()}
     sets = {method: [*prefixes(order), *_rests(order)] for method, order in orders.items()}
     expected = 1 << size if every else 2 * len(found) * steps + n_random * (steps - 2)
-    masked = MaskedSets(run, bound, words, known, expected, progress)
+    masked = MaskedSets(run, bound, words, probabilities, expected, progress)
     shares = np.array(cuts(size)) / size
     curves = {
-        method: Deletion(shares, *np.split(masked.probabilities(one), 2))
-        for method, one in sets.items()
+        method: Deletion(shares, *np.split(masked.probabilities(rows), 2))
+        for method, rows in sets.items()
     }
     # A method that gives all words the same has no order.
     areas = {
         method: curve.comprehensiveness if size == 1 or np.ptp(scores[method]) > 0 else math.nan
         for method, curve in curves.items()
     }
-    of_methods = [one for one in areas.values() if not math.isnan(one)]
+    of_methods = [area for area in areas.values() if not math.isnan(area)]
     random = (
         every_order(size, masked.probabilities)
         if every
@@ -204,10 +199,11 @@ def faithfulness(
     return Faithfulness(target, whole, curves, random, tests, untestable)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class MaskedSets:
     """The target's probability with sets of words masked; each set is run once.
 
-    Parameters
+    Attributes
     ----------
     run : Run
     bound : BoundTarget
@@ -220,38 +216,33 @@ class MaskedSets:
     progress : callable, optional
     """
 
-    def __init__(
-        self,
-        run: Run,
-        bound: BoundTarget,
-        words: Sequence[Sequence[int]],
-        known: dict[int, float],
-        expected: int,
-        progress: Progress | None,
-    ) -> None:
-        self._run, self._bound, self._words = run, bound, words
-        self._known, self._expected, self._progress = known, expected, progress
+    run: Run
+    bound: BoundTarget
+    words: Sequence[Sequence[int]]
+    known: dict[int, float]
+    expected: int
+    progress: Progress | None
 
     def probabilities(self, sets: Sequence[int]) -> Float64:
         """Probability with each set masked, float64 [sets]; bit k of a set stands for word k."""
-        new = [masked for masked in dict.fromkeys(sets) if masked not in self._known]
+        new = [masked for masked in dict.fromkeys(sets) if masked not in self.known]
         groups = [
-            [i for k, word in enumerate(self._words) if masked >> k & 1 for i in word]
+            [i for k, word in enumerate(self.words) if masked >> k & 1 for i in word]
             for masked in new
         ]
-        values = probabilities_of_masked(self._run, self._bound, groups, self._report)
-        self._known.update(zip(new, values.tolist(), strict=True))
-        return np.array([self._known[masked] for masked in sets])
+        values = of_masked(self.run, self.bound, self.bound.probability_of, groups, self._report)
+        self.known.update(zip(new, values.tolist(), strict=True))
+        return np.array([self.known[masked] for masked in sets])
 
     def _report(self, done: int, _all: int) -> None:
-        if self._progress is not None:
-            at = len(self._known) + done
-            self._progress(at, max(at, self._expected))
+        if self.progress is not None:
+            at = len(self.known) + done
+            self.progress(at, max(at, self.expected))
 
     def finish(self) -> None:
         """Report that no further set is needed."""
-        if self._progress is not None:
-            self._progress(self._expected, self._expected)
+        if self.progress is not None:
+            self.progress(self.expected, self.expected)
 
 
 def ranked(scores: Float64, seed: int) -> list[int]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
-from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.installed import require_extra
+from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.passes import (
     TOKENS_AT_ONCE,
     differentiable,
@@ -20,16 +20,13 @@ from attn_widget.influence.passes import (
     first_vectors,
 )
 from attn_widget.model.families import layer_modules
-from attn_widget.trace.class_gradients import SOFTMAX
-from attn_widget.trace.forward import inference_mode, on_device
-
-if TYPE_CHECKING:
-    from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.trace.forward import Progress
-    from attn_widget.trace.run import Run
+from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.hooks import hidden_of, hooked
+from attn_widget.trace.run import Run
+from attn_widget.trace.softmax_tap import SoftmaxMode
 
 STEPS = 64  # of the path; doubled until the gap is small
-MOST_STEPS = 1024
+MAX_STEPS = 1024
 SMALL_GAP = 0.01  # of the difference that the contributions add up to
 
 
@@ -58,23 +55,13 @@ def integrated_gradients(
         ``|sum of contributions - difference| / |difference|``: at most 1%, or as small as 1024 steps
         make it.
 
-    Raises
-    ------
-    NotAvailableError
-        Captum is not installed, the tokenizer has no mask token, the family's layers are not known, or
-        every word of the text is masked already.
-
     References
     ----------
     Sundararajan, Taly & Yan (2017), Axiomatic Attribution for Deep Networks, ICML.
     """
-    try:
-        from captum.attr import IntegratedGradients  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise NotAvailableError(
-            "Integrated gradients need Captum, which is not installed.",
-            'Run: pip install "attn-widget[attribution]"',
-        ) from error
+    require_extra("captum", "Integrated gradients need Captum", "attribution")
+    from captum.attr import IntegratedGradients  # pyright: ignore[reportMissingImports]
+
     encoder = run.encoder
     if all(token.special or token.id == encoder.mask_token_id for token in run.trace.tokens):
         raise NotAvailableError(
@@ -103,8 +90,8 @@ def integrated_gradients(
             own = attributions.detach().double().sum(dim=-1)[0].cpu().numpy()
             gap = abs(float(own.sum()) - difference) / max(abs(difference), 1e-9)
             if progress is not None:
-                progress(steps, MOST_STEPS)
-            if gap <= SMALL_GAP or steps >= MOST_STEPS:
+                progress(steps, MAX_STEPS)
+            if gap <= SMALL_GAP or steps >= MAX_STEPS:
                 return own, float(ends[1]), gap
             steps *= 2
 
@@ -130,13 +117,7 @@ def attention_gradient(run: Run, bound: BoundTarget) -> Float32:
 
 
 def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Float64]]:
-    """Attention weights of each layer, and the target's derivative by them: float64 [H, n, n] each.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose weights cannot be followed.
-    """
+    """Attention weights of each layer, and the target's derivative by them: float64 [H, n, n] each."""
     encoder = run.encoder
     vectors = first_vectors(run).requires_grad_()  # so that every softmax is part of the graph
     tap = _Weights(run.trace.n_tokens)
@@ -149,13 +130,14 @@ def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Floa
                 "not one n x n matrix for each head and layer."
             )
         slopes = torch.autograd.grad(value, tap.seen)
+    n = run.trace.n_tokens
     return [
-        (w.detach()[0].double().cpu().numpy(), slope[0].double().cpu().numpy())
+        (w.detach()[0, ..., :n].double().cpu().numpy(), slope[0, ..., :n].double().cpu().numpy())
         for w, slope in zip(tap.seen, slopes, strict=True)
     ]
 
 
-class _Weights(TorchFunctionMode):
+class _Weights(SoftmaxMode):
     """Keeps what every softmax over [1, H, n, n] gives, as part of the graph."""
 
     def __init__(self, n_tokens: int) -> None:
@@ -163,13 +145,11 @@ class _Weights(TorchFunctionMode):
         self.n_tokens = n_tokens
         self.seen: list[torch.Tensor] = []
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func in SOFTMAX and result.dim() == 4 and result.shape[2:] == (self.n_tokens,) * 2:
-            self.seen.append(result)
-        return result
+    def after(self, weights: torch.Tensor) -> torch.Tensor:
+        n = self.n_tokens
+        if weights.dim() == 4 and weights.shape[2:] in ((n, n), (n, n + 1)):
+            self.seen.append(weights)  # the last of n + 1 is a learned sink
+        return weights
 
 
 def _masked_vectors(run: Run) -> torch.Tensor:
@@ -184,16 +164,10 @@ def _masked_vectors(run: Run) -> torch.Tensor:
     inputs["input_ids"][0, words] = encoder.mask_token_id
     first = (layer_modules(encoder.family, encoder.network) or [])[0]
     vectors: list[torch.Tensor] = []
-    thread = threading.get_ident()
 
     def keep(_module: Any, args: Any, kwargs: Any) -> None:
-        if threading.get_ident() == thread:
-            vectors.append(args[0] if args else kwargs["hidden_states"])
+        vectors.append(hidden_of(args, kwargs))
 
-    with inference_mode(encoder):
-        handle = first.register_forward_pre_hook(keep, with_kwargs=True)
-        try:
-            encoder.network.base_model(**on_device(encoder, inputs))
-        finally:
-            handle.remove()
+    with inference_mode(encoder), hooked([first], before=keep):
+        encoder.network.base_model(**on_device(encoder, inputs))
     return vectors[0]

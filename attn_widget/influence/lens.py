@@ -1,27 +1,26 @@
-"""Logit lens: each layer's hidden state read by the masked-LM head (docs/influence.md, section 4)."""
+"""Logit lens: each layer's hidden state read by the language-model head (docs/influence.md, section 5)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Int32
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import Records
+from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.passes import check_finite
+from attn_widget.influence.targets import Target
+from attn_widget.model.families import final_norm_of
 from attn_widget.trace.forward import inference_mode
-
-if TYPE_CHECKING:
-    from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.influence.targets import Target
-    from attn_widget.trace.run import Run
+from attn_widget.trace.run import Run
 
 
 @dataclass(frozen=True)
-class LogitLens:
+class LogitLens(Records):
     """A target as each layer's hidden state would have it; entry 0 is of the embeddings.
 
     The head was trained on the last layer alone: earlier entries are not calibrated.
@@ -50,10 +49,6 @@ class LogitLens:
             for i, (v, p, r) in enumerate(rows)
         ]
 
-    def to_dataframe(self) -> Any:
-        """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
-        return dataframe(self.to_records())
-
     def __repr__(self) -> str:
         first = next((i for i, rank in enumerate(self.ranks) if rank == 1), None)
         reached = "never first" if first is None else f"first after {first} layers"
@@ -61,28 +56,22 @@ class LogitLens:
 
 
 def logit_lens(run: Run, target: Target, bound: BoundTarget) -> LogitLens:
-    """Read every layer's state at the target's position; see `attn_widget.analysis.Analysis.logit_lens`.
-
-    Raises
-    ------
-    NotAvailableError
-        A target that is not a word piece's logit, or a head that cannot be taken by itself.
-    """
+    """Read every layer's state at the target's position; see `attn_widget.analysis.Analysis.logit_lens`."""
     encoder = run.encoder
-    head = encoder.family.mlm
+    head = encoder.family.lm
     if bound.kind != "token":
         raise NotAvailableError(
-            "The logit lens reads states with the masked-LM head, and this target is not a word piece.",
+            "The logit lens reads states with the language-model head, and this target is not a word piece.",
             "Take target(position=..., token=...).",
         )
     if head is None:
         raise NotAvailableError(
-            f"The masked-LM head of {encoder.name} cannot be taken by itself, so it reads no layer."
+            f"The language-model head of {encoder.name} cannot be taken by itself, so it reads no layer."
         )
     states = run.trace.hidden_states
     assert states is not None  # of every run
     network = encoder.network
-    norm = getattr(network.base_model, "final_norm", None)  # pre-norm: before the head
+    norm = final_norm_of(encoder.family, network)  # pre-norm: before the head
     with inference_mode(encoder):
         hidden = torch.from_numpy(np.array(states[:, bound.position]))
         hidden = hidden.to(encoder.device, encoder.dtype)

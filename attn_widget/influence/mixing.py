@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -13,13 +12,8 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import OutputDecomposition
 from attn_widget.influence.attention_block import attention_block, norm_output, projected
 from attn_widget.influence.value_zeroing import value_zeroing
-
-if TYPE_CHECKING:
-    from attn_widget.trace.forward import Progress
-    from attn_widget.trace.run import Run
-
-Mixing = Literal["norms", "mixing", "alti", "value_zeroing"]
-MIXINGS: tuple[str, ...] = get_args(Mixing)
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
 
 
 def mixing_layers(
@@ -57,13 +51,7 @@ def norms_of_heads(run: Run, layer: int) -> Float32:
 
 
 def lengths_of(run: Run, layer: int) -> Float32:
-    """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n].
-
-    Raises
-    ------
-    NotAvailableError
-        Heads are off: what they give is not their weights times these.
-    """
+    """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n]."""
     _, values, projection = projected(run, layer)
     if run.encoder.heads_off:
         raise NotAvailableError("Heads are off in this run: weights do not tell what they carry.")
@@ -81,5 +69,10 @@ def output_of(run: Run, layer: int, query: int) -> OutputDecomposition:
     vectors, bias = figures.decompose(block, query)
     sums = block.sums[query].astype(np.float32)
     return OutputDecomposition(
-        layer, query, vectors, bias, block.shift, norm_output(run, layer, sums)
+        layer,
+        query,
+        vectors,
+        bias,
+        block.shift,
+        norm_output(run, layer, sums, block.residual[query]),
     )

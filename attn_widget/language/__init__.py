@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attn_widget.language.annotate import annotate
 from attn_widget.language.keys import key_sets
-from attn_widget.language.language import Language, Sentence, Word
+from attn_widget.language.language import Language, Sentence, Word, without_words
 from attn_widget.language.taggers import TaggedWord, TaggerLike
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "Word",
     "annotate",
     "key_sets",
+    "without_words",
 ]

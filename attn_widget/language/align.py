@@ -47,10 +47,6 @@ def align(text: str, parts: Sequence[Part], spans: Sequence[Span]) -> Aligned:
     spans : sequence of (int, int), [n]
         Code points ``[start, end)`` of each token; ``start == end`` for one without characters.
 
-    Returns
-    -------
-    Aligned
-
     Examples
     --------
     >>> parts = [Part(0, 2, "AUX"), Part(2, 5, "PART"), Part(6, 10, "VERB")]

@@ -55,10 +55,6 @@ def annotate(
         Who divides sentences. nupunkt has no release for Python 3.10: there the
         tagger divides, or full stops do.
 
-    Returns
-    -------
-    Language
-
     Raises
     ------
     InputError
@@ -75,8 +71,6 @@ def annotate(
     >>> [(token.text, token.word, token.pos) for token in language.tokens]
     [('[CLS]', None, None), ('it', 0, 'PRON'), ("'s", 1, 'AUX')]
     """
-    if segmenter not in ("nupunkt", "tagger"):
-        raise InputError(f"segmenter={segmenter!r} is unknown.", 'Give "nupunkt" or "tagger".')
     if segmenter not in ("nupunkt", "tagger"):
         raise InputError(f"segmenter={segmenter!r} is unknown.", 'Give "nupunkt" or "tagger".')
     resolved, reason = resolve(tagger)
@@ -140,7 +134,7 @@ def annotate(
 
 
 def _reach(tokens: Sequence[Token], visible: list[int], text: str) -> int:
-    """Where the last token ends; beyond it (a truncated text) there is little to read."""
+    """End of the last token; beyond it (a truncated text) there is little to read."""
     reach = max(tokens[k].end for k in visible)
     if reach > len(text) or min(tokens[k].start for k in visible) < 0:
         raise InputError(
@@ -183,7 +177,7 @@ def _tag(text: str, tagger: Tagger | None, segmenter: Segmenter, notes: list[str
 
 
 def _starts(text: str, tagging: Tagging, segmenter: Segmenter) -> tuple[list[int], str]:
-    """Where sentences begin, and who says so."""
+    """Starts of sentences, and what found them."""
     starts = tagging.sentence_starts
     if starts is not None and (segmenter == "tagger" or not has_nupunkt()):
         # The tagger alone divides sentences where it is asked to; elsewhere line breaks do, too.

@@ -13,7 +13,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import regex
+from attn_widget.host.pattern import Pattern
 
 # Languages in Latin script whose function words are looked for.
 LATIN = (
@@ -53,19 +53,19 @@ _SCRIPTS = {
     "ta": "Tamil", "ka": "Georgian", "hy": "Armenian",
     **dict.fromkeys(LATIN, "Latin"),
 }  # fmt: skip
-_LETTER = regex.compile(r"[\p{L}--[\p{Common}\p{Inherited}]]", regex.V1)
-_LATIN_WORD = regex.compile(r"\p{Latin}[\p{Latin}\p{M}]*(?:'\p{Latin}[\p{Latin}\p{M}]*)*")
+_LETTER = Pattern(r"(?V1)[\p{L}--[\p{Common}\p{Inherited}]]")
+_LATIN_WORD = Pattern(r"\p{Latin}[\p{Latin}\p{M}]*(?:'\p{Latin}[\p{Latin}\p{M}]*)*")
 
 FEWEST_TELLING = 3  # words in small letters, below which unknown words tell nothing
 # Over 400 paragraphs of English Wikipedia, 4% of a paragraph's words are unknown to en_core_web_sm
 # in the median and 38% at most; in one sentence of 14 other languages, 33% to 100%.
 SOME_UNKNOWN = 0.2
-MOST_UNKNOWN = 0.5
+MAX_UNKNOWN = 0.5
 FEW_FUNCTION_WORDS = 0.15  # English prose has 0.35 to 0.5
 
 
 class Verdict(NamedTuple):
-    """Whether tags can be trusted, and what to say about it.
+    """Verdict on a tagger's tags of a text, and the note that goes with it.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Verdict(NamedTuple):
 
 
 def in_script(word: str, language: str | None) -> bool:
-    """Whether at least half of a word's letters are in a script of the language.
+    """True if at least half of a word's letters are in a script of the language.
 
     True for a word without letters, and for a language whose scripts are not known here.
 
@@ -95,11 +95,11 @@ def in_script(word: str, language: str | None) -> bool:
 
 
 @cache
-def _letters_of(language: str | None) -> regex.Pattern[str] | None:
+def _letters_of(language: str | None) -> Pattern | None:
     scripts = _SCRIPTS.get(language or "")
     if scripts is None:
         return None
-    return regex.compile("[" + "".join(rf"\p{{{script}}}" for script in scripts.split()) + "]")
+    return Pattern("[" + "".join(rf"\p{{{script}}}" for script in scripts.split()) + "]")
 
 
 @cache
@@ -118,7 +118,7 @@ def function_words(code: str) -> Set[str]:
 
 
 def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> Verdict:
-    """Whether a tagger made for `language` can be expected to tag `text` rightly.
+    """Judge if a tagger made for `language` can be expected to tag `text` rightly.
 
     Parameters
     ----------
@@ -127,10 +127,6 @@ def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> 
         ISO 639-1 code of the tagger's language; None when it did not say: nothing is checked.
     lexicon : set of str
         Lower-case words that the tagger's pipeline knows; empty when that is unknown.
-
-    Returns
-    -------
-    Verdict
 
     Notes
     -----
@@ -185,7 +181,7 @@ def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> 
             True,
             f"The text could be {LANGUAGES[other]}; the tags are right only if it is {name}.",
         )
-    if not lexicon or unknown < MOST_UNKNOWN or ours >= FEW_FUNCTION_WORDS * len(words):
+    if not lexicon or unknown < MAX_UNKNOWN or ours >= FEW_FUNCTION_WORDS * len(words):
         return Verdict(True)
     if not enough:
         return Verdict(
@@ -200,9 +196,9 @@ def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> 
     )
 
 
-def _is_in(word: str, known: Set[str]) -> bool:
+def _is_in(word: str, words: Set[str]) -> bool:
     """Contractions count by their first part: "wasn't" by "wasn", "l'homme" by "l"."""
-    return word in known or word.partition("'")[0] in known
+    return word in words or word.partition("'")[0] in words
 
 
 def _unknown(written: Sequence[str], lexicon: Set[str]) -> float:

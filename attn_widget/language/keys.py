@@ -15,7 +15,7 @@ BACKTICK = "`"  # a symbol to Unicode (Sk); in texts like those of SST-2 it open
 
 
 def is_punctuation(surface: str) -> bool:
-    """Whether a token's characters, without white space, are punctuation only: Unicode P*, and backticks.
+    """True if a token's characters, without white space, are punctuation only: Unicode P*, and backticks.
 
     Examples
     --------
@@ -32,10 +32,6 @@ def is_punctuation(surface: str) -> bool:
 
 def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:
     """The key positions ``P`` of four specialization metrics (docs/definitions.md, section 3).
-
-    Parameters
-    ----------
-    language : Language
 
     Returns
     -------

@@ -97,3 +97,8 @@ class Language:
             f"Language({len(self.tokens)} tokens, {len(self.words)} words, "
             f"{len(self.sentences)} sentences, tagger={self.tagger_name!r})"
         )
+
+
+def without_words(tokens: tuple[Token, ...], reason: str) -> Language:
+    """Tokens without words and sentences, and the reason."""
+    return Language(tokens, (), (), None, "nupunkt", (reason,), reason, reason)

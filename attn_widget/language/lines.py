@@ -5,25 +5,25 @@ from __future__ import annotations
 from itertools import pairwise
 from unicodedata import east_asian_width
 
-import regex
+from attn_widget.host.pattern import Pattern
 
-LEAST_WIDTH = 40  # columns; shorter lines are items or verses, not wrapped text
-BREAK = regex.compile(r"\r\n|[\n\v\f\r\x85\u2028\u2029]")
+MIN_WIDTH = 40  # columns; shorter lines are items or verses, not wrapped text
+BREAK = Pattern(r"\r\n|[\n\v\f\r\x85\u2028\u2029]")
 # A number or a letter with a full stop or a bracket: "2.", "(b)", "iv)".
 MARKER = r"\(?(?:\p{N}{1,3}|\p{L}|[ivxlcIVXLC]{1,5})[.)．、]"
-ITEM = regex.compile(rf"\s*(?:[-*+•◦▪‣·–—]\s|—|{MARKER}\s)")
-HEADING = regex.compile(r"\s*#{1,6}\s")
-QUOTED = regex.compile(r"\s*>")
-RULE = regex.compile(r"\s*([-=_*~#+])\1{2,}\s*")  # below a heading
-GOES_ON = regex.compile(r"\s*[\p{Ll}\p{Lo}]")
-OPEN_END = regex.compile(r".*[,;\-–(\[{/&+、，]\s*")
+ITEM = Pattern(rf"\s*(?:[-*+•◦▪‣·–—]\s|—|{MARKER}\s)")
+HEADING = Pattern(r"\s*#{1,6}\s")
+QUOTED = Pattern(r"\s*>")
+RULE = Pattern(r"\s*([-=_*~#+])\1{2,}\s*")  # below a heading
+GOES_ON = Pattern(r"\s*[\p{Ll}\p{Lo}]")
+OPEN_END = Pattern(r".*[,;\-–(\[{/&+、，]\s*")
 
 # A sentence that began in this line and does not end in it.
-UNFINISHED = regex.compile(r".*[.!?…][\p{Pe}\p{Pf}\"']*\s+\p{L}.*[^.!?…:\p{Pe}\p{Pf}\"'\s]\s*")
+UNFINISHED = Pattern(r".*[.!?…][\p{Pe}\p{Pf}\"']*\s+\p{L}.*[^.!?…:\p{Pe}\p{Pf}\"'\s]\s*")
 
 
 def unit_starts(text: str) -> list[int]:
-    r"""Where a line begins that no sentence continues from the line before, and 0.
+    r"""Starts of lines that continue no sentence of the line before, and 0.
 
     A line break ends a sentence unless the text is plainly wrapped there: both lines are of one paragraph of
     at least 40 columns, the first word of the second would not have fitted into the first, and some line of the paragraph
@@ -62,7 +62,7 @@ def ends_in(lines: list[str]) -> list[int]:
     width = max(telling, default=0)
     full: set[int] = set()
     for k, (before, after) in enumerate(pairwise(lines), 1):
-        if width >= LEAST_WIDTH and _tight(before, after, width) and not _apart(before, after):
+        if width >= MIN_WIDTH and _tight(before, after, width) and not _apart(before, after):
             full.add(k)
     wrapped = any(GOES_ON.match(lines[k]) for k in full)
     cut_off = {
@@ -73,16 +73,16 @@ def ends_in(lines: list[str]) -> list[int]:
 
 
 def _is_wide(text: str) -> bool:
-    return any(east_asian_width(one) in "WF" for one in text)
+    return any(east_asian_width(character) in "WF" for character in text)
 
 
 def columns(line: str) -> int:
     """Width in columns: East Asian characters take two."""
-    return sum(2 if east_asian_width(one) in "WF" else 1 for one in line.rstrip())
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in line.rstrip())
 
 
 def _tight(before: str, after: str, width: int) -> bool:
-    """Whether the first word of ``after`` would not have fitted into a line of ``width`` columns."""
+    """True if the first word of ``after`` would not have fitted into a line of ``width`` columns."""
     word = next(iter(after.split()), "")
     if _is_wide(word):
         word = word[:2]  # lines may be cut anywhere, but not before a full stop
@@ -90,7 +90,7 @@ def _tight(before: str, after: str, width: int) -> bool:
 
 
 def _apart(before: str, after: str) -> bool:
-    """Whether the second line begins something, whatever the width."""
+    """True if the second line begins something, whatever the width."""
     begun = any(kind.match(after) for kind in (ITEM, HEADING, QUOTED))
     row = any(line.count("|") >= 2 or "\t" in line.strip() for line in (before, after))
     deeper = _indent(after) > _indent(before) and not ITEM.match(before)

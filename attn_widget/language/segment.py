@@ -6,37 +6,30 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from itertools import pairwise
 
-import regex
-
+from attn_widget.host.pattern import Pattern
 from attn_widget.language.lines import MARKER, unit_starts
 
 # Sentence ends that a Punkt model trained on English does not know; closing brackets and quotation
 # marks stay with the sentence that they close.
-_OTHER_ENDS = regex.compile(r"[。！？｡؟۔।॥։።]+[\p{Pe}\p{Pf}\"']*")
+_OTHER_ENDS = Pattern(r"[。！？｡؟۔।॥։።]+[\p{Pe}\p{Pf}\"']*")
 
 
-_MARKER = regex.compile(MARKER)
+_MARKER = Pattern(MARKER)
 
-# Where nupunkt is not: a full stop, white space, and what looks like a beginning.
-_PLAIN_ENDS = regex.compile(
-    r"[.!?…]+[\p{Pe}\p{Pf}\"']*\s+(?=[\p{Pi}\p{Ps}\"']*[\p{Lu}\p{Lt}\p{N}])"
-)
+# Ends of sentences without nupunkt: a full stop, white space, and what looks like a beginning.
+_PLAIN_ENDS = Pattern(r"[.!?…]+[\p{Pe}\p{Pf}\"']*\s+(?=[\p{Pi}\p{Ps}\"']*[\p{Lu}\p{Lt}\p{N}])")
 
 
 def has_nupunkt() -> bool:
-    """Whether nupunkt is installed; it has no release for Python 3.10."""
-    return find_spec("nupunkt") is not None
+    """True if nupunkt can be imported: it has no release for Python 3.10, and imports lzma, which a browser's kernel lacks."""
+    return all(find_spec(module) is not None for module in ("nupunkt", "_lzma"))
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Where nupunkt's sentences begin, those that follow an end mark of another script, and those on a new line.
+    """Starts of nupunkt's sentences, of those after an end mark of another script, and of those on a new line.
 
     Without nupunkt, a full stop before a capital letter ends a sentence. `unit_starts` gives the rule for line breaks. The
     number or letter of a list item belongs to the sentence after it.
-
-    Parameters
-    ----------
-    text : str
 
     Returns
     -------
@@ -61,7 +54,7 @@ def sentence_starts(text: str) -> list[int]:
 
 
 def _starts_of(unit: str) -> list[int]:
-    """Where sentences begin in a text whose line breaks end none."""
+    """Starts of sentences in a text whose line breaks end none."""
     if has_nupunkt():
         from nupunkt import sent_spans
 
@@ -83,7 +76,7 @@ def _is_marker(part: str) -> bool:
 
 
 def _quotation_goes_on(end: str, after: str) -> bool:
-    """Whether the sentence around a quotation continues, as before と in Japanese."""
+    """True if the sentence around a quotation continues, as before と in Japanese."""
     return end[-1] not in "。！？｡؟۔।॥։።" and after in "と、，,"
 
 

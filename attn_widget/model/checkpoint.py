@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from importlib import import_module
 from logging import CRITICAL
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from attn_widget.checks import first_line
 from attn_widget.errors import InputTypeError, ModelLoadError
 from attn_widget.host.notice import current_notice
 from attn_widget.model.config import check_config
+from attn_widget.model.embedded import FastTokenizer, embedded_network
+from attn_widget.model.families import is_decoder
+from attn_widget.model.gguf import converted
 from attn_widget.model.places import MINI, OFFLINE_HINT, Place, ask_hub, cached_config, commit_of
+from attn_widget.model.residues import fast_residues, has_residues
+
+if TYPE_CHECKING:
+    from attn_widget.model.embedding_head import EmbeddingHead
 
 HEADS = (
     "ForPreTraining",
@@ -25,6 +33,8 @@ HEADS = (
     "ForTokenClassification",
     "ForQuestionAnswering",
 )
+NEXT_TOKEN_HEADS = ("ForCausalLM", "LMHeadModel")
+TWO_TEXT_HEADS = ("ForConditionalGeneration", "MTModel")
 
 
 VOCABULARIES = (
@@ -58,6 +68,8 @@ class Checkpoint:
         Parameters that the checkpoint did not have.
     full : callable, optional
         Loads the same with the objects of `transformers`.
+    embedding : callable, optional
+        Reads the embedding head that the model's files describe; gives None where they describe none.
     """
 
     model: Any
@@ -66,6 +78,7 @@ class Checkpoint:
     revision: str | None
     untrained: frozenset[str] = frozenset()
     full: Callable[[], Checkpoint] | None = None
+    embedding: Callable[[], EmbeddingHead | None] | None = None
 
 
 def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) -> Checkpoint:
@@ -77,6 +90,8 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
         Not found, no network, broken files, needs code from the hub, no encoder, no fast tokenizer.
     """
     with quiet(place.name, progress):
+        if place.is_gguf:
+            place = Place(str(converted(Path(place.path))), place.name, True)
         if place.is_folder:
             return _load(place, tokenizer, dtype, local=True)
         if cached_config(place) is not None:
@@ -89,8 +104,8 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
         return _load(place, tokenizer, dtype, local=False)
 
 
-def embedded_checkpoint(place: Place) -> Checkpoint:
-    """The embedded model (float32, on the CPU) without the import of `transformers`.
+def embedded_checkpoint(place: Place, *, in_torch: bool) -> Checkpoint:
+    """The embedded model (float32, on the CPU) without the import of `transformers`, in torch or in numpy.
 
     Raises
     ------
@@ -98,9 +113,7 @@ def embedded_checkpoint(place: Place) -> Checkpoint:
         Its files cannot be read.
     """
     with _named_failures(place, "its weights"):
-        from attn_widget.model.embedded import FastTokenizer, embedded_network
-
-        network, tokenizer = embedded_network(MINI), FastTokenizer(MINI)
+        network, tokenizer = embedded_network(MINI, in_torch=in_torch), FastTokenizer(MINI)
 
     def full() -> Checkpoint:
         return load_checkpoint(place, None, None, progress=False)
@@ -172,7 +185,15 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
     with _named_failures(place, "its weights"), torch.inference_mode(False):
         weights = {**options, "dtype": torch.float32 if dtype is None else dtype}
         model, untrained = _load_model(place, config, weights)
-    return Checkpoint(model.eval(), fast, place.name, commit_of(place), untrained)
+
+    def embedding() -> EmbeddingHead | None:
+        from attn_widget.model.embedding_head import head_of
+
+        return head_of(place)
+
+    return Checkpoint(
+        model.eval(), fast, place.name, commit_of(place), untrained, embedding=embedding
+    )
 
 
 def _model_type(place: Place) -> str | None:
@@ -190,7 +211,7 @@ def _named_failures(place: Place, part: str) -> Generator[None]:
     except (ModelLoadError, InputTypeError, MemoryError):
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason = first_line(error)
         if "trust_remote_code" in str(error):
             raise ModelLoadError(
                 f"{place.name!r} needs Python code from its repository, which attn_widget never runs.",
@@ -202,15 +223,7 @@ def _named_failures(place: Place, part: str) -> Generator[None]:
 
 
 def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
-    """A fast tokenizer: ``source`` itself, or the one that lies there.
-
-    Raises
-    ------
-    InputTypeError
-        Neither a str, a path nor a tokenizer of `transformers`.
-    ModelLoadError
-        It is not a fast one.
-    """
+    """A fast tokenizer: ``source`` itself, or the one that lies there; ESM's is converted."""
     from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
     if isinstance(source, (str, Path)):
@@ -220,6 +233,8 @@ def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
             f"The tokenizer is a {type(source).__name__}, expected a fast tokenizer of transformers.",
             "AutoTokenizer.from_pretrained(...) gives one.",
         )
+    if has_residues(source):
+        return fast_residues(source)
     if not source.is_fast:
         raise ModelLoadError(
             f"{name!r} has no fast tokenizer ({type(source).__name__} is a slow one), so its tokens "
@@ -230,12 +245,7 @@ def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
 
 
 def _refuse_marks(folder: Path) -> None:
-    """Refuse JSON that begins with a byte-order mark, which `transformers` does not read.
-
-    Raises
-    ------
-    ModelLoadError
-    """
+    """Refuse JSON that begins with a byte-order mark, which `transformers` does not read."""
     for path in sorted(folder.glob("*.json")):
         with path.open("rb") as file:
             marked = file.read(len(BOM_UTF8)) == BOM_UTF8
@@ -266,7 +276,7 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
         place.path, config=config, output_loading_info=True, **options
     )
     if cls is transformers.AutoModel and not getattr(config, "architectures", None):
-        model, info = _with_mlm_head(place, config, options) or (model, info)
+        model, info = _with_lm_head(place, config, options) or (model, info)
     has_nsp = any("seq_relationship" in key for key in info["unexpected_keys"])
     fuller = getattr(
         transformers, type(model).__name__.replace("ForMaskedLM", "ForPreTraining"), cls
@@ -284,20 +294,31 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
     broken = [key for key in untrained if key.startswith(base) and "pooler" not in key]
     if broken:
         raise ModelLoadError(
-            f"{place.name!r} lacks weights of its encoder ({len(broken)}, among them {min(broken)}).",
+            f"{place.name!r} lacks weights of its layers ({len(broken)}, among them {min(broken)}).",
             "Its config and its weights do not belong together. " + OFFLINE_HINT,
         )
     return model, untrained
 
 
-def _with_mlm_head(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, Any] | None:
-    """The model with its masked-LM head, where the weights have all of one; its config does not tell."""
+def _with_lm_head(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, Any] | None:
+    """The model with its language-model head, where the weights have all of one; its config does not tell."""
     import transformers
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING,
+        MODEL_FOR_MASKED_LM_MAPPING,
+        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+    )
 
-    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+    cls: Any
+    if getattr(config, "is_encoder_decoder", False):
+        cls = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[type(config)]
+    elif type(config) in MODEL_FOR_MASKED_LM_MAPPING:
+        cls = transformers.AutoModelForMaskedLM
+    elif type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+        cls = transformers.AutoModelForCausalLM
+    else:
         return None
-    model, info = transformers.AutoModelForMaskedLM.from_pretrained(
+    model, info = cls.from_pretrained(
         place.path, config=config, output_loading_info=True, **options
     )
     return None if info["missing_keys"] or info["mismatched_keys"] else (model, info)
@@ -313,7 +334,11 @@ def model_class(config: Any) -> Any:
 
     named = (getattr(config, "architectures", None) or [""])[0]
     cls = getattr(transformers, named, None)
+    if getattr(config, "is_encoder_decoder", False):
+        return cls if cls is not None and named.endswith(TWO_TEXT_HEADS) else transformers.AutoModel
     if cls is not None and named.endswith(HEADS) and named not in DISCRIMINATORS:
+        return cls
+    if cls is not None and named.endswith(NEXT_TOKEN_HEADS) and is_decoder(config.model_type):
         return cls
     if (
         cls is None

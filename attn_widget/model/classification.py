@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import index_in, nearest, shown
+from attn_widget.checks import index_in, nearest, short_repr
 from attn_widget.errors import InputError
 
 Task = Literal["sequence", "token", "question_answering", "next_sentence"]
@@ -168,11 +168,11 @@ def class_index(label: int | str, labels: Sequence[str]) -> int:
     """The index of a class given by index or by name."""
     if isinstance(label, str):
         if labels.count(label) != 1:
-            known = ", ".join(map(repr, labels[:10]))
+            names = ", ".join(map(repr, labels[:10]))
             why = "is the name of several classes" if label in labels else "is no class"
             near = "" if label in labels else nearest(label, labels)
             raise InputError(
-                f"{shown(label)} {why}.", near or f"The classes: {known}; an index works too."
+                f"{short_repr(label)} {why}.", near or f"The classes: {names}; an index works too."
             )
         return labels.index(label)
     return index_in(label, len(labels), "label")

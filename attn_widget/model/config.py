@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from attn_widget.checks import shown
+from attn_widget.checks import short_repr
 from attn_widget.errors import ModelLoadError
-from attn_widget.model.places import ENCODERS_HINT
+from attn_widget.model.families import ENCODER_DECODERS
+from attn_widget.model.places import MODELS_HINT
 
 # Largest sizes that a configuration may claim: a hundred times those of the largest encoders.
 LARGEST = {
@@ -24,50 +25,91 @@ LARGEST = {
 MAY_BE_NONE = (
     "max_position_embeddings",
     "type_vocab_size",
-)  # DeBERTa has neither segments nor places
+    "intermediate_size",
+)  # DeBERTa has neither segments nor places; GPT-2 may leave the third to its default
 
 
-LEAST_KNOWN = (
+MIN_KNOWN = (
     0.1  # entries of a tokenizer, as a share of the embeddings; padding to a round number is less
 )
 
 
-MOST_NUMBERS = 2e11  # weights, by a rough count of embeddings and layers
+MAX_NUMBERS = 2e11  # weights, by a rough count of embeddings and layers
+
+
+# Layers of these kinds attend; all others mix tokens by a recurrence or a convolution.
+ATTENDING = ("full_attention", "sliding_attention", "chunked_attention")
+
+
+RECURRENT = (
+    *(
+        "bamba",
+        "falcon_h1",
+        "falcon_mamba",
+        "granitemoehybrid",
+        "jamba",
+        "mamba",
+        "mamba2",
+        "nemotron_h",
+    ),
+    *("recurrent_gemma", "rwkv", "xlstm", "zamba", "zamba2"),
+)
+
+
+# Encoder-decoders whose source is sound: its frames have no tokens, and no text to write them in.
+OF_SOUND = ("moonshine", "speech_to_text", "speecht5", "whisper")
 
 
 def check_config(config: Any, name: str) -> None:
-    """Refuse what is no text encoder, before its weights are fetched.
-
-    Raises
-    ------
-    ModelLoadError
-    """
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
-    )
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
-    )
-
+    """Refuse what does not read text by attention, before its weights are fetched."""
     kind = str(getattr(config, "model_type", "") or type(config).__name__)
     if getattr(config, "is_encoder_decoder", False):
-        raise ModelLoadError(f"{name!r} ({kind}) is an encoder-decoder model.", ENCODERS_HINT)
-    if kind in CAUSAL and kind not in MASKED:
-        raise ModelLoadError(f"{name!r} ({kind}) is a decoder-only model.", ENCODERS_HINT)
+        if kind in OF_SOUND:
+            raise ModelLoadError(
+                f"{name!r} ({kind}) reads sound: its source has frames in place of tokens.",
+                "Bring its weights: from_attentions(encoder_attentions=..., decoder_attentions=..., "
+                "cross_attentions=..., encoder_tokens=names of the frames, decoder_tokens=...).",
+            )
+        if kind not in ENCODER_DECODERS:
+            raise ModelLoadError(
+                f"{name!r} ({kind}) is an encoder-decoder model of a family that is not known.",
+                f"Use one of {', '.join(sorted(ENCODER_DECODERS))}; or bring its weights: from_attentions().",
+            )
+        if not getattr(config, "share_encoder_decoder_embeddings", True):
+            raise ModelLoadError(
+                f"{name!r} ({kind}) has one vocabulary for what it reads and another for what it writes.",
+                "Bring its weights yourself: from_attentions().",
+            )
+    kinds = [str(kind) for kind in getattr(config, "layer_types", None) or ()]
+    others = sorted({kind for kind in kinds if kind not in ATTENDING})
+    if kind in RECURRENT or others:
+        what = "recurrent layers" if kind in RECURRENT else f"layers of the kind {others[0]!r}"
+        raise ModelLoadError(
+            f"{name!r} ({kind}) has {what}, which have no attention weights.", MODELS_HINT
+        )
     if not isinstance(getattr(config, "vocab_size", None), int):
-        raise ModelLoadError(f"{name!r} ({kind}) does not read text.", ENCODERS_HINT)
+        raise ModelLoadError(f"{name!r} ({kind}) does not read text.", MODELS_HINT)
     if not isinstance(getattr(config, "num_attention_heads", None), int):
-        raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", ENCODERS_HINT)
+        raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", MODELS_HINT)
     check_sizes(config, f"{name!r} ({kind})")
 
 
-def check_sizes(config: Any, name: str) -> None:
-    """Refuse sizes that no encoder has, before memory is asked for them.
+def check_stacks(model: Any, name: str) -> None:
+    """Refuse a part of an encoder-decoder, and one with a classifier: neither writes, nor is it an encoder alone."""
+    config = model.config
+    if not getattr(config, "is_encoder_decoder", False):
+        return
+    base, kind = model.base_model, type(model).__name__
+    stacks = ("encoder", "decoder") if kind.endswith(("Model", "ForConditionalGeneration")) else ()
+    if not stacks or not all(hasattr(base, stack) for stack in stacks):
+        raise ModelLoadError(
+            f"{name!r} is a {kind}, which is not a whole encoder-decoder model with a language-model head.",
+            "Pass the model that it was taken from: a ForConditionalGeneration, or MarianMTModel.",
+        )
 
-    Raises
-    ------
-    ModelLoadError
-    """
+
+def check_sizes(config: Any, name: str) -> None:
+    """Refuse sizes that no model has, before memory is asked for them."""
     sizes = {key: getattr(config, key, None) for key in LARGEST}
     for key, value in sizes.items():
         if value is None:
@@ -76,16 +118,16 @@ def check_sizes(config: Any, name: str) -> None:
         sane = isinstance(value, int) and not isinstance(value, bool)
         if not sane or not least <= value <= LARGEST[key]:
             raise ModelLoadError(
-                f"The configuration of {name} says {key} {shown(value)}, expected {least} to "
+                f"The configuration of {name} says {key} {short_repr(value)}, expected {least} to "
                 f"{LARGEST[key]:,}.",
                 "Fix its config.json, or get the checkpoint again.",
             )
     width = sizes["hidden_size"] or 1
     numbers = width * (sizes["vocab_size"] or 1) + 12 * width**2 * (sizes["num_hidden_layers"] or 1)
-    if numbers > MOST_NUMBERS:
+    if numbers > MAX_NUMBERS:
         raise ModelLoadError(
             f"The configuration of {name} claims some {numbers:.1e} weights, at most "
-            f"{MOST_NUMBERS:.0e} are loaded.",
+            f"{MAX_NUMBERS:.0e} are loaded.",
             "Fix its config.json, or get the checkpoint again.",
         )
 
@@ -95,20 +137,16 @@ def check_vocabulary(tokenizer: Any, n_embeddings: int, name: str) -> None:
 
     The former is what `transformers` makes of a folder whose configuration belongs to another family than its
     vocabulary: every word of every text would be unknown.
-
-    Raises
-    ------
-    ModelLoadError
     """
-    known = len(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
+    n_words = len(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
     hint = "Use the tokenizer that the model was trained with: load(name, tokenizer=...)."
-    if known == 0:
+    if n_words == 0:
         raise ModelLoadError(
             f"The tokenizer of {name!r} knows {len(tokenizer)} special tokens and no word, the model has "
             f"{n_embeddings:,} embeddings.",
             hint,
         )
-    if len(tokenizer) < n_embeddings * LEAST_KNOWN:
+    if len(tokenizer) < n_embeddings * MIN_KNOWN:
         warnings.warn(
             f"The tokenizer of {name!r} has {len(tokenizer):,} entries, the model {n_embeddings:,} embeddings. "
             + hint,

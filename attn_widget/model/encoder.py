@@ -19,21 +19,27 @@ from attn_widget.checks import (
     check_heads,
     check_kind,
     check_several,
+    short_repr,
 )
-from attn_widget.errors import InputError, NotPickled
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotPickled
 from attn_widget.host.fingerprint import fingerprint
+from attn_widget.host.installed import require_torch
 from attn_widget.model.checkpoint import (
     DISCRIMINATORS,
+    NEXT_TOKEN_HEADS,
+    TWO_TEXT_HEADS,
     Checkpoint,
 )
 from attn_widget.model.config import check_vocabulary
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.families import Family, family_of
-from attn_widget.model.speed import Speed
-from attn_widget.model.tokenizing import encode
+from attn_widget.model.families import PARTS, Family, Part, Predicts, family_of, parts_of
+from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
+from attn_widget.model.tokenizing import encode, expand
 
 if TYPE_CHECKING:
     import torch
+
+    from attn_widget.model.embedding_head import EmbeddingHead
 
 
 Classifier = Literal["sequence", "token", "question_answering"]
@@ -73,18 +79,20 @@ class HeadMeans:
 
 
 Ablation = Literal["zero", "mean"] | HeadMeans
+# Layer and head; of an encoder-decoder also part, layer and head.
+HeadAddress = tuple[int, int] | tuple[str, int, int]
 LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
 LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
 class Encoder(NotPickled):
-    """A model of the BERT family with its fast tokenizer. `load` makes it.
+    """A model, an encoder or a decoder, with its fast tokenizer. `load` makes it.
 
     Attributes
     ----------
     model : transformers.PreTrainedModel
     config : transformers.PreTrainedConfig
-        The encoder's own, also where the model around it has another.
+        The model's own, also where the model around it has another.
     tokenizer : transformers.PreTrainedTokenizerBase
         Of the embedded model these three come when they are first asked for: its figures need no
         `transformers`, whose import takes seconds.
@@ -97,8 +105,11 @@ class Encoder(NotPickled):
     n_layers, n_heads, head_dim, hidden_size, vocab_size : int
     max_length : int
         Most tokens that one input may have, special tokens included.
-    has_mlm, has_nsp : bool
-        A trained masked-LM head; a trained next-sentence head.
+    has_lm, has_nsp : bool
+        A trained language-model head; a trained next-sentence head.
+    predicts : {"here", "next"}
+        Which token the language-model head predicts at a position: the one that stands there (an encoder), or the
+        one after it (a decoder).
     classifier : {"sequence", "token", "question_answering"} or None
     id2label : dict of int to str
         The classifier's label names; empty without one.
@@ -106,10 +117,17 @@ class Encoder(NotPickled):
         Heads that do not work, as (layer, head); see `without`.
     ablation : {"zero", "mean"} or HeadMeans
         What they give instead.
+    part : {"encoder", "decoder", "cross"} or None
+        Of an encoder-decoder: which attention ``n_layers``, ``n_heads``, ``family`` and ``heads_off`` are of; see `of`.
     patch : tuple or None
         Pieces of another run that take the place of its own; see `Comparison.patch`.
-    speed : Speed
-        How fast the model has run here.
+    embedding : EmbeddingHead or None
+        How a sentence embedder pools its hidden states; see `with_pooling`.
+    network : torch.nn.Module
+        `model`, or its stand-in in torch.
+    traced : torch.nn.Module or numpy_bert.BertForPreTraining
+        The network whose passes `attn_widget.trace` records. The embedded model's is in numpy if torch was not imported
+        when it was loaded, and stays so until ``model`` is asked for; whatever needs gradients uses ``network``.
     lock : threading.RLock
         Held while the model or the tokenizer works; encoders of one model share it.
     """
@@ -121,37 +139,65 @@ class Encoder(NotPickled):
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
         config = model.base_model.config
         heads = _heads(model, checkpoint.untrained)
-        self.has_mlm = "mlm" in heads
+        self.has_lm = "lm" in heads
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
         # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
-        self.network: Any = model if heads else model.base_model
+        self.traced: Any = model if heads else model.base_model
         self.reader: Any = tokenizer
         self._full = checkpoint.full
+        self._read_embedding = checkpoint.embedding
+        self._embedding: EmbeddingHead | None = None
         self.untrained = checkpoint.untrained
         self.name = checkpoint.name
         self.revision = checkpoint.revision
-        self.family: Family = family_of(self.network)
+        self.family: Family = family_of(self.traced)
+        self.predicts: Predicts = self.family.predicts
+        # `_become` sets these again for a part of an encoder-decoder.
         self.n_layers = int(config.num_hidden_layers) * int(getattr(config, "inner_group_num", 1))
         self.n_heads = int(config.num_attention_heads)
         self.hidden_size = int(config.hidden_size)
         width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
         self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
         self.vocab_size = int(config.vocab_size)
-        self.n_embeddings = _n_embeddings(self.network)
+        self.n_embeddings = _n_embeddings(self.traced)
         if checkpoint.full is None:
             check_vocabulary(tokenizer, self.n_embeddings, self.name)
-        self.max_length = _max_length(self.network, tokenizer)
-        self.takes_segments = _takes_segments(self.network, tokenizer)
+        self.max_length = _max_length(self.traced, tokenizer)
+        self.takes_segments = _takes_segments(self.traced, tokenizer, self.predicts)
         labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
-        self.lock = _lock_of(self.network)
-        self.speed = Speed()
+        self.lock = _lock_of(self.traced)
         self.heads_off: tuple[tuple[int, int], ...] = ()
         self.ablation: Ablation = "zero"
-        # Tokens of the text, and pieces of another run (`attn_widget.trace.heads_off.Piece`).
-        self.patch: tuple[int, tuple[Any, ...]] | None = None
+        # Pieces of another run (`attn_widget.trace.heads_off.Piece`).
+        self.patch: tuple[Any, ...] | None = None
+        self.part: Part | None = None
+        self._families = parts_of(self.traced)
+        self._off: dict[Part, tuple[tuple[int, int], ...]] = {}
+        if self._families:
+            self._writes = self.has_lm
+            self._become("decoder")
+
+    @property
+    def network(self) -> Any:
+        """The network in torch.
+
+        Of the embedded model it comes when it is first asked for, over the memory of `traced`.
+
+        Raises
+        ------
+        NotAvailableError
+            torch is not installed.
+        """
+        if not isinstance(self.traced, NumpyBert):
+            return self.traced
+        require_torch("What was asked for")
+        with LOADING:
+            network = self.traced.in_torch()
+            _share_lock(network, self.lock)
+        return network
 
     @property
     def model(self) -> Any:
@@ -181,20 +227,95 @@ class Encoder(NotPickled):
         with self.lock:
             if self._full is None:  # another thread was first
                 return
+            require_torch("The model of transformers", transformers=True)
             checkpoint = self._full()
             model = checkpoint.model.to(self.device)
             _share_lock(model, self.lock)
-            self.network, self.reader, self._full = model, checkpoint.tokenizer, None
+            self.traced, self.reader, self._full = model, checkpoint.tokenizer, None
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
-        return self.network.device
+        """Device of the model's weights."""
+        if isinstance(self.traced, NumpyBert):
+            import torch
+
+            return torch.device("cpu")
+        return self.traced.device
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the model's weights."""
-        return self.network.dtype
+        if isinstance(self.traced, NumpyBert):
+            import torch
+
+            return torch.float32
+        return self.traced.dtype
+
+    @property
+    def embedding(self) -> EmbeddingHead | None:
+        """Pooling and further layers of a sentence embedder, or of `with_pooling`; None of another model.
+
+        Raises
+        ------
+        ModelLoadError
+            The model's files describe a module that is not known, or cannot be read.
+        """
+        with self.lock:
+            if self._embedding is None and self._read_embedding is not None:
+                head = self._read_embedding()
+                self._embedding = None if head is None else head.moved(self.device, self.dtype)
+                self._read_embedding = None
+            return self._embedding
+
+    def with_pooling(self, pooling: str | Sequence[str]) -> Encoder:
+        """The same model as an embedder of texts, with a pooling of its last hidden states.
+
+        Parameters
+        ----------
+        pooling : str or sequence of str
+            ``"mean"`` over all positions, ``"cls"`` (the first), ``"last"``, ``"weighted"`` (a mean with weights 1 to
+            n), ``"max"``, ``"mean_sqrt"``, or ``"tokens"``: an embedding for each token (late interaction). Several are
+            concatenated.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No such pooling.
+
+        Examples
+        --------
+        >>> from attn_widget import load
+        >>> load(progress=False).with_pooling("mean").embedding
+        <EmbeddingHead mean>
+        """
+        from attn_widget.model.embedding_head import named_head
+
+        return self.with_embedding(named_head(pooling))
+
+    def with_embedding(self, head: EmbeddingHead) -> Encoder:
+        """The same model with this embedding head; it reads no more tokens than the head allows.
+
+        Parameters
+        ----------
+        head : EmbeddingHead
+
+        Raises
+        ------
+        InputTypeError
+            ``head`` is no `EmbeddingHead`, as `embedding` of an encoder is.
+        """
+        from attn_widget.model.embedding_head import EmbeddingHead
+
+        if not isinstance(head, EmbeddingHead):
+            raise InputTypeError(
+                f"head must be an EmbeddingHead, not {short_repr(head)}.",
+                "Take encoder.embedding of an embedder, or name a pooling: encoder.with_pooling('mean').",
+            )
+        copy = self._copy()
+        copy._embedding, copy._read_embedding = head, None
+        if head.max_length is not None:
+            copy.max_length = min(self.max_length, head.max_length)
+        return copy
 
     @property
     def mask_token_id(self) -> int | None:
@@ -233,15 +354,19 @@ class Encoder(NotPickled):
         >>> [(token.text, token.start, token.end) for token in encoding.tokens if not token.special]
         [('cats', 0, 4), ('pu', 5, 7), ('##rr', 7, 9), ('.', 9, 10)]
         """
-        return encode(self, text, text_pair, truncation=truncation)
+        encoding = encode(self, text, text_pair, truncation=truncation)
+        head = self._embedding
+        if head is None or not head.padded:
+            return encoding
+        return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
-    def without(self, heads: Iterable[tuple[int, int]], ablation: Ablation = "zero") -> Encoder:
+    def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
         """The same model with these heads switched off, and no other.
 
         Parameters
         ----------
-        heads : iterable of (int, int)
-            Layer and head, 0-based.
+        heads : iterable of (int, int), or of (str, int, int)
+            Layer and head, 0-based; of an encoder-decoder also part, layer and head.
         ablation : {"zero", "mean"} or HeadMeans
             What the head's ``A v`` becomes: 0, its mean over the positions of the text, or its mean over
             many texts.
@@ -259,10 +384,89 @@ class Encoder(NotPickled):
         ((0, 1), (5, 2))
         """
         self.check_ablation(ablation)
-        chosen = check_heads(heads, self.n_layers, self.n_heads)
+        copy = self._copy()
+        copy.ablation = ablation
+        if self.part is None:
+            copy.heads_off = check_heads(heads, self.n_layers, self.n_heads)
+        else:
+            copy._off = self._by_part(heads, self.part)
+            copy.heads_off = copy._off.get(self.part, ())
+        return copy
+
+    def _by_part(self, heads: Iterable[Any], own: Part) -> dict[Part, tuple[tuple[int, int], ...]]:
+        """Addresses (part, layer, head), or (layer, head) of the part ``own``, as heads of each part."""
+        found: dict[Part, list[Any]] = {part: [] for part in PARTS}
+        for head in check_several(heads, "heads", "(part, layer, head)"):
+            address = list(head) if isinstance(head, (tuple, list)) else []
+            if len(address) == 3 and address[0] in PARTS:
+                found[address[0]].append(tuple(address[1:]))
+            elif len(address) == 3:
+                raise InputError(
+                    f"heads holds {short_repr(head)}, and {self.name} has the parts {', '.join(PARTS)}.",
+                    'For example [("cross", 3, 5)].',
+                )
+            else:
+                found[own].append(head)
+        checked: dict[Part, tuple[tuple[int, int], ...]] = {}
+        for part, chosen in found.items():
+            if chosen:
+                encoder = self.of(part)
+                checked[part] = check_heads(chosen, encoder.n_layers, encoder.n_heads)
+        return checked
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """``("encoder", "decoder", "cross")`` of an encoder-decoder; nothing of a model of one part."""
+        return PARTS if self._families else ()
+
+    def of(self, part: Part) -> Encoder:
+        """The same encoder-decoder, of which layers, heads and the family are those of ``part``.
+
+        Parameters
+        ----------
+        part : {"encoder", "decoder", "cross"}
+
+        Raises
+        ------
+        NotAvailableError
+            A model of one part.
+        """
+        if not self._families:
+            raise NotAvailableError(
+                f"{self.name} is no encoder-decoder, so it has no part {short_repr(part)}."
+            )
+        check_choice(part, "part", PARTS)
+        if part == self.part:
+            return self
+        copy = self._copy()
+        copy._become(part)
+        return copy
+
+    def _become(self, part: Part) -> None:
+        config = self.network.base_model.config
+        kind = "encoder" if part == "encoder" else "decoder"
+        layers = getattr(
+            config, f"{kind}_layers", None
+        )  # BART; T5 names those of its decoder alone
+        if layers is None:
+            layers = config.num_layers if kind == "encoder" else config.num_decoder_layers
+        self.part, self.family = part, self._families[part]
+        self.predicts = self.family.predicts
+        self.has_lm = self._writes and part == "decoder"
+        self.n_layers = int(layers)
+        heads = getattr(config, f"{kind}_attention_heads", None) or config.num_attention_heads
+        self.n_heads = int(heads)
+        self.head_dim = int(getattr(config, "d_kv", None) or self.hidden_size // self.n_heads)
+        self.heads_off = self._off.get(part, ())
+
+    @property
+    def addresses_off(self) -> tuple[tuple[Part, int, int], ...]:
+        """Heads of an encoder-decoder that do not work, as (part, layer, head)."""
+        return tuple((part, *pair) for part in PARTS for pair in self._off.get(part, ()))
+
+    def _copy(self) -> Encoder:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        copy.heads_off, copy.ablation = chosen, ablation
         return copy
 
     def check_ablation(self, ablation: object) -> None:
@@ -270,6 +474,11 @@ class Encoder(NotPickled):
         if not isinstance(ablation, HeadMeans):
             check_choice(ablation, "ablation", ("zero", "mean"))
             return
+        if self.part is not None:
+            raise NotAvailableError(
+                f"{self.name} is an encoder-decoder, and means over many texts are not taken of one.",
+                "Use ablation='zero' or 'mean'.",
+            )
         wanted = (self.n_layers, self.n_heads, self.head_dim)
         remedy = "head_means(texts, model=...) of this model gives them."
         if ablation.values.shape != wanted:
@@ -331,7 +540,7 @@ def _share_lock(model: Any, lock: Any) -> None:
 
 
 def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
-    """Which heads have trained weights: ``mlm``, ``nsp``, ``sequence``, ``token``, ``question_answering``."""
+    """Which heads have trained weights: ``lm``, ``nsp``, ``sequence``, ``token``, ``question_answering``."""
     names = [cls.__name__ for cls in type(model).__mro__]
 
     def is_a(*endings: str) -> bool:
@@ -340,9 +549,9 @@ def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
     heads: set[str] = set()
     relation = [key for key in untrained if "seq_relationship" in key or "pooler" in key]
     others = [key for key in untrained if key not in relation]
-    predicts = is_a("ForMaskedLM", "LMHeadModel", "ForPreTraining")
+    predicts = is_a("ForMaskedLM", "ForPreTraining", *NEXT_TOKEN_HEADS, *TWO_TEXT_HEADS)
     if predicts and not is_a(*DISCRIMINATORS) and not others:
-        heads.add("mlm")
+        heads.add("lm")
     head = getattr(model, "cls", None)
     if hasattr(head, "seq_relationship") and not relation:
         heads.add("nsp")
@@ -375,14 +584,26 @@ def _max_length(model: Any, tokenizer: Any) -> int:
         reserved = 0 if positions.padding_idx is None else positions.padding_idx + 1
         return int(positions.num_embeddings) - reserved
     config = model.base_model.config
-    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+    limits = (
+        getattr(config, "max_position_embeddings", None),
+        getattr(config, "max_seq_len", None),  # MPT
+        tokenizer.model_max_length,
+    )
     sane = (int(x) for x in limits if x is not None and 0 < x <= LARGEST_SANE_LENGTH)
     return next(sane, LENGTH_WITHOUT_LIMIT)
 
 
-def _takes_segments(model: Any, tokenizer: Any) -> bool:
-    """Whether the model has several segments and its tokenizer gives them (else it was trained without)."""
+def _takes_segments(model: Any, tokenizer: Any, predicts: Predicts) -> bool:
+    """True if the model has several segments and its tokenizer gives them (else it was trained without).
+
+    GPT-2 takes ``token_type_ids`` too, and reads them with its word embeddings: what counts in a decoder is an
+    embedding of segments. XLM does the same, but was trained with what its tokenizer gives.
+    """
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
     several = "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
+    if predicts == "next":
+        several = several and any(
+            "token_type" in name or "seg_embed" in name for name, _ in base.named_parameters()
+        )
     return several and "token_type_ids" in tokenizer.model_input_names

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.model.families import Part
 from attn_widget.model.tokens import Token
 
 if TYPE_CHECKING:
@@ -40,20 +46,38 @@ class Encoding:
         The second segment.
     tokens : tuple of Token, length n
         ``word``, ``sentence``, ``pos`` and ``entity`` are None here: the analysis knows them.
+    arrays : mapping of str to int64 array [1, n]
+        ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``. Of an encoder-decoder these
+        are of the source, whatever text this is, and ``decoder_input_ids`` are there too: a pass reads both texts.
     inputs : dict of str to int64 tensor [1, n]
-        ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``; on the CPU.
+        The same for torch, on the CPU.
     truncated : dict or None
         ``{"limit": int, "length": int}`` in tokens when the text was cut, special tokens included.
     masked : tuple of Masked
-        Tokens that `mask` has replaced, in order; ``tokens`` and ``inputs`` have the mask token there.
+        Tokens that `mask` has replaced, in order; ``tokens`` and ``arrays`` have the mask token there.
+    written : int
+        How many tokens at the end a decoder wrote itself; see `attn_widget.trace.generation`.
+    asked : int
+        How many it was asked for; it writes fewer where it ends the text, or none.
+    both : TwoTexts or None
+        The source and the target, of which an encoder-decoder reads this one.
     """
 
     text: str
     text_pair: str | None
     tokens: tuple[Token, ...]
-    inputs: dict[str, torch.Tensor]
+    arrays: Mapping[str, NDArray[np.int64]]
     truncated: dict[str, int] | None = None
     masked: tuple[Masked, ...] = ()
+    written: int = 0
+    asked: int = 0
+    both: TwoTexts | None = None
+
+    @cached_property
+    def inputs(self) -> dict[str, torch.Tensor]:
+        import torch
+
+        return {name: torch.from_numpy(array) for name, array in self.arrays.items()}
 
     @property
     def n_tokens(self) -> int:
@@ -67,6 +91,26 @@ class Encoding:
             ids[hidden.token] = hidden.id
         return ids
 
+    def of(self, part: Part) -> Encoding:
+        """The text whose tokens are the queries of ``part``, of an encoder-decoder's two."""
+        assert self.both is not None
+        text = self.both.source if part == "encoder" else self.both.target
+        return replace(text, both=self.both)
+
     def __repr__(self) -> str:
         cut = "" if self.truncated is None else f" of {self.truncated['length']}"
         return f"<Encoding of {self.n_tokens}{cut} tokens>"
+
+
+@dataclass(frozen=True)
+class TwoTexts:
+    """Source and target of an encoder-decoder, each with the arrays of both.
+
+    Attributes
+    ----------
+    source, target : Encoding
+        The tokens of the target begin with the model's start token: row ``i`` reads token ``i`` and predicts the next.
+    """
+
+    source: Encoding
+    target: Encoding

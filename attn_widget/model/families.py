@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-# How attention is seen: the registered attention function, or the calls of softmax.
+# Mechanism by which attention is seen: the registered attention function, or the calls of softmax.
 Mechanism = Literal["dispatch", "softmax"]
 Head = Callable[[Any, Any], Any]  # (model, hidden states [..., d]) -> logits
+# Which token the head predicts at a position: the one that stands there, or the one after it.
+Predicts = Literal["here", "next"]
+# Attention of an encoder-decoder: over the source, over what is written so far, and from that to the source.
+Part = Literal["encoder", "decoder", "cross"]
+PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,13 @@ class Block:
     pre_norm : bool
     gate : str or None
         The activation whose output multiplies the FFN's other half; None where it is not gated.
+    attention_added, ffn_added : str or None
+        What the residual stream adds: a norm after ``attention_output`` or ``ffn_output``; None where it
+        adds their output itself.
+    parallel : bool
+        Attention and FFN both read the layer's input, and their outputs are added together.
+    experts : bool
+        ``ffn_output`` is the whole FFN, a mixture of experts, whose inside is not shown.
     notes : tuple of str
         What the picture of one attention and one FFN leaves out.
     """
@@ -35,22 +47,34 @@ class Block:
     ffn_norm: str = "output.LayerNorm"
     pre_norm: bool = False
     gate: str | None = None
+    attention_added: str | None = None
+    ffn_added: str | None = None
+    parallel: bool = False
+    experts: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def adds(self) -> tuple[str, str]:
+        """The modules whose outputs attention and FFN add to the residual stream."""
+        return self.attention_added or self.attention_output, self.ffn_added or self.ffn_output
 
 
 @dataclass(frozen=True)
 class Embeddings:
     """Module names below the base model; None with a reason in ``reasons`` where there is none.
 
-    ``tokens + position + segment`` is what enters ``norm``; ``projection`` widens its output to the
-    hidden size.
+    ``tokens + position + segment`` is what enters ``norm`` (or the first layer, where there is no norm);
+    ``projection`` widens its output to the hidden size. ``scale`` names the number below the base model by which the
+    model multiplies its token embeddings, where their module does not. ``sinusoidal``: positions are computed, not learned.
     """
 
     tokens: str = "embeddings.word_embeddings"
     position: str | None = "embeddings.position_embeddings"
     segment: str | None = "embeddings.token_type_embeddings"
-    norm: str = "embeddings.LayerNorm"
+    norm: str | None = "embeddings.LayerNorm"
     projection: str | None = None
+    scale: str | None = None
+    sinusoidal: bool = False
     reasons: tuple[tuple[str, str], ...] = ()
 
 
@@ -78,8 +102,16 @@ class Family:
         Name of the layer list below the base model.
     block, embeddings, projections
         None where it is not known.
-    mlm : callable or None
-        The masked-LM head alone.
+    lm : callable or None
+        The language-model head alone.
+    predicts : "here" or "next"
+        Which token that head predicts at a position.
+    base : str or None
+        Name below the base model of the module that gives the last hidden states; None: itself.
+    final_norm : str or None
+        Name below the base model of the norm between the last layer and the head.
+    configured : callable of (Family, config) to Family, or None
+        The family in the shape that a configuration chooses; None if it has only one.
     """
 
     name: str
@@ -88,7 +120,11 @@ class Family:
     block: Block | None = Block()
     embeddings: Embeddings | None = Embeddings()
     projections: Projections | None = None
-    mlm: Head | None = None
+    lm: Head | None = None
+    predicts: Predicts = "here"
+    base: str | None = None
+    final_norm: str | None = None
+    configured: Callable[[Family, Any], Family] | None = None
 
 
 def _cls(model: Any, hidden: Any) -> Any:
@@ -123,27 +159,328 @@ def _modernbert(model: Any, hidden: Any) -> Any:
     return model.decoder(model.head(hidden))
 
 
+def _next(model: Any, hidden: Any) -> Any:
+    """Output embeddings, and Gemma's cap on the logits."""
+    logits = model.get_output_embeddings()(hidden)
+    cap = getattr(model.config, "final_logit_softcapping", None)
+    return logits if cap is None else (logits / cap).tanh() * cap
+
+
 NO_SEGMENTS = ("segment", "has no segment embeddings: only separators distinguish a pair")
 RELATIVE = "has no position embeddings: positions enter attention as relative distances"
 ROTARY = "has no position embeddings: positions rotate queries and keys (RoPE)"
+BIASED = "has no position embeddings: scores fall with the distance (ALiBi)"
+NO_NORM = ("norm", "has no norm after its embeddings")
+ONE_TEXT = ("segment", "has no segment embeddings: it reads one text")
+BUCKETS = "has no position embeddings: a learned number for each distance is added to the scores"
 OPTIONAL_PARTS = Embeddings(
     projection="embeddings.embed_proj", reasons=(("position", RELATIVE), NO_SEGMENTS)
 )
 
-_BERT = Family("bert", mlm=_cls)
-_ROBERTA = Family("roberta", mlm=_lm_head)
+GATED_NOTE = "The feed-forward network is gated: its post-activation is act(input) * gate."
+FINAL_NORM = "A final norm follows the last layer."
+PARALLEL_NOTE = (
+    "Attention and FFN both read the layer's input (parallel residual): the FFN's norm is of that input, not of the "
+    "sum with attention."
+)
+INNER_NOTE = "Attention and FFN are normalized before they are added: their outputs here are after that norm."
+
+
+def _gated(**changes: Any) -> Block:
+    """A layer of Llama and its kin."""
+    block = Block(
+        attention_output="self_attn.o_proj",
+        attention_norm="input_layernorm",
+        ffn_output="mlp.down_proj",
+        ffn_norm="post_attention_layernorm",
+        pre_norm=True,
+        gate="mlp.act_fn",
+        notes=(GATED_NOTE, FINAL_NORM),
+    )
+    return replace(block, **changes)
+
+
+def _plain(attention_output: str, attention_norm: str, ffn_output: str, ffn_norm: str) -> Block:
+    """A layer with norms before attention and FFN, and no gate."""
+    return Block(
+        attention_output, attention_norm, ffn_output, ffn_norm, pre_norm=True, notes=(FINAL_NORM,)
+    )
+
+
+def _parallel(block: Block) -> Block:
+    return replace(block, parallel=True, notes=(PARALLEL_NOTE, *block.notes))
+
+
+def _rotary(tokens: str = "embed_tokens") -> Embeddings:
+    reasons = (("position", ROTARY), ONE_TEXT, NO_NORM)
+    return Embeddings(tokens, None, None, None, reasons=reasons)
+
+
+def _decoder(name: str, layers: str, final_norm: str, block: Block, **changes: Any) -> Family:
+    defaults: dict[str, Any] = {"lm": _next, "predicts": "next", "final_norm": final_norm}
+    return Family(name, layers=layers, block=block, **{**defaults, **changes})
+
+
+def _like_llama(name: str, block: Block | None = None) -> Family:
+    return _decoder(name, "layers", "norm", block or _gated(), embeddings=_rotary())
+
+
+_SANDWICH = _gated(
+    ffn_norm="pre_feedforward_layernorm",
+    attention_added="post_attention_layernorm",
+    ffn_added="post_feedforward_layernorm",
+    notes=(INNER_NOTE, GATED_NOTE, FINAL_NORM),
+)
+_EXPERTS = _gated(
+    ffn_output="mlp",
+    gate=None,
+    experts=True,
+    notes=("The feed-forward network is a mixture of experts, shown as one box.", FINAL_NORM),
+)
+_LEARNED = Embeddings("wte", "wpe", None, None, reasons=(ONE_TEXT, NO_NORM))
+_GPT2 = _plain("attn.c_proj", "ln_1", "mlp.c_proj", "ln_2")
+_NEOX = _plain(
+    "attention.dense", "input_layernorm", "mlp.dense_4h_to_h", "post_attention_layernorm"
+)
+_BLOOM = _plain(
+    "self_attention.dense", "input_layernorm", "mlp.dense_4h_to_h", "post_attention_layernorm"
+)
+_OPT = _plain("self_attn.out_proj", "self_attn_layer_norm", "fc2", "final_layer_norm")
+
+
+def _neox_configured(family: Family, config: Any) -> Family:
+    return replace(family, block=_parallel(_NEOX)) if config.use_parallel_residual else family
+
+
+def _opt_configured(family: Family, config: Any) -> Family:
+    if config.do_layer_norm_before:
+        return family
+    return replace(family, block=replace(_OPT, pre_norm=False, notes=()), final_norm=None)
+
+
+def _bloom_configured(family: Family, config: Any) -> Family:
+    """Residual sums that start from what the norms give are neither shape of `Block`."""
+    return (
+        replace(family, block=None) if config.apply_residual_connection_post_layernorm else family
+    )
+
+
+def _falcon_configured(family: Family, config: Any) -> Family:
+    block, embeddings = _BLOOM, family.embeddings
+    if config.new_decoder_architecture or config.parallel_attn:
+        two = bool(config.new_decoder_architecture) and config.num_ln_in_parallel_attn != 1
+        names = ("ln_attn", "ln_mlp") if two else ("input_layernorm", "input_layernorm")
+        block = _parallel(replace(block, attention_norm=names[0], ffn_norm=names[1]))
+    if config.alibi and embeddings is not None:
+        reasons = (("position", BIASED), *embeddings.reasons[1:])
+        embeddings = replace(embeddings, reasons=reasons)
+    return replace(family, block=block, embeddings=embeddings)
+
+
+DECODERS: dict[str, Family] = {
+    "gpt2": _decoder("gpt2", "h", "ln_f", _GPT2, embeddings=_LEARNED),
+    "gpt_neo": _decoder(
+        "gpt_neo",
+        "h",
+        "ln_f",
+        replace(_GPT2, attention_output="attn.attention.out_proj"),
+        embeddings=_LEARNED,
+        mechanism="softmax",
+    ),
+    "gptj": _decoder(
+        "gptj",
+        "h",
+        "ln_f",
+        _parallel(_plain("attn.out_proj", "ln_1", "mlp.fc_out", "ln_1")),
+        embeddings=_rotary("wte"),
+        mechanism="softmax",
+    ),
+    "gpt_neox": _decoder(
+        "gpt_neox",
+        "layers",
+        "final_layer_norm",
+        _NEOX,
+        embeddings=_rotary("embed_in"),
+        configured=_neox_configured,
+    ),
+    "opt": _decoder(
+        "opt",
+        "decoder.layers",
+        "decoder.final_layer_norm",
+        _OPT,
+        base="decoder",
+        embeddings=Embeddings(
+            "decoder.embed_tokens",
+            "decoder.embed_positions",
+            None,
+            None,
+            "decoder.project_in",
+            reasons=(ONE_TEXT, NO_NORM),
+        ),
+        configured=_opt_configured,
+    ),
+    "bloom": _decoder(
+        "bloom",
+        "h",
+        "ln_f",
+        _BLOOM,
+        embeddings=Embeddings(
+            "word_embeddings",
+            None,
+            None,
+            "word_embeddings_layernorm",
+            reasons=(("position", BIASED), ONE_TEXT),
+        ),
+        mechanism="softmax",
+        configured=_bloom_configured,
+    ),
+    "mpt": _decoder(
+        "mpt",
+        "blocks",
+        "norm_f",
+        _plain("attn.out_proj", "norm_1", "ffn.down_proj", "norm_2"),
+        embeddings=replace(_rotary("wte"), reasons=(("position", BIASED), ONE_TEXT, NO_NORM)),
+        mechanism="softmax",
+    ),
+    "falcon": _decoder(
+        "falcon",
+        "h",
+        "ln_f",
+        _BLOOM,
+        embeddings=_rotary("word_embeddings"),
+        mechanism="softmax",
+        configured=_falcon_configured,
+    ),
+    **{
+        name: _like_llama(name)
+        for name in ("llama", "mistral", "qwen2", "qwen3", "smollm3", "gemma")
+    },
+    "phi3": _like_llama("phi3", _gated(gate="mlp.activation_fn")),
+    "olmo2": _like_llama(
+        "olmo2",
+        _gated(
+            attention_norm="post_attention_layernorm",
+            ffn_norm="post_feedforward_layernorm",
+            attention_added="post_attention_layernorm",
+            ffn_added="post_feedforward_layernorm",
+            notes=(INNER_NOTE, GATED_NOTE, FINAL_NORM),
+        ),
+    ),
+    **{name: _like_llama(name, _SANDWICH) for name in ("gemma2", "gemma3_text")},
+    **{name: _like_llama(name, _EXPERTS) for name in ("gpt_oss", "mixtral")},
+}
+
+
+def _two_texts(
+    name: str,
+    layers: str,
+    block: Callable[[Part], Block],
+    final_norm: str | None,
+    embeddings: Embeddings,
+) -> dict[Part, Family]:
+    """The families of an encoder-decoder's parts. The head runs with the whole model: T5 has none to run by itself.
+
+    ``embeddings`` are the encoder's. No plan of a decoder's layer is drawn, which has three sublayers.
+    """
+
+    def part(kind: Part) -> Family:
+        stack = "encoder" if kind == "encoder" else "decoder"
+        return Family(
+            name,
+            layers=f"{stack}.{layers}",
+            block=block(kind),
+            embeddings=embeddings if kind == "encoder" else None,
+            predicts="here" if kind == "encoder" else "next",
+            base=stack,
+            final_norm=None if final_norm is None else f"{stack}.{final_norm}",
+        )
+
+    return {kind: part(kind) for kind in PARTS}
+
+
+def _like_bart(
+    name: str, *, pre_norm: bool = False, sinusoidal: bool = False
+) -> dict[Part, Family]:
+    """``sinusoidal``: positions of Vaswani et al. (2017), and no norm of the embeddings."""
+    embeddings = Embeddings(
+        "encoder.embed_tokens",
+        "encoder.embed_positions",
+        None,
+        None if sinusoidal else "encoder.layernorm_embedding",
+        scale="encoder.embed_scale" if sinusoidal else None,
+        sinusoidal=sinusoidal,
+        reasons=(ONE_TEXT, NO_NORM) if sinusoidal else (ONE_TEXT,),
+    )
+
+    def block(part: Part) -> Block:
+        attention = "encoder_attn" if part == "cross" else "self_attn"
+        block = Block(
+            f"{attention}.out_proj", f"{attention}_layer_norm", "fc2", "final_layer_norm", pre_norm
+        )
+        return replace(block, notes=_notes(part, (FINAL_NORM,) if pre_norm else ()))
+
+    return _two_texts(name, "layers", block, "layer_norm" if pre_norm else None, embeddings)
+
+
+def _like_t5(name: str) -> dict[Part, Family]:
+    def block(part: Part) -> Block:
+        sublayer = "layer.1.EncDecAttention" if part == "cross" else "layer.0.SelfAttention"
+        ffn = "layer.1" if part == "encoder" else "layer.2"
+        return Block(
+            f"{sublayer}.o",
+            f"{sublayer[:7]}.layer_norm",
+            f"{ffn}.DenseReluDense.wo",
+            f"{ffn}.layer_norm",
+            pre_norm=True,
+            gate=f"{ffn}.DenseReluDense.act",
+            notes=_notes(part, (GATED_NOTE, FINAL_NORM)),
+        )
+
+    def configured(family: Family, config: Any) -> Family:
+        if config.is_gated_act or family.block is None:
+            return family
+        notes = tuple(note for note in family.block.notes if note != GATED_NOTE)
+        return replace(family, block=replace(family.block, gate=None, notes=notes))
+
+    embeddings = Embeddings(
+        "encoder.embed_tokens",
+        None,
+        None,
+        None,
+        reasons=(("position", BUCKETS), ONE_TEXT, NO_NORM),
+    )
+    parts = _two_texts(name, "block", block, "final_layer_norm", embeddings)
+    return {part: replace(family, configured=configured) for part, family in parts.items()}
+
+
+def _notes(part: Part, others: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes on what the picture of one attention and one FFN leaves out of a layer of an encoder-decoder."""
+    between = "Attention to the source stands between attention to the written text and the FFN."
+    return others if part == "encoder" else (between, *others)
+
+
+ENCODER_DECODERS: dict[str, dict[Part, Family]] = {
+    **{name: _like_t5(name) for name in ("t5", "mt5")},
+    "bart": _like_bart("bart"),
+    "marian": _like_bart("marian", sinusoidal=True),
+    "mbart": _like_bart("mbart", pre_norm=True),
+    "pegasus": _like_bart("pegasus", pre_norm=True, sinusoidal=True),
+}
+
+_BERT = Family("bert", lm=_cls)
+_ROBERTA = Family("roberta", lm=_lm_head)
 
 FAMILIES: dict[str, Family] = {
     "bert": _BERT,
     "roberta": _ROBERTA,
-    "xlm-roberta": Family("xlm-roberta", mlm=_lm_head),
-    "camembert": Family("camembert", mlm=_lm_head),
+    "xlm-roberta": Family("xlm-roberta", lm=_lm_head),
+    "camembert": Family("camembert", lm=_lm_head),
     "distilbert": Family(
         "distilbert",
         layers="transformer.layer",
         block=Block("attention.out_lin", "sa_layer_norm", "ffn.lin2", "output_layer_norm"),
         embeddings=Embeddings(segment=None, reasons=(NO_SEGMENTS,)),
-        mlm=_distilbert,
+        lm=_distilbert,
     ),
     "albert": Family(
         "albert",
@@ -156,10 +493,10 @@ FAMILIES: dict[str, Family] = {
             notes=("All layers of a group share one set of weights.",),
         ),
         embeddings=Embeddings(projection="encoder.embedding_hidden_mapping_in"),
-        mlm=_albert,
+        lm=_albert,
     ),
     "electra": Family(
-        "electra", embeddings=Embeddings(projection="embeddings_project"), mlm=_electra
+        "electra", embeddings=Embeddings(projection="embeddings_project"), lm=_electra
     ),
     "mobilebert": Family(
         "mobilebert",
@@ -171,7 +508,7 @@ FAMILIES: dict[str, Family] = {
             )
         ),
         embeddings=Embeddings(tokens="embeddings.embedding_transformation"),
-        mlm=_cls,
+        lm=_cls,
     ),
     "modernbert": Family(
         "modernbert",
@@ -183,10 +520,7 @@ FAMILIES: dict[str, Family] = {
             "mlp_norm",
             pre_norm=True,
             gate="mlp.act",
-            notes=(
-                "The feed-forward network is gated: its post-activation is act(input) * gate.",
-                "A final norm follows the last layer.",
-            ),
+            notes=(GATED_NOTE, FINAL_NORM),
         ),
         embeddings=Embeddings(
             "embeddings.tok_embeddings",
@@ -195,14 +529,23 @@ FAMILIES: dict[str, Family] = {
             "embeddings.norm",
             reasons=(("position", ROTARY), NO_SEGMENTS),
         ),
-        mlm=_modernbert,
+        lm=_modernbert,
+        final_norm="final_norm",
+    ),
+    "esm": Family(
+        "esm",
+        block=_plain("attention.output.dense", "attention.LayerNorm", "output.dense", "LayerNorm"),
+        # Masked residues enter as zeros, and the others are scaled up for them.
+        embeddings=None,
+        lm=_lm_head,
+        final_norm="encoder.emb_layer_norm_after",
     ),
     "deberta": Family(
         "deberta",
         mechanism="softmax",
         embeddings=OPTIONAL_PARTS,
         projections=Projections(("attention.self.in_proj",), ("q_bias", None, "v_bias")),
-        mlm=_deberta,
+        lm=_deberta,
     ),
     "deberta-v2": Family(
         "deberta-v2",
@@ -211,7 +554,7 @@ FAMILIES: dict[str, Family] = {
         projections=Projections(
             ("attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj")
         ),
-        mlm=_deberta,
+        lm=_deberta,
     ),
     "mpnet": Family(
         "mpnet",
@@ -219,17 +562,65 @@ FAMILIES: dict[str, Family] = {
         block=Block("attention.attn.o", "attention.LayerNorm"),
         embeddings=Embeddings(segment=None, reasons=(NO_SEGMENTS,)),
         projections=Projections(("attention.attn.q", "attention.attn.k", "attention.attn.v")),
-        mlm=_lm_head,
+        lm=_lm_head,
     ),
 }
 
 
+FAMILIES.update(DECODERS)
+
+
 def family_of(model: Any) -> Family:
-    """The family of ``model``'s encoder; of an unknown one only the name is known."""
+    """The family of ``model``; of an unknown one only the name is known, and what it predicts."""
     base = model.base_model
-    name = str(getattr(base.config, "model_type", "") or type(base).__name__)
-    unknown = Family(name, mechanism=None, layers=None, block=None, embeddings=None)
-    return FAMILIES.get(name, unknown)
+    config = base.config
+    name = str(getattr(config, "model_type", "") or type(base).__name__)
+    family = FAMILIES.get(name)
+    if family is None:
+        predicts: Predicts = "next" if is_decoder(name) else "here"
+        family = Family(
+            name, mechanism=None, layers=None, block=None, embeddings=None, predicts=predicts
+        )
+    if getattr(config, "is_decoder", False) and family.predicts == "here":
+        family = replace(family, predicts="next")
+    return _as_configured(family, config)
+
+
+def parts_of(model: Any) -> dict[Part, Family]:
+    """The families of an encoder-decoder's parts; none for a model of one part."""
+    config = model.base_model.config
+    family = ENCODER_DECODERS.get(str(getattr(config, "model_type", "")))
+    if family is None or not getattr(config, "is_encoder_decoder", False):
+        return {}
+    return {part: _as_configured(family, config) for part, family in family.items()}
+
+
+def is_decoder(model_type: str) -> bool:
+    """True if models of this type predict the next token and no other."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
+    )
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
+    )
+
+    return model_type in DECODERS or (model_type in CAUSAL and model_type not in MASKED)
+
+
+def _as_configured(family: Family, config: Any) -> Family:
+    """``family`` in the shape that its configuration chooses."""
+    return family if family.configured is None else family.configured(family, config)
+
+
+def final_norm_of(family: Family, model: Any) -> Any | None:
+    """The norm between the last layer and the head; None where there is none."""
+    return submodule(model.base_model, family.final_norm)
+
+
+def states_module(family: Family, model: Any) -> Any:
+    """The module that gives the last hidden states."""
+    base = model.base_model
+    return base if family.base is None else base.get_submodule(family.base)
 
 
 def layer_modules(family: Family, model: Any) -> list[Any] | None:
@@ -243,6 +634,13 @@ def layer_modules(family: Family, model: Any) -> list[Any] | None:
         ]
         return [layer for group in groups for layer in group.albert_layers]
     return None if family.layers is None else list(base.get_submodule(family.layers))
+
+
+def attention_modules(family: Family, model: Any) -> list[Any]:
+    """The module that holds each layer's output projection: it calls the attention function."""
+    assert family.block is not None
+    name = family.block.attention_output.rpartition(".")[0]
+    return [layer.get_submodule(name) for layer in layer_modules(family, model) or ()]
 
 
 def submodule(parent: Any, name: str | None) -> Any | None:

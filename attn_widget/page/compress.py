@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 from attn_widget.figures.metrics import usable_cores
+from attn_widget.host.threads import pool
 from attn_widget.page import base85
 
 DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
@@ -15,7 +15,7 @@ DEFLATE = 6  # 9 saves a thousandth of a page, and takes three times as long
 PIECE = 8192  # bytes
 # Whole numbers of steps hardly repeat, so looking for repetitions costs more bytes than it saves.
 STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY)
-# Where looking for repetitions saves less than this in pieces, it saves nothing over all bytes, and takes half of the time.
+# If matching saves less than 3% on the pieces, skip it for all bytes: it takes half of the time.
 REPEATS = 0.97
 SHARED_FROM = 500_000  # bytes of chunks, from which cores share them
 
@@ -26,7 +26,7 @@ def deflate(data: bytes) -> bytes:
 
 
 def deflate_all(chunks: Collection[bytes]) -> Iterator[bytes]:
-    """`deflate` of each, in their order; the usable cores share them, since zlib lets go of the interpreter.
+    """`deflate` of each, in their order; the usable cores share them, since zlib releases the GIL.
 
     Examples
     --------
@@ -36,8 +36,8 @@ def deflate_all(chunks: Collection[bytes]) -> Iterator[bytes]:
     if sum(map(len, chunks)) < SHARED_FROM:
         yield from map(deflate, chunks)
         return
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        yield from pool.map(deflate, chunks)
+    with pool(usable_cores()) as workers:
+        yield from workers.map(deflate, chunks)
 
 
 def inflate(text: str | bytes) -> bytes:

@@ -12,21 +12,28 @@ import hashlib
 import html
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.compress import packed
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
-from attn_widget.page.saved_run import SavedRun, check_views, saved_run
+from attn_widget.page.saved_run import (
+    ExportOptions,
+    SavedRun,
+    check_views,
+    other_part,
+    saved_run,
+    with_part,
+)
+from attn_widget.page.size_limit import parts_left_out
 from attn_widget.page.snapshot import snapshot
 from attn_widget.protocol.built import bundle
-from attn_widget.protocol.selection import VIEWS, Selection
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
 
 CELLS = 60_000  # weights that an output keeps; one byte each before compression
 OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
@@ -50,7 +57,7 @@ def outputs(
     ----------
     source : Source
     selection : Selection
-    saved : {"page", "full", "engine", "picture", "none"}
+    saved : {"page", "full", "picture", "none"}
         What is kept of a run; all of a profile is.
     code : bool
         Whether this output carries the code of the page for all.
@@ -73,10 +80,6 @@ def outputs(
     if saved != "picture" and not long:  # the cell would wait for the figures of all heads
         run = output_run(source, selection, full=saved == "full")
         data["text/html"] = assembled(run, picture, code=code)
-        if saved == "engine":
-            from attn_widget.page.engine.beside_notebook import engine_link
-
-            data["text/html"] += f"\n{engine_link(source, selection)}"
     return data
 
 
@@ -90,6 +93,10 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     chosen = selection.as_dict()
     if chosen["view"] not in views:
         chosen["view"] = views[0]
+    if analysis.part != "self":
+        chosen["part"] = analysis.part
+    whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
+    parts = analysis.parts if whole else (analysis.part,)
     recorded = snapshot(
         analysis,
         layers=layers,
@@ -99,7 +106,20 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
         title="",
         light=not full,
         tensors=FULL_TENSORS,
+        left_out=parts_left_out(analysis, parts),
+        parts=None if analysis.part == "self" else parts,
     )
+    for name in parts:
+        if name != analysis.part:
+            other = other_part(
+                analysis.of(name),
+                chosen,
+                ExportOptions(views=views),
+                parts,
+                tensors=FULL_TENSORS,
+                light=not full,
+            )
+            recorded = with_part(recorded, name, other)
     return SavedRun(source.title, source.n_tokens, recorded)
 
 
@@ -128,11 +148,21 @@ def assembled(run: SavedRun, picture: Picture, *, code: bool) -> str:
 
 def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, list[Any] | None]:
     """Layers and heads whose weights fit: all, those of the selected layer, or the selected head."""
-    cells = analysis.n_tokens**2 * analysis.n_heads
-    if cells * analysis.n_layers <= CELLS:
+    if weights_of(analysis) <= CELLS:
         return None, None
+    cells = weights_of(analysis) // analysis.n_layers
     layer, head = selection.place
     return [layer], None if cells <= CELLS or head == "mean" else [head]
+
+
+def weights_of(analysis: Analysis) -> int:
+    """Weights of all heads of a part."""
+    return analysis.n_tokens * analysis.n_keys * analysis.n_heads * analysis.n_layers
+
+
+def all_parts(analysis: Analysis) -> list[Analysis]:
+    """The analysis itself where one text is read."""
+    return [analysis.of(name) for name in analysis.parts]
 
 
 def escaped(value: Any) -> str:
@@ -182,7 +212,7 @@ class CodePlace:
         self._count: int | None = None
 
     def takes(self, cell: str | None, count: int, deleted: list[str]) -> bool:
-        """Whether this output is to carry the code.
+        """True if this output is to carry the code.
 
         Parameters
         ----------

@@ -20,9 +20,9 @@ from typing import Any, Literal
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.engine.text import elements
-from attn_widget.page.fitting import fitted_runs
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
+from attn_widget.page.size_limit import fitted_run
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
 from attn_widget.protocol.selection import Selection
@@ -38,10 +38,10 @@ POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "
     "font-src data:; base-uri 'none'; form-action 'none'"
 )
-# Of pages with an engine: WebAssembly, in a worker made of the page's own script.
+# Content security policy of pages with an engine: WebAssembly, in a worker made of the page's own script.
 COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
 BESIDE = " 'self'"  # scripts of the page's own host or disk: the weights
-# Of pages that are large enough to be cut off in a copy: the script takes it away.
+# Notice in pages that are large enough to be cut off in a copy: the script takes it away.
 CUT = (
     '<p class="aw-page-cut">This page is not complete, or its script cannot run here. '
     "Copy or download it again.</p>"
@@ -66,7 +66,12 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-report a[aria-current] { background: light-dark(#e6effb, #16263a); }
 .aw-page-title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
   overflow: hidden; overflow-wrap: anywhere; }
-.aw-page-report :is(input, button) { font: inherit; padding: 4px 8px; }
+.aw-page-report :is(input, button) { font: inherit; padding: 4px 8px; border-radius: 4px;
+  color: inherit; background: light-dark(#f4f5f7, #1b1f25); border: 1px solid light-dark(#dce0e5, #2d333b); }
+.aw-page-report input::placeholder { color: light-dark(#5a6470, #9aa5b1); }
+.aw-page-report button { cursor: pointer; }
+.aw-page-report :is(input, button):hover { border-color: light-dark(#5a6470, #9aa5b1); }
+.aw-page-report :is(input, button):focus-visible { outline: 2px solid light-dark(#1f6feb, #58a6ff); }
 .aw-page-all { position: absolute; left: -10000px; width: 740px; }
 @media (max-width: 900px) { .aw-page-report { grid-template-columns: 1fr; }
   .aw-page-report nav { position: static; max-height: 240px; } }
@@ -102,36 +107,37 @@ class PageModel:
 def save(
     path: str | os.PathLike[str],
     shown: Sequence[tuple[Source, Selection]],
-    kept: ExportOptions,
+    options: ExportOptions,
     max_bytes: int | None = None,
 ) -> Path:
     """Write one page with what is shown of one or several sources, one below the other.
 
-    ``max_bytes``: of the page; a warning says what was left out for it.
+    ``max_bytes``: of the page of one source; a warning states what was left out for it.
     """
     for source, _ in shown:
-        check_options_of(source, kept)
-    title = kept.title or TITLE
+        check_options_of(source, options)
+    title = options.title or TITLE
     if max_bytes is None:
-        return write_page(path, packed(shown, kept), title, "stack")
-    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES * len(shown)
-    runs, lacks = fitted_runs(shown, kept, max_bytes, shell)
+        return write_page(path, packed(shown, options), title, "stack")
+    [(source, selection)] = shown
+    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES
+    run, lacks = fitted_run(source, selection, options, max_bytes, shell)
     if lacks:
         warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
-    return write_page(path, runs, title, "stack")
+    return write_page(path, [run], title, "stack")
 
 
-def packed(shown: Sequence[tuple[Source, Selection]], kept: ExportOptions) -> Iterator[SavedRun]:
+def packed(shown: Sequence[tuple[Source, Selection]], options: ExportOptions) -> Iterator[SavedRun]:
     """One after the other; several share the room of a page."""
     if len(shown) == 1:
-        yield saved_run(*shown[0], kept)
+        yield saved_run(*shown[0], options)
         return
-    room = SizeBudget(
+    budget = SizeBudget(
         [source.size for source, _ in shown], "widgets", " report() makes texts smaller."
     )
     for source, selection in shown:
-        run = saved_run(source, selection, kept, **room.of_one)
-        room.take(run)
+        run = saved_run(source, selection, options, **budget.of_one)
+        budget.take(run)
         yield run
 
 
@@ -140,13 +146,11 @@ def page_html(run: SavedRun, title: str | None = None) -> str:
     return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
 
 
-def frame(run: SavedRun, height: int, title: str | None = None) -> str:
-    """The page of one run in a sandboxed iframe: its script runs and offers downloads, no more."""
-    source = html.escape(page_html(run, title), quote=True)
-    name = html.escape(title or run.title, quote=True)
+def frame(page: str, name: str, height: int) -> str:
+    """A page in a sandboxed iframe: its script runs and offers downloads, no more."""
     return (
-        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{name}" width="100%" '
-        f'height="{height}" style="border: 0" srcdoc="{source}"></iframe>'
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{html.escape(name)}" width="100%" '
+        f'height="{height}" style="border: 0" srcdoc="{html.escape(page)}"></iframe>'
     )
 
 

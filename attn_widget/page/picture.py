@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
+from attn_widget.corpus.profile import Profile
+from attn_widget.figures.arrays import Float32, Head
 from attn_widget.protocol.run_source import title_of
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
 from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.corpus.profile import Profile
-    from attn_widget.figures.arrays import Float32, Head
-    from attn_widget.protocol.selection import Selection
-    from attn_widget.protocol.source import Source
+    from attn_widget.protocol.similarity_source import SimilaritySource
 
 Kind = TypeVar("Kind", bound=Any)
 
@@ -41,7 +42,9 @@ class Picture(NamedTuple):
 
 
 def picture_of(source: Source, selection: Selection) -> Picture:
-    """The selected head of a run, or the selected figure of all heads of a profile; at most 20 kB."""
+    """The selected head of a run, a figure of all heads of a profile, or the words of two texts; at most 20 kB."""
+    if source.name == "similarity":
+        return picture_of_words(cast("SimilaritySource", source))
     if source.profile is not None:
         return picture_of_heads(source.profile, source.title, selection.metric)
     assert source.analysis is not None
@@ -50,38 +53,60 @@ def picture_of(source: Source, selection: Selection) -> Picture:
 
 def picture_of_weights(analysis: Analysis, layer: int, head: Head) -> Picture:
     n, allowed = analysis.n_tokens, analysis.trace.allowed(layer)
-    step = n if n <= LONG_TOKENS else -(-n // PICTURE_CELLS)
+    whole = n <= LONG_TOKENS or not analysis.trace.square
+    step = n if whole else -(-n // PICTURE_CELLS)
     bands: list[Float32] = []
     possible: list[NDArray[np.bool_]] = []
     for start in range(0, n, step):  # of a long text a band of the picture at a time
         rows = slice(start, min(start + step, n))
-        bands.append(pooled(analysis.attention(layer, head, rows=rows)))
+        bands.append(pooled(analysis.attention(layer, head, rows=rows), whole=whole))
         if allowed is not None:
-            possible.append(pooled(allowed[rows]))
+            possible.append(pooled(allowed[rows], whole=whole))
     weights = np.concatenate(bands)
     largest = float(weights.max(initial=0))
     codes = np.rint(weights / (largest or 1.0) * (MASKED_CODE - 1)).astype(np.uint8)
     if allowed is not None:
         codes[~np.concatenate(possible)] = MASKED_CODE
     name = "mean of the heads" if head == "mean" else f"H{head}"
+    part = "" if analysis.part == "self" else f"{analysis.part} "
+    keys = "" if analysis.trace.square else f" by {analysis.n_keys}"
     caption = (
-        f"{title_of(analysis)}: attention weights of L{layer} · {name}, {analysis.n_tokens} tokens. "
+        f"{title_of(analysis)}: attention weights of {part}L{layer} · {name}, {n}{keys} tokens. "
         f"Rows are queries, columns keys; 0 is light, {largest:.3g} the darkest."
     )
-    image = enlarged(codes, PICTURE_SIDE // len(codes))
+    image = enlarged(codes, PICTURE_SIDE // max(codes.shape))
     return Picture(png(image), "Attention weights as a heatmap", caption)
+
+
+def picture_of_words(source: SimilaritySource) -> Picture:
+    """Two rows: what each token of the two texts adds to the score, by size."""
+    first = source.first
+    sides = [np.abs(first.contributions(of).values) for of in ("a", "b")]
+    width = min(max(map(len, sides)), PICTURE_CELLS)
+    rows = np.zeros((2, width), dtype=np.float32)
+    for row, values in zip(rows, sides, strict=True):
+        row[: min(len(values), width)] = values[:width]
+    tones = np.rint(rows / (rows.max(initial=0) or 1.0) * (MASKED_CODE - 1)).astype(np.uint8)
+    caption = (
+        f"{source.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
+        "adds to or takes from the score."
+    )
+    image = enlarged(tones, max(1, PICTURE_SIDE // width))
+    return Picture(png(image), "Contributions of the tokens of two texts to their score", caption)
 
 
 def picture_of_heads(profile: Profile, name: str, metric: str) -> Picture:
     # The first figure in the place of the roles, which are no numbers.
     key = metric if metric in profile.keys else profile.keys[0]
     values = profile.mean[key]
-    known = values[~np.isnan(values)]
-    least, span = (known.min(), np.ptp(known)) if known.size else (0.0, 0.0)
+    defined = values[~np.isnan(values)]
+    least, span = (defined.min(), np.ptp(defined)) if defined.size else (0.0, 0.0)
     shares = np.nan_to_num((values - least) / (span or 1.0))
     tones = np.rint(shares * (MASKED_CODE - 1)).astype(np.uint8)
     codes = np.where(np.isnan(values), np.uint8(MASKED_CODE), tones)
-    scale = f"; {known.min():.3g} is light, {known.max():.3g} the darkest" if known.size else ""
+    scale = (
+        f"; {defined.min():.3g} is light, {defined.max():.3g} the darkest" if defined.size else ""
+    )
     caption = (
         f"{name}: {key} of every head, mean over the texts. Rows are layers, columns heads{scale}."
     )
@@ -94,14 +119,18 @@ def enlarged(codes: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     return codes.repeat(side, axis=0).repeat(side, axis=1)
 
 
-def pooled(matrix: NDArray[Kind]) -> NDArray[Kind]:
-    """At most `PICTURE_CELLS` columns, and rows as many to a cell: the largest of those that fall together."""
-    n = matrix.shape[1]
-    if n <= PICTURE_CELLS:
-        return matrix
-    starts = np.arange(PICTURE_CELLS) * n // PICTURE_CELLS
-    rows = starts if len(matrix) == n else np.zeros(1, dtype=int)
-    return np.maximum.reduceat(np.maximum.reduceat(matrix, rows, axis=0), starts, axis=1)
+def pooled(matrix: NDArray[Kind], *, whole: bool = True) -> NDArray[Kind]:
+    """At most `PICTURE_CELLS` rows and columns: the largest of the cells that fall together.
+
+    One that is not ``whole`` is the rows of one row of the picture.
+    """
+    rows, columns = (
+        np.arange(min(size, PICTURE_CELLS)) * size // min(size, PICTURE_CELLS)
+        for size in matrix.shape
+    )
+    if not whole and matrix.shape[1] > PICTURE_CELLS:
+        rows = rows[:1]
+    return np.maximum.reduceat(np.maximum.reduceat(matrix, rows, axis=0), columns, axis=1)
 
 
 def png(codes: NDArray[np.uint8]) -> bytes:

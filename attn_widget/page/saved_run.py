@@ -1,18 +1,43 @@
-"""Content of a page for one text or one profile: checked, named and packed."""
+"""Content of a page for one text, profile or similarity: checked, named and packed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import check_choice, check_several, check_title, index_in
 from attn_widget.errors import InputError
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.influence.targets import Target, check_target
-from attn_widget.page.snapshot import Snapshot, profile_snapshot, snapshot
-from attn_widget.protocol.paint import opening_of
-from attn_widget.protocol.selection import VIEWS, Selection
+from attn_widget.page.snapshot import (
+    Snapshot,
+    profile_snapshot,
+    similarity_snapshot,
+    snapshot,
+)
+from attn_widget.protocol.initial_payload import opening_of
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import canonical
 from attn_widget.protocol.source import Source
+
+if TYPE_CHECKING:
+    from attn_widget.protocol.similarity_source import SimilaritySource
+
+
+class PageOptions(TypedDict, total=False):
+    """Options of `attn_widget.to_html`, where they are described."""
+
+    layers: Sequence[int] | None
+    heads: Sequence[int] | None
+    views: Sequence[str] | None
+    title: str | None
+    why: Sequence[Target] | None
+    engine: Literal["light"] | bool
+    assets: str | os.PathLike[str]
+    max_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -49,8 +74,8 @@ class ExportOptions:
             ("heads", self.heads, "int"),
             ("views", views, "names of views"),
         ):
-            kept = None if values is None else check_several(values, name, what)
-            object.__setattr__(self, name, kept)
+            checked = None if values is None else check_several(values, name, what)
+            object.__setattr__(self, name, checked)
         check_title(self.title)
         if self.why is not None:
             why = [self.why] if isinstance(self.why, Target) else self.why
@@ -74,26 +99,21 @@ class ExportOptions:
         )
 
 
-def check_options_of(source: Source, kept: ExportOptions) -> ExportOptions:
-    """The parts of ``source`` that can be saved, sorted, each once.
-
-    Raises
-    ------
-    InputError
-        A layer, head or view that it does not have.
-    """
-    if source.profile is None:
-        return kept.check(*source.shape)
-    if kept.layers is not None or kept.heads is not None:
+def check_options_of(source: Source, options: ExportOptions) -> ExportOptions:
+    """The parts of ``source`` that can be saved, sorted, each once."""
+    if source.analysis is not None:
+        return options.check(*source.shape)
+    name = f"A {source.name}"
+    if options.layers is not None or options.heads is not None:
         raise InputError(
-            "A profile has no weights of single layers or heads to choose from.",
-            "Leave layers and heads out: the figures of all heads are always included.",
+            f"{name} has no weights of single layers or heads to choose from.",
+            "Leave layers and heads out: all figures are always included.",
         )
-    if kept.why is not None:
-        raise InputError("A profile has no targets to explain.", "Leave why out.")
-    if kept.views is not None and check_views(kept.views) != [*source.views]:
-        raise InputError("A profile has only the view 'heads'.", "Leave views out.")
-    return kept
+    if options.why is not None:
+        raise InputError(f"{name} has no targets to explain.", "Leave why out.")
+    if options.views is not None and options.views != [*source.views]:
+        raise InputError(f"{name} has only the view {source.views[0]!r}.", "Leave views out.")
+    return options
 
 
 @dataclass(frozen=True)
@@ -118,13 +138,14 @@ class SavedRun:
 def saved_run(
     source: Source,
     selection: Selection | None = None,
-    kept: ExportOptions = ExportOptions(),
+    options: ExportOptions = ExportOptions(),
     *,
     tensors: float = 1.0,
     most: float | None = None,
     masked: bool = True,
     left_out: str = "",
     light: bool = False,
+    parts: bool = True,
 ) -> SavedRun:
     """Pack a run or a profile with what is selected in it.
 
@@ -132,27 +153,36 @@ def saved_run(
     ----------
     tensors, most, masked, left_out
         See `attn_widget.page.snapshot.snapshot`.
+    parts : bool
+        Of an encoder-decoder: its other parts, too; else the one that is shown alone.
     light : bool
-        Of a profile: examples of the selected head alone.
+        Of a profile: examples of the selected head alone. Of a similarity: what takes a moment.
 
     Raises
     ------
     InputError
         A layer, head or view that does not exist.
     """
-    checked, title = check_options_of(source, kept), kept.title or ""
+    checked, title = check_options_of(source, options), options.title or ""
     selection = Selection() if selection is None else selection
-    if source.analysis is None:
+    if source.name == "similarity":
+        recorded = similarity_snapshot(
+            cast("SimilaritySource", source), selection, title, light=light
+        )
+    elif source.analysis is None:
         recorded = profile_snapshot(source, selection, title, light=light)
     else:
         analysis = source.analysis
-        views = checked.views or VIEWS
+        views = checked.views or list(VIEWS)
         opened = opening_of(analysis, selection, checked.layers, checked.heads)
         chosen = {**selection.as_dict(), **asdict(opened)}
         if chosen["view"] not in views:
             chosen["view"] = views[0]
-        for one in checked.why or ():
-            canonical(analysis, one)  # says what is wrong with it before anything is computed
+        for target in checked.why or ():
+            canonical(analysis, target)  # says what is wrong with it before anything is computed
+        if analysis.part != "self":
+            chosen["part"] = analysis.part
+        there = analysis.parts if parts else (analysis.part,)
         recorded = snapshot(
             analysis,
             layers=checked.layers,
@@ -165,8 +195,66 @@ def saved_run(
             masked=masked,
             why=checked.why,
             left_out=left_out,
+            parts=there,
         )
+        for name in there:
+            if name != analysis.part:
+                other = other_part(
+                    analysis.of(name),
+                    chosen,
+                    checked,
+                    there,
+                    tensors=tensors,
+                    most=most,
+                    masked=masked,
+                )
+                recorded = with_part(recorded, name, other)
     return SavedRun(title or source.title, source.n_tokens, recorded)
+
+
+def other_part(
+    analysis: Analysis,
+    shown: Mapping[str, Any],
+    options: ExportOptions,
+    parts: Sequence[str],
+    *,
+    tensors: float,
+    most: float | None = None,
+    masked: bool = True,
+    light: bool = False,
+) -> Snapshot:
+    """A part of an encoder-decoder besides the one that a page opens on, as it opens by itself.
+
+    Of the layers and heads that were asked for, it has those that it knows; all of them where it knows none.
+    ``tensors`` to ``light``: see `attn_widget.page.snapshot.snapshot`.
+    """
+    layers = [layer for layer in options.layers or () if layer < analysis.n_layers] or None
+    heads = [head for head in options.heads or () if head < analysis.n_heads] or None
+    opened = asdict(opening_of(analysis, Selection(), layers, heads))
+    if "encoder" not in (analysis.part, shown["part"]):
+        opened["token"] = shown["token"]
+    places = {**opened, "part": analysis.part, "pair": None, "group": [], "quantity": "weights"}
+    return snapshot(
+        analysis,
+        layers=layers,
+        heads=heads,
+        views=options.views or list(VIEWS),
+        selection={**shown, **places},
+        title=options.title or "",
+        tensors=tensors,
+        most=most,
+        masked=masked,
+        why=None if analysis.part == "encoder" else options.why,
+        parts=parts,
+        light=light,
+    )
+
+
+def with_part(shown: Snapshot, name: str, other: Snapshot) -> Snapshot:
+    """The chunks of both: those of ``other`` begin with the name of its part."""
+    renamed = {f"{name}:{chunk}": data for chunk, data in other.chunks.items()}
+    errors = max(shown.error, other.error)
+    return replace(shown, chunks={**shown.chunks, **renamed}, error=errors)
 
 
 def check_views(views: Sequence[str] | None) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from attn_widget.errors import InputError
+from attn_widget.page.saved_run import SavedRun
 
-if TYPE_CHECKING:
-    from attn_widget.page.saved_run import SavedRun
-
-MOST_BYTES = 400e6  # of a page, which the browser holds whole
+MAX_BYTES = 400e6  # of a page, which the browser holds whole
 FOR_ATTENTION = 0.45  # of a run's share of that, compressed: the rest is figures and predictions
 ENOUGH = 8  # runs, from which the size of the page is foreseen
 
@@ -43,18 +41,12 @@ class SizeBudget:
 
     @property
     def of_one(self) -> Share:
-        """How `saved_run` shares it out."""
+        """Share of one run, as `saved_run` takes it."""
         count = len(self._tokens)
-        return {"tensors": 1 / count, "most": FOR_ATTENTION * MOST_BYTES / count}
+        return {"tensors": 1 / count, "most": FOR_ATTENTION * MAX_BYTES / count}
 
     def take(self, run: SavedRun) -> None:
-        """Count a run.
-
-        Raises
-        ------
-        InputError
-            All of them would make a page that no browser opens.
-        """
+        """Count a run."""
         self._bytes += sum(map(len, run.snapshot.texts.values()))
         self._seen += 1
         count = len(self._tokens)
@@ -63,10 +55,10 @@ class SizeBudget:
         mean = self._bytes / self._seen
         longer = sum(self._tokens) / count / (sum(self._tokens[: self._seen]) / self._seen)
         foreseen = mean * count * min(1.0, longer)
-        if foreseen > MOST_BYTES:
+        if foreseen > MAX_BYTES:
             raise InputError(
                 f"A page of these {count:,} {self._what} would have some {foreseen / 1e6:,.0f} MB, more than "
-                f"the {MOST_BYTES / 1e6:.0f} MB that a browser can be asked to open.",
-                f"Give about {int(count * MOST_BYTES / foreseen):,} at a time, or fewer layers=, heads=."
+                f"the {MAX_BYTES / 1e6:.0f} MB that a browser can be asked to open.",
+                f"Give about {int(count * MAX_BYTES / foreseen):,} at a time, or fewer layers=, heads=."
                 f"{self._instead}",
             )

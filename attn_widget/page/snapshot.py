@@ -1,31 +1,35 @@
 """Content of a saved page: the first paint, recorded slices, and all chosen heads, encoded.
 
-The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/snapshot.ts`` reads it.
+The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/protocol/saved/source.ts`` reads it.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
 from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.corpus.heaps import LINK
 from attn_widget.errors import NotAvailableError
+from attn_widget.figures.arrays import Float32
 from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
-from attn_widget.page.carried import Carried, carried, has
+from attn_widget.host.threads import one_blas_thread
+from attn_widget.influence.targets import Target
 from attn_widget.page.compress import deflate_all
 from attn_widget.page.encodings.chunks import (
-    LIGHT_WAYS,
+    LIGHT_ENCODINGS,
     Code,
-    Way,
+    Encoding,
     best_encoding,
     code_of,
     encode_heads,
@@ -33,14 +37,15 @@ from attn_widget.page.encodings.chunks import (
     layer_arrays,
     weight_arrays,
 )
-from attn_widget.page.encodings.codec import MOST_LEVELS, EncodedFactors, encode_weights
+from attn_widget.page.encodings.codec import MAX_LEVELS, EncodedFactors, encode_weights
 from attn_widget.page.encodings.long import encode_layer
-from attn_widget.page.encodings.threads import one_blas_thread
+from attn_widget.page.mixing_matrices import MixingMatrices, has, mixing_matrices
 from attn_widget.page.recorded import (
-    LIGHT,
     MASKED_TOKENS,
+    TESTED_TOKENS,
     Answered,
     Asked,
+    light_requests,
     record,
     replied,
     wanted,
@@ -48,18 +53,16 @@ from attn_widget.page.recorded import (
 )
 from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import pack, unpack
-from attn_widget.protocol.paint import first_paint
-from attn_widget.protocol.profile_source import profile_paint
+from attn_widget.protocol.profile_source import opening_head, profile_paint
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Float32
-    from attn_widget.influence.targets import Target
+    from attn_widget.protocol.similarity_source import SimilaritySource
 
 # Size budget of a short text's page, compressed, without the widget's own script; tensors of the
 # view Inside take what attention leaves of it.
@@ -113,6 +116,7 @@ def snapshot(
     masked: bool = True,
     why: Sequence[Target] | None = None,
     left_out: str = "",
+    parts: Sequence[str] | None = None,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
@@ -140,41 +144,49 @@ def snapshot(
     left_out : str
         What a page of a given size lacks, in words, for its reader.
     light : bool
-        The coarsest code and `LIGHT` alone: quick to make and small, for the output of a cell.
+        The coarsest code and `light_requests` alone: quick to make and small, for the output of a cell.
+    parts : sequence of str, optional
+        Parts of an encoder-decoder that the page has; by default this one alone.
     """
     kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
     kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
-    chosen = dict(selection)
+    chosen, two_texts = dict(selection), analysis.part != "self"
+    if two_texts:
+        chosen["part"] = analysis.part
+        if analysis.part != "encoder" or analysis.run is None:  # as js/src/views/inside/index.ts
+            views = [view for view in views if view != "inside"] or ["attention"]
+        if chosen["view"] not in views:
+            chosen["view"] = views[0]
     if chosen["layer"] not in kept_layers:
         chosen["layer"] = kept_layers[0]
     long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.n_heads
     if chosen["head"] not in (*kept_heads, *(() if long and lacks_heads else ("mean",))):
         chosen["head"] = kept_heads[0]
     with analysis.lock, one_blas_thread():
-        way = (
-            LIGHT_WAYS[code or code_of(analysis)]
+        encoding = (
+            LIGHT_ENCODINGS[code or code_of(analysis)]
             if light
             else best_encoding(analysis, kept_layers, kept_heads, code=code, most=most)
         )
-        attention = encoded(analysis, kept_layers, kept_heads, way)
+        attention = encode_attention(analysis, kept_layers, kept_heads, encoding)
         chunks = attention.chunks
         error = max(attention.errors, default=0.0)
         score_error = max(attention.score_errors, default=None)
         rollout_error = error_of_rollout(analysis, kept_layers, attention.means)
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
-        room = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
+        budget = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
         # No view of a long text shows them.
-        mixed = Carried() if long else carried(analysis, chosen, kept_layers, room)
-        room -= mixed.bytes
-        opens = opens_on(analysis, chosen, kept_layers, way[0], light=light)
+        mixed = MixingMatrices() if long else mixing_matrices(analysis, chosen, kept_layers, budget)
+        budget -= mixed.bytes
+        opens = opens_on(analysis, chosen, kept_layers, encoding[0], light=light)
         if long and chosen["quantity"] == "rollout":
             opens = rollout_error is not None
         if not (opens and has(chosen, mixed)):
             chosen["quantity"] = "weights"
         about = {
-            "code": way[0],
-            "levels": way[1] if way[0] == "weights" else None,
-            "mean_levels": MOST_LEVELS if lacks_heads and not long else None,
+            "code": encoding[0],
+            "levels": encoding[1] if encoding[0] == "weights" else None,
+            "mean_levels": MAX_LEVELS if lacks_heads and not long else None,
             "layers": kept_layers,
             "heads": kept_heads,
             "error": error,
@@ -190,7 +202,7 @@ def snapshot(
             about["left_out"] = left_out
         others = ({"kind": "beside"},) if analysis.beside else ()
         requests = (
-            (*LIGHT, *others)
+            (*light_requests(analysis), *others)
             if light
             else wanted(analysis, masked=masked and "predictions" in views)
         )
@@ -198,7 +210,8 @@ def snapshot(
         if "why" in views:
             explained = why if why is not None else targets_of(analysis, chosen, light=light)
             few = analysis.n_tokens <= MASKED_TOKENS and not light
-            whole = why is not None or bool(few and chosen["target"])
+            tested = masked and analysis.n_tokens <= TESTED_TOKENS
+            whole = why is not None or (few and (tested or bool(chosen["target"])))
             found = [
                 *why_slices(analysis, explained, whole=whole and not light, short=few and masked)
             ]
@@ -207,21 +220,26 @@ def snapshot(
                 views = [view for view in views if view != "why"]
                 about["views"] = views
         if "inside" in views and not light:
-            answers = chain(answers, focus_row(analysis, chosen, kept_heads, room, most))
-        if room > 0:
+            answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, most))
+        if budget > 0 and analysis.trace.square:
             answers = chain(
                 answers,
                 inside_tensors(
-                    analysis, chosen["layer"], kept_heads, room, inside="inside" in views
+                    analysis,
+                    chosen["layer"],
+                    kept_heads,
+                    budget,
+                    inside="inside" in views,
                 ),
             )
         first = first_paint(analysis, chosen["layer"], chosen["head"])
-        chunks["paint"] = painted(first, about, answers)
+        meta = {"parts": [*(parts or [analysis.part])]} if two_texts else {}
+        chunks["paint"] = painted(first, about, answers, meta)
     opens_with = ("paint", f"layer-{chosen['layer']}")
     if long:
         opens_with = ("paint", f"head-{chosen['layer']}-{chosen['head']}")
     ordered = {name: chunks[name] for name in (*opens_with, *chunks)}
-    return Snapshot(ordered, way[0], error, score_error, rollout_error)
+    return Snapshot(ordered, encoding[0], error, score_error, rollout_error)
 
 
 @dataclass
@@ -234,29 +252,35 @@ class Attention:
     means: list[Float32] = field(default_factory=list)
 
 
-def encoded(analysis: Analysis, layers: Sequence[int], heads: Sequence[int], way: Way) -> Attention:
+def encode_attention(
+    analysis: Analysis, layers: Sequence[int], heads: Sequence[int], encoding: Encoding
+) -> Attention:
     """The saved heads of the saved layers; of a long text in blocks, without mean matrices where no rollout needs them."""
     found = Attention()
     for layer in layers:
         if is_long(analysis):
             rolled = analysis.n_tokens <= ROLLOUT_TOKENS
-            blocks = encode_layer(analysis, layer, heads, way, mean=rolled)
+            blocks = encode_layer(analysis, layer, heads, encoding, mean=rolled)
             found.chunks |= blocks.chunks
             found.errors += blocks.errors
             found.score_errors += blocks.score_errors
             found.means += [] if blocks.mean is None else [blocks.mean]
             continue
-        coded = encode_heads(analysis, layer, heads, way)
-        found.errors += [one.error for one in coded]
-        found.score_errors += [one.score_error for one in coded if isinstance(one, EncodedFactors)]
-        arrays = layer_arrays(analysis, layer, heads, coded)
+        encoded = encode_heads(analysis, layer, heads, encoding)
+        found.errors += [head.error for head in encoded]
+        found.score_errors += [
+            head.score_error for head in encoded if isinstance(head, EncodedFactors)
+        ]
+        arrays = layer_arrays(analysis, layer, heads, encoded)
         if len(heads) < analysis.n_heads:
-            mean = encode_weights(analysis.attention(layer, "mean"), MOST_LEVELS)
-            arrays |= {f"mean_{name}": array for name, array in weight_arrays([mean]).items()}
-            found.means.append(mean.shown)
+            mean = encode_weights(analysis.attention(layer, "mean"), MAX_LEVELS)
+            allowed = analysis.trace.allowed(layer)
+            mean_arrays = weight_arrays([mean], allowed)
+            arrays |= {f"mean_{name}": array for name, array in mean_arrays.items()}
+            found.means.append(mean.decoded)
             found.errors.append(mean.error)
         else:
-            found.means.append(mean_of([one.shown for one in coded]))
+            found.means.append(mean_of([head.decoded for head in encoded]))
         found.chunks[f"layer-{layer}"] = pack({"layer": layer}, arrays)
     return found
 
@@ -268,6 +292,8 @@ def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) ->
     """
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
+    if analysis.part == "cross":  # its heads have effects on what the decoder writes
+        analysis = analysis.writing
     long = analysis.n_tokens > ROLLOUT_TOKENS
     return [] if light or long or analysis.trace.windows is not None else proposals(analysis)[:1]
 
@@ -280,13 +306,16 @@ def opens_on(
     *,
     light: bool,
 ) -> bool:
-    """Whether the page has the selected quantity: rollout takes every layer up to its own."""
+    """True if the page has the selected quantity: rollout takes every layer up to its own."""
     quantity = chosen.get("quantity")
     if quantity == "rollout":
+        limit = analysis.rollout_limit
+        if analysis.no_rollout is not None or (limit is not None and chosen["layer"] >= limit[0]):
+            return False
         through = list(range(chosen["layer"] + 1))
         return list(layers[: len(through)]) == through
     if quantity == "scores" and code == "weights":  # scores of a trace without vectors are tensors
-        return not (light or isinstance(analysis.trace, QKVTrace))
+        return not (light or (isinstance(analysis.trace, QKVTrace) and analysis.trace.plain))
     return True
 
 
@@ -301,8 +330,8 @@ def scalings(analysis: Analysis, layers: Sequence[int]) -> list[float | None]:
 def mean_of(matrices: Sequence[Float32]) -> Float32:
     """The mean matrix that a reader sees; added up in float64, as he does."""
     total = np.zeros(matrices[0].shape)
-    for one in matrices:
-        total += one
+    for matrix in matrices:
+        total += matrix
     return (total / len(matrices)).astype(np.float32)
 
 
@@ -311,7 +340,11 @@ def error_of_rollout(
 ) -> float | None:
     """The largest error of rollout through the layers that follow the first without a gap."""
     reach = 0
-    while reach < len(means) and layers[reach] == reach:
+    if analysis.no_rollout is not None:
+        return None
+    limit = analysis.rollout_limit
+    most = len(means) if limit is None else limit[0]
+    while reach < most and layers[reach] == reach:
         reach += 1
     # Windows that were read apart have none.
     steps = rollout(means[:reach]) if reach and analysis.trace.windows is None else []
@@ -330,21 +363,9 @@ def profile_snapshot(
     """
     profile = source.profile
     assert profile is not None
-    about = {
-        "code": None,
-        "levels": None,
-        "mean_levels": None,
-        "layers": list(range(profile.n_layers)),
-        "heads": list(range(profile.n_heads)),
-        "error": 0.0,
-        "score_error": None,
-        "rollout_error": None,
-        "mixing_errors": {},
-        "scaling": [None] * profile.n_layers,
-        "views": list(source.views),
-        "selection": selection.as_dict(source.options),
-        "title": title,
-    }
+    if selection.layer is None and selection.head is None:
+        layer, head = opening_head(profile)
+        selection = replace(selection, layer=layer, head=head)
     asked: tuple[Asked, ...] = (
         {"kind": "metrics", "tau": TAU},
         {"kind": "specialization"},
@@ -357,15 +378,52 @@ def profile_snapshot(
             if not light or (layer, head) == (selection.layer or 0, selection.head or 0)
         ),
     )
-    answers = (one for request in asked for one in replied(request, source.answer(request)))
-    return Snapshot(
-        {"paint": painted(profile_paint(profile), about, answers)}, None, 0.0, None, None
-    )
+    return _exact_snapshot(source, selection, title, profile_paint(profile), asked)
 
 
-def painted(paint: bytes, about: Mapping[str, Any], answers: Iterable[Answered]) -> bytes:
-    """The first paint with what was recorded."""
+def similarity_snapshot(
+    source: SimilaritySource, selection: Selection, title: str, *, light: bool = False
+) -> Snapshot:
+    """Pack a similarity or a ranking, with all digits; ``light``: what takes a moment."""
+    from attn_widget.protocol.similarity_source import requests_of, similarity_paint  # with torch
+
+    asked = requests_of(source, light=light)
+    return _exact_snapshot(source, selection, title, similarity_paint(source), asked)
+
+
+def _exact_snapshot(
+    source: Source, selection: Selection, title: str, paint: bytes, asked: Iterable[Asked]
+) -> Snapshot:
+    """The first paint, and the source's own answers; no weights of heads."""
+    n_layers, n_heads = source.shape
+    about = {
+        "code": None,
+        "levels": None,
+        "mean_levels": None,
+        "layers": list(range(n_layers)),
+        "heads": list(range(n_heads)),
+        "error": 0.0,
+        "score_error": None,
+        "rollout_error": None,
+        "mixing_errors": {},
+        "scaling": [None] * n_layers,
+        "views": list(source.views),
+        "selection": selection.as_dict(source.options),
+        "title": title,
+    }
+    answers = (answer for request in asked for answer in replied(request, source.answer(request)))
+    return Snapshot({"paint": painted(paint, about, answers)}, None, 0.0, None, None)
+
+
+def painted(
+    paint: bytes,
+    about: Mapping[str, Any],
+    answers: Iterable[Answered],
+    changes: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The first paint with what was recorded and ``changes`` of its meta, without what follows from that."""
     meta, arrays = unpack(paint)
+    meta.update(changes or {})
     # The selected head comes from its layer's chunk like all others: one source, one error.
     meta["selected"] = None
     for name in ("weights", "allowed"):
@@ -375,4 +433,31 @@ def painted(paint: bytes, about: Mapping[str, Any], answers: Iterable[Answered])
         names = {name: f"recorded:{len(recorded)}:{name}" for name in found}
         arrays.update({names[name]: array for name, array in found.items()})
         recorded.append({"request": request, "data": data, "arrays": names})
+        if request["kind"] == "predictions" and lists_more(data, meta["predictions"]):
+            meta["predictions"] = {**meta["predictions"], "vocabulary": {}}
+            for name in found:
+                arrays.pop(name, None)
+    if "thumbs" in arrays:
+        arrays |= dense(arrays.pop("thumbs"))
     return pack({**meta, "snapshot": dict(about), "recorded": recorded}, arrays)
+
+
+def lists_more(data: Mapping[str, Any], shown: Mapping[str, Any] | None) -> bool:
+    """True if recorded predictions begin with those of the first paint, which the page then takes from them."""
+    return shown is not None and data["mode"] == shown["mode"] and data["top_k"] >= shown["top_k"]
+
+
+def dense(thumbs: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8]]:
+    """``thumbs`` [L, H, c] of the c cells that any head has, and ``thumb_cells`` [t, t], where these are not all.
+
+    Examples
+    --------
+    >>> found = dense(np.array([[[[9, 0], [5, 4]]]], dtype=np.uint8))
+    >>> {name: array.tolist() for name, array in found.items()}
+    {'thumbs': [[[9, 5, 4]]], 'thumb_cells': [[1, 0], [1, 1]]}
+    """
+    cells = np.asarray(thumbs.any(axis=(0, 1)))
+    if cells.all():
+        return {"thumbs": thumbs}
+    stored: NDArray[np.uint8] = thumbs[:, :, cells]
+    return {"thumbs": stored, "thumb_cells": cells.astype(np.uint8)}

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-from attn_widget.page.focus_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
+from attn_widget.figures.arrays import Float32
 from attn_widget.page.recorded import Answered, Asked, record, widths
+from attn_widget.page.token_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TABLES
 from attn_widget.trace import QKVTrace
+from attn_widget.trace.layer_activations import LayerParts, visit_layers
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Float32
-    from attn_widget.trace.layer_activations import LayerParts
-
-LEAST_POSITIONS, MOST_POSITIONS = 16, 64
+MIN_POSITIONS, MAX_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
 FLOAT = 4  # bytes
 ROW_SHARE = 0.1  # of what the attention of a text may take on a page of many
@@ -28,7 +26,7 @@ Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
 
 
 def tensors(
-    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
+    analysis: Analysis, selected: int, heads: Sequence[int], budget: float, *, inside: bool = True
 ) -> Iterator[Answered]:
     """Answers for the view Inside and the arithmetic of a pair, the most telling first, as far as there is room.
 
@@ -40,12 +38,12 @@ def tensors(
         The layer that comes first, with all units of its feed-forward network where they fit.
     heads : sequence of int
         Whose queries, keys and values to take.
-    room : float
+    budget : float
         Bytes, not compressed.
     inside : bool
         Whether the page has that view; without it queries, keys, values and scores alone go along.
     """
-    chosen, _ = fitting(groups(analysis, selected, heads, room, inside=inside), room)
+    chosen, _ = fitting(groups(analysis, selected, heads, budget, inside=inside), budget)
     layers = windows(analysis, chosen)
     for request, cells in chosen:
         part = (request.get("name"), request.get("layer"))
@@ -58,16 +56,16 @@ def tensors(
             yield from tensor(analysis, request, cells)
 
 
-def fitting(groups: Iterator[Group], room: float) -> tuple[Group, bool]:
+def fitting(groups: Iterator[Group], budget: float) -> tuple[Group, bool]:
     """The groups for which there is room, a smaller one in the place of a larger one; whether that is all of them."""
     chosen: Group = []
     whole = True
     for group in groups:
         taken = FLOAT * sum(cells for _, cells in group)
-        if taken > room:
+        if taken > budget:
             whole = False
             continue
-        room -= taken
+        budget -= taken
         chosen += group
     return chosen, whole
 
@@ -76,23 +74,23 @@ def focus_row(
     analysis: Analysis,
     selection: Mapping[str, Any],
     heads: Sequence[int],
-    room: float,
+    budget: float,
     most: float | None,
 ) -> list[Answered]:
-    """The focus token's row, where ``room`` does not hold all tensors.
+    """The focus token's row, where ``budget`` does not hold all tensors.
 
     ``most`` bounds it on a page of many texts: with hundreds of them the row is a luxury.
     """
     selected = selection["layer"]
-    chosen, whole = fitting(groups(analysis, selected, heads, room), room)
+    chosen, whole = fitting(groups(analysis, selected, heads, budget), budget)
     if whole or analysis.run is None:
         return []
     parts = [(request.get("name"), request.get("layer")) for request, _ in chosen]
-    known = {
+    in_page = {
         (each, layer) for name, layer in parts for each in (HEAD if name is None else (name,))
     }  # of a head's vectors the page makes each of them, and its output
     token = focus_token(analysis, selection)
-    answers = list(token_row(analysis, token, selected, heads, known))
+    answers = list(token_row(analysis, token, selected, heads, in_page))
     return answers if most is None or bytes_of(answers) <= ROW_SHARE * most else []
 
 
@@ -101,8 +99,8 @@ def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]
 
     The page asks for a window of fixed width and takes what there is.
     """
-    one = {**request, "rows": [0, 1], "cols": [0, 1]}
-    shape = next((data["shape"] for _, data, _ in record(analysis, one)), None)
+    first_cell = {**request, "rows": [0, 1], "cols": [0, 1]}
+    shape = next((data["shape"] for _, data, _ in record(analysis, first_cell)), None)
     if shape is None:
         return
     rows = min(request.get("rows", [0, shape[0]])[1], shape[0])
@@ -130,12 +128,12 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 
     if columns and analysis.run is not None:
         with suppress(NotAvailableError):  # a family whose layers are not known
-            analysis.run.visit_layers(visit)
+            visit_layers(analysis.run.encoder, analysis.run.encoding, visit)
     return windows_by_key
 
 
 def groups(
-    analysis: Analysis, selected: int, heads: Sequence[int], room: float, *, inside: bool = True
+    analysis: Analysis, selected: int, heads: Sequence[int], budget: float, *, inside: bool = True
 ) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     n = analysis.n_tokens
@@ -154,7 +152,7 @@ def groups(
             columns = columns_of(name)
             return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
 
-        rows = min(max(n, LEAST_POSITIONS), MOST_POSITIONS)
+        rows = min(max(n, MIN_POSITIONS), MAX_POSITIONS)
         tables: Group = [
             (
                 {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
@@ -169,7 +167,7 @@ def groups(
         units = widths(analysis).get("ffn_activation", 0)
         for layer in order:
             parts = [window(name, layer=layer) for name in LAYER]
-            if layer == selected and FLOAT * n * units < SHARE_OF_FFN * room:
+            if layer == selected and FLOAT * n * units < SHARE_OF_FFN * budget:
                 # Its units are ranked, which takes all of them.
                 parts = [
                     (request, n * units if request["name"] == "ffn_activation" else cells)
@@ -178,6 +176,7 @@ def groups(
             yield parts
     for layer in order[1:]:
         yield vectors(layer)
-    if not isinstance(analysis.trace, QKVTrace) and analysis.trace.has_scores:
+    factored = isinstance(analysis.trace, QKVTrace) and analysis.trace.plain
+    if not factored and analysis.trace.has_scores:
         for layer in order:  # the code has weights alone
             yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from attn_widget.protocol.handlers import Answer
-    from attn_widget.protocol.request import Request
+from attn_widget.protocol.handlers import Answer, answers
+from attn_widget.protocol.request import Request
 
 
 def bundle(name: str) -> str:
@@ -33,6 +31,7 @@ def built(name: str) -> bytes:
     return path.read_bytes()
 
 
+@answers("code")
 def later_views(_asked: object, _request: Request) -> Answer:
     """The compressed module of the views that come after the first picture (``js/src/views/lazy-views.ts``)."""
     return {}, {"code": np.frombuffer(built("rest.deflate"), dtype=np.uint8)}

@@ -3,65 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from attn_widget.protocol.request import Request
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.trace.forward import Progress
+from attn_widget.trace.forward import Progress
 
 Arrays = dict[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], Arrays]
-Handler = Callable[["Analysis", Request], Answer]
-SlowHandler = Callable[["Analysis", Request, "Progress | None"], Answer]
+Function = TypeVar("Function", bound=Callable[..., Answer])
+
+
+@dataclass(frozen=True)
+class Handler:
+    """Handler of the slices of one kind.
+
+    Attributes
+    ----------
+    function : callable
+        Gets the analysis and the request; if ``slow``, also a ``progress``, or None.
+    needs_tagger : bool
+        Reads tags of words: until the tagger is loaded, the page must ask again.
+    needs_heads : bool
+        Reads the matrices of all heads: those of a long text are surveyed first.
+    slow : bool
+        May take seconds: in a widget it works on a thread of its own (`attn_widget.protocol.tasks`).
+    """
+
+    function: Callable[..., Answer]
+    needs_tagger: bool = False
+    needs_heads: bool = False
+    slow: bool = False
+
+    def __call__(self, asked: Any, request: Request, progress: Progress | None = None) -> Answer:
+        """Answer a checked request."""
+        if self.slow:
+            return self.function(asked, request, progress)
+        return self.function(asked, request)
+
 
 HANDLERS: dict[str, Handler] = {}
-# Kinds that read tags of words: the tagger takes seconds to load.
-TAGGED: set[str] = set()
-# Kinds that may take seconds: a thread computes them, and tells how far it is.
-SLOW: dict[str, SlowHandler] = {}
 
 
-def answers(kind: str, *, needs_tagger: bool = False) -> Callable[[Handler], Handler]:
+def answers(
+    kind: str, *, needs_tagger: bool = False, needs_heads: bool = False, slow: bool = False
+) -> Callable[[Function], Function]:
     """Declare the function below as the answer to slices of a kind.
 
     Parameters
     ----------
     kind : str
         As the page says it: ``{"kind": "weights", ...}``.
-    needs_tagger : bool
-        Until the tagger is loaded, the page must ask again later.
+    needs_tagger, needs_heads, slow : bool
+        See `Handler`.
 
     Examples
     --------
-    >>> sorted(TAGGED & {"language", "weights"})
+    >>> from attn_widget.protocol.answer import HANDLERS
+    >>> [kind for kind in ("language", "weights") if HANDLERS[kind].needs_tagger]
     ['language']
     """
 
-    def declare(handler: Handler) -> Handler:
+    def declare(function: Function) -> Function:
         if kind in HANDLERS:
             raise ValueError(f"two functions answer slices of the kind {kind!r}")
-        HANDLERS[kind] = handler
-        if needs_tagger:
-            TAGGED.add(kind)
-        return handler
-
-    return declare
-
-
-def answers_slowly(kind: str, *, needs_tagger: bool = False) -> Callable[[SlowHandler], Handler]:
-    """Declare the function below, which takes a ``progress`` as well, as the answer to slices of a kind.
-
-    In a widget it works on a thread of its own (`attn_widget.protocol.aside`).
-    """
-
-    def declare(handler: SlowHandler) -> Handler:
-        SLOW[kind] = handler
-        return answers(kind, needs_tagger=needs_tagger)(
-            lambda analysis, request: handler(analysis, request, None)
-        )
+        HANDLERS[kind] = Handler(function, needs_tagger, needs_heads, slow)
+        return function
 
     return declare

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Tau
 from attn_widget.figures.metrics import KEYS, metric_scale
+from attn_widget.trace import Trace
 from attn_widget.trace.windows.masks import keys_per_query
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
 
 
 def possible_keys(trace: Trace) -> list[NDArray[np.int_]]:
-    """How many keys each query may attend to, int [n] for each layer."""
-    n = trace.n_tokens
+    """Number of keys that each query may attend to, int [n] for each layer."""
+    n, m = trace.n_tokens, trace.n_keys
     masks = [trace.mask(layer) for layer in range(trace.n_layers)]
     counts: dict[int, NDArray[np.int_]] = {}  # layers of a kind share their mask
     for mask in masks:
         if id(mask) not in counts:
-            counts[id(mask)] = np.full(n, n) if mask is None else keys_per_query(mask)
+            counts[id(mask)] = np.full(n, m) if mask is None else keys_per_query(mask)
     return [counts[id(mask)] for mask in masks]
 
 

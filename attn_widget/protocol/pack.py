@@ -58,7 +58,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     meta : mapping
         JSON-able; NaN is written as null.
     arrays : mapping of str to ndarray
-        dtypes uint8, int32, float32, float64.
+        dtypes uint8, int32, float32, float64. Those of the same bytes are written once.
 
     Raises
     ------
@@ -74,21 +74,24 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """
     ready = {name: checked(name, array) for name, array in arrays.items()}
     entries = describe(ready)
+    contents = [array.tobytes() for array in ready.values()]
     plain_meta = to_json(meta)
     # The offsets stand in the header and lengthen it: leave room until all of it fits.
-    start, header = 0, b""
+    start, header, offsets = 0, b"", dict[bytes, int]()
     while not header or 8 + len(header) > start:
         start = -(-(8 + len(header)) // ALIGNMENT) * ALIGNMENT + 4 * ALIGNMENT
         at = start
-        for entry, array in zip(entries, ready.values(), strict=True):
-            entry["offset"] = at
-            at += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        offsets.clear()
+        for entry, content in zip(entries, contents, strict=True):
+            entry["offset"] = offsets.setdefault(content, at)
+            if entry["offset"] == at:
+                at += -(-len(content) // ALIGNMENT) * ALIGNMENT
         header = json.dumps({"meta": plain_meta, "arrays": entries}, allow_nan=False).encode()
     header = header.ljust(start - 8)
     parts = [MAGIC, struct.pack("<I", len(header)), header]
-    for array in ready.values():
-        parts.append(array.tobytes())
-        parts.append(b"\0" * (-array.nbytes % ALIGNMENT))
+    for content in offsets:
+        parts.append(content)
+        parts.append(b"\0" * (-len(content) % ALIGNMENT))
     return b"".join(parts)
 
 

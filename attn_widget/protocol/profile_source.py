@@ -4,30 +4,50 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import shown
+from attn_widget.analysis import Analysis
+from attn_widget.checks import short_repr
+from attn_widget.checks.rounding import first_largest
 from attn_widget.corpus.profile import Profile
-from attn_widget.errors import NotAvailableError
+from attn_widget.corpus.profile_figures import require_one_text
+from attn_widget.corpus.reading.two_texts import CROSS_KEYS
+from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.figures.roles import Roles
-from attn_widget.protocol.answer import Reply, answer, respond
+from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays
+from attn_widget.protocol.initial_payload import (
+    first_paint,
+    meta_without_tokens,
+    token_columns,
+    without_other_parts,
+)
 from attn_widget.protocol.pack import pack
-from attn_widget.protocol.paint import first_paint, token_columns
 from attn_widget.protocol.request import Request, integer, one_of
+from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.slices.attention import MAX_SEED, describe_roles
 from attn_widget.protocol.source import Source
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-
 EXAMPLES = 6  # texts in the list of a head
-TOKEN_COLUMNS = ("text", "surface", "before", "id", "start", "end", "segment", "special")
+
+
+def opening_head(profile: Profile) -> tuple[int, int]:
+    """Layer and head that a profile opens on: the head that stands out most in where it looks.
+
+    The largest standard score, over all heads, in a specialization, a positional pattern or monotony, the first of those that are
+    equal up to rounding; L0 H0 where no figure tells the heads apart.
+    """
+    keys = _held(profile, (*specialization.KEYS, *patterns.KEYS, ALIGNMENT[0].key))
+    scores = [specialization.standardize(profile.mean[key]) for key in keys]
+    stands = np.fmax.reduce(scores) if scores else np.full(1, np.nan)
+    layer, head = divmod(first_largest(stands), profile.n_heads)
+    return layer, head
 
 
 def profile_paint(profile: Profile) -> bytes:
@@ -42,72 +62,73 @@ def profile_paint(profile: Profile) -> bytes:
     accuracies = accuracy_arrays(profile)
     for values in accuracies.values():
         arrays.update(values)
-    meta = {
-        "version": 1,
-        "model": {
-            "name": profile.model,
-            "family": None,
-            "n_layers": profile.n_layers,
-            "n_heads": profile.n_heads,
-            **dict.fromkeys(("head_dim", "hidden_size", "vocab_size", "max_length"), 0),
-            "revision": profile.meta.get("revision"),
-            "has": dict.fromkeys(("mlm", "nsp", "classifier", "scores", "qkv"), False),
-        },
-        "text": "",
-        "text_pair": None,
-        "truncated": None,
-        "tokens": {column: [] for column in TOKEN_COLUMNS},
-        "masked": [],
-        "profile": {
-            "n_texts": profile.n_texts,
-            "n_tokens": profile.total_tokens,
-            "seed": profile.seed,
-            "tagger": profile.meta.get("tagger"),
-            "keys": list(profile.keys),
-            "accuracies": list(accuracies),
-            "by_chance": best_by_chance(profile),
-            "interval_note": profile.interval_note,
-            "examples": profile.has_examples,
-        },
-        "metrics": {"keys": _held(profile, metrics.KEYS), "tau": metrics.TAU, "scale": []},
-        "thumb": 0,
-        "predictions": None,
-        "selected": None,
-        "versions": {"attn_widget": profile.meta.get("attn_widget", "")},
+    model = {
+        "name": name_of(profile),
+        "family": None,
+        "n_layers": profile.n_layers,
+        "n_heads": profile.n_heads,
+        **dict.fromkeys(("head_dim", "hidden_size", "vocab_size", "max_length"), 0),
+        "revision": profile.meta.get("revision"),
+        "has": dict.fromkeys(("mlm", "nsp", "classifier", "scores", "qkv"), False),
     }
+    meta = meta_without_tokens(model, {"attn_widget": profile.meta.get("attn_widget", "")})
+    meta["profile"] = {
+        "n_texts": profile.n_texts,
+        "n_tokens": profile.total_tokens,
+        "seed": profile.seed,
+        "tagger": profile.meta.get("tagger"),
+        "keys": list(profile.keys),
+        "accuracies": list(accuracies),
+        "by_chance": best_by_chance(profile),
+        "interval_note": profile.interval_note,
+        "examples": profile.has_examples,
+        "looks_back": looks_back(arrays),
+    }
+    meta["metrics"]["keys"] = _held(profile, CROSS_KEYS)
     return pack(meta, arrays)
+
+
+def name_of(profile: Profile) -> str:
+    """The model, and of an encoder-decoder the part."""
+    return profile.model if profile.part is None else f"{profile.model}, {profile.part}"
+
+
+def looks_back(arrays: Arrays) -> bool:
+    """True if no query of any text may look at a later key: the first token of a decoder is no [CLS]."""
+    counts = (arrays.get(f"count:{key}") for key in ("previous", "next"))
+    previous, following = (count is not None and bool(count.any()) for count in counts)
+    return previous and not following
 
 
 def accuracy_arrays(profile: Profile) -> dict[str, Arrays]:
     """Accuracy on each pattern that the texts have, as parts of a figure; among words where these compete alone."""
-    try:
-        records = profile.pattern_records()
-    except NotAvailableError:
-        return {}
     shape = profile.n_layers, profile.n_heads
     by_key: dict[str, Arrays] = {}
-    for one in records:
-        if one["keys"] == ("all" if one["pattern"] in SPECIAL_TOKENS else "words"):
-            key = f"accuracy: {one['pattern']}"
-            at = one["layer"], one["head"]
-            for part, name in (("metric", "accuracy"), ("low", "low"), ("high", "high")):
-                values = by_key.setdefault(key, {})
-                array = values.setdefault(f"{part}:{key}", np.full(shape, np.nan, np.float32))
-                array[at] = one[name]
+    for key, record in _accuracies(profile):
+        at = record["layer"], record["head"]
+        for part, name in (("metric", "accuracy"), ("low", "low"), ("high", "high")):
+            values = by_key.setdefault(key, {})
+            array = values.setdefault(f"{part}:{key}", np.full(shape, np.nan, np.float32))
+            array[at] = record[name]
     return by_key
 
 
 def best_by_chance(profile: Profile) -> dict[str, float]:
     """For each accuracy of `accuracy_arrays`, what the best of all heads reaches by chance (95%)."""
+    return {key: record["best_by_chance"] for key, record in _accuracies(profile)}
+
+
+def _accuracies(profile: Profile) -> list[tuple[str, dict[str, Any]]]:
+    """Rows of `Profile.patterns` that are shown, each with its name as a figure; none where there are no patterns."""
     try:
         records = profile.pattern_records()
     except NotAvailableError:
-        return {}
-    return {
-        f"accuracy: {one['pattern']}": one["best_by_chance"]
-        for one in records
-        if one["keys"] == ("all" if one["pattern"] in SPECIAL_TOKENS else "words")
-    }
+        return []
+    return [
+        (f"accuracy: {record['pattern']}", record)
+        for record in records
+        if record["keys"] == ("all" if record["pattern"] in SPECIAL_TOKENS else "words")
+    ]
 
 
 def parts_of(profile: Profile, key: str) -> Arrays:
@@ -123,7 +144,7 @@ def parts_of(profile: Profile, key: str) -> Arrays:
 
 
 def _held(profile: Profile, keys: tuple[str, ...]) -> list[str]:
-    """Those of ``keys`` that the profile has: one of an older version may lack some."""
+    """Subset of ``keys`` that the profile has: one of an older version may lack some."""
     return [key for key in keys if key in profile.keys]
 
 
@@ -135,6 +156,7 @@ class ProfileSource(Source):
     profile : Profile
     """
 
+    name = "profile"
     views = ("heads",)
     options = ("layer", "head", "metric", "view", "theme", "height", "chrome")
 
@@ -154,7 +176,7 @@ class ProfileSource(Source):
 
     @property
     def title(self) -> str:
-        return f"{self.profile.model}, {self.profile.n_texts} texts"
+        return f"{name_of(self.profile)}, {self.profile.n_texts} texts"
 
     @property
     def n_tokens(self) -> int:
@@ -165,32 +187,35 @@ class ProfileSource(Source):
         return 1
 
     def answer(self, request: object) -> Reply:
-        if isinstance(request, Mapping) and "example" in request:
-            return self._of_example(request)
         return respond(self, request, HANDLERS)
 
-    def _of_example(self, request: Mapping[str, Any]) -> Reply:
-        """A question about the text that is open."""
+    def example(self, index: object) -> RunSource:
+        """The text that is open.
+
+        Raises
+        ------
+        SliceError
+            Another one was opened since.
+        """
         with self.lock:
-            if self._opened is None or self._opened[0] != request["example"]:
-                said = "This example is no longer open."
-                return {"ok": False, "error": said, "hint": "Open it again."}, []
-            analysis = self._opened[1]
-        return answer(analysis, {k: v for k, v in request.items() if k != "example"})
+            if self._opened is None or self._opened[0] != index:
+                raise SliceError("This example is no longer open.", "Open it again.")
+            return RunSource(self._opened[1])
 
     def metrics(self, request: Request) -> Answer:
         tau = request.get("tau", metrics.TAU)
         if tau != metrics.TAU:
             raise NotAvailableError(
-                f"The profile was counted with tau = {metrics.TAU}, not with {shown(tau)}.",
+                f"The profile was counted with tau = {metrics.TAU}, not with {short_repr(tau)}.",
                 "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
             )
-        keys = _held(self.profile, metrics.KEYS)
+        keys = _held(self.profile, CROSS_KEYS)
         return {"tau": tau, "keys": keys, "scale": []}, {
             f"metric:{key}": self.profile.mean[key] for key in keys
         }
 
     def specialization(self, _request: Request) -> Answer:
+        require_one_text(self.profile.part, "Specialization is of the tokens of one text")
         keys = _held(self.profile, specialization.KEYS)
         arrays: Arrays = {}
         reasons: dict[str, str] = {}
@@ -210,6 +235,7 @@ class ProfileSource(Source):
         return data, arrays
 
     def patterns(self, _request: Request) -> Answer:
+        require_one_text(self.profile.part, "Patterns are of the tokens of one text")
         keys = _held(self.profile, patterns.KEYS)
         if not keys:
             raise NotAvailableError(
@@ -231,10 +257,16 @@ class ProfileSource(Source):
         arrays: Arrays = {}
         rows: list[dict[str, Any]] = []
         for place, (row, analysis) in enumerate(examples):
-            columns = token_columns(analysis.tokens, analysis.text, None)
+            source = analysis.text if analysis.trace.square else analysis.source_text
+            columns = token_columns(analysis.key_tokens, source, None)
+            # A query of another text has no place among the tokens that are shown.
+            written = {} if analysis.trace.square else {"written": row["query_token"]}
+            if "output" in row:
+                written["output"] = row["output"]
             rows.append(
                 {name: row[name] for name in ("index", "value", "query", "key", "weight")}
                 | {name: columns[name] for name in ("text", "before", "special")}
+                | written
             )
             if row["query"] is not None:
                 arrays[f"row:{place}"] = analysis.attention(layer, head)[row["query"]]
@@ -250,7 +282,8 @@ class ProfileSource(Source):
     def example_paint(self, request: Request) -> Answer:
         layer = integer(request, "layer", 0, self.profile.n_layers)
         head = integer(request, "head", 0, self.profile.n_heads)
-        paint = first_paint(self.opened(request.get("index")), layer, head, live=True)
+        opened = self.opened(request.get("index"))
+        paint = without_other_parts(first_paint(opened, layer, head, live=True))
         return {}, {"paint": np.frombuffer(paint, np.uint8)}
 
     def roles(self, request: Request) -> Answer:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attn_widget.checks import is_plain, shown
+from attn_widget.analysis import Analysis
+from attn_widget.checks import is_plain, short_repr
 from attn_widget.errors import SliceError
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Head
+from attn_widget.figures.arrays import Head
 
 Request = Mapping[str, Any]
 DEEPEST = 6  # levels: a canceled request that lists the sites of a patch has four
@@ -28,24 +26,29 @@ def check_request(request: object) -> Request:
         raise SliceError(f"A request must be an object, got {type(request).__name__}.")
     if not is_plain(dict(request), DEEPEST):
         raise SliceError(
-            f"A request holds what the page never sends: {shown(request)}.",
+            f"A request holds what the page never sends: {short_repr(request)}.",
             f"Send names with numbers, texts and lists, at most {DEEPEST} levels deep.",
         )
     for asked in (request, request.get("of")):
         kind = asked.get("kind") if isinstance(asked, Mapping) else None
         if kind is not None and not isinstance(kind, str):
-            raise SliceError(f"The kind of a request is {shown(kind)}, expected a str.")
+            raise SliceError(f"The kind of a request is {short_repr(kind)}, expected a str.")
     return request
+
+
+def addressed(request: Request) -> tuple[object, Request]:
+    """The run that a request of a widget is about, and the request; None: the widget's own run."""
+    return request.get("source"), {k: v for k, v in request.items() if k != "source"}
 
 
 def integer(request: Request, name: str, low: int, high: int) -> int:
     """``request[name]`` as an int in ``[low, high)``."""
     value = request.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SliceError(f"{name} must be an integer, got {shown(value)}.")
+        raise SliceError(f"{name} must be an integer, got {short_repr(value)}.")
     if not low <= value < high:
         raise SliceError(
-            f"{name} {shown(value)} is out of range.", f"Allowed: {low} to {high - 1}."
+            f"{name} {short_repr(value)} is out of range.", f"Allowed: {low} to {high - 1}."
         )
     return value
 
@@ -70,7 +73,7 @@ def span(request: Request, name: str, size: int) -> slice:
     if value is None:
         return slice(0, size)
     if not isinstance(value, (list, tuple)) or len(value) != 2:  # pyright: ignore[reportUnknownArgumentType]
-        raise SliceError(f"{name} must be [start, stop], got {shown(value)}.")
+        raise SliceError(f"{name} must be [start, stop], got {short_repr(value)}.")
     bounds: dict[str, Any] = {"start": value[0], "stop": value[1]}
     start = integer(bounds, "start", 0, size)
     return slice(start, integer(bounds, "stop", start + 1, size + 1))
@@ -84,5 +87,5 @@ def optional(request: Request, name: str, size: int) -> int | None:
 def one_of(request: Request, name: str, choices: tuple[str, ...]) -> str:
     value = request.get(name)
     if value not in choices:
-        raise SliceError(f"{name} is {shown(value)}.", f"Known: {', '.join(choices)}.")
+        raise SliceError(f"{name} is {short_repr(value)}.", f"Known: {', '.join(choices)}.")
     return str(value)

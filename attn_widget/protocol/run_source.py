@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from attn_widget.analysis import Analysis
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.protocol.answer import Reply, answer
-from attn_widget.protocol.selection import NAMES, VIEWS
+from attn_widget.protocol.selection import NAMES
 from attn_widget.protocol.source import Source
 
 TITLE_CHARACTERS = 120
@@ -16,9 +17,11 @@ class RunSource(Source):
     Parameters
     ----------
     analysis : Analysis
+        Of an encoder-decoder, the part that is shown.
     """
 
-    views = VIEWS
+    name = "run"
+    views = tuple(VIEWS)
     options = NAMES
 
     def __init__(self, analysis: Analysis) -> None:
@@ -46,6 +49,9 @@ class RunSource(Source):
 
 def title_of(analysis: Analysis) -> str:
     """The beginning of the text, on one line."""
-    whole = " · ".join(part for part in (analysis.text, analysis.text_pair) if part)
+    texts = (analysis.text, analysis.text_pair)
+    if analysis.part in ("decoder", "cross"):
+        texts = (analysis.source_text, analysis.text)
+    whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"

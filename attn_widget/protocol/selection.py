@@ -4,31 +4,82 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.arrays import Head
+from attn_widget.figures.catalog.choices import (
+    ALL_VIEWS,
+    QUANTITIES,
+    SCALES,
+    THEMES,
+    Quantity,
+    Scale,
+    Theme,
+    ViewName,
+)
+from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
-from attn_widget.influence.methods import METHODS
+from attn_widget.influence.methods import METHODS, Method
+from attn_widget.influence.targets import Target
+from attn_widget.model.families import Part
 
-SHADES = ("thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, "role", "effect")
-# Of a profile alone: how often a head's largest weight falls where a pattern says.
+SHADES = (
+    "thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, *(metric.key for metric in ALIGNMENT), "role", "effect"
+)  # fmt: skip
+# Accuracies, of a profile alone: how often a head's largest weight falls where a pattern says.
 ACCURACIES = tuple(f"accuracy: {name}" for name in (*POSITIONAL, *RELATIONS))
-VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why")
-MIXINGS = ("norms", "mixing", "alti", "value_zeroing")  # of docs/influence.md, section 1
-ROLLED = tuple(f"{kind}_rollout" for kind in MIXINGS)
-QUANTITIES = ("weights", "scores", "rollout", *MIXINGS, *ROLLED)
-OF_A_HEAD = ("weights", "scores", "norms")  # the others are of a layer, or of all layers so far
-SCALES = ("words", "head", "unit", "sqrt")
-THEMES = ("auto", "light", "dark")
 LARGEST_HEIGHT = 100_000  # px
 LARGEST_TOP_K = 10
 LARGEST_DEPTH = 6
 CHOICES = {
-    "metric": (*SHADES, *ACCURACIES), "view": VIEWS, "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
+    "metric": (*SHADES, *ACCURACIES), "view": tuple(ALL_VIEWS), "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
     "method": METHODS,
 }  # fmt: skip
+
+
+class ProfileTraits(TypedDict, total=False):
+    """Traits of a `ProfileWidget` that can be chosen when it is made; None is the default."""
+
+    layer: int | None
+    head: Head | None
+    metric: str | None
+    theme: Theme | None
+    height: int | None
+    chrome: bool | None
+
+
+class SimilarityTraits(TypedDict, total=False):
+    """Traits of a `SimilarityWidget` that can be chosen when it is made; None is the default."""
+
+    words: bool | None
+    theme: Theme | None
+    height: int | None
+    chrome: bool | None
+
+
+class ReportTraits(ProfileTraits, total=False):
+    """Traits that texts of one page can share."""
+
+    part: Part | None
+    view: ViewName | None
+    quantity: Quantity | None
+    top_k: int | None
+    depth: int | None
+    special: bool | None
+    words: bool | None
+    scale: Scale | None
+    target: Target | Mapping[str, Any] | None
+    method: Method | str | None
+
+
+class Traits(ReportTraits, total=False):
+    """Traits of an `AttentionWidget` that can be chosen when it is made."""
+
+    token: int | None
+    pair: Sequence[int] | None
+    group: Sequence[int] | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +90,9 @@ class Selection:
     ----------
     layer, head : optional
         None: where the source opens by itself.
+    part : optional
+        Of an encoder-decoder, ``"encoder"``, ``"decoder"`` or ``"cross"``; None of one text, and where the source opens by
+        itself.
     token, pair, group
         Places in one text.
     target : optional
@@ -65,6 +119,7 @@ class Selection:
     theme: str = "auto"
     height: int | None = None
     chrome: bool = True
+    part: str | None = None
 
     @property
     def place(self) -> tuple[int, Head]:
@@ -73,7 +128,7 @@ class Selection:
 
     @classmethod
     def of(cls, holder: Any, names: Sequence[str] | None = None) -> Selection:
-        """Those of ``names`` (all by default) that ``holder`` has as attributes."""
+        """Selection of those ``names`` (all by default) that ``holder`` has as attributes."""
         return cls(
             **{
                 n: getattr(holder, n)
@@ -83,8 +138,11 @@ class Selection:
         )
 
     def as_dict(self, names: Sequence[str] | None = None) -> dict[str, Any]:
-        """Those of ``names`` (all by default), in the order of the fields."""
-        return {name: getattr(self, name) for name in NAMES if names is None or name in names}
+        """Values by name, of ``names`` (all by default), in the order of the fields; no part where one text is read."""
+        values = {name: getattr(self, name) for name in NAMES if names is None or name in names}
+        if values.get("part") is None:
+            values.pop("part", None)
+        return values
 
     def check(self, n_layers: int, n_heads: int) -> Selection:
         """The same, where a model of this shape has it; places in a text are not looked at.
@@ -103,8 +161,8 @@ class Selection:
             index_in(self.layer, n_layers, "layer")
         if self.head is not None and not is_mean(self.head):
             index_in(self.head, n_heads, "head")
-        for name, known in CHOICES.items():
-            check_choice(getattr(self, name), name, known)
+        for name, choices in CHOICES.items():
+            check_choice(getattr(self, name), name, choices)
         for name in ("special", "words", "chrome"):
             check_flag(getattr(self, name), name)
         check_count(self.top_k, "top_k", 1, LARGEST_TOP_K)

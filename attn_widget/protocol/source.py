@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.corpus.profile import Profile
-    from attn_widget.protocol.answer import Reply
+from attn_widget.analysis import Analysis
+from attn_widget.corpus.profile import Profile
+from attn_widget.protocol.answer import Reply
+
+
+class Answers(Protocol):
+    """Anything that answers requests of the page."""
+
+    def answer(self, request: object) -> Reply:
+        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""
+        ...
 
 
 class Source(ABC):
-    """A run of one text, or the profile of many.
+    """A run of one text, the profile of many, or the similarity of two.
 
     Attributes
     ----------
+    name : str
+        In messages: ``"run"``, ``"profile"``, ``"similarity"``.
     views : tuple of str
         The tabs that it has.
     options : tuple of str
         The fields of a `Selection` that mean something in it.
     """
 
+    name: ClassVar[str]
     views: ClassVar[tuple[str, ...]]
     options: ClassVar[tuple[str, ...]]
 
     @property
     def analysis(self) -> Analysis | None:
-        """The run, whose weights a page can carry; None of a profile."""
+        """The run, whose weights a page can carry; None of a profile or a similarity."""
         return None
 
     @property
     def profile(self) -> Profile | None:
-        """The profile; None of a run."""
+        """The profile; None of a run or a similarity."""
         return None
 
     @property

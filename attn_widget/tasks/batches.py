@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from attn_widget.checks import is_iterable, listed
 from attn_widget.errors import InputError, InputTypeError, TooLongError
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.tokenizing import check_text
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
 
 POOL = 50  # batches whose texts are sorted by length together; pools are cut from a random order
 
@@ -44,30 +43,22 @@ class Examples:
 
     def batch(self, indices: Sequence[int], device: torch.device) -> dict[str, torch.Tensor]:
         """The texts of ``indices``, padded to the longest of them: int64 [len(indices), n]."""
-        longest = max(len(self.columns["input_ids"][i]) for i in indices)
-        tensors: dict[str, torch.Tensor] = {}
-        for name, rows in self.columns.items():
-            whole = torch.full((len(indices), longest), self.padding[name])
-            for row, i in enumerate(indices):
-                whole[row, : len(rows[i])] = torch.tensor(rows[i])
-            tensors[name] = whole
-        mask = torch.zeros(len(indices), longest, dtype=torch.long)
-        for row, i in enumerate(indices):
-            mask[row, : len(self.columns["input_ids"][i])] = 1
-        tensors["attention_mask"] = mask
+        tensors = {
+            name: pad_sequence(
+                [torch.tensor(rows[i]) for i in indices],
+                batch_first=True,
+                padding_value=self.padding[name],
+            )
+            for name, rows in self.columns.items()
+        }
+        lengths = torch.tensor([len(self.columns["input_ids"][i]) for i in indices])
+        places = torch.arange(int(lengths.max()))
+        tensors["attention_mask"] = (places < lengths[:, None]).long()
         return {name: tensor.to(device) for name, tensor in tensors.items()}
 
 
 def check_texts(texts: Any, name: str) -> list[str]:
-    """``texts`` as a list of str that a tokenizer can read.
-
-    Raises
-    ------
-    InputTypeError
-        Not a list, or an entry that is no str.
-    InputError
-        No text, or one that is empty; the message gives its index.
-    """
+    """``texts`` as a list of str that a tokenizer can read."""
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(
             f"{name} is a {type(texts).__name__}, expected a list of str.",
@@ -94,13 +85,6 @@ def tokenize(
         Cut longer texts instead of refusing them.
     name : str
         What the texts are called in messages.
-
-    Raises
-    ------
-    TooLongError
-        A text with more tokens, without ``truncation``.
-    InputError
-        A tokenizer that is not the model's.
     """
     options: dict[str, Any] = {"truncation": True, "max_length": max_length} if truncation else {}
     with encoder.lock:

@@ -7,10 +7,7 @@ folder that `transformers` loads.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +18,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attn_widget.errors import InputError, ModelLoadError
-from attn_widget.host.files import write
-from attn_widget.host.json_file import parsed_object
-from attn_widget.host.locked_folder import LOCK
+from attn_widget.host.store import (
+    LEFT_OVER,
+    LOCK,
+    check_identity,
+    check_sums,
+    read_json,
+    write_folder,
+    write_json,
+)
 from attn_widget.model.checkpoint import quiet
 from attn_widget.tasks.state import State
 
@@ -35,12 +38,11 @@ IDENTITY = "checkpoint.json"
 STATE = "state.json"
 TENSORS = "state.safetensors"
 WEIGHTS = "model.safetensors"
-SUMS = "sha256.json"  # of every other file in the folder
 TRAINER = "trainer_state.json"  # by which `Trainer` finds its place
 RECORD = "fit.json"  # of a saved classifier
 TOKENIZER = "tokenizer.json"  # every fast tokenizer writes it
 PLACE = re.compile(r"epoch-(\d+)-batch-(\d+)")
-LEFT_OVER = re.compile(r"\..+\.part")  # by a call that was killed
+BEGIN_AGAIN = "Pass resume=False to begin again in this folder, or restore the file."
 OURS = re.compile(rf"epoch-\d+-batch-\d+|best-\d+|{LEFT_OVER.pattern}")
 
 
@@ -80,7 +82,7 @@ class Store:
                     "Give an empty folder, or one that does not exist yet.",
                 )
         elif resume:
-            _check_identity(folder, read_json(file), identity)
+            _check_training(folder, read_json(file, BEGIN_AGAIN), identity)
         else:
             _remove(folder, keep=())
             file.unlink()
@@ -96,13 +98,13 @@ class Store:
             for name in (STATE, TENSORS, "config.json", WEIGHTS):
                 _need(self.found, name)
             need_tokenizer(self.found)
-            check_sums(self.found)
+            check_sums(self.found, BEGIN_AGAIN)
 
     def restore(self, model: Any, optimizer: torch.optim.Optimizer) -> State | None:
         """Load the newest checkpoint into both; None when there is none."""
         if self.found is None:
             return None
-        data = read_json(self.found / STATE)
+        data = read_json(self.found / STATE, BEGIN_AGAIN)
         tensors = load_file(self.found / TENSORS)
         self.restore_weights(model)
         if not data["finished"]:
@@ -114,14 +116,7 @@ class Store:
                     parameter = parameters[name]
                     # AdamW is fused: its count of steps is stored with the parameter too
                     optimizer.state[parameter][key] = value.to(parameter.device)
-        return State(
-            epoch=data["epoch"],
-            step=data["step"],
-            logits=tensors["logits"].numpy(),
-            history=data["history"],
-            best=data["best"],
-            finished=data["finished"],
-        )
+        return State(**data, logits=tensors["logits"].numpy())
 
     def restore_weights(self, model: Any) -> None:
         """Load the newest checkpoint's weights, where there is one."""
@@ -131,7 +126,7 @@ class Store:
     def restore_best(self, model: Any, epoch: int) -> None:
         """Load the weights that `save_best` kept."""
         best = self.folder / f"best-{epoch}"
-        check_sums(best)
+        check_sums(best, BEGIN_AGAIN)
         _load_weights(model, best)
 
     def save_best(self, model: Any, epoch: int) -> None:
@@ -145,13 +140,7 @@ class Store:
             for name, parameter in model.named_parameters():
                 held = optimizer.state[parameter]
                 tensors.update({f"{key}/{name}": value for key, value in held.items()})
-        data = {
-            "epoch": state.epoch,
-            "step": state.step,
-            "history": state.history,
-            "best": state.best,
-            "finished": state.finished,
-        }
+        data = {name: value for name, value in vars(state).items() if name != "logits"}
 
         def write(folder: Path) -> None:
             save_model(folder, model, self.tokenizer)
@@ -165,24 +154,14 @@ class Store:
         # A batch's end and its epoch's end have different names, so the old one stays until here.
         _remove(self.folder, keep=(name,) if state.finished else (name, f"best-{state.best}"))
 
-    def _write(self, name: str, write: Callable[[Path], None]) -> None:
-        """The folder appears only once complete (atomic rename)."""
-        part = self.folder / f".{secrets.token_hex(4)}.part"
+    def _write(self, name: str, fill: Callable[[Path], None]) -> None:
         try:
-            part.mkdir()
-            write(part)
-            write_json(part / SUMS, _sums(part))
-            target = self.folder / name
-            if target.exists():  # a training that was killed after it had written this
-                target.rename(self.folder / f".{secrets.token_hex(4)}.part")
-            part.rename(target)
+            write_folder(self.folder / name, fill)
         except (OSError, SafetensorError) as error:
             raise InputError(
                 f"The checkpoint in {str(self.folder)!r} cannot be written: {error}.",
                 "The previous one is intact: free some disk space and call again.",
             ) from error
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
 
 
 def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
@@ -193,31 +172,19 @@ def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
 
 
 def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]) -> Path:
-    """A classifier's folder, whole or not at all; an earlier classifier there is replaced.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be written, or holds something else.
-    """
+    """A classifier's folder, whole or not at all; an earlier classifier there is replaced."""
     if target.is_dir() and any(target.iterdir()) and not (target / RECORD).is_file():
         raise InputError(
             f"The folder {str(target)!r} is not empty and holds no fitted classifier.",
             "Give an empty folder, or one that does not exist yet.",
         )
-    part, old = (target.with_name(f".{secrets.token_hex(4)}.part") for _ in range(2))
+
+    def fill(folder: Path) -> None:
+        save_model(folder, model, tokenizer)
+        write_json(folder / RECORD, record)
+
     try:
-        try:
-            part.mkdir()
-            save_model(part, model, tokenizer)
-            write_json(part / RECORD, record)
-            write_json(part / SUMS, _sums(part))
-            if target.is_dir():
-                target.rename(old)
-            part.rename(target)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
+        write_folder(target, fill)
     except (OSError, SafetensorError) as error:
         raise InputError(
             f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
@@ -227,12 +194,7 @@ def write_model(target: Path, model: Any, tokenizer: Any, record: dict[str, Any]
 
 
 def need_tokenizer(folder: Path) -> None:
-    """Refuse a folder of weights without their tokenizer.
-
-    Raises
-    ------
-    ModelLoadError
-    """
+    """Refuse a folder of weights without their tokenizer."""
     if not (folder / TOKENIZER).is_file():
         raise ModelLoadError(
             f"The folder {str(folder)!r} has no {TOKENIZER}: without the tokenizer that the weights "
@@ -247,21 +209,19 @@ def _load_weights(model: Any, folder: Path) -> None:
     model.load_state_dict(saved.state_dict())
 
 
-def _check_identity(folder: Path, stored: dict[str, Any], identity: dict[str, Any]) -> None:
+def _check_training(folder: Path, stored: dict[str, Any], identity: dict[str, Any]) -> None:
     if stored.get("format") != FORMAT:
         raise InputError(
             f"The checkpoint in {str(folder)!r} has format {stored.get('format')!r}; this version "
             f"reads {FORMAT}.",
             "Give another folder, or resume=False to begin again in this one.",
         )
-    other = [key for key, value in identity.items() if stored.get(key) != value]
-    if other:
-        was = ", ".join(f"{key} {stored.get(key)!r} (now {identity[key]!r})" for key in other)
-        raise InputError(
-            f"The checkpoint in {str(folder)!r} is of another training: it was made with {was}.",
-            "Give another folder, the same data and settings, or resume=False to begin again in "
-            "this one.",
-        )
+    check_identity(
+        stored,
+        identity,
+        f"The checkpoint in {str(folder)!r} is of another training",
+        "Give another folder, the same data and settings, or resume=False to begin again in this one.",
+    )
 
 
 def _newest(folder: Path) -> Path | None:
@@ -288,58 +248,3 @@ def _need(folder: Path, name: str) -> None:
             f"The checkpoint {str(folder)!r} has no {name}.",
             "Pass resume=False to begin again in this folder.",
         )
-
-
-def _sums(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.name != SUMS
-    }
-
-
-def check_sums(folder: Path, of: tuple[str, ...] = (), hint: str = "") -> None:
-    """Refuse a folder with a file that has changed since it was written. Earlier versions wrote no sums.
-
-    Parameters
-    ----------
-    folder : Path
-    of : tuple of str
-        The files that are checked; all of them unless given.
-    hint : str
-        What to do; by default to begin the training again.
-
-    Raises
-    ------
-    ModelLoadError
-    """
-    if not (folder / SUMS).is_file():
-        return
-    now = _sums(folder)
-    for name, written in read_json(folder / SUMS).items():
-        if name in (of or (name,)) and now.get(name) != written:
-            raise ModelLoadError(
-                f"The folder {str(folder)!r} is damaged: {name} is not what was written.",
-                hint or "Pass resume=False to begin again in this folder.",
-            )
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelLoadError(
-            f"{str(path)!r} cannot be read: {error.strerror or error}.",
-            "Pass resume=False to begin again in this folder.",
-        ) from error
-    data = parsed_object(content)
-    if data is None:
-        raise ModelLoadError(
-            f"{str(path)!r} is damaged: it is not what fit_classifier wrote.",
-            "Pass resume=False to begin again in this folder, or restore the file.",
-        )
-    return data
-
-
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    write(path, (json.dumps(data, indent=1) + "\n").encode())

@@ -59,10 +59,6 @@ class TextCNNForSequenceClassification(OverEncoderModel):
     its maximum over all windows of the text enters m. Windows that reach into the padding of a batch
     do not count. A text shorter than w is lengthened to w by zeros, as in Kim (2014).
 
-    Parameters
-    ----------
-    config : TextCNNConfig
-
     References
     ----------
     Kim (2014), Convolutional Neural Networks for Sentence Classification, EMNLP.
@@ -85,19 +81,8 @@ class TextCNNForSequenceClassification(OverEncoderModel):
     def _init_weights(self, module: nn.Module) -> None:
         """Conv1d and Linear keep the uniform draw of torch, which suits the ReLU."""
 
-    def maxima(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Each filter's maximum over the windows of the text.
-
-        Parameters
-        ----------
-        hidden : float tensor [batch, n, d]
-        attention_mask : int tensor [batch, n]
-            0 marks padding, wherever it stands.
-
-        Returns
-        -------
-        float tensor [batch, filters of all widths]
-        """
+    def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Each filter's maximum over the windows of the text, [batch, filters of all widths]."""
         real = attention_mask.bool()
         order = real.int().argsort(dim=1, descending=True, stable=True)  # the text first
         hidden = hidden.masked_fill(~real[..., None], 0)
@@ -114,9 +99,6 @@ class TextCNNForSequenceClassification(OverEncoderModel):
             inside = start <= (lengths - width).clamp(min=0)
             pooled.append(features.masked_fill(~inside, 0).amax(2))  # a ReLU is never below 0
         return torch.cat(pooled, dim=1)
-
-    def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        return self.maxima(hidden, attention_mask)
 
 
 AutoConfig.register(TextCNNConfig.model_type, TextCNNConfig, exist_ok=True)

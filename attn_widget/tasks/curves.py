@@ -30,14 +30,6 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
     best : int or None
         That epoch, 1-based.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    NotAvailableError
-        Nothing to draw, or no matplotlib.
     """
     if not history:
         raise NotAvailableError(
@@ -69,8 +61,10 @@ def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
                 clip_on=False,
             )
             if best is not None and (part == "validation" or history[0]["validation"] is None):
-                kept = values[best - 1]
-                axes.plot([best], [kept], "o", ms=10, mfc="none", mec=color, mew=1.5, clip_on=False)
+                best_value = values[best - 1]
+                axes.plot(
+                    [best], [best_value], "o", ms=10, mfc="none", mec=color, mew=1.5, clip_on=False
+                )
         axes.set_facecolor("none")
         axes.set_title(title, color=INK, fontsize=12, fontweight="bold", loc="left")
         axes.tick_params(colors=INK, labelsize=10)

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,17 @@ from attn_widget.checks import (
     check_path,
     check_seed,
     check_several,
-    shown,
+    short_repr,
 )
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.corpus.identity import identity_of
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.installed import require_extra
+from attn_widget.host.store import locked
+from attn_widget.model.loading import load
+from attn_widget.tasks.fitted import FittedClassifier
+from attn_widget.tasks.moved import heads_moved, line_of
 
 if TYPE_CHECKING:
-    from attn_widget.tasks.fitted import FittedClassifier
     from attn_widget.tasks.heads import Head, Pooling
     from attn_widget.tasks.trainer import Labelled
 
@@ -149,11 +153,7 @@ def fit_classifier(
     >>> fitted.classes, fitted.probabilities(texts).shape
     (('no', 'yes'), (4, 2))
     """
-    if find_spec("accelerate") is None:
-        raise NotAvailableError(
-            "Fine-tuning needs accelerate, which is not installed.",
-            "Install it with: pip install 'attn-widget[tasks]'",
-        )
+    require_extra("accelerate", "Fine-tuning needs accelerate", "tasks")
     from attn_widget.tasks.batches import check_texts, tokenize
     from attn_widget.tasks.heads import HEADS, POOLINGS, build, check_encoder, tokenizer_for
 
@@ -179,12 +179,10 @@ def fit_classifier(
     truncation, resume = check_flag(truncation, "truncation"), check_flag(resume, "resume")
     folder = None if checkpoint is None else check_path(checkpoint, "checkpoint")
     given = check_texts(texts, "texts")
-    known = _check_labels(labels, len(given), "labels", None)
-    n_classes = int(known.max()) + 1
+    indices = _check_labels(labels, len(given), "labels", None)
+    n_classes = int(indices.max()) + 1
     names = _check_classes(classes, n_classes)
     held = None if validation is None else _check_validation(validation, n_classes)
-
-    from attn_widget.model.loading import load
 
     loaded = load(encoder, progress=progress)
     check_encoder(loaded, head, pooling)
@@ -195,7 +193,7 @@ def fit_classifier(
 
     from attn_widget.tasks.trainer import Labelled, Settings, fine_tune
 
-    train = Labelled(tokenize(loaded, given, **options, name="texts"), known)
+    train = Labelled(tokenize(loaded, given, **options, name="texts"), indices)
     checked = None
     if held is not None:
         checked = Labelled(tokenize(loaded, held[0], **options, name="validation texts"), held[1])
@@ -216,8 +214,6 @@ def fit_classifier(
     if folder is None:
         state = fine_tune(model, fresh, train, checked, settings, None, progress=progress)
     else:
-        from attn_widget.corpus.identity import identity_of
-        from attn_widget.host.locked_folder import locked
         from attn_widget.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {
@@ -230,9 +226,6 @@ def fit_classifier(
         with locked(folder, "checkpoint"):
             store = Store(folder, identity, tokenizer, resume=resume)
             state = fine_tune(model, fresh, train, checked, settings, store, progress=progress)
-
-    from attn_widget.tasks.fitted import FittedClassifier
-    from attn_widget.tasks.moved import heads_moved, line_of
 
     fitted = FittedClassifier(model, tokenizer, state.history, asdict(settings))
     seen = given if validation is None else list(validation[0])
@@ -257,7 +250,7 @@ def _check_number(name: str, value: Any, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a number.")
     if not 0 <= value <= high:
-        raise InputError(f"{name} is {shown(value)}, expected 0 to {high:g}.")
+        raise InputError(f"{name} is {short_repr(value)}, expected 0 to {high:g}.")
 
 
 def _check_labels(labels: Any, n_texts: int, name: str, n_classes: int | None) -> NDArray[np.int64]:
@@ -303,7 +296,8 @@ def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
     names = tuple(check_several(classes, "classes", "names (str)"))
     if not all(isinstance(name, str) for name in names):
         raise InputTypeError(
-            f"classes is {shown(names)}, expected several names (str).", "classes=['no', 'yes']"
+            f"classes is {short_repr(names)}, expected several names (str).",
+            "classes=['no', 'yes']",
         )
     if len(names) != n_classes:
         raise InputError(

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import as_array, check_flag, check_kind, check_path, check_several, shown
+from attn_widget.checks import (
+    as_array,
+    check_flag,
+    check_kind,
+    check_path,
+    check_several,
+    short_repr,
+)
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError, NotAvailableError
+from attn_widget.host.store import SUMS, check_sums, read_json
+from attn_widget.model.checkpoint import load_checkpoint
 from attn_widget.model.classification import activation_of, class_probabilities
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
+from attn_widget.model.places import locate
+from attn_widget.tasks.curves import draw
 from attn_widget.tasks.metrics import rank
 from attn_widget.tasks.moved import line_of
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.trace.forward import inference_mode
 
 FIGURES = ("loss", "correct")  # of every epoch, by which epochs are ranked
 
@@ -80,8 +91,6 @@ class FittedClassifier:
     @property
     def encoder(self) -> Encoder:
         """The `Encoder` that `attn_widget.load` makes of it."""
-        from attn_widget.model.loading import load
-
         return load((self.model, self.tokenizer))
 
     @property
@@ -121,7 +130,6 @@ class FittedClassifier:
         """
         from attn_widget.tasks.batches import check_texts, tokenize
         from attn_widget.tasks.passes import predict, softmax
-        from attn_widget.trace.forward import inference_mode
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -184,8 +192,6 @@ class FittedClassifier:
         NotAvailableError
             There is no history, or matplotlib is not installed.
         """
-        from attn_widget.tasks.curves import draw
-
         return draw(self.history, self.best_epoch)
 
     def __repr__(self) -> str:
@@ -204,12 +210,7 @@ class FittedClassifier:
 
 
 def check_history(records: Sequence[dict[str, Any]]) -> None:
-    """Refuse records that are not those of epochs.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse records that are not those of epochs."""
     for k, record in enumerate(records):
         parts = (record.get("train"), record.get("validation") or record.get("train"))
         numbers = [
@@ -219,7 +220,7 @@ def check_history(records: Sequence[dict[str, Any]]) -> None:
         sound = all(isinstance(part, dict) for part in parts) and "validation" in record
         if not sound or not all(isinstance(number, (int, float)) for number in numbers):
             raise InputError(
-                f"Entry {k} of history is {shown(record)}, expected epoch, train and validation with "
+                f"Entry {k} of history is {short_repr(record)}, expected epoch, train and validation with "
                 f"{' and '.join(FIGURES)}.",
                 "fit_classifier(...) gives such a history.",
             )
@@ -246,17 +247,11 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     InputTypeError
         ``folder`` is no path.
     """
-    from attn_widget.model.checkpoint import load_checkpoint
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.places import locate
     from attn_widget.tasks.checkpoint import (
         PLACE,
         RECORD,
-        SUMS,
         WEIGHTS,
-        check_sums,
         need_tokenizer,
-        read_json,
     )
 
     path = check_path(folder, "folder")
@@ -278,11 +273,12 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
             f"{str(folder)!r} holds a {type(checkpoint.model).__name__}, which does not classify texts.",
             "Fine-tune it: fit_classifier(folder, texts, labels).",
         )
-    check_sums(path, (RECORD, WEIGHTS), f"Restore it; if it was changed on purpose, delete {SUMS}.")
-    record = read_json(path / RECORD) if (path / RECORD).is_file() else {}
-    kept = record.get("history", ()), record.get("settings"), record.get("moved")
+    hint = f"Restore it; if it was changed on purpose, delete {SUMS}."
+    check_sums(path, hint, (RECORD, WEIGHTS))
+    record = read_json(path / RECORD, hint) if (path / RECORD).is_file() else {}
+    stored = record.get("history", ()), record.get("settings"), record.get("moved")
     try:
-        return FittedClassifier(checkpoint.model, checkpoint.tokenizer, *kept)
+        return FittedClassifier(checkpoint.model, checkpoint.tokenizer, *stored)
     except (InputError, InputTypeError) as error:
         raise ModelLoadError(
             f"{str(path / RECORD)!r} is damaged: {error.message}",

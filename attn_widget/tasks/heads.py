@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 
 from attn_widget.errors import InputError
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
 
 Head = Literal["linear", "cnn"]
 HEADS: tuple[Head, ...] = get_args(Head)
@@ -21,15 +19,15 @@ POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 
 def check_encoder(encoder: Encoder, head: Head, pooling: Pooling = "mean") -> None:
-    """Refuse an encoder that cannot carry the head.
-
-    Raises
-    ------
-    InputError
-        `transformers` has no encoder or sequence classifier of this family, or the tokenizer cannot pad.
-    """
+    """Refuse an encoder that cannot carry the head."""
     from transformers import AutoModel, AutoModelForSequenceClassification
 
+    if encoder.parts:
+        raise InputError(
+            f"{encoder.name} ({encoder.family.name}) is an encoder-decoder, which reads one text and writes another; classifiers "
+            "are fitted on encoders.",
+            "Use an encoder, such as the embedded one: fit_classifier(None, ...).",
+        )
     own = head == "linear" and pooling == "first"
     kind = AutoModelForSequenceClassification if own else AutoModel
     if type(encoder.config) not in kind._model_mapping:  # pyright: ignore[reportPrivateUsage]

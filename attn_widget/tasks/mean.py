@@ -43,10 +43,6 @@ class MeanPoolingForSequenceClassification(OverEncoderModel):
     Special tokens count, padding does not. LayerNorm brings the means of all encoders to one
     scale, whatever the norms of their states.
 
-    Parameters
-    ----------
-    config : MeanPoolingConfig
-
     References
     ----------
     Reimers & Gurevych (2019), Sentence-BERT, EMNLP: the mean of all tokens makes better sentence vectors
@@ -70,24 +66,10 @@ class MeanPoolingForSequenceClassification(OverEncoderModel):
             nn.init.normal_(module.weight, std=SPREAD)
             nn.init.zeros_(module.bias)
 
-    def pooled(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """The mean over the tokens of each text.
-
-        Parameters
-        ----------
-        hidden : float tensor [batch, n, d]
-        attention_mask : int tensor [batch, n]
-            0 marks padding, wherever it stands.
-
-        Returns
-        -------
-        float tensor [batch, d]
-        """
-        real = attention_mask.bool()[..., None]
-        return hidden.masked_fill(~real, 0).sum(1) / real.sum(1)
-
     def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        return self.norm(self.pooled(hidden, attention_mask))
+        """The normalized mean over the tokens of each text, [batch, d]."""
+        real = attention_mask.bool()[..., None]
+        return self.norm(hidden.masked_fill(~real, 0).sum(1) / real.sum(1))
 
 
 AutoConfig.register(MeanPoolingConfig.model_type, MeanPoolingConfig, exist_ok=True)

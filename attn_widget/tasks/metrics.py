@@ -21,7 +21,7 @@ WORST = (-math.inf, -math.inf)  # below the rank of any epoch
 
 @dataclass(frozen=True)
 class Metrics:
-    """How well probabilities agree with labels.
+    """Agreement of probabilities with labels.
 
     Attributes
     ----------

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attn_widget.checks.rounding import largest_first
+from attn_widget.comparison.inputs import compare
 from attn_widget.errors import AttnWidgetError
 from attn_widget.figures.arrays import Float32
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
 
 TEXTS = 4  # passes of both models: a fraction of one batch of the training
 NAMED = 3  # heads in the line
@@ -25,8 +23,6 @@ def heads_moved(
 
     None where the two cannot be compared.
     """
-    from attn_widget.comparison.inputs import compare
-
     places = np.unique(np.linspace(0, len(texts) - 1, min(TEXTS, len(texts))).astype(int))
     try:
         comparisons = [

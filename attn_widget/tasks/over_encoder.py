@@ -55,7 +55,7 @@ class OverEncoderModel(PreTrainedModel):
     classifier: torch.nn.Module
 
     def features(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Float [batch, features] from hidden states [batch, n, d] and mask [batch, n]."""
+        """Float [batch, features] from hidden states [batch, n, d] and mask [batch, n]; 0 marks padding, wherever it stands."""
         raise NotImplementedError
 
     def forward(

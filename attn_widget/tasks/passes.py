@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from attn_widget.tasks.batches import by_length
+from attn_widget.tasks.batches import Examples, by_length
 from attn_widget.tasks.metrics import score
-
-if TYPE_CHECKING:
-    from attn_widget.tasks.batches import Examples
 
 TEXTS_AT_ONCE = 64  # of a pass without gradients
 
@@ -36,7 +33,7 @@ def precision(model: Any) -> Generator[None]:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 is faster than float32: CUDA that has it, CPUs with AMX or AVX512-BF16."""
+    """True if bfloat16 is faster than float32: CUDA that has it, CPUs with AMX or AVX512-BF16."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type != "cpu":
@@ -46,9 +43,7 @@ def has_bfloat16(device: torch.device) -> bool:
     return any(getattr(torch.cpu, name, bool)() for name in names)
 
 
-def predict(
-    model: Any, examples: Examples, batch_size: int = TEXTS_AT_ONCE, *, fast: bool = False
-) -> NDArray[np.float32]:
+def predict(model: Any, examples: Examples, *, fast: bool = False) -> NDArray[np.float32]:
     """Logits of every text, float32 [n, classes], with dropout off and without gradients.
 
     ``fast`` computes them as training does (`precision`), to fewer digits where that is bfloat16.
@@ -58,7 +53,7 @@ def predict(
     model.eval()
     computed = precision(model) if fast else nullcontext()
     with torch.inference_mode(), computed:
-        for indices in by_length(examples.lengths, batch_size):
+        for indices in by_length(examples.lengths, TEXTS_AT_ONCE):
             logits = model(**examples.batch(indices, model.device)).logits
             all_logits[indices] = logits.float().cpu().numpy()
     model.train(was_training)

@@ -1,4 +1,4 @@
-"""Where a training stands."""
+"""State of a training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass
 class State:
-    """Where training stands, between two batches.
+    """State of a training between two batches.
 
     Attributes
     ----------

@@ -12,8 +12,8 @@ import tempfile
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,12 +25,10 @@ from torch.utils.data import DataLoader, Sampler
 
 from attn_widget.errors import InputError
 from attn_widget.tasks.batches import Examples, shuffled
+from attn_widget.tasks.checkpoint import Store
 from attn_widget.tasks.metrics import WORST, rank
 from attn_widget.tasks.passes import figures, precision, predict
 from attn_widget.tasks.state import State
-
-if TYPE_CHECKING:
-    from attn_widget.tasks.checkpoint import Store
 
 LARGEST_GRADIENT = 1.0  # norm of all gradients together, as in Devlin et al. (2019)
 BETAS = (0.9, 0.999)
@@ -257,32 +255,22 @@ class ClassifierTrainer(transformers.Trainer):
         return 0
 
 
+@dataclass(eq=False, repr=False)
 class Progress(transformers.TrainerCallback):
     """The bar, the record of each epoch, when to stop, and checkpoints."""
 
-    def __init__(
-        self,
-        model: Any,
-        batches: Batches,
-        train: Labelled,
-        validation: Labelled | None,
-        settings: Settings,
-        store: Store | None,
-        state: State,
-        bar: Any,
-    ) -> None:
-        self.model = model
-        self.batches = batches
-        self.train = train
-        self.validation = validation
-        self.settings = settings
-        self.store = store
-        self.state = state
-        self.bar = bar
-        self.loss = math.nan  # of the latest batch
-        self.saved = time.monotonic()
-        self._best_weights: dict[str, torch.Tensor] | None = None
-        self._recent: float | None = None  # loss, smoothed
+    model: Any
+    batches: Batches
+    train: Labelled
+    validation: Labelled | None
+    settings: Settings
+    store: Store | None
+    state: State
+    bar: Any
+    loss: float = math.nan  # of the latest batch
+    saved: float = field(default_factory=time.monotonic)
+    _best_weights: dict[str, torch.Tensor] | None = None
+    _recent: float | None = None  # loss, smoothed
 
     def over(self) -> bool:
         """All epochs done, or none of the last ``patience`` better than the one before them."""

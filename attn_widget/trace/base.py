@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import index_in, is_mean
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.tokens import Token
 from attn_widget.trace.windows.masks import Mask, reach_of
-
-if TYPE_CHECKING:
-    from attn_widget.model.tokens import Token
-    from attn_widget.trace.windows.plan import Windows
+from attn_widget.trace.windows.plan import Windows
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
@@ -44,7 +43,7 @@ class Outputs:
     hidden_states : sequence of arrays or tensors [n, d], length L + 1
         The first is the embeddings' output. Stacked when it is first asked for.
     logits : tensor [n, vocabulary]
-        Of the masked-LM head; None without one, and where they are not kept (`LogitsCache`).
+        Of the language-model head; None without one, and where they are not kept (`LogitsCache`).
     compute_logits : callable, optional
         ``rows -> tensor [r, vocabulary]``, for logits that are not kept.
     classifier_logits : float32 [classes], [n, classes] (token) or [n, 2] (start and end of an answer)
@@ -66,12 +65,22 @@ class Outputs:
 
 
 class Trace(ABC):
-    """One forward pass over ``n`` tokens: ``L`` layers of ``H`` heads."""
+    """One forward pass over ``n`` tokens: ``L`` layers of ``H`` heads.
+
+    Where queries and keys are two texts (cross-attention), matrices are [n, m] instead of [n, n], with ``m`` the number
+    of ``key_tokens``.
+    """
 
     has_scores: bool
     has_qkv: bool
+    has_rest: bool = False
+    """True if rows may sum to less than 1: a learned sink, which is no token, takes the rest."""
+    mask_found: bool = False
+    """True if the mask was found in the weights, instead of given by the model or the caller."""
     windows: Windows | None = None
     """Windows that the text was read in; None for one pass over all of it."""
+    parts: Mapping[str, Trace] = MappingProxyType({})
+    """The traces of a run's three kinds of attention (encoder, decoder, cross), this one among them; none of a run of one."""
 
     def __init__(
         self,
@@ -80,11 +89,15 @@ class Trace(ABC):
         n_heads: int,
         head_dim: int,
         outputs: Outputs | None = None,
+        key_tokens: Sequence[Token] | None = None,
     ) -> None:
         self.tokens: tuple[Token, ...] = tuple(tokens)
+        # The same tuple, except in attention from one text to another.
+        self.key_tokens = self.tokens if key_tokens is None else tuple(key_tokens)
         self.n_layers = n_layers
         self.n_heads = n_heads
         self.n_tokens = len(self.tokens)
+        self.n_keys = len(self.key_tokens)
         self.head_dim = head_dim
         self._outputs = outputs or Outputs()
 
@@ -112,6 +125,17 @@ class Trace(ABC):
         """`allowed` by rule where the trace has one: of a long text no matrix [n, n]."""
         return self.allowed(layer)
 
+    def rest(self, layer: int) -> Floats:
+        """Share that each query gives to no key, float32 [H, n]: one minus the sum of its row; 0 without learned sinks."""
+        if not self.has_rest:
+            self._layer(layer)
+            return np.zeros((self.n_heads, self.n_tokens), np.float32)
+        rows = [
+            1 - self.weights(layer, head).sum(axis=-1, dtype=np.float64)
+            for head in range(self.n_heads)
+        ]
+        return np.maximum(np.stack(rows), 0).astype(np.float32)
+
     @abstractmethod
     def scaling(self, layer: int) -> float:
         """Factor of ``Q K^T``: ``1 / sqrt(d_k)`` in most models."""
@@ -133,7 +157,7 @@ class Trace(ABC):
         for start in range(0, n, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, n))
             reach = None if mask is None else reach_of(mask, rows)
-            blocks.append(Area(rows, slice(*(reach or (0, n)))))
+            blocks.append(Area(rows, slice(*(reach or (0, self.n_keys)))))
         return blocks
 
     def head_blocks(
@@ -206,11 +230,21 @@ class Trace(ABC):
         Relative position terms, mostly; the mask is not in it.
         """
 
+    @property
+    def n_key_heads(self) -> int:
+        """Sets of keys and values; fewer than heads where these are grouped."""
+        return self.n_heads
+
+    def softcap(self, layer: int) -> float | None:
+        """``c`` where scores ``s`` become ``c * tanh(s / c)`` before bias and mask; None without such a cap."""
+        self._layer(layer)
+        return None
+
     def head_output(self, layer: int, head: int) -> Floats:
         """``weights @ values`` of one head, float32 [n, head_dim]."""
         return self.weights(layer, self._no_mean(head)) @ self.values(layer, head)
 
-    # Beside attention
+    # Beyond attention
 
     @property
     def hidden_states(self) -> Floats | None:
@@ -226,21 +260,16 @@ class Trace(ABC):
 
     @property
     def logits(self) -> Floats | None:
-        """Logits of the masked-LM head, float32 [n, vocabulary]; computed anew when not kept."""
+        """Logits of the language-model head, float32 [n, vocabulary]; computed again when not kept."""
         logits = self.logits_tensor()
         return None if logits is None else to_numpy(logits)
 
     def logits_tensor(self, rows: Any = EVERY) -> Any:
-        """Rows of the masked-LM logits as a tensor [r, vocabulary], in the model's type.
-
-        Parameters
-        ----------
-        rows : slice or list of int
-        """
+        """Rows of the language-model head's logits as a tensor [r, vocabulary], in the model's type."""
         outputs = self._outputs
-        kept = outputs.logits  # read once: another run may let go of it
-        if kept is not None:
-            return kept[rows]
+        logits = outputs.logits  # read once: another run may drop it
+        if logits is not None:
+            return logits[rows]
         return None if outputs.compute_logits is None else outputs.compute_logits(rows)
 
     @property
@@ -261,13 +290,22 @@ class Trace(ABC):
     def _head(self, head: Any) -> int:
         return index_in(head, self.n_heads, "head")
 
-    def check_one_pass(self, what: str) -> None:
-        """Refuse ``what``, which joins what a text's windows have apart.
+    @property
+    def square(self) -> bool:
+        """True if queries and keys are the same tokens."""
+        return self.key_tokens is self.tokens
 
-        Raises
-        ------
-        NotAvailableError
-        """
+    def check_square(self, what: str) -> None:
+        """Refuse ``what``, for which queries and keys have to be the same tokens."""
+        if not self.square:
+            raise NotAvailableError(
+                f"{what} needs one text, and here queries and keys are two texts: {self.n_tokens} target tokens look at "
+                f"{self.n_keys} source tokens.",
+                'Ask of("encoder") or of("decoder") for it.' if self.parts else "",
+            )
+
+    def check_one_pass(self, what: str) -> None:
+        """Refuse ``what``, which joins what a text's windows have apart."""
         if self.windows is not None:
             raise NotAvailableError(
                 f"{what} would join {len(self.windows.spans)} windows that the model has read separately.",
@@ -283,8 +321,9 @@ class Trace(ABC):
         return self._head(head)
 
     def __repr__(self) -> str:
+        by = "" if self.square else f" by {self.n_keys}"
         return (
-            f"<{type(self).__name__} of {self.n_tokens} tokens, {self.n_layers} layers of "
+            f"<{type(self).__name__} of {self.n_tokens}{by} tokens, {self.n_layers} layers of "
             f"{self.n_heads} heads, {self.nbytes / 1e6:.1f} MB>"
         )
 
@@ -294,6 +333,11 @@ def to_numpy(tensor: Any) -> Floats:
     if isinstance(tensor, np.ndarray):
         return tensor.astype(np.float32, copy=False)
     return tensor.detach().float().cpu().numpy()
+
+
+def copy_of(tensor: Any) -> Any:
+    """A tensor or an array that may be changed in place, in memory of its own."""
+    return tensor.copy() if isinstance(tensor, np.ndarray) else tensor.clone()
 
 
 def frozen(array: Floats) -> Floats:

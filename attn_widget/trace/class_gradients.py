@@ -1,4 +1,4 @@
-"""How the class logits would move if the first token looked longer somewhere: exact derivatives.
+"""Effect on the class logits if the first token looked longer somewhere: exact derivatives.
 
 Attention itself is the same for every class: the model looks once. What differs is what a look does to
 each class. ``d z_c / d S[l, h, 0, j]`` is the rate at which class ``c``'s logit changes with the scaled
@@ -8,25 +8,21 @@ score of head ``h`` in layer ``l`` from the first token to token ``j``, everythi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
 from attn_widget.trace.forward import inference_mode, on_device
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.encoding import Encoding
+from attn_widget.trace.softmax_tap import SoftmaxMode
 
 Float32 = NDArray[np.float32]
-SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
 
 
-class _Scores(TorchFunctionMode):
+class _Scores(SoftmaxMode):
     """Keeps what enters every softmax over [1, H, n, n], as part of the graph."""
 
     def __init__(self, n_tokens: int) -> None:
@@ -34,21 +30,14 @@ class _Scores(TorchFunctionMode):
         self.n_tokens = n_tokens
         self.seen: list[torch.Tensor] = []
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        keywords = kwargs or {}
-        if func not in SOFTMAX:
-            return func(*args, **keywords)
-        scores = args[0] if args else keywords["input"]
+    def before(self, scores: torch.Tensor) -> torch.Tensor:
         n = self.n_tokens
         if scores.dim() != 4 or scores.shape[0] != 1 or scores.shape[2:] != (n, n):
-            return func(*args, **keywords)
+            return scores
         if not scores.requires_grad:  # the weights are frozen: the graph begins here
             scores = scores.detach().requires_grad_()
         self.seen.append(scores)
-        rest = {name: value for name, value in keywords.items() if name != "input"}
-        return func(scores, *args[1:], **rest)
+        return scores
 
 
 def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]) -> Float32:
@@ -68,13 +57,6 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
         In logits per unit of scaled score. Every ``[n]`` sums to 0: raising all scores alike changes
         nothing. A forbidden cell has 0.
 
-    Raises
-    ------
-    NotAvailableError
-        No sequence classifier, or attention that cannot be seen.
-    InputError
-        A class that the head does not have.
-
     Examples
     --------
     >>> from attn_widget.model.loading import load
@@ -92,7 +74,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
     tap = _Scores(encoding.n_tokens)
     with inference_mode(encoder, "eager"), torch.enable_grad(), tap:
         logits = encoder.network(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
-        if len(tap.seen) != encoder.n_layers or len({one.shape for one in tap.seen}) != 1:
+        if len(tap.seen) != encoder.n_layers or len({weights.shape for weights in tap.seen}) != 1:
             raise NotAvailableError(
                 f"The scores of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
                 "not one n x n matrix for each head and layer."

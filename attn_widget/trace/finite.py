@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attn_widget.errors import NotFiniteError
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.tokens import Token
-    from attn_widget.trace.qkv import LayerQKV
+from attn_widget.model.numpy_modules import Module
+from attn_widget.model.tokens import Token
+from attn_widget.trace.base import to_numpy
+from attn_widget.trace.qkv import LayerQKV
 
 LARGEST_SCORE = float(np.finfo(np.float32).max)
 
@@ -56,15 +56,17 @@ def check_scores(encoder: Encoder, tokens: Sequence[Token], layers: Sequence[Lay
         With the first layer that has such scores, the token, and the weight that has such numbers too.
     """
     for i, layer in enumerate(layers):
-        query, key = layer.query.float(), layer.key.float()
-        largest = float(query.abs().max()) * float(key.abs().max()) * query.shape[-1]
+        largest = _largest(layer.query) * _largest(layer.key) * layer.query.shape[-1]
         if largest <= LARGEST_SCORE:  # not so with NaN
             continue
-        key = key.repeat_interleave(len(query) // len(key), 0)
-        scores = query @ key.transpose(-1, -2)
+        query, key = to_numpy(layer.query), to_numpy(layer.key)
+        with np.errstate(all="ignore"):
+            scores = query @ key.repeat(len(query) // len(key), 0).swapaxes(-1, -2)
         if not _finite(scores):
             where = f"The attention of {_layer_name(i, len(layers)).lower()}"
-            raise _not_finite(encoder, tokens, where, scores.movedim(0, 1).flatten(1))
+            raise _not_finite(
+                encoder, tokens, where, scores.swapaxes(0, 1).reshape(len(tokens), -1)
+            )
 
 
 def _layer_name(layer: int, n_layers: int) -> str:
@@ -73,8 +75,9 @@ def _layer_name(layer: int, n_layers: int) -> str:
 
 def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any) -> NotFiniteError:
     """Error for numbers [n, any] that are not finite in at least one row."""
-    row = int((~rows.isfinite()).any(dim=-1).nonzero()[0, 0])
-    number = "NaN" if bool(rows[row].isnan().any()) else "infinite numbers"
+    rows = to_numpy(rows)
+    row = int((~np.isfinite(rows)).any(axis=-1).argmax())
+    number = "NaN" if np.isnan(rows[row]).any() else "infinite numbers"
     return NotFiniteError(
         f"{where} of {encoder.name} gave {number}, first for token {row} ({tokens[row].text!r}): "
         "no figure of this run means anything.",
@@ -83,32 +86,36 @@ def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any
 
 
 def check_head(encoder: Encoder, logits: Any, head: str) -> None:
-    """Refuse outputs of a head that are not finite, above finite hidden states.
-
-    Raises
-    ------
-    NotFiniteError
-    """
+    """Refuse outputs of a head that are not finite, above finite hidden states."""
     if logits is not None and not _finite(logits):
         raise NotFiniteError(
             f"The {head} of {encoder.name} gave numbers that are not finite.", _cause(encoder)
         )
 
 
+def _largest(held: Any) -> float:
+    """The largest absolute value of a tensor or an array; NaN if it has one."""
+    if isinstance(held, np.ndarray):
+        return float(np.abs(held).max())
+    least, most = held.float().aminmax()  # without a copy; NaN if there is one
+    return max(-float(least), float(most))
+
+
 def _finite(held: Any) -> bool:
-    """Whether all numbers of a tensor or an array are finite."""
+    """True if all numbers of a tensor or an array are finite."""
     return bool((np.isfinite(held) if isinstance(held, np.ndarray) else held.isfinite()).all())
 
 
 def _cause(encoder: Encoder) -> str:
     """Which weight is to blame, and what to do about it."""
-    broken = _broken(encoder.network.named_parameters()) or _broken(encoder.network.named_buffers())
+    broken = _broken(encoder.traced.named_parameters()) or _broken(encoder.traced.named_buffers())
     if broken is None:
         if encoder.heads_off:
             return "Its weights are finite, so the heads that are off are to blame: switch them on again."
-        wider = "" if str(encoder.dtype) == "torch.float32" else ", or load it with dtype='float32'"
+        wide = isinstance(encoder.traced, Module) or str(encoder.dtype) == "torch.float32"
+        wider = "" if wide else ", or load it with dtype='float32'"
         return f"Its weights are finite, so they overflow on this text: try another text{wider}."
-    layers = layer_modules(encoder.family, encoder.network) or []
+    layers = layer_modules(encoder.family, encoder.traced) or []
     place = next(
         (f" of layer {i}" for i, layer in enumerate(layers) if _holds(layer, broken[1])), ""
     )
@@ -118,7 +125,11 @@ def _cause(encoder: Encoder) -> str:
 
 
 def _broken(named: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
-    floats = ((name, held) for name, held in named if held.is_floating_point())
+    floats = (
+        (name, held)
+        for name, held in named
+        if isinstance(held, np.ndarray) or held.is_floating_point()
+    )
     return next(((name, held) for name, held in floats if not _finite(held)), None)
 
 

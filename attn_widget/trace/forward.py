@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import Any
 
-import torch
+import numpy as np
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.model_failures import named_failures
-from attn_widget.model.families import layer_modules
+from attn_widget.host.threads import one_blas_thread
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
+from attn_widget.model.families import Part, layer_modules, states_module
+from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
+from attn_widget.model.numpy_modules import Module
 from attn_widget.trace import LogitsCache, Outputs
+from attn_widget.trace.base import to_numpy
 from attn_widget.trace.finite import check_head, check_states
 from attn_widget.trace.heads_off import heads_off, patched
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.encoding import Encoding
+from attn_widget.trace.hooks import hidden_of, hooked
 
 Progress = Callable[[int, int], None]
 
@@ -29,18 +31,24 @@ LOGITS_CACHE = LogitsCache(32 * 2**20)
 
 
 @contextmanager
-def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[None]:
+def inference_mode(
+    encoder: Encoder, attention: str | None = None, *, network: Any = None
+) -> Generator[None]:
     """The model in evaluation mode, without gradients; afterwards everything is as it was.
 
-    Heads that ``encoder`` has switched off stay off, and pieces that it carries stay in.
+    Heads that ``encoder`` has switched off stay off, and pieces that it carries stay in. No cache of keys and values
+    is kept: a second pass of a layer would append to it.
 
     Parameters
     ----------
     attention : str, optional
-        Attention implementation for the time being.
+        Attention implementation for the time being; ``sdpa`` is eager where the model caps its scores.
+    network : optional
+        ``encoder.network`` unless given; `Encoder.traced` for a pass that is recorded.
     """
-    with encoder.lock, torch.no_grad():
-        modules = list(encoder.network.modules())
+    network = encoder.network if network is None else network
+    with encoder.lock, _no_grad(network):
+        modules = list(network.modules())
         training = [module for module in modules if module.training]
         owners = [
             module
@@ -49,19 +57,43 @@ def inference_mode(encoder: Encoder, attention: str | None = None) -> Generator[
         ]
         configs = {id(module.config): module.config for module in owners}
         before = [(config, config._attn_implementation) for config in configs.values()]
+        caching = [config for config in configs.values() if getattr(config, "use_cache", False)]
         for module in training:
             module.training = False
         try:
-            if attention is not None:
-                for config, _ in before:
-                    config._attn_implementation = attention
-            with heads_off(encoder), patched(encoder):
+            for config, implementation in before:
+                chosen = implementation if attention is None else attention
+                # Below version 5.21 of transformers, sdpa leaves the cap out in silence.
+                if chosen == "sdpa" and getattr(config, "attn_logit_softcapping", None):
+                    chosen = "eager"
+                config._attn_implementation = chosen
+            for config in caching:
+                config.use_cache = False
+            with heads_off(encoder, network), patched(encoder, network):
                 yield
         finally:
             for config, implementation in before:
                 config._attn_implementation = implementation
+            for config in caching:
+                config.use_cache = True
             for module in training:
                 module.training = True
+
+
+def _no_grad(network: Any) -> Any:
+    """Context of a pass without gradients: in numpy, one thread."""
+    if isinstance(network, Module):
+        return one_blas_thread()
+    import torch
+
+    return torch.no_grad()
+
+
+def inputs_of(encoder: Encoder, encoding: Encoding) -> dict[str, Any]:
+    """A text as `Encoder.traced` reads it: arrays, or tensors where the model is."""
+    if isinstance(encoder.traced, Module):
+        return dict(encoding.arrays)
+    return on_device(encoder, encoding.inputs)
 
 
 def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -69,65 +101,73 @@ def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
     return {name: tensor.to(encoder.device) for name, tensor in inputs.items()}
 
 
+def run_base(encoder: Encoder, encoding: Encoding, attention: str | None = None) -> None:
+    """A pass of `Encoder.traced`, for those who have hooks on it."""
+    with inference_mode(encoder, attention, network=encoder.traced):
+        encoder.traced.base_model(**inputs_of(encoder, encoding))
+
+
 @contextmanager
 def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
     """Record, by hooks, the input of every layer that is known, and the base model's output."""
     states: list[Any] = []
-    layers = layer_modules(encoder.family, encoder.network) or []
-    thread = threading.get_ident()
+    layers = layer_modules(encoder.family, encoder.traced) or []
+    last = states_module(encoder.family, encoder.traced)
 
     def keep_input(_module: Any, args: Any, kwargs: Any) -> None:
-        if threading.get_ident() == thread:
-            states.append((args[0] if args else kwargs["hidden_states"])[0])
+        states.append(hidden_of(args, kwargs)[0])
 
-    def keep_output(_module: Any, _args: Any, output: Any) -> None:
-        if threading.get_ident() == thread:
-            states.append(output[0][0])
+    def keep_output(_module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
+        states.append(output[0][0])
 
-    with ExitStack() as stack:
-        for layer in {id(layer): layer for layer in layers}.values():
-            handle = layer.register_forward_pre_hook(keep_input, with_kwargs=True)
-            stack.callback(handle.remove)
-        stack.callback(encoder.network.base_model.register_forward_hook(keep_output).remove)
+    with hooked(layers, before=keep_input), hooked([last], after=keep_output):
         yield states
 
 
 def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
-    model = encoder.network
+    model = encoder.traced
     large = encoding.n_tokens * encoder.vocab_size * 4 > LOGITS_CACHE.limit
-    again = encoder.has_mlm and encoder.family.mlm is not None
+    again = encoder.has_lm and encoder.family.lm is not None
     later = large and again
-    known = layer_modules(encoder.family, model) is not None
+    has_layers = layer_modules(encoder.family, model) is not None
     with (
         _hidden_states(encoder) as states,
         named_failures(model, f"{encoder.name} ({encoder.family.name})"),
     ):
         output = (model.base_model if later and not encoder.has_nsp else model)(
-            **on_device(encoder, encoding.inputs),
+            **inputs_of(encoder, encoding),
             output_attentions=False,
-            output_hidden_states=not known,
+            output_hidden_states=not has_layers,
             return_dict=True,
         )
     last = states[-1]
-    outputs = Outputs(hidden_states=states if known else _own_hidden_states(output))
+    outputs = Outputs(hidden_states=states if has_layers else _own_hidden_states(output))
     check_states(encoder, encoding.tokens, outputs.hidden_states or [last])
     if again:
-        outputs.compute_logits = lambda rows: mlm_logits(encoder, last[rows])
-    if encoder.has_mlm and not later:
-        outputs.logits = _mlm_output(output)[0]
+        outputs.compute_logits = lambda rows: lm_logits(encoder, last[rows])
+    if encoder.has_lm and not later:
+        outputs.logits = _lm_output(output)[0]
         if again:
             LOGITS_CACHE.add(outputs)
     if encoder.has_nsp:
         outputs.nsp_logits = _array(output.get("seq_relationship_logits", output.get("logits")))
     if encoder.classifier == "question_answering":
-        outputs.classifier_logits = _array(
-            torch.stack([output.start_logits, output.end_logits], -1)
-        )
+        ends = [_array(output.start_logits), _array(output.end_logits)]
+        outputs.classifier_logits = np.stack(ends, axis=-1)
     elif encoder.classifier is not None:
         outputs.classifier_logits = _array(output.logits)
     check_head(encoder, outputs.nsp_logits, "next-sentence head")
     check_head(encoder, outputs.classifier_logits, "classifier")
     return outputs
+
+
+def forward_parts(encoder: Encoder, encoding: Encoding) -> dict[Part, Outputs]:
+    """One pass of an encoder-decoder over both texts: what each part leaves."""
+    source = encoder.of("encoder")
+    with _hidden_states(source) as states:
+        written = forward(encoder.of("decoder"), encoding.of("decoder"))
+    check_states(source, encoding.of("encoder").tokens, states)
+    return {"encoder": Outputs(hidden_states=states), "decoder": written, "cross": Outputs()}
 
 
 def _own_hidden_states(output: Any) -> list[Any] | None:
@@ -136,36 +176,41 @@ def _own_hidden_states(output: Any) -> list[Any] | None:
     return None if states is None else [state[0] for state in states]
 
 
-def _mlm_output(output: Any) -> Any:
+def _lm_output(output: Any) -> Any:
     return output["prediction_logits" if "prediction_logits" in output else "logits"]
 
 
 def _array(tensor: Any) -> Any:
-    return tensor[0].float().cpu().numpy()
+    return to_numpy(tensor[0])
 
 
-def mlm_logits(encoder: Encoder, hidden: Any) -> Any:
-    """The masked-LM head alone.
+def lm_logits(encoder: Encoder, hidden: Any) -> Any:
+    """The language-model head alone.
 
     Parameters
     ----------
-    hidden : float tensor [..., d]
-        Last hidden states, where the model is.
+    hidden : float tensor [..., d], where the model is, or float32 array
+        Last hidden states.
 
     Returns
     -------
-    tensor [..., vocabulary], in the model's type
-
-    Raises
-    ------
-    NotAvailableError
-        No such head, or its place in this family is not known.
+    tensor [..., vocabulary], in the model's type; of an array, an array
     """
-    head = encoder.family.mlm
-    if not encoder.has_mlm or head is None:
-        raise NotAvailableError(f"{encoder.name} has no masked-LM head that can run by itself.")
-    with inference_mode(encoder):
-        return head(encoder.network, hidden)
+    head = encoder.family.lm
+    if not encoder.has_lm or head is None:
+        raise NotAvailableError(
+            f"{encoder.name} has no language-model head that can run by itself."
+        )
+    in_numpy = isinstance(hidden, np.ndarray)
+    if in_numpy and not isinstance(encoder.traced, NumpyBert):
+        import torch
+
+        # The run was made before the model of `transformers` was asked for, which has taken its place.
+        tensor = torch.from_numpy(hidden).to(encoder.device, encoder.dtype)
+        return to_numpy(lm_logits(encoder, tensor))
+    network = encoder.traced if in_numpy else encoder.network
+    with inference_mode(encoder, network=network):
+        return head(network, hidden)
 
 
 def forward_ids(
@@ -176,39 +221,41 @@ def forward_ids(
     attention_mask: Any = None,
     positions: Any = None,
 ) -> Any:
-    """Masked-LM logits of a batch, without capturing; for masked predictions.
+    """Logits of the language-model head for a batch, without capturing; for masked predictions.
 
     Parameters
     ----------
-    input_ids : int64 tensor [B, n]
-    token_type_ids, attention_mask : int64 tensor [B, n] or [1, n], optional
-        As in ``Encoding.inputs``.
-    positions : int64 tensor [B], optional
+    input_ids : int64 tensor [B, n], or array where `Encoder.traced` is in numpy
+    token_type_ids, attention_mask : the same, [B, n] or [1, n], optional
+        As in ``Encoding.inputs`` or ``Encoding.arrays``.
+    positions : the same, [B], optional
         One position of each text; the head then runs on those alone.
 
     Returns
     -------
-    tensor [B, vocabulary] with ``positions``, else [B, n, vocabulary]
-
-    Raises
-    ------
-    NotAvailableError
-        No masked-LM head.
+    tensor or array [B, vocabulary] with ``positions``, else [B, n, vocabulary]
     """
-    if not encoder.has_mlm:
-        raise NotAvailableError(f"{encoder.name} has no masked-LM head, so it predicts no tokens.")
+    arrays = isinstance(input_ids, np.ndarray)
+    network = encoder.traced if arrays else encoder.network
+    if not encoder.has_lm:
+        raise NotAvailableError(
+            f"{encoder.name} has no language-model head, so it predicts no tokens."
+        )
     extra = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
     inputs = {"input_ids": input_ids}
-    inputs.update({name: t.expand_as(input_ids) for name, t in extra.items() if t is not None})
-    with inference_mode(encoder):
-        inputs = on_device(encoder, inputs)
+    expand: Any = np.broadcast_to if arrays else lambda tensor, shape: tensor.expand(shape)
+    for name, given in extra.items():
+        if given is not None:
+            inputs[name] = expand(given, input_ids.shape)
+    with inference_mode(encoder, network=network):
+        inputs = inputs if arrays else on_device(encoder, inputs)
         picked = slice(None)
         if positions is not None:
-            picked = (torch.arange(len(input_ids)), positions)
-            if encoder.family.mlm is not None:
-                hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
-                return encoder.family.mlm(encoder.network, hidden[picked])
-        return _mlm_output(encoder.network(**inputs, return_dict=True))[picked]
+            picked = (range(len(input_ids)), positions)
+            if encoder.family.lm is not None:
+                hidden = network.base_model(**inputs, return_dict=True)[0]
+                return encoder.family.lm(network, hidden[picked])
+        return _lm_output(network(**inputs, return_dict=True))[picked]
 
 
 def unseen(encoder: Encoder) -> NotAvailableError:

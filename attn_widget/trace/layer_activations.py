@@ -5,27 +5,28 @@ Names follow docs/definitions.md.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attn_widget.checks import index_in
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import Block, layer_modules
+from attn_widget.trace.forward import run_base
 from attn_widget.trace.hooks import (
     Floats,
     Recorded,
     ends_of,
+    hooked,
     joined,
     recording,
-    run_base,
     unknown_layers,
+    uses_of,
 )
 
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.encoding import Encoding
+EXPERTS = "The feed-forward network is a mixture of experts, whose activations are not shown."
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,11 @@ class LayerParts:
     ``attention_norm = LayerNorm(attention_sum)``, ``ffn_sum = attention_norm + ffn_output``,
     ``ffn_norm = layer_output = LayerNorm(ffn_sum)``.
 
-    Pre-norm (ModernBERT): ``attention_norm = LayerNorm(layer_input)`` enters attention,
+    Pre-norm (ModernBERT, most decoders): ``attention_norm = LayerNorm(layer_input)`` enters attention,
     ``attention_sum = layer_input + attention_output``, ``ffn_norm = LayerNorm(attention_sum)``
-    enters the FFN, ``layer_output = ffn_sum = attention_sum + ffn_output``.
+    enters the FFN, ``layer_output = ffn_sum = attention_sum + ffn_output``. With a parallel residual (GPT-J, GPT-NeoX)
+    ``ffn_norm`` is of ``layer_input``. Where norms stand inside the residual (Gemma 2 and 3, OLMo 2), ``attention_output``
+    and ``ffn_output`` are after these norms, and OLMo 2 has no others: its ``attention_norm`` is ``attention_output``.
 
     Attributes
     ----------
@@ -46,13 +49,14 @@ class LayerParts:
     pre_norm : bool
     layer_input, layer_output : [n, d]
     attention_output : [n, d]
-        The attention block's output projection, before the residual is added.
+        What attention adds to the residual: its output projection, or the norm of that.
     attention_sum, attention_norm : [n, d]
         First residual sum; output of the norm that belongs to attention.
     ffn_activation : [n, intermediate_size]
-        After the activation function (and gate), before the second linear map.
+        After the activation function (and gate), before the second linear map; without columns where the FFN is a
+        mixture of experts.
     ffn_output : [n, d]
-        The feed-forward network's output, before the residual is added.
+        What the feed-forward network adds to the residual.
     ffn_sum, ffn_norm : [n, d]
         Second residual sum; output of the norm that belongs to the FFN.
     notes : tuple of str
@@ -101,88 +105,82 @@ def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     """
     layer = index_in(layer, encoder.n_layers, "layer")
     parts: list[LayerParts] = []
-    _visit(encoder, encoding, [layer], parts.append)
+    visit_layers(encoder, encoding, parts.append, [layer])
     return parts[0]
 
 
-def visit_layers(encoder: Encoder, encoding: Encoding, visit: Callable[[LayerParts], None]) -> None:
+def visit_layers(
+    encoder: Encoder,
+    encoding: Encoding,
+    visit: Callable[[LayerParts], None],
+    wanted: Collection[int] | None = None,
+) -> None:
     """Run the model once more and show what each layer computes to ``visit``, first layer first.
 
-    Only one layer's parts are in memory at a time.
+    Only one layer's parts are in memory at a time; only those of ``wanted`` layers, if given.
 
     Raises
     ------
     NotAvailableError
         A family whose layers are not known.
     """
-    _visit(encoder, encoding, range(encoder.n_layers), visit)
-
-
-def _visit(
-    encoder: Encoder,
-    encoding: Encoding,
-    wanted: Collection[int],
-    visit: Callable[[LayerParts], None],
-) -> None:
-    with encoder.lock:  # hooks and pass are of one network
-        _visit_locked(encoder, encoding, wanted, visit)
-
-
-def _visit_locked(
-    encoder: Encoder,
-    encoding: Encoding,
-    wanted: Collection[int],
-    visit: Callable[[LayerParts], None],
-) -> None:
-    block, layers = encoder.family.block, layer_modules(encoder.family, encoder.network)
-    if block is None or layers is None:
-        raise unknown_layers(encoder)
-    thread = threading.get_ident()
-    names = _names(block)
-
-    def hook(indices: list[int], seen: Recorded) -> Any:
-        """Called when a layer is done, and with it all of its parts."""
-        turns = iter(indices)
-
-        def finish(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
-            if threading.get_ident() != thread:
-                return
-            index = next(turns)
-            if index in wanted:
-                entered, made = ends_of(args, kwargs, output)
-                seen["layer", "in"], seen["layer", "out"] = [entered], [made]
-                visit(_layer_parts(index, block, seen))
-            for calls in seen.values():
-                calls.clear()
-
-        return finish
-
-    uses: dict[Any, list[int]] = {}  # a module that is shared is several layers
-    for index, module in enumerate(layers):
-        uses.setdefault(module, []).append(index)
-    with ExitStack() as stack:
-        for module, indices in uses.items():
-            if any(index in wanted for index in indices):
+    wanted = range(encoder.n_layers) if wanted is None else wanted
+    with encoder.lock, ExitStack() as stack:  # hooks and pass are of one network
+        block, layers = encoder.family.block, layer_modules(encoder.family, encoder.traced)
+        if block is None or layers is None:
+            raise unknown_layers(encoder)
+        names = _names(block)
+        for module, uses in uses_of(layers).items():
+            if any(layer in wanted for layer in uses):
                 parts = {key: module.get_submodule(name) for key, name in names.items()}
                 seen = stack.enter_context(recording(parts))
-                handle = module.register_forward_hook(hook(indices, seen), with_kwargs=True)
-                stack.callback(handle.remove)
+                stack.enter_context(
+                    hooked([module], after=_at_end(uses, block, seen, wanted, visit))
+                )
         run_base(encoder, encoding)
+
+
+def _at_end(
+    uses: list[int],
+    block: Block,
+    seen: Recorded,
+    wanted: Collection[int],
+    visit: Callable[[LayerParts], None],
+) -> Callable[..., None]:
+    """Hook for the end of a layer, when all of its parts are done too."""
+    turns = iter(uses)
+
+    def finish(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
+        index = next(turns)
+        if index in wanted:
+            entered, made = ends_of(args, kwargs, output)
+            seen["layer", "in"], seen["layer", "out"] = [entered], [made]
+            visit(_layer_parts(index, block, seen))
+        for calls in seen.values():
+            calls.clear()
+
+    return finish
 
 
 def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
     def part(key: str, side: str) -> Floats:
         return joined(seen[key, side])
 
+    entered, attended = part("layer", "in"), part("attention_added", "out")
+    if block.parallel or block.ffn_norm == block.ffn_added:  # no module reads the first sum
+        attention_sum = entered + attended
+    else:
+        attention_sum = part("ffn_norm" if block.pre_norm else "attention_norm", "in")
+    activation = part("ffn_output", "in")
     return LayerParts(
         layer=layer,
         pre_norm=block.pre_norm,
-        layer_input=part("layer", "in"),
-        attention_output=part("attention_output", "out"),
-        attention_sum=part("ffn_norm" if block.pre_norm else "attention_norm", "in"),
+        layer_input=entered,
+        attention_output=attended,
+        attention_sum=attention_sum,
         attention_norm=part("attention_norm", "out"),
-        ffn_activation=part("ffn_output", "in"),
-        ffn_output=part("ffn_output", "out"),
+        ffn_activation=activation[:, :0] if block.experts else activation,
+        ffn_output=part("ffn_added", "out"),
         ffn_sum=part("layer", "out") if block.pre_norm else part("ffn_norm", "in"),
         ffn_norm=part("ffn_norm", "out"),
         layer_output=part("layer", "out"),
@@ -192,4 +190,6 @@ def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
 
 def _names(block: Block) -> dict[str, str]:
     keys = ("attention_output", "attention_norm", "ffn_output", "ffn_norm")
-    return {key: getattr(block, key) for key in keys}
+    attention_added, ffn_added = block.adds
+    names = {key: getattr(block, key) for key in keys}
+    return {**names, "attention_added": attention_added, "ffn_added": ffn_added}

@@ -1,4 +1,4 @@
-"""Logits of the masked-LM head, kept for the latest runs: they outweigh all else that a run holds."""
+"""Logits of the language-model head, kept for the latest runs: they outweigh all else that a run holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attn_widget.trace.base import Outputs
 
 
 class LogitsCache:
-    """Lets go of the oldest logits when all together pass a limit; they are then computed anew.
+    """Drops the oldest logits when all together pass a limit; they are then computed again.
 
     Parameters
     ----------

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import is_mean
 from attn_widget.host.memory import check_memory
+from attn_widget.host.threads import one_blas_thread
+from attn_widget.model.numpy_modules import softmax as numpy_softmax
+from attn_widget.model.tokens import Token
 from attn_widget.trace.base import (
     EVERY,
     LONG_TOKENS,
@@ -29,12 +32,10 @@ from attn_widget.trace.windows.masks import Mask, RowSpans
 if TYPE_CHECKING:
     import torch
 
-    from attn_widget.model.tokens import Token
-
 
 @dataclass
 class LayerQKV:
-    """Arguments of one layer's attention function.
+    """Arguments of one layer's attention function; arrays where the pass was numpy's.
 
     Attributes
     ----------
@@ -47,15 +48,21 @@ class LayerQKV:
         Added to the scaled scores.
     spans : RowSpans, optional
         In place of ``allowed``: the rule of a long text's mask.
+    softcap : float, optional
+        Scores ``s`` become ``softcap * tanh(s / softcap)`` before bias and mask.
+    sinks : float tensor [H], optional
+        A learned score of each head that takes part in the softmax and is no key: rows sum to less than 1.
     """
 
-    query: torch.Tensor
-    key: torch.Tensor
-    value: torch.Tensor
+    query: torch.Tensor | Floats
+    key: torch.Tensor | Floats
+    value: torch.Tensor | Floats
     scaling: float
     allowed: torch.Tensor | None = None
     bias: torch.Tensor | None = None
     spans: RowSpans | None = None
+    softcap: float | None = None
+    sinks: torch.Tensor | None = None
 
 
 class QKVTrace(Trace):
@@ -68,22 +75,35 @@ class QKVTrace(Trace):
     has_qkv = True
 
     def __init__(
-        self, tokens: Sequence[Token], layers: Sequence[LayerQKV], outputs: Outputs | None = None
+        self,
+        tokens: Sequence[Token],
+        layers: Sequence[LayerQKV],
+        outputs: Outputs | None = None,
+        key_tokens: Sequence[Token] | None = None,
     ) -> None:
         heads, _, head_dim = layers[0].query.shape
-        super().__init__(tokens, len(layers), int(heads), int(head_dim), outputs)
+        super().__init__(tokens, len(layers), int(heads), int(head_dim), outputs, key_tokens)
         self._layers = list(layers)
+        self.has_rest = any(layer.sinks is not None for layer in layers)
+        # Weights are the softmax over the keys of products, plus a bias.
+        self.plain = not self.has_rest and all(layer.softcap is None for layer in layers)
         self._masks: dict[int, Bools] = {}
 
     def _scores(
         self, layer: int, heads: slice = EVERY, rows: slice | list[int] = EVERY, cols: slice = EVERY
-    ) -> torch.Tensor:
+    ) -> Any:
+        held = self._layers[layer]
+        if isinstance(held.query, np.ndarray):
+            query = held.query[heads, rows] * np.float32(held.scaling)
+            with one_blas_thread():
+                return query @ held.key[heads, cols].swapaxes(1, 2)
         import torch
 
-        held = self._layers[layer]
-        key = _grouped(held.key, self.n_heads)[heads, cols].float()
+        key = grouped(held.key, self.n_heads)[heads, cols].float()
         query = held.query[heads, rows].float() * held.scaling
         scores = torch.bmm(query, key.transpose(1, 2))
+        if held.softcap is not None:
+            scores = (scores / held.softcap).tanh_() * held.softcap
         if held.bias is not None:
             scores += held.bias[_shared(held.bias, heads), rows, cols]
         if held.allowed is not None:
@@ -93,6 +113,12 @@ class QKVTrace(Trace):
             scores.masked_fill_(forbidden.to(scores.device), -torch.inf)
         return scores
 
+    def _weights(
+        self, layer: int, heads: slice = EVERY, rows: slice | list[int] = EVERY, cols: slice = EVERY
+    ) -> Any:
+        scores = self._scores(layer, heads, rows, cols)
+        return softmax(scores, self._layers[layer].sinks, heads)
+
     def _rows(self, rows: slice | None) -> tuple[slice, slice]:
         """Rows to compute, and rows to cut out of those: a short head is computed whole, so that rows are bit-equal."""
         if self.n_tokens <= LONG_TOKENS:
@@ -101,7 +127,7 @@ class QKVTrace(Trace):
 
     def layer_weights(self, layer: int) -> Floats:
         self._check_layer()
-        return to_numpy(_softmax(self._scores(self._layer(layer))))
+        return to_numpy(self._weights(self._layer(layer)))
 
     def _check_layer(self) -> None:
         """Refuse the matrices of a whole layer that the memory will not do."""
@@ -120,29 +146,29 @@ class QKVTrace(Trace):
         if is_mean(head):
             weights = self._mean(layer, part)
         else:
-            one = self._head(head)
-            weights = _softmax(self._scores(layer, slice(one, one + 1), part))[0]
+            index = self._head(head)
+            weights = self._weights(layer, slice(index, index + 1), part)[0]
         return to_numpy(weights)[rest, cols or EVERY]
 
-    def _mean(self, layer: int, rows: slice) -> torch.Tensor:
+    def _mean(self, layer: int, rows: slice) -> Any:
         """The mean head, one head at a time where the matrices of all would fill the memory."""
         if self.n_tokens <= LONG_TOKENS:
-            return _softmax(self._scores(layer, EVERY, rows)).mean(dim=0)
-        total = _softmax(self._scores(layer, slice(0, 1), rows))[0]
+            return self._weights(layer, EVERY, rows).mean(0)
+        total = self._weights(layer, slice(0, 1), rows)[0]
         for head in range(1, self.n_heads):
-            total += _softmax(self._scores(layer, slice(head, head + 1), rows))[0]
+            total += self._weights(layer, slice(head, head + 1), rows)[0]
         return total / self.n_heads
 
     def picked_rows(self, layer: int, rows: NDArray[np.intp]) -> Floats:
-        return to_numpy(_softmax(self._scores(self._layer(layer), EVERY, rows.tolist())))
+        return to_numpy(self._weights(self._layer(layer), EVERY, rows.tolist()))
 
     def head_blocks(
         self, layer: int, head: int, areas: Sequence[Area]
     ) -> Iterator[tuple[Area, Floats]]:
-        layer, one = self._layer(layer), self._no_mean(head)
-        heads = slice(one, one + 1)
+        layer, index = self._layer(layer), self._no_mean(head)
+        heads = slice(index, index + 1)
         for area in areas:
-            yield area, to_numpy(_softmax(self._scores(layer, heads, area.rows, area.cols))[0])
+            yield area, to_numpy(self._weights(layer, heads, area.rows, area.cols)[0])
 
     def scores(
         self, layer: int, head: int, rows: slice | None = None, cols: slice | None = None
@@ -167,6 +193,13 @@ class QKVTrace(Trace):
         held = self._layers[self._layer(layer)].bias
         head = self._no_mean(head)
         return None if held is None else to_numpy(held[head if held.shape[0] > 1 else 0])
+
+    @property
+    def n_key_heads(self) -> int:
+        return int(self._layers[0].key.shape[0])
+
+    def softcap(self, layer: int) -> float | None:
+        return self._layers[self._layer(layer)].softcap
 
     def mask(self, layer: int) -> Mask | None:
         spans = self._layers[self._layer(layer)].spans
@@ -194,16 +227,24 @@ class QKVTrace(Trace):
     def nbytes(self) -> int:
         parts = self._outputs.parts()
         for held in self._layers:
-            parts += [held.query, held.key, held.value, held.allowed, held.bias]
+            parts += [held.query, held.key, held.value, held.allowed, held.bias, held.sinks]
         rules = {id(held.spans): held.spans.nbytes for held in self._layers if held.spans}
         return count_bytes(parts) + sum(rules.values())
 
 
-def _softmax(scores: torch.Tensor) -> torch.Tensor:
-    return scores.softmax(dim=-1)
+def softmax(scores: Any, sinks: torch.Tensor | None = None, heads: slice = EVERY) -> Any:
+    """Weights [H, r, n] of scores: over the keys, and over the heads' ``sinks`` where there are such."""
+    if isinstance(scores, np.ndarray):
+        return numpy_softmax(scores)
+    if sinks is None:
+        return scores.softmax(dim=-1)
+    import torch
+
+    column = sinks.float()[heads, None, None].expand(-1, scores.shape[1], 1)
+    return torch.cat([scores, column], dim=-1).softmax(dim=-1)[..., :-1]
 
 
-def _grouped(key: torch.Tensor, heads: int) -> torch.Tensor:
+def grouped(key: Any, heads: int) -> Any:
     """Keys for every query head: grouped ones are shared by neighboring heads."""
     return key if key.shape[0] == heads else key.repeat_interleave(heads // key.shape[0], dim=0)
 

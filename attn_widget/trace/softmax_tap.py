@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import layer_modules
 from attn_widget.trace import Trace, WeightsTrace
 from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
+from attn_widget.trace.hooks import hooked
 
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.model.encoding import Encoding
+# CodeGen divides its scores by the root of head_dim after the mask was added.
+LARGEST_DIVISOR = 64
+SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
 
 
-class _SoftmaxTap(TorchFunctionMode):
+class SoftmaxMode(TorchFunctionMode):
+    """Passes the scores and the weights of every softmax through `before` and `after`, which may replace them."""
+
+    def before(self, scores: torch.Tensor) -> torch.Tensor:
+        return scores
+
+    def after(self, weights: torch.Tensor) -> torch.Tensor:
+        return weights
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        named = dict(kwargs or {})
+        if func not in SOFTMAX:
+            return func(*args, **named)
+        scores = self.before(args[0] if args else named.pop("input"))
+        return self.after(func(scores, *args[1:], **named))
+
+
+class _SoftmaxTap(SoftmaxMode):
     """Keeps input and output of every softmax over [1, H, n, n], and counts those of other sizes."""
 
     def __init__(
@@ -30,23 +52,27 @@ class _SoftmaxTap(TorchFunctionMode):
         self.n_tokens = n_tokens
         self.n_layers, self.n_heads = n_layers, n_heads
         self.progress = progress
-        self.seen: list[tuple[Any, Any]] = []
+        self.scores: list[torch.Tensor] = []
+        self.weights: list[torch.Tensor] = []
         self.others = 0
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func in (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax):
-            scores = args[0] if args else (kwargs or {})["input"]
-            n = self.n_tokens
-            if scores.dim() == 4 and scores.shape[0] == 1 and scores.shape[2:] == (n, n):
-                if self.progress is not None:
-                    self.progress(min(len(self.seen), self.n_layers), self.n_layers)
-                self.seen.append((scores[0], result[0]))
-            elif scores.dim() == 4 and scores.shape[:2] == (1, self.n_heads):
-                self.others += 1
-        return result
+    def before(self, scores: torch.Tensor) -> torch.Tensor:
+        if self._is_seen(scores):
+            if self.progress is not None:
+                self.progress(min(len(self.scores), self.n_layers), self.n_layers)
+            self.scores.append(scores[0])
+        elif scores.dim() == 4 and scores.shape[:2] == (1, self.n_heads):
+            self.others += 1
+        return scores
+
+    def after(self, weights: torch.Tensor) -> torch.Tensor:
+        if self._is_seen(weights):
+            self.weights.append(weights[0])
+        return weights
+
+    def _is_seen(self, matrices: torch.Tensor) -> bool:
+        n = self.n_tokens
+        return matrices.dim() == 4 and matrices.shape[0] == 1 and matrices.shape[2:] == (n, n)
 
 
 def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:
@@ -58,18 +84,48 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
     with inference_mode(encoder, "eager"), _projections(encoder) as parts, tap:
         outputs = forward(encoder, encoding)
     # A layer that pools its tokens (Funnel) leaves a gap: those after it would get its number.
-    whole = len({scores.shape for scores, _ in tap.seen}) == 1 and not tap.others
-    if not whole or len(tap.seen) != encoder.n_layers:
+    whole = len({scores.shape for scores in tap.scores}) == 1 and not tap.others
+    if not whole or len(tap.scores) != encoder.n_layers:
         raise unseen(encoder)
-    pairs = [(scores.float().cpu().numpy(), w.float().cpu().numpy()) for scores, w in tap.seen]
+    masked = [_without_mask(scores) for scores in tap.scores]
     return WeightsTrace(
         encoding.tokens,
-        [weights for _, weights in pairs],
-        scores=[scores for scores, _ in pairs],
+        [weights.float().cpu().numpy() for weights in tap.weights],
+        scores=[scores for scores, _ in masked],
+        allowed=[allowed for _, allowed in masked],
         outputs=outputs,
         reason=f"{encoder.family.name} does not show them",
         **_queries_keys_values(encoder, parts),
     )
+
+
+class ZeroColumns(SoftmaxMode):
+    """Zeroes column ``keys[b]`` of the attention weights of copy ``b``, in the softmax number ``turn``."""
+
+    def __init__(self, keys: list[int], turn: int = 0) -> None:
+        super().__init__()
+        self.keys = keys
+        self.turn = turn
+        self.seen = 0
+
+    def after(self, weights: torch.Tensor) -> torch.Tensor:
+        if weights.dim() == 4 and weights.shape[0] == len(self.keys):
+            if self.seen == self.turn:
+                weights = weights.clone()
+                for copy, key in enumerate(self.keys):
+                    weights[copy, :, :, key] = 0
+            self.seen += 1
+        return weights
+
+
+def _without_mask(scores: Any) -> tuple[Any, Any]:
+    """Scores [H, n, n] with ``-inf`` where the mask forbids a cell in all heads, and the cells that it allows."""
+    possible = scores > torch.finfo(scores.dtype).min / LARGEST_DIVISOR
+    possible = possible.any(dim=0)
+    found = scores.float()
+    if bool(possible.all()):
+        return found.cpu().numpy(), None
+    return found.masked_fill(~possible, -torch.inf).cpu().numpy(), possible.cpu().numpy()
 
 
 @contextmanager
@@ -81,23 +137,21 @@ def _projections(encoder: Encoder) -> Generator[list[list[Any]]]:
     if projections is None or layers is None:
         yield captured
         return
-    thread = threading.get_ident()
     with ExitStack() as stack:
         for layer in layers:
             outputs: list[Any] = [None] * len(projections.names)
             captured.append(outputs)
             for i, name in enumerate(projections.names):
-
-                def keep(
-                    _m: Any, _args: Any, output: Any, outputs: list[Any] = outputs, i: int = i
-                ) -> None:
-                    # DeBERTa-v2 sends relative positions through the same map, afterwards.
-                    if outputs[i] is None and threading.get_ident() == thread:
-                        outputs[i] = output[0]
-
-                handle = layer.get_submodule(name).register_forward_hook(keep)
-                stack.callback(handle.remove)
+                keep = partial(_keep_first, outputs, i)
+                stack.enter_context(hooked([layer.get_submodule(name)], after=keep))
         yield captured
+
+
+def _keep_first(
+    outputs: list[Any], i: int, _module: Any, _args: Any, _kwargs: Any, output: Any
+) -> None:
+    if outputs[i] is None:  # DeBERTa-v2 sends relative positions through the same map, afterwards
+        outputs[i] = output[0]
 
 
 def _queries_keys_values(encoder: Encoder, parts: list[list[Any]]) -> dict[str, Any]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.tokens import Token
 from attn_widget.trace.base import Bools, Floats, Outputs, Trace, count_bytes, frozen
-
-if TYPE_CHECKING:
-    from attn_widget.model.tokens import Token
 
 
 class WeightsTrace(Trace):
@@ -22,7 +20,7 @@ class WeightsTrace(Trace):
     ----------
     tokens : sequence of Token, length n
     weights : sequence of float [H, n, n], length L
-        Rows sum to 1.
+        Rows sum to 1, or to less with `has_rest`.
     scores : sequence of float32 [H, n, n], optional
         Scaled, with mask and bias: ``softmax(scores) = weights``.
     queries, keys, values : sequence of float32 [H, n, head_dim], optional
@@ -31,6 +29,12 @@ class WeightsTrace(Trace):
     allowed : sequence of (bool [n, n] or None), optional
         By layer; None where every cell is possible.
     outputs : Outputs, optional
+    has_rest : bool
+        Whether rows may sum to less than 1.
+    mask_found : bool
+        Whether `allowed` was found in the weights.
+    key_tokens : sequence of Token, length m, optional
+        Where they are another text than the queries: weights are then [H, n, m].
     reason : str
         Why a part is missing, for the error.
     """
@@ -47,6 +51,9 @@ class WeightsTrace(Trace):
         scaling: Sequence[float] | None = None,
         allowed: Sequence[Bools | None] | None = None,
         outputs: Outputs | None = None,
+        has_rest: bool = False,
+        mask_found: bool = False,
+        key_tokens: Sequence[Token] | None = None,
         reason: str = "only the attention weights are known",
     ) -> None:
         self._weights = _layers(weights)
@@ -59,10 +66,13 @@ class WeightsTrace(Trace):
         }
         self._allowed = allowed
         self._reason = reason
+        self.has_rest = has_rest
+        self.mask_found = mask_found
         self.has_scores = scores is not None
         self.has_qkv = queries is not None
         head_dim = 0 if queries is None else int(queries[0].shape[-1])
-        super().__init__(tokens, len(self._weights), self._weights[0].shape[0], head_dim, outputs)
+        heads = self._weights[0].shape[0]
+        super().__init__(tokens, len(self._weights), heads, head_dim, outputs, key_tokens)
 
     def layer_weights(self, layer: int) -> Floats:
         return self._weights[self._layer(layer)]

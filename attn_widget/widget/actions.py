@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from attn_widget.checks import shown
+from attn_widget.analysis import Analysis
+from attn_widget.checks import short_repr
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.model.tokenizing import check_text
 from attn_widget.protocol.request import check_request, one_of
+from attn_widget.trace.forward import Progress
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.trace.forward import Progress
-
-KINDS = ("run", "mask", "switch_off", "cancel")
+KINDS = ("run", "continue", "mask", "switch_off", "cancel")
 MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000
 REPORT_S = 0.1  # between two reports of how far a run has come
 
@@ -42,6 +40,7 @@ class Analyze(Protocol):
         text_pair: str | None,
         *,
         truncation: bool | None = None,
+        output: str | None = None,
         progress: Progress | None = None,
     ) -> Analysis: ...
 
@@ -56,7 +55,7 @@ class Job:
 
     @property
     def is_canceled(self) -> bool:
-        """Whether it was canceled or replaced."""
+        """True if it was canceled or replaced."""
         return self._canceled.is_set()
 
     def cancel(self) -> None:
@@ -95,26 +94,26 @@ def texts_of(request: Mapping[str, Any]) -> tuple[str, str | None]:
     return text, pair
 
 
+def output_of(request: Mapping[str, Any]) -> str | None:
+    """``output`` of a request: what an encoder-decoder is to write, or None."""
+    output = request.get("output")
+    if output is None:
+        return None
+    text, _ = texts_of({"text": check_text(output, "output")})
+    return text
+
+
 def truncation_of(request: Mapping[str, Any]) -> bool | None:
     """``truncation`` of a request; None leaves it to what `show` was given."""
     value = request.get("truncation")
     if value is not None and not isinstance(value, bool):
-        raise InputTypeError(f"truncation is {shown(value)}, expected true or false.")
+        raise InputTypeError(f"truncation is {short_repr(value)}, expected true or false.")
     return value
 
 
-def tokens_of(request: Mapping[str, Any]) -> list[Any]:
-    """``tokens`` of a request, a list of anything."""
-    tokens = request.get("tokens")
-    if not isinstance(tokens, (list, tuple)):
-        raise InputTypeError(f"tokens must be a list of positions, got {shown(tokens)}.")
-    return list(tokens)
-
-
-def heads_of(request: Mapping[str, Any]) -> list[Any]:
-    """``heads`` of a request: a list of pairs, as far as can be seen."""
-    heads = request.get("heads")
-    if not isinstance(heads, (list, tuple)):
-        raise InputTypeError(f"heads must be a list of [layer, head], got {shown(heads)}.")
-    pairs = [tuple(head) if isinstance(head, (list, tuple)) else head for head in heads]
-    return pairs
+def list_of(request: Mapping[str, Any], name: str, items: str) -> list[Any]:
+    """A list in a request, of anything; lists in it become tuples."""
+    given = request.get(name)
+    if not isinstance(given, (list, tuple)):
+        raise InputTypeError(f"{name} must be a list of {items}, got {short_repr(given)}.")
+    return [tuple(item) if isinstance(item, list) else item for item in given]

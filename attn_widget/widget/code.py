@@ -13,6 +13,7 @@ from typing import Any
 import anywidget
 import traitlets as t
 
+from attn_widget.host.notice import notebook_shell
 from attn_widget.protocol.built import bundle
 
 
@@ -36,8 +37,6 @@ def page_code() -> dict[str, Any]:
     Shared in the kernel of a notebook. marimo shares equal modules by itself and has no manager of
     models; in Colab each output is a page of its own.
     """
-    from attn_widget.host.notice import notebook_shell
-
     global _shared
     if notebook_shell() is None or "google.colab" in sys.modules:
         return {"_esm": bundle("widget.js")}

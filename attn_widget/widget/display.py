@@ -10,12 +10,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.host.notice import current_notice, notebook_shell
+from attn_widget.page.output import outputs, place
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
-    from attn_widget.protocol.selection import Selection
-    from attn_widget.protocol.source import Source
 
 log = logging.getLogger("attn_widget")
 
@@ -52,7 +53,7 @@ class DisplayOnce:
         shell.events.register("post_execute", after_cell)
 
     def takes(self) -> bool:
-        """Whether this request to display is the repetition that `show()` makes superfluous."""
+        """True if this request to display is the repetition that `show()` makes superfluous."""
         shell = notebook_shell()
         if self._shown_in is None or shell is None or shell.execution_count != self._shown_in:
             return False
@@ -61,7 +62,7 @@ class DisplayOnce:
 
 
 def in_a_box(widget: AnyWidget) -> bool:
-    """Whether some container of ipywidgets has ``widget`` among its children."""
+    """True if some container of ipywidgets has ``widget`` among its children."""
     from ipywidgets import Box
     from ipywidgets.widgets import widget as module
 
@@ -76,12 +77,10 @@ def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str,
     shell = notebook_shell()
     if shell is None:
         return {}
-    from attn_widget.page.output import outputs, place
-
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = source.profile is not None or saved in ("page", "full", "engine")
+        page = source.profile is not None or saved in ("page", "full")
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(source, selection, saved, code=code)
     except Exception:  # the widget itself is shown whatever happens here
@@ -91,6 +90,4 @@ def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str,
 
 def lose_output(count: int) -> None:
     """The output of this execution was taken away, and with it the code that it may have carried."""
-    from attn_widget.page.output import place
-
     place.forget(count)

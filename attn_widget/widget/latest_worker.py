@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from attn_widget.host.threads import in_background
+
 
 class LatestWorker:
     """Does one piece of work at a time; work that waits is replaced by what is given after it.
@@ -32,7 +34,7 @@ class LatestWorker:
             if self._is_working:
                 return
             self._is_working = True
-        threading.Thread(target=self._run, name=self._name, daemon=True).start()
+        in_background(self._run, name=self._name)
 
     def _run(self) -> None:
         while True:

@@ -3,58 +3,67 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.comparison.comparison import Comparison
+from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.host.files import destination
-from attn_widget.influence.targets import Target
-from attn_widget.page.compared import save_compared
-from attn_widget.page.engine.live import save_live
-from attn_widget.page.engine.options import Assets, Engine, check_engine
-from attn_widget.page.page import save
-from attn_widget.page.saved_run import ExportOptions
-from attn_widget.widget.exports import Exports
+from attn_widget.host.results import Displayed
+from attn_widget.page.saved_run import PageOptions
+from attn_widget.page.saving import save_page
+from attn_widget.protocol.profile_source import ProfileSource, opening_head
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
+from attn_widget.widget.base import SourceWidget
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+Saved: TypeAlias = "SourceWidget | Analysis | Profile"
 
 
 def to_html(
-    widgets: Exports | Comparison | Iterable[Exports],
+    widgets: Saved | Comparison | Displayed | Iterable[Saved],
     path: str | os.PathLike[str],
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    views: Sequence[str] | None = None,
-    title: str | None = None,
-    why: Sequence[Target] | None = None,
-    engine: Engine = False,
-    assets: Assets = "inside",
-    max_bytes: int | None = None,
+    **options: Unpack[PageOptions],
 ) -> Path:
-    """Write a page with one or several widgets, interactive without a kernel or a network.
+    """Write a page with one or several widgets or results, interactive without a kernel or a network.
+
+    The file contains everything; parts that need another pass of the model say so.
 
     Parameters
     ----------
-    widgets : widget that `show` returned, iterable of them, or Comparison
-        Shown one below the other; a switch selects a run of a comparison.
+    widgets : widget that `show` returned, Analysis or Profile, iterable of them, Comparison, Similarity or Ranking
+        Shown one below the other; a switch selects a run of a comparison. A result is saved as `show` would show it.
     path : str or path
         Replaced atomically: if the page cannot be finished, the old one stays.
-    layers, heads : sequence of int, optional
-        0-based; by default all.
-    views : sequence of str, optional
-        Names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
-    title : str, optional
-        Title of the page.
-    why : sequence of Target, optional
-        Targets that the view Why of every widget explains; see `AttentionWidget.to_html`.
-    engine : bool or "light"
-        Include the model, to run any text typed into the page; widgets with the same model share it. See
-        `AttentionWidget.to_html`.
-    assets : "inside", "beside", or a folder
-        Place of the engine's weights; see `AttentionWidget.to_html`.
-    max_bytes : int, optional
-        Maximum size of the page, shared by its widgets. See `AttentionWidget.to_html`.
+    **options
+        All optional.
+
+        - ``layers``, ``heads`` (sequence of int): layers and heads whose weights are included, 0-based; by default all. Not
+          for a profile, which has none.
+        - ``views`` (sequence of str): names of the tabs to keep, such as ``["attention", "tree"]``; by default all.
+        - ``title`` (str): title of the page.
+        - ``why`` (sequence of Target): targets that the view Why explains, by all methods, with their tests and the effects of
+          heads. By default the chosen target or, without one, the text's proposal: by the quick methods, and for a text of up
+          to 10 tokens by all of them with their test.
+        - ``engine`` (bool or "light"): include the model (50 MB for the embedded one), so that the page runs any text typed
+          into it, also with words masked or heads switched off. For BERT, with or without a masked-LM head or a text
+          classifier, in all views except why. Widgets with the same model share it. Weights wider than float16 are rounded,
+          and the page states the effect. ``"light"`` halves the size with 8-bit matrices, and the page states how far its
+          figures are off.
+        - ``assets`` ("inside", "beside", or a folder): place of the engine's weights: in the page, or in a script in the page's
+          folder or another one, which the page loads when you first type. Pages of the same model share it. Move the page
+          and the script together.
+        - ``max_bytes`` (int): maximum size of the page of one widget, including its code (0.5 MB). The selected head comes
+          first, then its layer, then the layers around it, in the finest encoding that fits; figures and thumbnails of all
+          heads are always included. A warning and the page state what was left out.
 
     Returns
     -------
@@ -63,11 +72,12 @@ def to_html(
     Raises
     ------
     InputTypeError
-        An object that is not a widget, a title that is not a str, or layers, heads or views that are not sequences.
+        An object that is neither a widget nor a result, an unknown option, a title that is not a str, or layers, heads or views that are not
+        sequences.
     InputError
-        Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a
-        page can hold, or fewer ``max_bytes`` than they take; widgets of several models with an engine; a file
-        that cannot be written (no partial file is left).
+        Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a page can hold, or
+        fewer ``max_bytes`` than the smallest page takes; ``max_bytes`` with several widgets, an engine or a comparison; widgets
+        of several models with an engine; a file that cannot be written (no partial file is left).
     NotAvailableError
         A model that the engine cannot run.
 
@@ -81,66 +91,52 @@ def to_html(
     True
     >>> w.close()
     """
-    kept = ExportOptions(layers, heads, views, title, why)
-    if isinstance(widgets, Exports):
-        size = {} if max_bytes is None else {"max_bytes": max_bytes}
-        return widgets.to_html(
-            path, layers, heads, views, title, why, engine=engine, assets=assets, **size
-        )
-    options = check_engine(engine, assets, destination(path))
-    if max_bytes is not None and (options is not None or isinstance(widgets, Comparison)):
-        raise InputError(
-            "The size of a page with an engine depends on its model, and that of a comparison on its runs.",
-            "Leave max_bytes out, or save widgets without an engine.",
-        )
+    if isinstance(widgets, (SourceWidget, Displayed)):
+        return widgets.to_html(path, **options)
     if isinstance(widgets, Comparison):
-        if options is not None:
-            raise InputError(
-                "A page of a comparison has no engine.", "Leave engine out, or save one widget."
-            )
-        return save_compared(path, widgets, kept)
+        return save_page(widgets, path, options)
+    if isinstance(widgets, (Analysis, Profile)):
+        widgets = [widgets]
     if not is_iterable(widgets):
-        raise not_a_widget(widgets)
-    checked = check_several(widgets, "widgets", "widgets")
-    if not checked:
+        raise _not_a_widget(widgets)
+    every = [_selected(widget) for widget in check_several(widgets, "widgets", "widgets")]
+    if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
-    every = [check_widget(one) for one in checked]
-    shown = [(one.source, one.selection) for one in every]
-    if options is not None:
-        return save_live(path, shown, kept, options)
-    return save(path, shown, kept, max_bytes)
+    return save_page(every, path, options)
 
 
-def check_widget(widget: object) -> Exports:
-    """``widget``, if it is one of ours."""
-    if not isinstance(widget, Exports):
-        raise not_a_widget(widget)
-    return widget
+def _selected(given: object) -> tuple[Source, Selection]:
+    """A widget's source and selection; those that `show` gives a result."""
+    if isinstance(given, Analysis):
+        classifies = given.classification is not None
+        return RunSource(given), Selection(view="task" if classifies else "attention")
+    if isinstance(given, Profile):
+        opened = Selection(*opening_head(given), view="heads", metric="confidence_avg")
+        return ProfileSource(given), opened
+    widget = _check_widget(given)
+    return widget.source, widget.selection
 
 
-def not_a_widget(given: object) -> InputTypeError:
-    return InputTypeError(
-        f"to_html() saves widgets, got {type(given).__name__}.",
-        "Give what show() returns: of an Analysis, show(analysis).",
-    )
-
-
-def as_html(widget: Exports, *, height: int = 900, title: str | None = None) -> str:
-    """A sandboxed iframe with the page inside, for notebooks that are exported.
+def as_html(widget: SourceWidget, *, height: int = 900, title: str | None = None) -> str:
+    """The page of a widget in a sandboxed frame, as HTML to put into other pages. See `AttentionWidget.as_html`.
 
     Parameters
     ----------
-    widget : AttentionWidget or ProfileWidget
-    height : int
-        Of the frame, px.
-    title : str, optional
-        Of the page and the frame; the text by default.
-
-    Raises
-    ------
-    InputTypeError
-        No widget, or a title that is no str.
-    InputError
-        A closed widget, or a height that is no positive int.
+    widget : AttentionWidget, ProfileWidget or SimilarityWidget
+    height, title
+        As in `AttentionWidget.as_html`.
     """
-    return check_widget(widget).as_html(height, title)
+    return _check_widget(widget).as_html(height, title)
+
+
+def _check_widget(widget: object) -> SourceWidget:
+    if not isinstance(widget, SourceWidget):
+        raise _not_a_widget(widget)
+    return widget
+
+
+def _not_a_widget(given: object) -> InputTypeError:
+    return InputTypeError(
+        f"to_html() saves widgets and results, got {type(given).__name__}.",
+        "Give what show(), analyze(), profile() or compare() returns.",
+    )

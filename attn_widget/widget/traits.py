@@ -1,19 +1,30 @@
-"""Checks of traits that users give, before traitlets sees them."""
+"""Traits that are checked before traitlets sees them, and that change together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
-from typing import Any
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from functools import cache, cached_property, partial
+from typing import Any, TypeAlias, TypeVar
 
+import anywidget
 import traitlets as t
 
-from attn_widget.checks import check_keywords, is_plain, shown
-from attn_widget.errors import bounded
+from attn_widget.checks import check_keywords, is_plain, short_repr
+from attn_widget.errors import AttnWidgetError, NotPickled, truncate
+
+T = TypeVar("T")
+Trait: TypeAlias = t.TraitType[T, T]  # read and set as the same type
 
 DEEPEST = 3  # a list of dicts of str
 OF_THE_HOST = ("layout", "tabbable", "tooltip")  # of ipywidgets
 OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
+
+
+def synced(trait: t.TraitType[Any, Any]) -> Any:
+    """A trait that the page has too. It is declared with its type, which traitlets cannot infer for names and lists."""
+    return trait.tag(sync=True)
 
 
 class Int(t.Int):  # pyright: ignore[reportMissingTypeArgument]
@@ -25,37 +36,114 @@ class Int(t.Int):  # pyright: ignore[reportMissingTypeArgument]
         return super().validate(obj, value)
 
 
-class CheckedTraits:
-    """Mixin of a widget: unknown keywords, values of no possible kind, and messages without end.
+class Name(t.Unicode):  # pyright: ignore[reportMissingTypeArgument]
+    """A str or None, which is validated like any other value: traitlets takes a None that it allows without asking."""
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        return None if value is None else super().validate(obj, value)
+
+
+class TraitBatch:
+    """Changes several traits of a widget in one message to the page, from any thread.
+
+    `ipywidgets.Widget.hold_sync` is no help here: what it holds back is kept on the widget, for all threads at once.
+
+    Attributes
+    ----------
+    lock : threading.RLock
+        Held while traits change, so that the page and a run's thread do so one after the other; never while observers
+        are called, which may wait for anything.
+    """
+
+    def __init__(self, widget: anywidget.AnyWidget) -> None:
+        self._widget = widget
+        self.lock = threading.RLock()
+        self._gathered = threading.local()
+
+    @contextmanager
+    def update(self) -> Generator[Callable[..., None]]:
+        """Lock, and give the function that sets traits by name; observers are called once nothing is locked any more."""
+        changes: list[Any] = []
+        with self.lock:
+            yield partial(self._set, changes)
+            names = {change["name"] for change in changes}
+            if names and self._widget.comm is not None:
+                self._widget.send_state(names)
+        for change in changes:
+            t.HasTraits.notify_change(self._widget, change)
+
+    def _set(self, changes: list[Any], **values: Any) -> None:
+        self._gathered.changes = changes
+        try:
+            for name, value in values.items():
+                setattr(self._widget, name, value)
+        finally:
+            self._gathered.changes = None
+
+    def gathers(self, change: Any) -> bool:
+        """True if `update` makes this change, and sends it later."""
+        gathered: list[Any] | None = getattr(self._gathered, "changes", None)
+        if gathered is not None:
+            gathered.append(change)
+        return gathered is not None
+
+
+class CheckedWidget(NotPickled, anywidget.AnyWidget):
+    """A widget that refuses unknown keywords and values of no possible kind, with messages of bounded length.
 
     traitlets compares and prints whatever it is given: an array compares itself with no bool, a list
     of a thousand lists cannot be printed. Such a value is refused here, as a `traitlets.TraitError`.
     """
 
+    error: Trait[dict[str, str]] = synced(t.Dict())
+    """``{"message", "hint"}`` of the last failure, or ``{}``; shown in the widget."""
+
+    @cached_property
+    def _batch(self) -> TraitBatch:
+        return TraitBatch(self)
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name in own_traits(type(self)):
             _check_plain(name, value)
         try:
-            super().__setattr__(name, value)
+            self._assign(name, value)
         except t.TraitError as error:
-            raise short(error) from error.__cause__
+            raise truncated_error(error) from error.__cause__
+
+    def _assign(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take changes from the page, which are checked like those of users."""
-        for name, value in sync_data.items():
-            _check_plain(name, value)  # those of ipywidgets too: it prints what it refuses
+        """Take changes from the page; one that is not allowed is refused with a message, and undone there."""
         try:
-            super().set_state(sync_data)  # pyright: ignore[reportAttributeAccessIssue]
+            check_settable(type(self), sync_data)
+            for name, value in sync_data.items():
+                _check_plain(name, value)  # those of ipywidgets too: it prints what it refuses
+            self._take(sync_data)
         except t.TraitError as error:
-            raise short(error) from error.__cause__
+            self.error = {
+                "message": str(truncated_error(error)),
+                "hint": "The selection was left as it was.",
+            }
+            self.send_state([name for name in sync_data if self.has_trait(name)])
+
+    def _take(self, state: dict[str, Any]) -> None:
+        """Set traits from the page: all of them, or none."""
+        with self._batch.lock:
+            super().set_state(state)
+
+    def notify_change(self, change: Any) -> None:
+        """Send a change to the page and call its observers; those of a batch come later."""
+        if not self._batch.gathers(change):
+            super().notify_change(change)
 
 
 def _check_plain(name: str, value: Any) -> None:
     if not is_plain(value, DEEPEST):
-        raise t.TraitError(f"{name} is {shown(value)}, which it cannot be.")
+        raise t.TraitError(f"{name} is {short_repr(value)}, which it cannot be.")
 
 
-def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:
+def check_traits(given: Iterable[str], names: Iterable[str], of: str) -> None:
     """Refuse keywords that are no public trait.
 
     Raises
@@ -63,20 +151,15 @@ def check_traits(given: Iterable[str], known: Iterable[str], of: str) -> None:
     InputTypeError
         The message names the nearest real one.
     """
-    check_keywords([name for name in given if name not in OF_THE_HOST], known, of)
+    check_keywords([name for name in given if name not in OF_THE_HOST], names, of)
 
 
 def check_settable(widget: type, names: Iterable[str]) -> None:
-    """Refuse a state from the page with names that only Python sets, such as the page's own code.
-
-    Raises
-    ------
-    traitlets.TraitError
-    """
+    """Refuse a state from the page with names that only Python sets, such as the page's own code."""
     settable = {*own_traits(widget), *OF_THE_HOST} - {*OF_THE_KERNEL}
     refused = [name for name in names if name not in settable]
     if refused:
-        raise t.TraitError(f"{bounded(', '.join(refused))} cannot be set from the page.")
+        raise t.TraitError(f"{truncate(', '.join(refused))} cannot be set from the page.")
 
 
 @cache
@@ -91,10 +174,19 @@ def own_traits(widget: type) -> frozenset[str]:
     )
 
 
-def short(error: t.TraitError) -> t.TraitError:
+@contextmanager
+def as_trait_error(prefix: str = "") -> Generator[None]:
+    """Raise an error of ours as a `traitlets.TraitError`."""
+    try:
+        yield
+    except AttnWidgetError as error:
+        raise t.TraitError(f"{prefix}{error}") from error
+
+
+def truncated_error(error: t.TraitError) -> t.TraitError:
     """The same error with a message that can be read."""
     said = str(error)
-    return error if bounded(said) == said else t.TraitError(bounded(said))
+    return error if truncate(said) == said else t.TraitError(truncate(said))
 
 
 # Traits of ipywidgets, or sent in another way.

@@ -5,60 +5,60 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import traitlets as t
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.analysis.opening import Opening
-from attn_widget.checks import check_kind, nearest, shown
-from attn_widget.errors import AttnWidgetError, InputTypeError
-from attn_widget.influence.methods import METHODS
+from attn_widget.checks import check_choice, check_flag, check_kind, short_repr
+from attn_widget.comparison.comparison import Comparison
+from attn_widget.errors import InputTypeError, SliceError
+from attn_widget.figures.catalog.choices import (
+    QUANTITIES,
+    SCALES,
+    VIEWS,
+    Quantity,
+    Scale,
+    ViewName,
+)
+from attn_widget.host.installed import import_torch_early
 from attn_widget.influence.targets import Target
-from attn_widget.protocol.answer import Reply
-from attn_widget.protocol.aside import Aside
-from attn_widget.protocol.paint import first_paint, opening, opening_of
+from attn_widget.model.encoder import HeadAddress
+from attn_widget.model.families import Part
+from attn_widget.protocol.initial_payload import first_paint, opening_of, without_other_parts
+from attn_widget.protocol.request import integer
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import (
     LARGEST_DEPTH,
     LARGEST_TOP_K,
     NAMES,
-    QUANTITIES,
-    SCALES,
     SHADES,
-    VIEWS,
     Selection,
 )
 from attn_widget.protocol.slices.influence import as_target, canonical, plain
-from attn_widget.widget.actions import Analyze
-from attn_widget.widget.base import SourceWidget, in_range
+from attn_widget.protocol.tasks import Tasks
+from attn_widget.widget import actions
+from attn_widget.widget.actions import Analyze, Work
+from attn_widget.widget.base import in_range
 from attn_widget.widget.code import page_code
-from attn_widget.widget.running import RunningWidget
-from attn_widget.widget.traits import Int, check_traits
+from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part, values_of
+from attn_widget.widget.run_widget import RunWidget
+from attn_widget.widget.runs import PLACES, HeadChoice, Runs
+from attn_widget.widget.second_run import Comparing
+from attn_widget.widget.traits import Int, Name, Trait, as_trait_error, check_traits, synced
 
-if TYPE_CHECKING:
-    from attn_widget.comparison.comparison import Comparison
-    from attn_widget.figures.arrays import Head
-    from attn_widget.trace.forward import Progress
-    from attn_widget.widget.comparing import Comparing
-
-SAVED = ("page", "full", "engine", "picture", "none")
+Status = Literal["ready", "loading", "running", "closed", "error"]
+Saved = Literal["page", "full", "picture", "none"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+SAVED: tuple[Saved, ...] = get_args(Saved)
 MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
-TWO_RUNS = ("compared", "patched", "recovery", "uncompare")  # kinds of slices
 
 _open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
-_many_told = False
-
-
-def about_two_runs(request: object) -> bool:
-    """Whether a request is of a comparison, or of its second run."""
-    if not isinstance(request, Mapping):
-        return False
-    about = request.get("of") if request.get("kind") == "drop" else request
-    kinds = (request.get("kind"), about.get("kind") if isinstance(about, Mapping) else None)
-    return "run" in request or any(isinstance(kind, str) and kind in TWO_RUNS for kind in kinds)
+_warned_of_many = False
 
 
 def close_all() -> None:
@@ -67,14 +67,14 @@ def close_all() -> None:
         widget.close()
 
 
-def tell_of_many() -> None:
+def warn_many_open() -> None:
     """Warn of many open widgets, and again only after half of them were closed."""
-    global _many_told
+    global _warned_of_many
     if len(_open) < MANY_OPEN // 2:
-        _many_told = False
-    if len(_open) < MANY_OPEN or _many_told:
+        _warned_of_many = False
+    if len(_open) < MANY_OPEN or _warned_of_many:
         return
-    _many_told = True
+    _warned_of_many = True
     # A ResourceWarning would say it better, but Python shows none unless asked to.
     warnings.warn(
         f"{len(_open)} attention widgets are open, and each keeps its run's tensors; "
@@ -84,15 +84,17 @@ def tell_of_many() -> None:
     )
 
 
-class AttentionWidget(SourceWidget, RunningWidget):
+class AttentionWidget(RunWidget[Runs]):
     """An interactive view of a model's run on one text.
 
-    Made by `attn_widget.show`; `analysis` holds the figures.
+    Made by `attn_widget.show`; `analysis` holds the figures. Without a layer or a head it opens on the most informative head
+    on the text: that with the largest mean weight, beyond 1/n, between different words more than two words apart, minus the
+    mean of its layer's other heads.
 
     Parameters
     ----------
     analysis : Analysis
-        What to show.
+        What to show. Of an encoder-decoder, the part to begin with.
     analyze : callable, optional
         Lets `run` and the page show another text; see `attn_widget.widget.actions.Analyze`.
     **traits
@@ -105,142 +107,264 @@ class AttentionWidget(SourceWidget, RunningWidget):
     """
 
     INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
+    ANOTHER = "w.run(text) shows another one"
 
-    layer = Int(0).tag(sync=True)
-    """Selected layer, 0-based. By default that of the most informative head on the text."""
-    head = t.Union([Int(), t.Enum(["mean"])], default_value=0).tag(sync=True)
-    """Selected head, 0-based, or ``"mean"``: the layer's mean matrix. By default the most informative one
-    on the text: it has the largest mean weight, beyond 1/n, between different words more than two words
-    apart, minus the mean of its layer's other heads."""
-    token = Int(None, allow_none=True).tag(sync=True)
+    part: Trait[Part | None] = synced(Name(None))
+    """Part of an encoder-decoder: ``"encoder"``, ``"decoder"`` or ``"cross"`` (default: target tokens look at source
+    tokens); None where the model reads one text. Layer, head, token, pair, group and quantity are of the part that is shown;
+    each keeps its own."""
+    token: Trait[int | None] = synced(Int(None, allow_none=True))
     """Focus token (a query row), or None. By default, if no head was given, the query of the head's
     strongest link between words."""
-    pair = t.List(Int(), default_value=None, allow_none=True, minlen=2, maxlen=2).tag(sync=True)
+    pair: t.TraitType[list[int] | None, list[int] | tuple[int, int] | None] = synced(
+        t.List(Int(), default_value=None, allow_none=True, minlen=2, maxlen=2)
+    )
     """Pinned ``[query, key]``, or None. Default None."""
-    metric = t.Unicode("thumbnails").tag(sync=True)
+    metric: Trait[str] = synced(t.Unicode("thumbnails"))
     """Shading of the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
     specialization or a pattern."""
-    view = t.Enum(VIEWS, "attention").tag(sync=True)
+    view: Trait[ViewName] = synced(t.Enum(tuple(VIEWS), "attention"))
     """The open view: the name of a tab, in lower case. Default ``"attention"``."""
-    quantity = t.Enum(QUANTITIES, "weights").tag(sync=True)
+    quantity: Trait[Quantity] = synced(t.Enum(QUANTITIES, "weights"))
     """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; for what attention carries,
     ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollouts of these, such as ``"alti_rollout"``."""
-    group = t.List(Int()).tag(sync=True)
+    group: t.TraitType[list[int], list[int] | tuple[int, ...]] = synced(t.List(Int()))
     """Tokens gathered for a sum. Default none."""
-    top_k = Int(3, min=1, max=LARGEST_TOP_K).tag(sync=True)
+    top_k: Trait[int] = synced(Int(3, min=1, max=LARGEST_TOP_K))
     """Children of each token in the tree, 1 to 10. Default 3."""
-    depth = Int(3, min=1, max=LARGEST_DEPTH).tag(sync=True)
+    depth: Trait[int] = synced(Int(3, min=1, max=LARGEST_DEPTH))
     """Levels of the tree below its root, 1 to 6. Default 3."""
-    special = t.Bool(True).tag(sync=True)
-    """Whether special tokens are shown. Default True."""
-    words = t.Bool(False).tag(sync=True)
-    """Whether subwords are merged into words. Default False."""
-    scale = t.Enum(SCALES, "words").tag(sync=True)
+    special: Trait[bool] = synced(t.Bool(True))
+    """Show special tokens. Default True."""
+    words: Trait[bool] = synced(t.Bool(False))
+    """Merge subwords into words. Default False."""
+    scale: Trait[Scale] = synced(t.Enum(SCALES, "words"))
     """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
-    target: Any = t.Instance(dict, allow_none=True).tag(sync=True)
+    target: t.TraitType[dict[str, Any] | None, Target | dict[str, Any] | None] = synced(
+        t.Instance(dict, allow_none=True)
+    )
     """Number that the view Why explains: None (default; derived from the text) or a target from `attn_widget.target`.
     It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
-    method = t.Enum(METHODS, "decomposition").tag(sync=True)
+    method: Trait[str] = synced(t.Unicode("decomposition"))
     """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
+    status: Trait[Status] = synced(t.Enum(STATUSES, "ready"))
+    """Activity of the kernel for this widget: one of `STATUSES`."""
+    history: Trait[list[dict[str, Any]]] = synced(t.List(t.Dict()))
+    """``{"text", "text_pair"}`` of the last ten different runs, newest first."""
+    masked: t.TraitType[list[int], list[int] | tuple[int, ...]] = synced(t.List(Int()))
+    """Tokens that this run reads as the mask token; set it to run again. Default none."""
+    heads_off: t.TraitType[list[list[Any]], list[list[Any]] | list[HeadAddress]] = synced(
+        t.List(t.List(t.Union([Int(), t.Unicode()]), minlen=2, maxlen=3))
+    )
+    """``[layer, head]`` of each head that is switched off in this run; set it to run again. Default none. Of an
+    encoder-decoder ``[part, layer, head]``; two numbers are a head of the part that is shown."""
     _compared = Int(0).tag(sync=True)
-    saved = t.Enum(SAVED, "page")
+    saved: Trait[Saved] = cast("Any", t.Unicode("page"))
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
-    picture), ``"full"`` (all that `to_html` keeps), ``"engine"`` (also a link to a page with an engine, which is
-    written to the folder ``attn-widget-pages``, with its 49 MB of weights once for all cells), ``"picture"`` or ``"none"``.
-    Not synced; read when the widget is displayed."""
+    picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when the widget is displayed."""
+
+    # Two runs are compared within one part: it cannot be switched.
+    _part_alone: ClassVar[bool] = False
+    _comparing: Comparing | None = None
+    _tasks_of_parts: Mapping[str, Tasks] = MappingProxyType({})
 
     def __init__(
         self, analysis: Analysis, *, analyze: Analyze | None = None, **traits: Any
     ) -> None:
-        self._aside = Aside()  # first of all: a widget that cannot be made is closed all the same
-        self._comparing: Comparing | None = None
         hint = "show(text) runs a model and shows it; analyze(text) gives an Analysis."
         check_kind(analysis, Analysis, "analysis", hint)
         if analyze is not None and not callable(analyze):
             raise InputTypeError(
-                f"analyze is {shown(analyze)}, expected a callable.", "Leave it out."
+                f"analyze is {short_repr(analyze)}, expected a callable.", "Leave it out."
             )
         check_traits(traits, (*NAMES, "saved"), "AttentionWidget()")
-        chosen = traits.get("target")
-        if isinstance(chosen, Target):
-            traits["target"] = plain(chosen)
-        self._opened: Opening | None = None  # what was chosen and not asked for
-        super().__init__(analysis, analyze=analyze, **page_code(), **traits)
+        part = traits.pop("part", None)
+        if part is not None:
+            analysis = analysis.of(check_part(analysis, part))
+        choice = HeadChoice(lambda: {name: getattr(self, name) for name in PLACES})
+        self._runs = runs = Runs(
+            self._batch, analysis, analyze, choice, lambda: (self.method, self.view)
+        )
+        self._tasks = Tasks(lambda: runs.analysis)
+        self._tasks_of_parts = {
+            name: Tasks(partial(runs.part, name)) for name in analysis.parts if name != "self"
+        }
+        super().__init__(**page_code(), **runs.shown, **values_of(analysis), **traits)
         asked = ("layer", "head", "token", "pair", "group")
         opened = opening_of(analysis, Selection.of(self, [n for n in asked if n in traits]))
-        self._opened = None if {"layer", "head"} & traits.keys() else opened
+        choice.opened = None if {"layer", "head"} & traits.keys() else opened
         streamed = comes_in_layers(analysis.trace)
-        paint = first_paint(analysis, opened.layer, opened.head, streamed=streamed, live=True)
-        self._tell(
-            self._set(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
+        paint = first_paint(
+            analysis, opened.layer, opened.head, streamed=streamed, live=True, view=self.view
         )
+        if self._part_alone:
+            paint = without_other_parts(paint)
+        with runs.update() as set_traits:
+            set_traits(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
         _open.add(self)
-        tell_of_many()
+        warn_many_open()
+        if self.view == "why":  # with gradients, which the page asks for once the kernel is idle
+            import_torch_early()
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, plain(value) if isinstance(value, Target) else value)
 
+    def _assign(self, name: str, value: Any) -> None:
+        if name not in INTERVENTIONS:
+            super()._assign(name, value)
+            return
+        checked = self._checked(name, value)
+        if checked == INTERVENTIONS[name].of(self.analysis):  # also when a run sets it
+            super()._assign(name, checked)
+            return
+        work, reported = self._work_with(name, checked), INTERVENTIONS[name].is_pass
+        with as_trait_error():
+            self._require_runs().run(work, reported=reported)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        """The value of an intervention, as its trait has it."""
+        value = getattr(type(self), name).validate(self, value)
+        analysis = self.analysis
+        if value == INTERVENTIONS[name].of(analysis):
+            return value
+        with as_trait_error():
+            return INTERVENTIONS[name].check(analysis, value)
+
+    def _work_with(self, name: str, value: Any) -> Work:
+        analysis = self.analysis
+        return lambda progress: INTERVENTIONS[name].run(analysis, value, progress)
+
+    def set_trait(self, name: str, value: Any) -> None:
+        """As in traitlets; an intervention is run first."""
+        if name in INTERVENTIONS:
+            setattr(self, name, value)
+        else:
+            super().set_trait(name, value)
+
+    @property
+    def analysis(self) -> Analysis:
+        """The figures of what is shown.
+
+        Raises
+        ------
+        InputError
+            The widget was closed.
+        """
+        return self._require_runs().require()
+
+    def _open_source(self) -> RunSource | None:
+        runs = self._runs
+        return None if runs is None or runs.analysis is None else RunSource(runs.analysis)
+
+    # -- runs ----------------------------------------------------------------------------------
+
+    def run(
+        self,
+        text: str,
+        text_pair: str | None = None,
+        *,
+        output: str | None = None,
+        truncation: bool | None = None,
+    ) -> None:
+        """Run the model on another text and show it here; on failure the old picture stays.
+
+        A run that the page has started is canceled.
+
+        Parameters
+        ----------
+        text, text_pair : str
+        output : str, optional
+            What an encoder-decoder writes for the text. By default it writes as many tokens as `show` was given
+            (``generate``), or the output that `show` was given.
+        truncation : bool, optional
+            As in `analyze`; by default what `show` was given.
+
+        Raises
+        ------
+        AttnWidgetError
+            The text cannot be used, there is no model to run it, or the page has replaced or
+            canceled this run.
+        """
+        if truncation is not None:
+            truncation = check_flag(truncation, "truncation")
+        runs = self._require_runs()
+        runs.run(runs.work_of(text, text_pair, truncation, output))
+
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
         _open.discard(self)
-        self._aside.close()
-        if self._comparing is not None:
-            self._comparing.close()
-        super().close()
+        for answering in (self._tasks, self._comparing, *self._tasks_of_parts.values()):
+            if answering is not None:
+                answering.close()
+        if self._open_source() is not None:
+            self._require_runs().close()
+            super().close()
 
-    def _open_source(self) -> RunSource | None:
-        return None if self._analysis is None else RunSource(self._analysis)
+    def _act(self, kind: str, asked: Any) -> None:
+        analysis, runs = self.analysis, self._require_runs()
+        if kind == "run":
+            texts, cut = actions.texts_of(asked), actions.truncation_of(asked)
+            runs.start(runs.work_of(*texts, cut, actions.output_of(asked)))
+        elif kind == "continue":
+            writing = analysis.writing
+            position = integer(asked, "position", 0, writing.n_tokens)
+            token = integer(asked, "token", 0, writing.vocab_size)
+            text = writing.text_before(position, token)
+            output = None if analysis.part == "self" else text
+            source = text if output is None else analysis.source_text or ""
+            runs.start(runs.work_of(source, None, None, output))
+        else:
+            name, field, items = ACTIONS[kind]
+            value = INTERVENTIONS[name].check(analysis, actions.list_of(asked, field, items))
+            runs.start(self._work_with(name, value))
 
-    def _reply(self, request: object) -> Reply:
-        if self._analysis is not None and about_two_runs(request):
-            reply = self._two_runs().answer(request)
-            if reply is not None:
-                return reply
-        return self._aside.answer(self._analysis, request)
+    def _take(self, state: dict[str, Any]) -> None:
+        """As in the base; a run with another intervention comes once everything has been checked."""
+        asked = {name: value for name, value in state.items() if name in INTERVENTIONS}
+        for name, value in asked.items():
+            self._checked(name, value)
+        super()._take({name: value for name, value in state.items() if name not in asked})
+        for name, value in asked.items():
+            setattr(self, name, value)
+
+    @t.observe("status")
+    def _hold_stream(self, change: Any) -> None:
+        assert self._tasks is not None
+        for tasks in (self._tasks, *self._tasks_of_parts.values()):
+            tasks.hold(change["new"] == "running")
+
+    # -- two runs ------------------------------------------------------------------------------
+
+    def _source_at(self, address: object) -> Tasks:
+        assert self._tasks is not None
+        if address is None or self._open_source() is None:
+            return self._tasks
+        if isinstance(address, Mapping) and [*address] == ["part"]:
+            name = address["part"]
+            if isinstance(name, str) and name in self._tasks_of_parts:
+                return self._tasks_of_parts[name]
+            parts = ", ".join(self._tasks_of_parts)
+            raise SliceError(
+                f"This run has no part {short_repr(name)}.",
+                f"It has {parts}." if parts else "Its model reads one text, and has one part.",
+            )
+        if address not in ("b", "both"):
+            raise SliceError(f"This widget has no run {short_repr(address)}.", "It has b and both.")
+        return self._two_runs().b if address == "b" else self._two_runs().both
 
     def _two_runs(self) -> Comparing:
-        """The comparison of this widget; its code is loaded when the page first asks for one."""
+        """The comparison of this widget."""
         if self._comparing is None:
-            from attn_widget.widget.comparing import Comparing
-
-            self._comparing = Comparing(lambda: (self.analysis, self._analyze))
+            runs = self._require_runs()
+            self._comparing = Comparing(lambda: (runs.require(), runs.analyze))
         return self._comparing
 
     def _show_compared(self, comparison: Comparison) -> None:
         """Let the page open a comparison of this widget's run."""
         self._two_runs().show(comparison, comparison.b)
         self._compared += 1
-
-    def _open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
-        return (
-            self._kept_in(analysis)
-            if same or self._left()
-            else opening(analysis, progress=progress)
-        )
-
-    def _kept_in(self, analysis: Analysis) -> Opening:
-        """The selected head, or the nearest one that ``analysis`` has."""
-        head = self.head if self.head == "mean" else min(self.head, analysis.n_heads - 1)
-        return Opening(min(self.layer, analysis.n_layers - 1), cast("Head", head), None)
-
-    def _left(self) -> bool:
-        """Whether another head was chosen than the one that the widget opened on by itself."""
-        opened = self._opened
-        return opened is None or (self.layer, self.head) != (opened.layer, opened.head)
-
-    def _selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
-        if same or self._left():  # while it ran a reader may have gone to another head
-            opened = self._kept_in(analysis)
-        else:
-            self._opened = opened
-        dropped = {} if same else {"token": opened.token, "pair": None, "group": [], "target": None}
-        return {"layer": opened.layer, "head": opened.head, **dropped}
-
-    @t.observe("status")
-    def _hold_stream(self, change: Any) -> None:
-        self._aside.hold(change["new"] == "running")
 
     # -- what is allowed ---------------------------------------------------------------------
 
@@ -254,36 +378,36 @@ class AttentionWidget(SourceWidget, RunningWidget):
         value = proposal["value"]
         if value is None:
             return None
-        return [in_range("pair", item, self.analysis.n_tokens) for item in value]
+        sizes = self.analysis.n_tokens, self.analysis.n_keys
+        return [in_range("pair", item, size) for item, size in zip(value, sizes, strict=True)]
 
     @t.validate("group")
     def _valid_group(self, proposal: Any) -> list[int]:
-        return [in_range("group", i, self.analysis.n_tokens) for i in proposal["value"]]
+        return [in_range("group", i, self.analysis.n_keys) for i in proposal["value"]]
 
     @t.validate("target")
     def _valid_target(self, proposal: Any) -> dict[str, Any] | None:
         value = proposal["value"]
         if value is None:
             return None
-        try:
+        with as_trait_error("target: "):
             return canonical(self.analysis, as_target(value))
-        except AttnWidgetError as error:
-            raise t.TraitError(f"target: {error}") from error
 
-    @t.validate("metric")
-    def _valid_metric(self, proposal: Any) -> str:
-        value: str = proposal["value"]
-        if value not in SHADES:
-            raise t.TraitError(
-                f"metric is {value!r}, expected one of {', '.join(SHADES)}. {nearest(value, SHADES)}".strip()
-            )
-        return value
+    @t.validate("method", "metric", "saved")
+    def _valid_name(self, proposal: Any) -> str:
+        name: str = proposal["trait"].name
+        choices = {"metric": SHADES, "saved": SAVED}
+        with as_trait_error():
+            return check_choice(proposal["value"], name, choices.get(name) or self.analysis.methods)
 
     # -- how it prints -----------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        if self._analysis is None:
+        if self._open_source() is None:
             return "<AttentionWidget, closed>"
         text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
         head = "mean" if self.head == "mean" else f"H{self.head}"
-        return f"<AttentionWidget {text!r}, {self.analysis.n_tokens} tokens, L{self.layer} {head}>"
+        a = self.analysis
+        tokens = f"{a.n_tokens}" if a.trace.square else f"{a.n_tokens} by {a.n_keys}"
+        part = "" if self.part is None else f"{self.part} "
+        return f"<AttentionWidget {text!r}, {tokens} tokens, {part}L{self.layer} {head}>"

@@ -1,8 +1,9 @@
 /**
  * Drive the system's Firefox: `node js/dev/firefox.mjs FIREFOX JOB.json`.
  *
- * The job is a list of pages, each with the address and the texts to type into it one after the other. Prints what the page
- * shows after each: its tokens, the line below them, and errors. Playwright cannot drive a stock Firefox.
+ * The job is a list of pages, each with the address and the texts to type into it one after the other, or what to do on its
+ * matrix: `{click: [across, down]}`, in shares of the plot, or `{key}`. Prints what the page shows after each: its tokens, the
+ * line below them, and errors; or the cell pointed at and the pinned pair. Playwright cannot drive a stock Firefox.
  */
 
 import { readFileSync } from "node:fs";
@@ -13,7 +14,7 @@ const job = JSON.parse(readFileSync(path, "utf8"));
 const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
 const found = [];
 try {
-  for (const { address, texts } of job) {
+  for (const { address, texts = [], matrix = [] } of job) {
     const page = await browser.newPage();
     await page.setViewport({ width: 1100, height: 900 });
     const errors = [];
@@ -28,13 +29,36 @@ try {
       await page.keyboard.type(text);
       shown.push(await settled(page, text));
     }
-    found.push({ shown, errors });
+    const acts = [];
+    for (const act of matrix) acts.push(await acted(page, act));
+    found.push({ shown, matrix: acts, errors });
     await page.close();
   }
 } finally {
   await browser.close();
 }
 process.stdout.write(JSON.stringify(found));
+
+/** The cell pointed at, and the pinned pair, after one act. */
+async function acted(page, { click, key }) {
+  const pane = await page.waitForSelector(".aw-map-pane", { visible: true, timeout: 60_000 });
+  if (click !== undefined) {
+    await pane.scrollIntoView();
+    const { x, y, width, height } = await pane.boundingBox();
+    const [across, down] = [x + click[0] * width, y + click[1] * height];
+    await page.mouse.move(across, down);
+    await page.mouse.click(across, down);
+    await page.waitForSelector(".aw-pinned", { visible: true });
+    await page.mouse.move(across, down);
+  } else {
+    await page.focus('[data-aw-part="heatmap"]');
+    await page.keyboard.press(key);
+  }
+  return page.evaluate(() => {
+    const { awRow, awColumn } = document.querySelector('[data-aw-part="link"]').dataset;
+    return { cell: [awRow, awColumn], pinned: document.querySelector(".aw-pinned").textContent };
+  });
+}
 
 /** Tokens, error and line below, once they have not changed for half a second. */
 async function settled(page) {

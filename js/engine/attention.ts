@@ -42,6 +42,24 @@ export function head(
     softmax(at, columns, mask);
     memory.copy(weights + <usize>(row * length) * F32, at, length * F32);
   }
+  mix(scores, v, context, stride, length, size, panel);
+}
+
+/** context = scores x v for one head; rows beyond the text's are filled as well. */
+// @ts-ignore: decorator
+@inline
+function mix(
+  scores: usize,
+  v: usize,
+  context: usize,
+  stride: usize,
+  length: i32,
+  size: i32,
+  panel: usize,
+): void {
+  const rows = (length + ROWS - 1) & ~(ROWS - 1);
+  const columns = (length + COLUMNS - 1) & ~(COLUMNS - 1);
+  const scoreStride: usize = columns * F32;
   for (let first = 0; first < size; first += COLUMNS) {
     for (let key = 0; key < columns; key++) {
       const from = v + <usize>key * stride + <usize>first * F32;
@@ -52,5 +70,37 @@ export function head(
     }
     const to = context + <usize>first * F32;
     product(scores, scoreStride, rows, panel, columns, 1, 0, to, stride);
+  }
+}
+
+/**
+ * Mix the values of several sources by the same weights of one head: `weights` holds [length][length], v and context
+ * [sources][rows of 4] in rows of `stride` bytes; `scores` and `panel` as in `head`.
+ */
+export function carry(
+  weights: usize,
+  v: usize,
+  context: usize,
+  stride: usize,
+  length: i32,
+  size: i32,
+  sources: i32,
+  scores: usize,
+  panel: usize,
+): void {
+  const rows = (length + ROWS - 1) & ~(ROWS - 1);
+  const columns = (length + COLUMNS - 1) & ~(COLUMNS - 1);
+  const scoreStride: usize = columns * F32;
+  memory.fill(scores, 0, <usize>rows * scoreStride);
+  for (let row = 0; row < length; row++)
+    memory.copy(
+      scores + <usize>row * scoreStride,
+      weights + <usize>(row * length) * F32,
+      length * F32,
+    );
+  for (let source = 0; source < sources; source++) {
+    mix(scores, v, context, stride, length, size, panel);
+    v += <usize>rows * stride;
+    context += <usize>rows * stride;
   }
 }

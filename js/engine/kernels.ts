@@ -7,7 +7,7 @@
  * 8 bits have panels of int8 after the 8 float32 scales of their outputs.
  */
 
-export { head } from "./attention";
+export { carry, head } from "./attention";
 export { gelu, norm } from "./functions";
 export { addRow, decode, gather } from "./panels";
 export { linear } from "./product";

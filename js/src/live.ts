@@ -1,11 +1,11 @@
 /** Entry for pages with an engine: the saved runs at once, and any text that is typed as soon as the engine is there. */
 
+import { attachEngine, type Facts } from "./attach-engine";
 import { required } from "./protocol/required";
 import { startPage } from "./saved-page";
-import { type Facts, typedRuns } from "./typed-runs";
 
 const facts: Facts = JSON.parse(
   required(document.getElementById("aw-engine")?.textContent, "The engine's facts"),
 );
 
-startPage(typedRuns(facts));
+startPage(attachEngine(facts));

@@ -1,22 +1,26 @@
 /** Parts of the page that are drawn in another way over a long text; their code comes with the lazy views. */
 
 import { barsOf, markAxes, markRibbon } from "./draw/long/overlaps";
+import { longRows } from "./figures/long/row";
+import { longStore } from "./figures/long/store";
 import { windowOf } from "./figures/long/windows";
-import { fillingLine } from "./frame/long/filling";
-import { longFocus } from "./frame/long/focus";
-import { longRibbon } from "./frame/long/ribbon";
+import { layerProgressLine } from "./frame/long/layer-progress";
+import { overview } from "./frame/long/overview";
 import { longAttention } from "./views/attention/long/view";
-import type { LongParts, WindowParts } from "./views/contract";
+import type { DrawView, RunContext } from "./views/contract";
 import { longTree } from "./views/tree/long";
 
-export const long: LongParts = {
-  ribbon: longRibbon,
-  focus: longFocus,
-  filling: fillingLine,
-  views: { attention: longAttention, tree: longTree },
+export const long = {
+  rows: ({ source, state, ...hosts }: RunContext) =>
+    longRows(longStore(source, state, hosts), source, state, hosts.signal),
+  overview,
+  layerProgress: layerProgressLine,
+  /** By the name of the view. */
+  views: { attention: longAttention, tree: longTree } as Readonly<Record<string, DrawView>>,
 };
 
-export const windows: WindowParts = {
+/** Parts for a text that was read in windows. */
+export const windows = {
   name: windowOf,
   axes: markAxes,
   bars: barsOf,

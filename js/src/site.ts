@@ -2,21 +2,18 @@
  * Entry for the pages of the site: every saved run in its place, and one engine for all of a page, loaded when a text is
  * first typed.
  *
- * A place is an element `.aw-place` that holds a run's chunks and its picture. The model's file lies beside this script.
+ * A place is an element `.aw-place` that holds a run's chunks and its picture. The model's file lies next to this script.
  */
 
+import { attachEngine, type Facts } from "./attach-engine";
 import { h } from "./draw/dom";
 import { createFrame, type Frame } from "./frame/frame";
 import * as lazy from "./lazy";
-import { explain } from "./protocol/failure";
+import { messageOf } from "./protocol/failure";
 import { required } from "./protocol/required";
-import { SnapshotSource } from "./protocol/snapshot";
-import { acceptSelection } from "./state/binding";
-import { withSaved } from "./state/saved";
+import { openSaved } from "./state/saved";
 import type { State } from "./state/selection";
-import { createState, fit } from "./state/state";
-import { type Facts, typedRuns } from "./typed-runs";
-import { provide } from "./views/lazy-views";
+import { lazyCode } from "./views/contract";
 
 /** Put here by js/site.mjs: facts of the model, its name, and the views that the engine computes. */
 declare const MODEL: Facts & { readonly name: string; readonly views: readonly string[] };
@@ -27,10 +24,10 @@ const NEAR = "600px";
 const { name: modelName, views, ...facts } = MODEL;
 const own = required(document.currentScript, "The script").getAttribute("src") ?? "";
 
-/** The address of a file beside this script, relative to the page. */
+/** The address of a file next to this script, relative to the page. */
 const besideScript = (file: string): string => own.replace(/[^/]*$/, file);
 
-const typed = typedRuns(
+const typed = attachEngine(
   {
     ...facts,
     beside: facts.beside && { ...facts.beside, src: besideScript(facts.beside.src) },
@@ -46,7 +43,7 @@ function nameOf(place: HTMLElement, name: string): string {
 /** The heading that a place stands under; the widget's own are of the third level and deeper. */
 const headingBefore = (place: HTMLElement): HTMLElement | undefined =>
   [...document.querySelectorAll<HTMLElement>("h1, h2, h3, h4")]
-    .filter((one) => place.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_PRECEDING)
+    .filter((heading) => place.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_PRECEDING)
     .at(-1);
 
 /** Draw a place's run; one that cannot be opened leaves its picture. */
@@ -54,12 +51,10 @@ async function open(place: HTMLElement): Promise<void> {
   const chunk = (name: string): string | null =>
     place.querySelector(`script.aw-data[data-chunk="${CSS.escape(name)}"]`)?.textContent ?? null;
   try {
-    const source = await SnapshotSource.open(chunk);
-    const state = createState(acceptSelection(source.meta.snapshot.selection));
-    state.set(fit(state.get(), source.meta));
+    const { source, state, free } = await openSaved(chunk);
     // A typed run has all heads; a saved one may have some.
-    let shown: Pick<State, "set"> = withSaved(state, source.meta.snapshot);
-    const selected: State = { ...state, set: (change) => shown.set(change) };
+    let shown = state;
+    const selected: State = { ...free, set: (change) => shown.set(change) };
     const frame = createFrame(selected);
     frame.element.setAttribute("aria-label", nameOf(place, frame.element.ariaLabel ?? ""));
     if (headingBefore(place)?.tagName === "H1")
@@ -70,19 +65,18 @@ async function open(place: HTMLElement): Promise<void> {
     // A profile of the same model has no text to change.
     if (model.name === modelName && profile === null) {
       const show: Frame["show"] = (next, act) => {
-        if (next !== source) shown = state;
+        if (next !== source) shown = free;
         frame.show(next, act);
       };
       typed({ source, frame: { ...frame, show }, state: selected });
     }
     place.dataset.awOpen = "";
   } catch (error) {
-    const { message, hint } = explain(error);
-    place.append(h("p", { role: "alert" }, `This run cannot be opened: ${message} ${hint}`));
+    place.append(h("p", { role: "alert" }, `This run cannot be opened: ${messageOf(error)}`));
   }
 }
 
-provide(lazy);
+lazyCode.value = lazy;
 const places = [...document.querySelectorAll<HTMLElement>(".aw-place")];
 const observer = new IntersectionObserver(
   (entries) => {

@@ -1,13 +1,15 @@
 /** The pinned pair, the card at the pointer, and a group of tokens. */
 
 // @vitest-environment jsdom
+import { h } from "preact";
 import { describe, expect, test } from "vitest";
+import type { Matrix } from "../src/figures/matrix";
 import { createPairNumbers, type Link } from "../src/figures/pairs";
 import { NOT_OF_WEIGHTS } from "../src/figures/quantities";
 import * as lazy from "../src/lazy";
-import { groupStrip } from "../src/views/attention/later/group-strip";
-import { arithmetic, linkCard, linkStrip } from "../src/views/attention/link";
-import { giveParts } from "../src/views/contract";
+import { GroupStrip } from "../src/views/attention/lazy/group-strip";
+import { Arithmetic, LinkCard, PinnedPair } from "../src/views/attention/link";
+import { lazyCode, type ViewContext } from "../src/views/contract";
 import {
   DIM,
   FACTS,
@@ -23,6 +25,7 @@ import {
   text,
   WEIGHTS,
 } from "./attention-view";
+import { drawn } from "./drawn";
 
 /** Numbers by name as they are written in the chain. */
 function written(strip: Element): Record<string, { value: number; unit: number }> {
@@ -44,6 +47,19 @@ function written(strip: Element): Record<string, { value: number; unit: number }
     }),
   );
 }
+const pair = (row: number, column: number, matrix: Matrix, link: Link) => ({
+  ...{ row, column, matrix, link },
+  labels: { queries: TOKENS, keys: TOKENS, written: null },
+  facts: FACTS,
+});
+const cardOf = (...of: Parameters<typeof pair>): Element => drawn(h(LinkCard, pair(...of)));
+const stripOf = (context: ViewContext, ...of: Parameters<typeof pair>): Element =>
+  drawn(h(PinnedPair, { ...pair(...of), context, mode: "light" }));
+const groupOf = (context: ViewContext, matrix: Matrix, labels: readonly string[]): Element =>
+  drawn(
+    h(GroupStrip, { context, matrix, labels: { queries: labels, keys: labels, written: null } }),
+  );
+
 describe("the pinned pair", () => {
   test("has no score where the quantity is no weight", async () => {
     const made = run({ quantity: "norms" });
@@ -62,7 +78,7 @@ describe("the pinned pair", () => {
     for (let row = 0; row < N; row++) {
       for (let column = 0; column < N; column++) {
         const link = numbers.of(matrix, row, column);
-        const strip = arithmetic(matrix, link);
+        const strip = drawn(h(Arithmetic, { matrix, link }));
         const shown = written(strip);
         const follows = (name: string, from: number): void => {
           const { value, unit } = shown[name]!;
@@ -78,13 +94,14 @@ describe("the pinned pair", () => {
   });
 
   test("shows q and k value by value, and their products add up to the dot", async () => {
-    giveParts(lazy);
+    lazyCode.value = lazy;
     const made = run();
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
     const link = numbers.of(matrix, 2, 1);
-    const strip = linkStrip(document.body, matrix, 2, 1, TOKENS, link, FACTS, () => undefined);
+    const strip = stripOf(made.stage, 2, 1, matrix, link);
+    expect(strip.querySelector("[data-aw-part=carried]"), "a weight has no sum").toBeNull();
     const details = strip.querySelector("details")!;
     details.open = true;
     details.dispatchEvent(new Event("toggle"));
@@ -103,7 +120,7 @@ describe("the pinned pair", () => {
     await numbers.load(matrix);
     const link = numbers.of(matrix, 1, 2);
     expect(link).toMatchObject({ score: null, product: null, pending: false });
-    const card = linkCard(matrix, 1, 2, TOKENS, link, FACTS);
+    const card = cardOf(1, 2, matrix, link);
     expect(card.textContent).toContain("N/A: this run has only weights");
     const rolled = numbers.of({ ...matrix, quantity: "rollout" }, 1, 2);
     expect(rolled.absent).toContain("rollout mixes the heads");
@@ -114,7 +131,7 @@ describe("the pinned pair", () => {
     allowed[1 * N + 3] = 0;
     const matrix = matrixOf(WEIGHTS, { allowed });
     const link = { weight: 0, rank: 1 } as Link;
-    const strip = linkStrip(document.body, matrix, 1, 3, TOKENS, link, FACTS, () => undefined);
+    const strip = stripOf(run().stage, 1, 3, matrix, link);
     expect(strip.textContent).toContain("cannot see this key");
     expect(strip.querySelector("[data-aw-value]")).toBeNull();
   });
@@ -129,13 +146,13 @@ describe("the card", () => {
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
+    const card = cardOf(2, 3, matrix, numbers.of(matrix, 2, 3));
     expect(text(card)).toContain("querycat2 · id 12 · NOUN");
     expect(text(card)).toContain("keysat3 · id 13 · NOUN");
     const row = [...WEIGHTS.subarray(2 * N, 3 * N)];
     const rank = row.filter((value) => value > row[3]!).length + 1;
     expect(text(card)).toMatch(new RegExp(`${rank}(st|nd|rd|th) of ${N}`));
-    expect(names(card)).toEqual(["weight", "share of row", "scaled score", "q · k"]);
+    expect(names(card)).toEqual(["weight", "scaled score", "q · k"]);
   });
 
   test("puts the score first where scores are shown", async () => {
@@ -143,7 +160,7 @@ describe("the card", () => {
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, fake.context.signal);
     await numbers.load(matrix);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
+    const card = cardOf(2, 3, matrix, numbers.of(matrix, 2, 3));
     expect(names(card).slice(0, 2)).toEqual(["scaled score", "weight"]);
     expect(Number(card.querySelector<HTMLElement>("dd")!.dataset.awValue)).toBe(SCORES[2 * N + 3]);
   });
@@ -152,7 +169,7 @@ describe("the card", () => {
     const made = run();
     const matrix = await shownBy(made);
     const numbers = createPairNumbers(made.stage.source, fake.context.signal);
-    const card = linkCard(matrix, 2, 3, TOKENS, numbers.of(matrix, 2, 3), FACTS);
+    const card = cardOf(2, 3, matrix, numbers.of(matrix, 2, 3));
     expect(text(card)).toContain("scaled score…");
   });
 });
@@ -166,7 +183,7 @@ describe("a group of tokens", () => {
   test("is summed as it receives and averaged as it gives", async () => {
     const made = run({ group: [1, 3], token: 2 });
     const matrix = await shownBy(made);
-    const strip = groupStrip(made.stage, matrix, TOKENS)!;
+    const strip = groupOf(made.stage, matrix, TOKENS);
     const at = (i: number, j: number): number => WEIGHTS[i * N + j]!;
     const rows = TOKENS.map((_, i) => at(i, 1) + at(i, 3));
     const [row, mean, within, most] = values(strip);
@@ -177,12 +194,12 @@ describe("a group of tokens", () => {
     expect(text(strip)).toMatch(/^2 tokens: the, sat/);
     strip.querySelector("button")!.click();
     expect(made.stage.state.get().group).toEqual([]);
-    expect(groupStrip(made.stage, matrix, TOKENS)).toBeNull();
+    expect(groupOf(made.stage, matrix, TOKENS)).toBeNull();
   });
 
   test("leaves out what is hidden, and says so", async () => {
     const made = run({ group: [0, 2], special: false });
-    const strip = groupStrip(made.stage, await shownBy(made), TOKENS.slice(1, 4))!;
+    const strip = groupOf(made.stage, await shownBy(made), TOKENS.slice(1, 4))!;
     expect(text(strip)).toContain("1 token: cat");
     expect(text(strip)).toContain("1 of the group not shown");
   });

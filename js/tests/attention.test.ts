@@ -1,16 +1,23 @@
 // @vitest-environment jsdom
+import { h } from "preact";
 import { describe, expect, test, vi } from "vitest";
-import { CELLS_MOST, heatmapNodes } from "../src/draw/heatmap/svg";
+import { ramp } from "../src/draw/color/ramp";
+import { rampIndex } from "../src/draw/color/scale";
+import { layoutHeatmap } from "../src/draw/heatmap/layout";
+import { CELLS_MAX, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
-import { maximum, received } from "../src/figures/derive/matrix";
-import { createMatrix, type Matrix } from "../src/figures/matrix";
+import { maximum, received, restOf } from "../src/figures/derive/matrix";
+import { createMatrix, type Matrix, NO_OVERFLOW } from "../src/figures/matrix";
 import { matrixName, placeName, spokenMatrix } from "../src/figures/names";
+import { sumOf } from "../src/figures/pairs";
 import { focus } from "../src/frame/focus";
-import { attentionControls } from "../src/views/attention/controls";
+import { Display } from "../src/frame/lazy/display";
+import { mount, selectionOf } from "../src/ui/mount";
+import { Head } from "../src/views/attention/controls";
 import { cellTable } from "../src/views/attention/export";
-import { attendedList } from "../src/views/attention/group";
 import { moveCell } from "../src/views/attention/keys";
-import { carriedSum } from "../src/views/attention/later/carried-sum";
+import { CarriedSum } from "../src/views/attention/lazy/carried-sum";
+import { sentenceOf } from "../src/views/attention/sentence";
 import {
   LENGTHS,
   matrixOf,
@@ -24,6 +31,7 @@ import {
   TOKENS,
   WEIGHTS,
 } from "./attention-view";
+import { drawn } from "./drawn";
 import { fakeRun } from "./fake";
 import { metaOf } from "./runs";
 
@@ -87,7 +95,9 @@ describe("what attention carries", () => {
   test("opens the factors of a head's norm, and why a word has none", async () => {
     const made = run({ quantity: "norms", layer: 0, head: 1 });
     const matrix = await shownBy(made);
-    const opened = carriedSum(made.stage, matrix, 2, 3)!;
+    const sumOf = (of: Matrix) =>
+      drawn(h(CarriedSum, { context: made.stage, matrix: of, row: 2, column: 3, mode: "light" }));
+    const opened = sumOf(matrix);
     await settled();
     const numbers = [...opened.querySelectorAll<HTMLElement>("[data-aw-value]")].map((one) =>
       Number(one.dataset.awValue),
@@ -95,17 +105,31 @@ describe("what attention carries", () => {
     expect(numbers[0]).toBeCloseTo(WEIGHTS[2 * N + 3]!, 6);
     expect(numbers[1]).toBeCloseTo(LENGTHS[N + 3]!, 6);
     expect(numbers[2]).toBeCloseTo(WEIGHTS[2 * N + 3]! * LENGTHS[N + 3]!, 6);
-    expect(carriedSum(made.stage, { ...matrix, quantity: "weights" }, 2, 3)).toBeNull();
-    const units = matrix.units.map((unit, i) => (i === 2 ? { ...unit, end: unit.end + 1 } : unit));
-    expect(carriedSum(made.stage, { ...matrix, units }, 2, 3)!.textContent).toContain("A word");
+    const queries = matrix.queries.map((unit, i) =>
+      i === 2 ? { ...unit, end: unit.end + 1 } : unit,
+    );
+    expect(sumOf({ ...matrix, queries }).textContent).toContain("A word");
   });
 });
 
 describe("the quantity", () => {
-  test("of what attention carries is chosen in a list, with its definition", () => {
+  test("of what attention carries is chosen in Display, and stands pressed with its definition", () => {
     const made = run();
-    const { head } = controls(made);
-    const select = head.querySelector<HTMLSelectElement>("[data-aw-part=carried-quantity]")!;
+    const head = headOf(made);
+    const context = made.stage;
+    const panel = document.createElement("div");
+    const selection = selectionOf(context.state, ["quantity"], context.signal);
+    const acts = { setMean: () => undefined, toggleKeys: () => undefined };
+    mount(
+      panel,
+      () =>
+        h(Display, {
+          ...{ context, selection: selection.value, without: null, ...acts },
+          toggleFullScreen: () => undefined,
+        }),
+      context.signal,
+    );
+    const select = panel.querySelector<HTMLSelectElement>("[data-aw-part=carried-quantity]")!;
     select.value = "alti";
     select.dispatchEvent(new Event("change"));
     expect(made.stage.state.get().quantity).toBe("alti");
@@ -113,23 +137,25 @@ describe("the quantity", () => {
     expect(note.textContent).toContain("ALTI (Ferrando et al. 2022)");
     expect(note.textContent).toContain("belongs to the layer, not to a head");
     expect(option(head, "weights").getAttribute("aria-pressed")).toBe("false");
+    expect(option(head, "alti").getAttribute("aria-pressed")).toBe("true");
     made.stage.state.set({ quantity: "weights" });
     expect(select.value).toBe("");
+    expect(option(head, "alti")).toBeNull();
   });
 
-  const controls = (made: Run) =>
-    attentionControls(document.body, made.stage, {
-      zoom: () => undefined,
-      threshold: () => undefined,
-      picture: () => undefined,
-      lines: () => undefined,
-    });
+  function headOf({ stage: context }: Run): HTMLElement {
+    const head = document.createElement("div");
+    const selection = selectionOf(context.state, ["quantity", "head"], context.signal);
+    const view = () => h(Head, { context, matrix: null, selection: selection.value });
+    mount(head, view, context.signal);
+    return head;
+  }
   const option = (head: Element, name: string): HTMLElement =>
     head.querySelector(`[data-quantity=${name}]`)!;
 
   test("is chosen by a button, and pressed where it is shown", () => {
     const made = run();
-    const { head } = controls(made);
+    const head = headOf(made);
     option(head, "rollout").click();
     expect(made.stage.state.get().quantity).toBe("rollout");
     expect(option(head, "rollout").getAttribute("aria-pressed")).toBe("true");
@@ -142,7 +168,7 @@ describe("the quantity", () => {
     ["a run without scores", {}, { scores: false }, "not recorded"],
   ])("scores are N/A for %s, said in words, and weights are shown", (_, selection, has, reason) => {
     const made = run({ quantity: "scores", ...selection }, { has });
-    const { head } = controls(made);
+    const head = headOf(made);
     const scores = option(head, "scores");
     expect(scores.getAttribute("aria-disabled")).toBe("true");
     expect(scores.title).toContain(reason);
@@ -179,24 +205,9 @@ describe("the matrix of the selection", () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(heard).toEqual([true, false]);
     expect(store.get()?.layer).toBe(1);
-    expect(store.get()?.unitOf(2)).toBe(2);
+    expect(store.get()?.queryOf(2)).toBe(2);
     vi.useRealTimers();
   });
-});
-
-test("the most attended stand in order of what they receive, and a click shows a row", async () => {
-  const made = run();
-  const { element: list, show } = attendedList(made.stage);
-  show(await shownBy(made), TOKENS);
-  const means = [...received(WEIGHTS, N, N)];
-  const order = means.map((_, i) => i).sort((a, b) => means[b]! - means[a]!);
-  const buttons = [...list.querySelectorAll<HTMLElement>("button")];
-  expect(buttons.map((button) => Number(button.dataset.token))).toEqual(order);
-  expect(Number(buttons[0]!.querySelector<HTMLElement>("[data-aw-value]")!.dataset.awValue)).toBe(
-    means[order[0]!],
-  );
-  buttons[1]!.click();
-  expect(made.stage.state.get().token).toBe(order[1]);
 });
 
 test("a list has one Tab stop, arrows move inside, and the focus outlives new numbers", async () => {
@@ -258,6 +269,13 @@ describe("the table", () => {
     expect(rows[7]).toEqual([1, 2, "the", "cat", WEIGHTS[7], SCORES[7]]);
   });
 
+  test("has the share of a learned sink, the query's, in each row", () => {
+    const half = WEIGHTS.map((weight) => weight / 2);
+    const { columns, rows } = cellTable(matrixOf(half), null, N, restOf(half, N, N));
+    expect(columns.at(-1)).toBe("rest");
+    for (const row of rows) expect(row.at(-1)).toBeCloseTo(0.5, 6);
+  });
+
   test("has no number where the mask forbids a cell", () => {
     const allowed = new Uint8Array(N * N).fill(1);
     allowed[7] = 0;
@@ -278,31 +296,42 @@ describe("the vector picture", () => {
     font: "sans-serif",
   } as const;
   const track = { start: 60, size: 40, count: N };
-  const geometry = { left: 60, top: 60, side: 200, rows: track, columns: track, zoomed: false };
+  const geometry = {
+    left: 60,
+    top: 60,
+    width: 200,
+    height: 200,
+    rows: track,
+    columns: track,
+    zoomed: false,
+  };
 
   test("has a rectangle a cell, hatched where impossible, and labels as text", () => {
     const allowed = new Uint8Array(N * N).fill(1);
     allowed[3] = 0;
     const picture = heatmapNodes(
       {
-        size: N,
+        rows: N,
+        columns: N,
         values: WEIGHTS,
         allowed,
         ramp: "weight",
         max: maximum(WEIGHTS),
         scale: "head",
-        beyond: [],
-        labels: TOKENS,
+        overflow: NO_OVERFLOW,
+        rowLabels: TOKENS,
+        columnLabels: TOKENS,
+        axes: { rows: "query", columns: "key" },
         marginal: received(WEIGHTS, N, N),
         marginalName: "received",
-        boundaries: [{ at: 2, kind: "sentence" }],
+        boundaries: { rows: [{ at: 2, kind: "sentence" }], columns: [] },
       },
       geometry,
       NO_HIGHLIGHTS,
       colors,
     );
     const cells = [...picture.querySelectorAll("g > rect")];
-    expect(N * N).toBeLessThan(CELLS_MOST);
+    expect(N * N).toBeLessThan(CELLS_MAX);
     expect(cells).toHaveLength(N * N);
     expect(cells.filter((cell) => cell.getAttribute("fill")!.startsWith("url("))).toHaveLength(1);
     expect(cells[3]!.getAttribute("fill")).toContain("url(");
@@ -310,6 +339,75 @@ describe("the vector picture", () => {
     for (const token of TOKENS) expect(labels.filter((label) => label === token)).toHaveLength(2);
     expect(picture.querySelectorAll("[stroke-dasharray]")).toHaveLength(1);
   });
+
+  test("what a learned sink takes of each row is a narrow column", () => {
+    const weights = Float32Array.of(0.25, 0, 0.5, 0.125);
+    const rest = restOf(weights, 2, 2);
+    expect([...rest]).toEqual([0.75, 0.375]);
+    const extent = { rows: 2, columns: 2 };
+    const longest = { rows: 20, columns: 20, names: 20 };
+    const room = { width: 150, height: 500 };
+    const [plain, laid] = [
+      layoutHeatmap(extent, longest, room),
+      layoutHeatmap({ ...extent, rest }, longest, room),
+    ];
+    expect(laid.left + laid.width + laid.beside).toBeLessThan(room.width);
+    expect([plain.beside, plain.width - laid.width]).toEqual([0, laid.beside]);
+    const track = { start: 10, size: 20, count: 2 };
+    const picture = heatmapNodes(
+      {
+        ...extent,
+        rest,
+        values: weights,
+        allowed: null,
+        ramp: "weight",
+        max: 1,
+        scale: "head",
+        overflow: NO_OVERFLOW,
+        rowLabels: ["a", "b"],
+        columnLabels: ["a", "b"],
+        axes: { rows: "query", columns: "key" },
+        marginal: received(weights, 2, 2),
+        marginalName: "received",
+        boundaries: { rows: [], columns: [] },
+      },
+      { left: 10, top: 10, width: 40, height: 40, rows: track, columns: track, zoomed: false },
+      NO_HIGHLIGHTS,
+      colors,
+    );
+    const column = [...picture.querySelectorAll("rect")].filter(
+      (cell) => Number(cell.getAttribute("x")) > 50,
+    );
+    expect(column.map((cell) => cell.getAttribute("y"))).toEqual(["11", "31"]);
+    const { css } = ramp("weight", "light");
+    expect(column.map((cell) => cell.getAttribute("fill"))).toEqual(
+      [0.75, 0.375].map((value) => css[rampIndex(value, 1, "head")]),
+    );
+    expect(picture.textContent).toContain("rest");
+  });
+});
+
+test("the first token of a decoder is no word that another attends to", () => {
+  const units = ["a", "b", "c"].map((text, token) => ({
+    token,
+    end: token + 1,
+    text,
+    surface: text,
+    segment: 0,
+    special: false,
+  }));
+  const weights = Float32Array.of(1, 0, 0, 0.9, 0.1, 0, 0.7, 0.2, 0.1);
+  const found = (sink: boolean, focus: number) =>
+    sentenceOf(matrixOf(weights, { queries: units, keys: units, sink }), focus);
+  expect(found(false, -1)).toEqual({ link: [1, 0], more: null });
+  expect(found(true, -1)).toEqual({ link: [2, 1], more: null });
+  expect(found(true, 2)).toEqual({ link: [2, 1], more: [2, 0] });
+});
+
+test("the sum of a row with a learned sink has the sink's part", () => {
+  expect(sumOf(3, 1, 0.25, {})).toBe(3);
+  expect(sumOf(3, 1, 0.25, { rest: true })).toBe(4);
+  expect(sumOf(3, 0, 0, { rest: true })).toBe(3);
 });
 
 test("keys move over cells and stay inside", () => {

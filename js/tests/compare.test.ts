@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import {
   type Compared,
-  carried,
-  carriedHead,
   carrySelection,
   farthest,
+  partnerHead,
+  partnerToken,
   weightsOf,
 } from "../src/compare/data";
 import { wordsWithout } from "../src/compare/difference";
 import { matchSentences } from "../src/compare/panels/sentences";
-import { markOf, signed } from "../src/compare/signs";
 import type { Source } from "../src/protocol/types";
 import { DEFAULT_SELECTION } from "../src/state/state";
+import { markOf, signed } from "../src/ui/signs";
 
 const compared: Compared = {
   notes: [],
@@ -29,19 +29,19 @@ const compared: Compared = {
 
 const sourceOf = (weights: readonly number[], n: number): Source =>
   ({
-    slice: async () => ({
+    ask: async () => ({
       data: {},
       arrays: new Map([["weights", { data: Float32Array.from(weights), shape: [n, n] }]]),
     }),
   }) as unknown as Source;
 
 test("a token and a head are carried over to their partners, and back", () => {
-  expect(carried(compared, 2, "b")).toBe(1);
-  expect(carried(compared, 1, "a")).toBe(2);
-  expect(carried(compared, 1, "b")).toBeNull();
-  expect(carriedHead(compared, 0, 0, "b")).toEqual({ layer: 1, head: 1 });
-  expect(carriedHead(compared, 1, 1, "a")).toEqual({ layer: 0, head: 0 });
-  expect(carriedHead(compared, 0, 1, "b")).toBeNull();
+  expect(partnerToken(compared, 2, "b")).toBe(1);
+  expect(partnerToken(compared, 1, "a")).toBe(2);
+  expect(partnerToken(compared, 1, "b")).toBeNull();
+  expect(partnerHead(compared, 0, 0, "b")).toEqual({ layer: 1, head: 1 });
+  expect(partnerHead(compared, 1, 1, "a")).toEqual({ layer: 0, head: 0 });
+  expect(partnerHead(compared, 0, 1, "b")).toBeNull();
 });
 
 test("a selection is carried over without what has no partner", () => {
@@ -70,6 +70,29 @@ test("weights are those between matched tokens", async () => {
   expect([...(found?.change ?? [])]).toEqual([9, 17, 23, 31]);
   expect(found?.most).toBe(31);
   expect(await weightsOf(compared, sources, { layer: 0, head: 1, quantity: "weights" })).toBeNull();
+});
+
+test("of two texts columns are the matched tokens of the sources, and pairs and groups end there", async () => {
+  const both = {
+    ...compared,
+    tokens: [[0, 1]] as const,
+    keys: [
+      [0, 0],
+      [2, 1],
+    ] as const,
+  };
+  const sources = { a: sourceOf([1, 2, 3, 4, 5, 6], 3), b: sourceOf([10, 20, 30, 40], 2) };
+  const found = await weightsOf(both, sources, { layer: 0, head: 0, quantity: "weights" });
+  expect([found?.rows, found?.columns]).toEqual([1, 2]);
+  expect([...(found?.a ?? [])]).toEqual([1, 3]);
+  expect([...(found?.b ?? [])]).toEqual([30, 40]);
+  const chosen = {
+    ...DEFAULT_SELECTION,
+    token: 0,
+    pair: [0, 2] as [number, number],
+    group: [2, 1],
+  };
+  expect(carrySelection(both, chosen, "b")).toMatchObject({ token: 1, pair: [1, 1], group: [1] });
 });
 
 test("a change has its sign in its text", () => {
@@ -111,7 +134,7 @@ test("sentences are matched by their matched tokens, each one once", () => {
     [4, 5, 6],
   ];
   const b = [[1, 2], [4], [6, 7, 8]];
-  expect(matchSentences({ tokens }, a, b)).toEqual([
+  expect(matchSentences(tokens, a, b)).toEqual([
     [0, 0],
     [1, 2],
   ]);

@@ -2,8 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Slice, SliceRequest } from "../src/protocol/types";
-import { headExamples } from "../src/views/heads/later/examples";
-import { nearWords } from "../src/views/inside/near-words";
+import { mount } from "../src/ui/mount";
+import { headExamples } from "../src/views/heads/examples";
+import { createNearWords } from "../src/views/inside/near-words";
 import { fakeRun } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
@@ -131,8 +132,12 @@ describe("words that are read alike", () => {
 
   test("stand in their sentences, with their tags, and run", async () => {
     const run = fakeRun(metaOf(TEXT), () => slice(near), { selection: { token: 2 }, acts: true });
-    const words = nearWords(run.context, () => run.state.get().token ?? 1);
-    host.append(words);
+    mount(
+      host,
+      createNearWords(run.context, () => run.state.get().token ?? 1),
+      run.context.signal,
+    );
+    const words = host.firstElementChild as HTMLElement;
     await settled();
     expect(words.hidden).toBe(false);
     expect(host.querySelector("mark")?.textContent).toBe("cat");
@@ -156,7 +161,12 @@ describe("words that are read alike", () => {
         },
         { live },
       );
-      const words = nearWords(run.context, () => 1);
+      mount(
+        host,
+        createNearWords(run.context, () => 1),
+        run.context.signal,
+      );
+      const words = host.firstElementChild as HTMLElement;
       await settled();
       expect(words.hidden).toBe(true);
       expect(run.asked).toHaveLength(live ? 1 : 0);

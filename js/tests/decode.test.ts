@@ -1,15 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-  decodeMean,
-  decodeScores,
-  decodeWeights,
-  headsOf,
-  type LayerChunk,
-} from "../src/protocol/decode";
 import { unpack } from "../src/protocol/pack";
-import { rolloutStep } from "../src/protocol/rollout";
 import { inflate } from "../src/protocol/saved/inflate";
+import { LayerMatrices } from "../src/protocol/saved/layers";
+import { rolloutStep } from "../src/protocol/slices/rollout";
+import type { HeadIndex } from "../src/protocol/types";
 
 interface Saved {
   name: string;
@@ -23,33 +18,39 @@ interface Saved {
 const saved: Saved[] = JSON.parse(
   readFileSync(new URL("../../tests/golden/saved.json", import.meta.url), "utf8"),
 );
-const open = async ({ chunk, n }: Saved): Promise<LayerChunk> => ({
-  n,
-  arrays: unpack(await inflate(chunk)).arrays,
-});
+const open = ({ chunk, n, scores }: Saved): LayerMatrices =>
+  new LayerMatrices({
+    n,
+    m: n,
+    code: scores === undefined ? "weights" : "qk",
+    layers: [0],
+    heads: [0, 1],
+    nHeads: 2,
+    chunk: async () => unpack(await inflate(chunk)),
+  });
+const whole = async (saved: Saved, quantity: "weights" | "scores", head: HeadIndex) =>
+  (await open(saved).cells(quantity, 0, head)).read([0, saved.n], [0, saved.n]);
 
 describe.each(saved)("a layer saved as $name", (entry) => {
   test("gives the weights or the scores that Python packed", async () => {
-    const chunk = await open(entry);
-    expect(headsOf(chunk)).toBe(2);
-    entry.weights?.forEach((expected, head) => {
-      const found = decodeWeights(chunk, head);
+    for (const [head, expected] of entry.weights?.entries() ?? []) {
+      const found = await whole(entry, "weights", head);
       expected.forEach((weight, i) => {
-        expect(Math.abs(found[i]! - weight)).toBeLessThan(1e-6);
+        expect(Math.abs((found[i]! || 0) - weight)).toBeLessThan(1e-6);
       });
-    });
-    entry.scores?.forEach((expected, head) => {
-      const found = decodeScores(chunk, head);
+    }
+    for (const [head, expected] of entry.scores?.entries() ?? []) {
+      const found = await whole(entry, "scores", head);
       expected.forEach((score, i) => {
-        if (score === null) expect(found[i]).toBe(-Infinity);
+        if (score === null) expect(found[i]).toBeNaN();
         else expect(Math.abs(found[i]! - score)).toBeLessThan(1e-4);
       });
-    });
+    }
+    await expect(whole(entry, "weights", 2)).rejects.toThrow("Head 2");
   });
 
   test("has rows that sum to 1 and nothing above the diagonal of a causal layer", async () => {
-    const chunk = await open(entry);
-    const mean = decodeMean(chunk);
+    const mean = (await whole(entry, "weights", "mean")).map((weight) => weight || 0);
     for (let i = 0; i < entry.n; i++) {
       const row = [...mean.subarray(i * entry.n, (i + 1) * entry.n)];
       expect(Math.abs(row.reduce((a, b) => a + b, 0) - 1)).toBeLessThan(0.02);

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { giveWay, pickLabels } from "../src/draw/heatmap/axis";
-import { imagePixels } from "../src/draw/heatmap/cells";
+import { imagePixels, sameMask } from "../src/draw/heatmap/cells";
 import { linksAbove, windowOf } from "../src/draw/heatmap/flow";
 import { constrain, IDENTITY, zoomAt } from "../src/draw/heatmap/panzoom";
 import { boundariesOf } from "../src/figures/derive/boundaries";
-import { gathered, groupSums } from "../src/figures/derive/group";
+import { groupGives, groupReceives, toggled } from "../src/figures/derive/group";
 import {
   dot,
   largest,
-  magnitude,
   maximum,
   maxPool,
   rankOf,
@@ -22,9 +21,11 @@ import {
   projectAllowed,
   selectCells,
   sumsOf,
+  type Unit,
   unitOfToken,
   unitsOf,
 } from "../src/figures/derive/units";
+import { largestAbsolute } from "../src/protocol/ties";
 import { metaOf } from "./runs";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[]) => {
@@ -42,23 +43,25 @@ const MATRIX = new Float32Array([
   0.25, 1.0, 0.0, 0.0, 0.0, 0.0,
 ]);
 
+const square = (units: readonly Unit[]) => ({ queries: units, keys: units });
+
 describe("units", () => {
   test("are the tokens themselves, and then the matrix is not even copied", () => {
     const units = unitsOf(TOKENS, { special: true });
     expect(units.map(({ text }) => text)).toEqual(TOKENS.text);
-    expect(project(MATRIX, 5, units)).toBe(MATRIX);
+    expect(project(MATRIX, 5, square(units))).toBe(MATRIX);
   });
 
   test("leave out special tokens without giving their weight to others", () => {
     const units = unitsOf(TOKENS, { special: false });
     expect(units.map(({ token }) => token)).toEqual([1, 2, 3]);
-    close(project(MATRIX, 5, units), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
+    close(project(MATRIX, 5, square(units)), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
   });
 
   test("merge pieces of a word: mean over its query rows, sum over its key columns", () => {
     const units = unitsOf(TOKENS, { special: true, tokenWord: WORDS });
     expect(units.map(({ text }) => text)).toEqual(["[CLS]", "embat", "cat", "[SEP]"]);
-    const merged = project(MATRIX, 5, units);
+    const merged = project(MATRIX, 5, square(units));
     // Row "embat": mean of rows 1 and 2; column "embat": sum of columns 1 and 2.
     close(rowOf(merged, 1, 4), [0.3, 0.3, 0.3, 0.1]);
     for (let i = 0; i < 4; i++) {
@@ -79,8 +82,8 @@ describe("units", () => {
 
   test("have cells of their own, nothing averaged, and sums over their tokens", () => {
     const single = unitsOf(TOKENS, { special: false });
-    close(selectCells(MATRIX, 5, single), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
-    expect(selectCells(MATRIX, 5, unitsOf(TOKENS, { special: true }))).toBe(MATRIX);
+    close(selectCells(MATRIX, 5, square(single)), [0.2, 0.3, 0.4, 0.0, 0.1, 0.2, 0.25, 0.25, 0.25]);
+    expect(selectCells(MATRIX, 5, square(unitsOf(TOKENS, { special: true })))).toBe(MATRIX);
     const words = unitsOf(TOKENS, { special: true, tokenWord: WORDS });
     close(sumsOf(Float32Array.from([1, 2, 3, 4, 5]), words), [1, 5, 4, 5]);
   });
@@ -89,13 +92,24 @@ describe("units", () => {
     const allowed = new Uint8Array(25);
     allowed[2 * 5 + 3] = 1;
     const units = unitsOf(TOKENS, { special: false, tokenWord: WORDS });
-    expect([...projectAllowed(allowed, 5, units)]).toEqual([0, 1, 0, 0]);
+    expect([...projectAllowed(allowed, 5, square(units))]).toEqual([0, 1, 0, 0]);
   });
 });
 
 describe("a matrix", () => {
   test("gives each key the mean of its column", () => {
     close(received(MATRIX, 5, 5), [0.36, 0.13, 0.17, 0.21, 0.13]);
+    const causal = Uint8Array.from(MATRIX, (_, at) => (at % 5 <= Math.floor(at / 5) ? 1 : 0));
+    const possible = MATRIX.map((weight, at) => weight * (causal[at] ?? 0));
+    // Key 4 is there for one query alone, key 3 for two.
+    expect(received(possible, 5, 5, causal)[4]).toBe(possible[24]);
+    expect(received(possible, 5, 5, causal)[3]).toBeCloseTo(
+      ((possible[18] as number) + (possible[23] as number)) / 2,
+      6,
+    );
+    const group = groupReceives(possible, 5, [3, 4], causal);
+    const both = [18, 19, 23, 24].reduce((sum, at) => sum + (possible[at] as number), 0);
+    expect(group.received).toBeCloseTo(both / 2, 6);
     expect(received(MATRIX, 5, 5).reduce((a, b) => a + b)).toBeCloseTo(1, 6);
     expect([...received(new Float32Array(0), 0, 2)]).toEqual([0, 0]);
   });
@@ -159,8 +173,8 @@ describe("a matrix", () => {
   });
 
   test("has a largest distance from zero, infinities aside, and ranks in it", () => {
-    expect(magnitude(new Float32Array([-Infinity, 1, -4, 2]))).toBe(4);
-    expect(magnitude(new Float32Array([-Infinity]))).toBe(0);
+    expect(largestAbsolute(new Float32Array([-Infinity, 1, -4, 2]))).toBe(4);
+    expect(largestAbsolute(new Float32Array([-Infinity]))).toBe(0);
     expect([0, 1, 2, 3].map((i) => rankOf([0.1, 0.5, 0.5, 0.2], i))).toEqual([4, 1, 1, 3]);
   });
 
@@ -171,18 +185,19 @@ describe("a matrix", () => {
 
 describe("a group of tokens", () => {
   test("receives the sum of its columns and gives the mean of its rows", () => {
-    const { fromRow, received: mean, given, within } = groupSums(MATRIX, 5, [1, 3], 2);
-    expect(fromRow).toBeCloseTo(0.2, 6);
+    const { fromRows, received: mean } = groupReceives(MATRIX, 5, [1, 3]);
+    const { given, within } = groupGives(MATRIX, 5, [1, 3]);
+    close(fromRows, [0.4, 0.6, 0.2, 0.5, 0]);
     expect(mean).toBeCloseTo((0.4 + 0.6 + 0.2 + 0.5 + 0) / 5, 6);
     close(given, [0.05, 0.225, 0.275, 0.325, 0.125]);
     expect(within).toBeCloseTo((0.6 + 0.5) / 2, 6);
-    expect(groupSums(MATRIX, 5, [1], -1).fromRow).toBeNull();
-    expect(groupSums(MATRIX, 5, [4], 0).fromRow).toBeCloseTo(0.2, 6);
+    // Of a rectangle: four queries, five keys.
+    close(groupReceives(MATRIX.subarray(0, 20), 5, [4]).fromRows, [0.2, 0, 0.2, 0.25]);
   });
 
   test("takes a token in, in the order of the text, and lets it go again", () => {
-    expect(gathered([1, 7], 3)).toEqual([1, 3, 7]);
-    expect(gathered([1, 3, 7], 3)).toEqual([1, 7]);
+    expect(toggled([1, 7], { token: 3, end: 5 })).toEqual([1, 3, 4, 7]);
+    expect(toggled([1, 3, 7], { token: 2, end: 5 })).toEqual([1, 7]);
   });
 });
 
@@ -248,14 +263,14 @@ describe("labels of a crowded axis", () => {
     ]);
   });
 
-  test("give way to a lit one", () => {
+  test("give way to a highlighted one", () => {
     expect(giveWay([0, 3, 6, 9], [4], track, 12)).toEqual([0, 9]);
   });
 });
 
 describe("links", () => {
   test("are those at or above the threshold inside the window, weakest first", () => {
-    const found = linksAbove({ values: MATRIX, size: 5, threshold: 0.25 }, [1, 4], [2, 5]);
+    const found = linksAbove({ values: MATRIX, columns: 5, threshold: 0.25 }, [1, 4], [2, 5]);
     expect([...found].map((cell) => MATRIX[cell])).toEqual(
       [0.25, 0.25, 0.25, 0.3, 0.4].map(Math.fround),
     );
@@ -263,7 +278,7 @@ describe("links", () => {
 
   test("never include a weight of zero", () => {
     expect(
-      linksAbove({ values: new Float32Array(4), size: 2, threshold: 0 }, [0, 2], [0, 2]),
+      linksAbove({ values: new Float32Array(4), columns: 2, threshold: 0 }, [0, 2], [0, 2]),
     ).toHaveLength(0);
   });
 
@@ -273,16 +288,28 @@ describe("links", () => {
 });
 
 describe("pan and zoom", () => {
+  const plot = { width: 400, height: 200 };
+
   test("keep the point under the pointer where it is", () => {
-    const { k, x, y } = zoomAt(IDENTITY, 2, [100, 50], 400, 10);
+    const { k, x, y } = zoomAt(IDENTITY, 2, [100, 50], plot, 10);
     expect(k).toBe(2);
     expect(x + 100 * k).toBe(100);
     expect(y + 50 * k).toBe(50);
   });
 
-  test("never leave the square uncovered nor pass the largest zoom", () => {
-    expect(constrain({ k: 0.2, x: 50, y: -50 }, 400, 8)).toEqual({ k: 1, x: 0, y: 0 });
-    expect(constrain({ k: 2, x: -900, y: 10 }, 400, 8)).toEqual({ k: 2, x: -400, y: 0 });
-    expect(zoomAt(IDENTITY, 100, [0, 0], 400, 8).k).toBe(8);
+  test("never leave the plot uncovered nor pass the largest zoom", () => {
+    expect(constrain({ k: 0.2, x: 50, y: -50 }, plot, 8)).toEqual({ k: 1, x: 0, y: 0 });
+    expect(constrain({ k: 2, x: -900, y: 10 }, plot, 8)).toEqual({ k: 2, x: -400, y: 0 });
+    expect(constrain({ k: 3, x: -900, y: -900 }, plot, 8)).toEqual({ k: 3, x: -800, y: -400 });
+    expect(zoomAt(IDENTITY, 100, [0, 0], plot, 8).k).toBe(8);
   });
+});
+
+test("two heads share the drawing of a mask that forbids the same cells, and no other", () => {
+  const causal = () => Uint8Array.of(1, 0, 1, 1);
+  expect(sameMask(causal(), causal())).toBe(true);
+  expect(sameMask(null, null)).toBe(true);
+  expect(sameMask(causal(), Uint8Array.of(1, 1, 1, 1))).toBe(false);
+  expect(sameMask(causal(), Uint8Array.of(1, 0, 1))).toBe(false);
+  expect(sameMask(causal(), null)).toBe(false);
 });

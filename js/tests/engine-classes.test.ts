@@ -5,10 +5,11 @@ import { expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
 import { openEngine } from "../src/engine/client";
 import { openSession, serve } from "../src/engine/core";
-import type { About } from "../src/engine/page/about";
-import { specialIds } from "../src/engine/page/about";
+import type { Metadata } from "../src/engine/page/metadata";
+import { specialIds } from "../src/engine/page/metadata";
+import { RequestQueue } from "../src/engine/page/request-queue";
 import { EngineSource } from "../src/engine/page/source";
-import { Turns } from "../src/engine/page/turns";
+import { headsOff } from "../src/protocol/meta";
 import type { Meta, SliceRequest } from "../src/protocol/types";
 
 interface Written {
@@ -17,7 +18,7 @@ interface Written {
 }
 interface Golden {
   file: string;
-  facts: Required<Pick<About, "classifier" | "architecture">>;
+  facts: Required<Pick<Metadata, "classifier" | "architecture">>;
   runs: {
     meta: Meta;
     arrays: Record<string, Written>;
@@ -50,16 +51,18 @@ test.each(kinds)(
   async (_, { file, facts, runs }) => {
     const bytes = new Uint8Array(Buffer.from(file, "base64"));
     const kernels = await compileKernels();
-    const turns = new Turns(await openEngine(() => ({ serve, openSession }), kernels, bytes));
+    const turns = new RequestQueue(
+      await openEngine(() => ({ serve, openSession }), kernels, bytes),
+    );
     const ids = await specialIds(turns);
     for (const { meta, arrays, slices } of runs) {
       const about = { model: meta.model, versions: {}, ids, ...facts };
-      const source = await EngineSource.open(turns, about, meta, { off: meta.heads_off ?? [] });
+      const source = await EngineSource.open(turns, about, meta, { off: headsOff(meta.heads_off) });
       expect(source.meta.predictions).toBeNull();
       expect([...source.arrays.keys()].sort()).toEqual(Object.keys(arrays).sort());
       expect(source.has({ kind: "predictions" })).toBe(false);
       for (const { request, data, arrays: expected } of slices) {
-        const answer = await source.slice(request);
+        const answer = await source.ask(request);
         const { classes, ...rest } = answer.data as { classes?: { probability: number } };
         const { classes: known, ...others } = data as { classes?: { probability: number } };
         expect(rest).toEqual(others);

@@ -87,6 +87,29 @@ describe("the engine's model", () => {
     expect(Buffer.from(await unpackWeights(pieces))).toEqual(Buffer.from(file()));
   });
 
+  test("is a sum over its input tokens and its biases, once it is linearized", () => {
+    const n = golden.ids.length;
+    const { hidden } = model.header;
+    for (const off of [[], [[0, 1]] as const]) {
+      model.run({ ids: golden.ids, off });
+      const weights = Array.from({ length: n }, (_, i) => (i + 1) / n);
+      const last = model.hidden(model.header.layers);
+      const whole = Array.from({ length: hidden }, (_, d) =>
+        weights.reduce((sum, weight, i) => sum + weight * last[i * hidden + d]!, 0),
+      );
+      const parts = model.carried(0, n, weights);
+      const total = model.carriedBiases(weights).slice();
+      for (let i = 0; i < n; i++)
+        for (let d = 0; d < hidden; d++) total[d]! += parts[i * hidden + d]!;
+      expect(difference(total, whole)).toBeLessThan(1e-5 * n);
+      // In blocks they are the same, and the run is left as it was.
+      expect(difference(model.carried(2, 3, weights), parts.slice(2 * hidden, 3 * hidden))).toBe(0);
+      expect(model.hidden(0).some((value) => value !== 0)).toBe(true);
+    }
+    expect(() => model.carried(0, n + 1, [])).toThrow("not in 0 to");
+    expect(() => model.carried(0, 1, [1])).toThrow("1 weights were given");
+  });
+
   test("gives the same after a longer text", () => {
     model.run({ ids: golden.ids });
     const before = model.attention().slice();

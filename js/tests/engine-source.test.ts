@@ -3,14 +3,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
 import { type Engine, openEngine } from "../src/engine/client";
 import { openSession, serve } from "../src/engine/core";
-import { type About, specialIds } from "../src/engine/page/about";
 import { best } from "../src/engine/page/answers/logits";
 import { quartiles } from "../src/engine/page/answers/metrics";
 import { select } from "../src/engine/page/answers/select";
+import { type Metadata, specialIds } from "../src/engine/page/metadata";
+import { RequestQueue } from "../src/engine/page/request-queue";
 import { EngineSource } from "../src/engine/page/source";
-import { Turns } from "../src/engine/page/turns";
 import { createTyping } from "../src/engine/page/typing";
 import { cut, unpackWeights } from "../src/engine/page/weights";
+import { headsOff } from "../src/protocol/meta";
 import type { Activity, Meta, SliceRequest, TypedArray } from "../src/protocol/types";
 
 interface Written {
@@ -34,7 +35,7 @@ interface Golden {
 const open = ({ meta }: Pick<Golden, "meta">): Promise<EngineSource> =>
   EngineSource.open(turns, about, meta, {
     masks: () => meta.masked.map(({ token }) => token),
-    off: meta.heads_off ?? [],
+    off: headsOff(meta.heads_off),
   });
 
 const read = (name: string): string =>
@@ -43,15 +44,15 @@ const read = (name: string): string =>
 const golden: Golden[] = JSON.parse(read("engine_source.json").replaceAll("NaN", "null"));
 const { file } = JSON.parse(read("engine.json")) as { file: string };
 
-let turns: Turns;
+let turns: RequestQueue;
 let engine: Engine;
-let about: About;
+let about: Metadata;
 
 beforeAll(async () => {
   const kernels = await compileKernels();
   const bytes = new Uint8Array(Buffer.from(file, "base64"));
   engine = await openEngine(() => ({ serve, openSession }), kernels, bytes);
-  turns = new Turns(engine);
+  turns = new RequestQueue(engine);
   const architecture = golden[0]!.slices.find(({ request }) => request.kind === "architecture")!
     .data!;
   const { model } = golden[0]!.meta;
@@ -116,7 +117,7 @@ describe.each(golden)("$meta.text", ({ meta, arrays, slices }) => {
     const source = await open({ meta });
     await EngineSource.open(turns, about, { text: "z y" });
     for (const { request, data, arrays: expected, error, hint } of slices) {
-      const answer = source.slice(request);
+      const answer = source.ask(request);
       if (error !== undefined) {
         const failed = await answer.then(
           () => null,
@@ -143,7 +144,7 @@ describe("a source of the engine", () => {
     const asked = sources.flatMap((source, i) =>
       [first, third]
         [i]!.slices.filter(({ error }) => error === undefined)
-        .map(async ({ request, arrays }) => ({ found: await source.slice(request), arrays })),
+        .map(async ({ request, arrays }) => ({ found: await source.ask(request), arrays })),
     );
     for (const { found, arrays } of await Promise.all(asked)) expectArrays(found.arrays, arrays!);
   });
@@ -161,7 +162,7 @@ describe("a source of the engine", () => {
       message: "The text has more than 24 tokens, the most that the model reads. Shorten it.",
     });
     const { request, arrays } = slices.find(({ request: { kind } }) => kind === "scores")!;
-    expectArrays((await source.slice(request)).arrays, arrays!);
+    expectArrays((await source.ask(request)).arrays, arrays!);
   });
 
   test("leaves to a kernel what it cannot compute", async () => {
@@ -171,7 +172,7 @@ describe("a source of the engine", () => {
       { kind: "tensor", name: "soup", layer: 0 },
     ] as SliceRequest[]) {
       expect(source.has(request)).toBe(request.kind === "tensor");
-      await expect(source.slice(request)).rejects.toMatchObject({
+      await expect(source.ask(request)).rejects.toMatchObject({
         name: "SliceFailure",
         hint: "It needs a kernel: open the text in a notebook.",
       });
@@ -182,7 +183,7 @@ describe("a source of the engine", () => {
     const source = await EngineSource.open(turns, about, golden[0]!.meta);
     const stop = new AbortController();
     const done: number[] = [];
-    const asked = source.slice(
+    const asked = source.ask(
       { kind: "predictions", mode: "masked", top_k: 2 },
       {
         signal: stop.signal,
@@ -280,7 +281,7 @@ describe("typing", () => {
     const [without, painted] = shown as [EngineSource, EngineSource];
     expect(without.meta.predictions).toBeNull();
     expect(painted.meta.predictions).not.toBeNull();
-    const later = await without.slice({ kind: "predictions", mode: "as_is" });
+    const later = await without.ask({ kind: "predictions", mode: "as_is" });
     expect(later.arrays.size).toBeGreaterThan(0);
     for (const [name, { data }] of later.arrays)
       expect(data, name).toEqual(painted.arrays.get(name)!.data);

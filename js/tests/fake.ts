@@ -1,5 +1,6 @@
 /** One fake source, and the context of a view around it. */
 
+import { explain } from "../src/protocol/failure";
 import type {
   Action,
   Meta,
@@ -11,7 +12,7 @@ import type {
 } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
 import { createState } from "../src/state/state";
-import type { ViewContext } from "../src/views/contract";
+import type { DrawView, ViewContext, ViewHandle } from "../src/views/contract";
 
 export interface Fake {
   readonly context: ViewContext;
@@ -36,7 +37,7 @@ interface Change extends Partial<Pick<Source, "live" | "precision" | "has">> {
   readonly state?: State;
   /** Whether a kernel takes actions. */
   readonly acts?: boolean;
-  readonly paint?: ViewContext["paint"];
+  readonly overlay?: ViewContext["overlay"];
 }
 
 /** `answer` throws what a source rejects with. */
@@ -52,7 +53,7 @@ export function fakeRun(meta: Meta, answer: Answer, change: Change = {}): Fake {
     live,
     ...(precision === undefined ? {} : { precision }),
     ...(has === undefined ? {} : { has }),
-    async slice(request, options = {}) {
+    async ask(request, options = {}) {
       asked.push(request);
       return answer(request, options);
     },
@@ -63,14 +64,31 @@ export function fakeRun(meta: Meta, answer: Answer, change: Change = {}): Fake {
     source,
     state,
     act: change.acts === true ? async (action) => void acts.push(action) : null,
-    report: (message) => void reports.push(message),
+    report: (error) => void reports.push(explain(error).message),
     announce: (message) => void said.push(message),
     signal: stopped.signal,
     matrix: { get: () => null, on: () => () => undefined },
-    ...(change.paint === undefined ? {} : { paint: change.paint }),
+    ...(change.overlay === undefined ? {} : { overlay: change.overlay }),
   };
   return { context, source, state, asked, reports, said, acts, stop: () => stopped.abort() };
 }
 
 /** Let promises and the answers behind them settle. */
 export const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+
+/** Draw a view as its tab does: the context's signal is aborted before the view is disposed of. */
+export function opened(
+  draw: DrawView,
+  element: HTMLElement,
+  { stop }: Pick<Fake, "stop">,
+  context: ViewContext,
+): ViewHandle {
+  const handle = draw(element, context);
+  return {
+    ...handle,
+    dispose() {
+      stop();
+      handle.dispose();
+    },
+  };
+}

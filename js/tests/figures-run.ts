@@ -55,7 +55,8 @@ const META: Meta = {
     scale: [scaleAt(0.01)],
   },
   thumb: N,
-  predictions: describe("as_is", TOP_K),
+  // The numbers of the first paint are on screen at once; a test of masked ones asks for them.
+  predictions: { ...describe("as_is", TOP_K), opens: "as_is" },
   selected: null,
   versions: {},
 };
@@ -113,6 +114,7 @@ export function run(
         top_k,
         position,
         token_ids,
+        rows,
       } = request as unknown as {
         kind: string;
         mode?: Mode;
@@ -120,13 +122,14 @@ export function run(
         top_k: number;
         position: number;
         token_ids?: number[];
+        rows?: readonly [number, number];
       };
       if (kind === "metrics") {
         const limit = tau === "uniform" ? 1 / N : tau;
         return { data: { tau, scale: [scaleAt(limit)] }, arrays: metricArrays(limit) };
       }
       if (kind === "predictions") {
-        return { data: describe(mode, top_k), arrays: predictionArrays(mode, top_k) };
+        return { data: describe(mode, top_k), arrays: predictionArrays(mode, top_k, rows) };
       }
       if (kind === "softmax") {
         return { data: openSoftmax(mode, position, token_ids), arrays: new Map() };
@@ -134,7 +137,10 @@ export function run(
       if (refused.includes(kind)) throw new SliceFailure(`No ${kind} here.`, "Try another text.");
       if (kind === "specialization") return specialization();
       if (kind === "patterns") {
-        return { data: { keys: Object.keys(PATTERN), chance: CHANCE }, arrays: patternArrays() };
+        return {
+          data: { keys: Object.keys(PATTERN), chance: { previous: CHANCE, next: CHANCE } },
+          arrays: patternArrays(),
+        };
       }
       if (kind === "roles") return roles();
       throw new SliceFailure(`Unknown kind of slice: ${kind}.`);

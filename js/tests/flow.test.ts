@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test, vi } from "vitest";
 import type { Palette } from "../src/draw/color/theme";
-import { drawFlow, FAINT_MOST } from "../src/draw/heatmap/flow";
-import type { Geometry } from "../src/draw/heatmap/types";
+import { drawFlow, FAINT_MAX } from "../src/draw/heatmap/flow";
+import { type Geometry, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 
 const SIZE = 300;
 const track = { start: 0, size: 1, count: SIZE };
@@ -11,7 +11,8 @@ const geometry = {
   columns: track,
   left: 0,
   top: 0,
-  side: SIZE,
+  width: SIZE,
+  height: SIZE,
   zoomed: false,
 } as unknown as Geometry;
 const colors = { mode: "light", font: "sans-serif" } as Palette;
@@ -30,16 +31,19 @@ function drawn(row: number): number[] {
   });
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(pen as never);
   const data = {
-    size: SIZE,
+    rows: SIZE,
+    columns: SIZE,
     values: new Float32Array(SIZE * SIZE).fill(1 / SIZE),
     max: 1 / SIZE,
     scale: "head",
-    labels: Array.from({ length: SIZE }, String),
-    longest: 20,
-    received: new Float32Array(SIZE).fill(1),
+    rowLabels: Array.from({ length: SIZE }, String),
+    columnLabels: Array.from({ length: SIZE }, String),
+    longest: { rows: 20, columns: 20, names: 20 },
+    axes: { rows: "query", columns: "key" },
+    marginal: new Float32Array(SIZE).fill(1),
     threshold: 1 / SIZE,
   } as const;
-  const highlights = { row, pair: null, hover: null, group: [] };
+  const highlights = { ...NO_HIGHLIGHTS, row };
   const links = drawFlow(document.createElement("canvas"), 200, data, geometry, highlights, colors);
   expect(links).toBe(SIZE * SIZE);
   return alphas;
@@ -49,6 +53,6 @@ test("all links of the chosen row are drawn, and of the others those that can be
   const alphas = drawn(7);
   expect(alphas.filter((alpha) => alpha > 0.5).length).toBe(SIZE);
   const faint = alphas.length - SIZE;
-  expect(faint).toBeLessThanOrEqual(FAINT_MOST);
-  expect(faint).toBeGreaterThan(FAINT_MOST - 2 * SIZE);
+  expect(faint).toBeLessThanOrEqual(FAINT_MAX);
+  expect(faint).toBeGreaterThan(FAINT_MAX - 2 * SIZE);
 });

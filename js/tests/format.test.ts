@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 
+import { h, render } from "preact";
 import { describe, expect, it } from "vitest";
 import {
   copyExactValues,
@@ -7,14 +8,13 @@ import {
   formatNumber,
   formatOrdinal,
   formatPercent,
-  held,
+  roundToError,
   shown,
-  tokenElement,
   tokenLabel,
   tokenScheme,
   visible,
 } from "../src/figures/format";
-import { itemAt } from "../src/protocol/required";
+import { TokenText } from "../src/ui/token";
 
 describe("numbers", () => {
   it.each([
@@ -113,28 +113,31 @@ describe("tokens", () => {
     ["##ing", "wordpiece", "##ing", "ing"],
     ["##", "wordpiece", "##", null],
     ["cat", "wordpiece", "cat", null],
-    ["Ġthe", "byte-level", "Ġthe", "the"],
-    ["æķ°åŃ¦", "byte-level", "æķ°åŃ¦", "数学"],
-    ["Ċ", "byte-level", "Ċ", "⏎"],
-    ["Ġ", "byte-level", "Ġ", "␣"],
+    ["Ġthe", "byte-level", "the", null],
+    ["æķ°åŃ¦", "byte-level", "数学", null],
+    ["Ċ", "byte-level", "⏎", null],
+    ["Ġ", "byte-level", "␣", null],
     ["ðŁ¦", "byte-level", "ðŁ¦", "bytes F0 9F A6"],
-    ["▁the", "metaspace", "▁the", "the"],
-    ["▁", "metaspace", "▁", "␣"],
+    ["▁the", "metaspace", "the", null],
+    ["▁", "metaspace", "␣", null],
   ] as const)("%s of a %s vocabulary reads %s, %s", (token, scheme, text, word) => {
     expect(tokenLabel(token, scheme)).toEqual({ text, word });
   });
 
   it("sets the covered text beside a token that does not say it", () => {
     expect(tokenLabel("[UNK]", "wordpiece", "🦄")).toEqual({ text: "[UNK]", word: "🦄" });
+    expect(tokenLabel("<unk>", "metaspace", "🦄")).toEqual({ text: "<unk>", word: "🦄" });
+    expect(tokenLabel("Ġthe", "byte-level", "the")).toEqual({ text: "the", word: null });
     expect(tokenLabel("paris", "wordpiece", "Paris")).toEqual({ text: "paris", word: null });
     expect(tokenLabel("[CLS]", "wordpiece", "[CLS]")).toEqual({ text: "[CLS]", word: null });
   });
 
   it("isolates each text and never reads it as markup", () => {
-    const element = tokenElement(tokenLabel("<b>##x</b>", "plain", "שלום"));
-    expect(element.querySelector("b")).toBeNull();
-    expect([...element.children].map((child) => child.tagName)).toEqual(["BDI", "BDI"]);
-    expect(itemAt(element.children, 0).textContent).toBe("<b>##x</b>");
+    const host = document.createElement("div");
+    render(h(TokenText, tokenLabel("<b>##x</b>", "plain", "שלום")), host);
+    expect(host.querySelector("b")).toBeNull();
+    expect(host.querySelectorAll(".aw-token > bdi")).toHaveLength(2);
+    expect(host.querySelector(".aw-token-text")?.textContent).toBe("<b>##x</b>");
   });
 });
 
@@ -173,17 +176,20 @@ describe("digits that hold", () => {
     [0.0001, 0.0003, "<4×10⁻⁴"],
     [0, 0.002, "<0.002"],
     [123.456, 0.4, "123"],
+    [3.75542, 0.0004, "3.76"], // not by way of 3.755
     [-2.3456, 0.004, "−2.35"],
     [-2.3456, 0.04, "−2.3"],
   ])("%d, off by %d at most, is written %s", (value, error, text) => {
-    expect(formatNumber(value, 3, error)).toBe(text);
+    expect(formatNumber({ value, error }, 3)).toBe(text);
   });
 
   it("what is copied is rounded to them, and the rest of the world keeps all digits", () => {
-    expect(exact(0.123456, 0.0004)).toBe("0.123");
+    expect(exact({ value: 0.123456, error: 0.0004 })).toBe("0.123");
     expect(exact(0.123456)).toBe("0.123456");
-    expect(exact(1e-6, 0.0004)).toBe("0");
-    expect(held(Number.POSITIVE_INFINITY, 0.1)).toBe(Number.POSITIVE_INFINITY);
+    expect(exact({ value: 1e-6, error: 0.0004 })).toBe("0");
+    expect(roundToError({ value: Number.POSITIVE_INFINITY, error: 0.1 })).toBe(
+      Number.POSITIVE_INFINITY,
+    );
   });
 
   it("no printed number is off by more than a unit of its last digit", () => {
@@ -191,7 +197,7 @@ describe("digits that hold", () => {
       const error = 10 ** (-6 + 5 * ((i * 0.618) % 1));
       const truth = (i * 0.754877) % 1;
       const seen = truth + error * Math.sin(i);
-      const text = exact(seen, error);
+      const text = exact({ value: seen, error });
       const unit = 10 ** -(text.split(".")[1]?.length ?? 0);
       expect(Math.abs(Number(text) - truth)).toBeLessThanOrEqual(unit * 1.0001 + 1e-12);
     }

@@ -1,7 +1,12 @@
 // @vitest-environment jsdom
+import { h, render } from "preact";
 import { describe, expect, it } from "vitest";
-import { mathElement } from "../src/draw/math";
-import { METRICS, PATTERNS, SPECIALIZATIONS } from "../src/figures/catalog/cards";
+import { ALIGNMENT, METRICS, PATTERNS, SPECIALIZATIONS } from "../src/figures/catalog/cards";
+import {
+  FIRST_TOKEN_TEXTS,
+  METRIC_TEXTS,
+  SPECIALIZATION_TEXTS,
+} from "../src/figures/catalog/explanations";
 import { shown } from "../src/figures/format";
 import {
   closingDigits,
@@ -9,10 +14,23 @@ import {
   SOFTMAX_SPOKEN,
   softmaxWithNumbers,
 } from "../src/figures/formulas";
-import { mi, mn, mtext, row } from "../src/figures/math";
+import { type MathNode, mi, mn, mtext, row } from "../src/figures/math";
+import { Formula } from "../src/ui/math";
 import { random } from "./tiny-text";
 
-describe.each(METRICS.map((metric) => [metric.key, metric] as const))("%s", (_, metric) => {
+function mathElement(node: MathNode, spoken: string): Element {
+  const host = document.createElement("div");
+  render(h(Formula, { node, spoken }), host);
+  return host.firstElementChild!;
+}
+
+it("explains every figure of a head", () => {
+  expect(Object.keys(METRIC_TEXTS)).toEqual(METRICS.map(({ key }) => key));
+  const metrics = [...SPECIALIZATIONS, ...PATTERNS, ...ALIGNMENT];
+  expect(Object.keys(SPECIALIZATION_TEXTS)).toEqual(metrics.map(({ key }) => key));
+});
+
+describe.each(Object.entries(METRIC_TEXTS))("%s", (_, metric) => {
   it("has a formula, a reading and a source", () => {
     const math = mathElement(metric.formula, metric.spoken);
     expect(math.namespaceURI).toBe("http://www.w3.org/1998/Math/MathML");
@@ -30,7 +48,8 @@ it("warns where a name points the wrong way", () => {
 });
 
 it("gives a DOI only in the form of one", () => {
-  for (const { doi } of METRICS.flatMap(({ references }) => references)) {
+  const texts = [...Object.values(METRIC_TEXTS), ...Object.values(SPECIALIZATION_TEXTS)];
+  for (const { doi } of texts.flatMap(({ references }) => references)) {
     if (doi !== null) expect(doi).toMatch(/^10\.\d{4,}\//);
   }
 });
@@ -109,16 +128,16 @@ it("builds MathML elements in order, text as text", () => {
   ]);
 });
 
-describe.each([...SPECIALIZATIONS, ...PATTERNS].map((aim) => [aim.key, aim] as const))(
-  "%s",
-  (_, aim) => {
-    it("has a formula, a reading, a chance level and a source with its DOI", () => {
-      const math = mathElement(aim.formula, aim.spoken);
-      expect(math.querySelectorAll("mi").length).toBeGreaterThan(1);
-      expect(math.getAttribute("aria-label")).toBe(aim.spoken);
-      expect(aim.high).toMatch(/\.$/);
-      expect(aim.chance).toMatch(/ \/ n$/);
-      expect(aim.references.map(({ doi }) => doi)).not.toContain(null);
-    });
-  },
-);
+describe.each([
+  ...Object.entries(SPECIALIZATION_TEXTS),
+  ["first token", FIRST_TOKEN_TEXTS] as const,
+])("%s", (_, metric) => {
+  it("has a formula, a reading, a chance level and a source with its DOI", () => {
+    const math = mathElement(metric.formula, metric.spoken);
+    expect(math.querySelectorAll("mi").length).toBeGreaterThan(1);
+    expect(math.getAttribute("aria-label")).toBe(metric.spoken);
+    expect(metric.high).toMatch(/\.$/);
+    expect(metric.chance).toMatch(/ \/ [nm]$|^0$|^N\/A$|^\(m − 1\) \/ 2$/);
+    expect(metric.references.map(({ doi }) => doi)).not.toContain(null);
+  });
+});

@@ -1,11 +1,12 @@
 // @vitest-environment jsdom
+import type { ComponentChild } from "preact";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listenForKeys } from "../src/frame/keys";
-import { createMessages } from "../src/frame/messages";
-import { createProgress } from "../src/frame/progress";
-import { createRunBox, type RunBox } from "../src/frame/run-box";
-import { SliceFailure } from "../src/protocol/failure";
+import { createMessages, createProgress } from "../src/frame/messages";
+import { createRunBox } from "../src/frame/run-box";
+import { explain, SliceFailure } from "../src/protocol/failure";
 import type { Action, Activity, PastRun } from "../src/protocol/types";
+import { mount } from "../src/ui/mount";
 import { metaOf } from "./runs";
 
 const press = (target: Element, key: string, more: KeyboardEventInit = {}): boolean =>
@@ -23,14 +24,24 @@ const part = (root: ParentNode, name: string): HTMLElement =>
   root.querySelector<HTMLElement>(`[data-aw-part="${name}"]`)!;
 
 let root: HTMLElement;
+let stop: AbortController;
+/** A part of the frame, drawn as the frame draws it. */
+const draw = <P extends { View(): ComponentChild }>(made: P): P => {
+  mount(root, () => made.View(), stop.signal);
+  return made;
+};
 beforeEach(() => {
+  stop = new AbortController();
   root = document.createElement("div");
   document.body.append(root);
 });
-afterEach(() => root.remove());
+afterEach(() => {
+  stop.abort();
+  root.remove();
+});
 
 describe("the run box", () => {
-  let box: RunBox;
+  let box: ReturnType<typeof createRunBox>;
   let asked: Action[];
   let reported: string[];
   const TEXTS = ["[CLS]", "the", "cat", "[SEP]"];
@@ -46,12 +57,8 @@ describe("the run box", () => {
   beforeEach(() => {
     asked = [];
     reported = [];
-    box = createRunBox({
-      root,
-      report: (message) => reported.push(message),
-      clearReport: () => undefined,
-    });
-    root.append(box.element);
+    const report = (error: unknown): unknown => reported.push(explain(error).message);
+    box = draw(createRunBox(root, report, () => undefined));
     box.show(metaOf(TEXTS), act);
   });
   afterEach(() => box.dispose());
@@ -120,8 +127,10 @@ describe("the run box", () => {
 
   test("offers to cut a text only where that helps, and asks for it only then", () => {
     expect(box.remedy("Type at least one word.")).toBeNull();
-    const remedy = box.remedy("Shorten it, or pass truncation=True to read its beginning.")!;
+    const remedy = document.createElement("div");
+    const offer = box.remedy("Shorten it, or pass truncation=True to read its beginning.")!;
     root.append(remedy);
+    mount(remedy, offer, stop.signal);
     part(remedy, "run-cut").click();
     remedy.querySelector("input")!.click();
     part(remedy, "run-cut").click();
@@ -149,7 +158,7 @@ describe("the run box", () => {
 
   test("is not there where nothing can run", () => {
     box.show(metaOf(TEXTS), null);
-    expect(box.element.hidden).toBe(true);
+    expect(part(root, "run").hidden).toBe(true);
   });
 });
 
@@ -160,71 +169,71 @@ describe("the progress of a run", () => {
   test("is not shown when the run is over soon", () => {
     const visible = vi.fn();
     const bar = createProgress(visible);
+    draw(bar);
     bar.show(activity({ status: "running" }), null);
     vi.advanceTimersByTime(100);
     bar.show(activity(), null);
     vi.advanceTimersByTime(1000);
     expect(visible).not.toHaveBeenCalled();
-    expect(bar.element.hidden).toBe(true);
+    expect(part(root, "progress").hidden).toBe(true);
   });
 
   test("says what is done of what, to the eye and to a screen reader, and can be canceled", () => {
     const cancel = vi.fn();
-    const bar = createProgress(() => undefined);
+    const bar = draw(createProgress(() => undefined));
     const progress = { label: "Layers", done: 3, total: 6 };
     bar.show(activity({ status: "running", progress }), cancel);
     vi.advanceTimersByTime(200);
-    expect(bar.element.hidden).toBe(false);
-    expect(bar.element.textContent).toContain("Layers3 / 6");
-    const meter = bar.element.querySelector('[role="progressbar"]')!;
+    expect(part(root, "progress").hidden).toBe(false);
+    expect(root.textContent).toContain("Layers3 / 6");
+    const meter = root.querySelector('[role="progressbar"]')!;
     expect(meter.getAttribute("aria-valuenow")).toBe("3");
     expect(meter.getAttribute("aria-valuemax")).toBe("6");
-    part(bar.element, "cancel").click();
+    part(root, "cancel").click();
     expect(cancel).toHaveBeenCalledTimes(1);
     bar.show(activity(), null);
-    expect(bar.element.hidden).toBe(true);
+    expect(part(root, "progress").hidden).toBe(true);
   });
 
   test("claims no number that nobody counted", () => {
-    const bar = createProgress(() => undefined);
+    const bar = draw(createProgress(() => undefined));
     bar.show(activity({ status: "loading" }), null);
     vi.advanceTimersByTime(200);
-    const meter = bar.element.querySelector('[role="progressbar"]')!;
+    const meter = root.querySelector('[role="progressbar"]')!;
     expect(meter.hasAttribute("aria-valuenow")).toBe(false);
-    expect(part(bar.element, "cancel").hidden).toBe(true);
+    expect(part(root, "cancel").hidden).toBe(true);
   });
 });
 
 describe("messages", () => {
   test("say once that the kernel is gone, until it answers again", () => {
-    const messages = createMessages();
+    const messages = draw(createMessages());
     const gone = new SliceFailure("The kernel is gone.", "Run the cell again.");
-    messages.kernel(gone);
+    messages.kernel.value = gone;
     messages.report(gone.message, gone.hint);
-    expect(part(messages.element, "kernel").textContent).toBe(
-      "The kernel is gone. Run the cell again.",
-    );
-    expect(part(messages.element, "error").hidden).toBe(true);
+    expect(part(root, "kernel").textContent).toBe("The kernel is gone. Run the cell again.");
+    expect(part(root, "error").hidden).toBe(true);
     messages.report("text is empty.");
-    expect(part(messages.element, "error").hidden).toBe(false);
-    messages.kernel(null);
-    expect(part(messages.element, "kernel").hidden).toBe(true);
+    expect(part(root, "error").hidden).toBe(false);
+    messages.kernel.value = null;
+    expect(part(root, "kernel").hidden).toBe(true);
   });
 
   test("are text, whatever they hold", () => {
-    const messages = createMessages();
+    const messages = draw(createMessages());
     messages.report("<b>no</b>", "<img src=x>");
-    expect(messages.element.querySelector("b, img")).toBeNull();
-    expect(messages.element.textContent).toContain("<b>no</b> <img src=x>");
+    expect(root.querySelector("b, img")).toBeNull();
+    expect(root.textContent).toContain("<b>no</b> <img src=x>");
   });
 });
 
 describe("keys that work everywhere", () => {
   test("open views by number and the list by ?, but are letters in a field", () => {
-    const stop = new AbortController();
     const openView = vi.fn();
     const toggleKeys = vi.fn();
-    listenForKeys(root, { openView, toggleKeys }, stop.signal);
+    const closeKeys = vi.fn(() => true);
+    const nextPart = vi.fn(() => true);
+    listenForKeys(root, { openView, toggleKeys, closeKeys, nextPart }, stop.signal);
     const button = root.appendChild(document.createElement("button"));
     const input = root.appendChild(document.createElement("textarea"));
     press(button, "3");
@@ -232,10 +241,34 @@ describe("keys that work everywhere", () => {
     press(input, "4");
     press(input, "?");
     press(button, "5", { ctrlKey: true });
+    press(button, "c");
+    press(input, "c");
+    expect(nextPart).toHaveBeenCalledTimes(1);
     expect(openView.mock.calls).toEqual([[2]]);
     expect(toggleKeys).toHaveBeenCalledTimes(1);
+    press(input, "Escape");
+    expect(closeKeys).not.toHaveBeenCalled();
     stop.abort();
     press(button, "1");
     expect(openView).toHaveBeenCalledTimes(1);
+  });
+
+  test("close the open list by Escape before any other use of it", () => {
+    let open = true;
+    const closeKeys = () => {
+      const was = open;
+      open = false;
+      return was;
+    };
+    const others = { openView: vi.fn(), toggleKeys: vi.fn(), nextPart: () => false };
+    listenForKeys(root, { ...others, closeKeys }, stop.signal);
+    const button = root.appendChild(document.createElement("button"));
+    const other = vi.fn();
+    button.addEventListener("keydown", other);
+    press(button, "Escape");
+    expect(open).toBe(false);
+    expect(other).not.toHaveBeenCalled();
+    press(button, "Escape");
+    expect(other).toHaveBeenCalledTimes(1);
   });
 });

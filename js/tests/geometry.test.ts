@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cellAt, labelAt, layoutCells } from "../src/draw/cell-map/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { flowWidth, layoutFlow, layoutPictures, placeCard } from "../src/views/attention/layout";
-import { layoutGrid } from "../src/views/sentences/grid-layout";
+import { layoutGrid } from "../src/views/sentences/layout";
 
 describe("a heat map of cells", () => {
   const square = { rowHeight: null, cellMost: 34, heightMost: 440 } as const;
@@ -56,7 +56,8 @@ describe("the pictures of Attention", () => {
   const heatmap: Geometry = {
     left: 90,
     top: 70,
-    side: 300,
+    width: 300,
+    height: 300,
     rows: { start: 70, size: 30, count: 10 },
     columns: { start: 90, size: 30, count: 10 },
     zoomed: false,
@@ -94,7 +95,7 @@ describe("the pictures of Attention", () => {
     for (const size of sizes) {
       for (let x = 0; x + size <= room.width; x += 37) {
         for (let y = 0; y + size <= room.height; y += 37) {
-          const at = placeCard({ x, y, size }, card, room);
+          const at = placeCard({ x, y, width: size, height: size }, card, room);
           const apart =
             at.x >= x + size ||
             at.x + card.width <= x ||
@@ -111,8 +112,14 @@ describe("the pictures of Attention", () => {
   it("have it above or below where there is no room beside it", () => {
     const card = { width: 180, height: 90 };
     const narrow = { width: 240, height: 400 };
-    expect(placeCard({ x: 100, y: 200, size: 30 }, card, narrow)).toEqual({ x: 30, y: 90 });
-    expect(placeCard({ x: 100, y: 20, size: 30 }, card, narrow)).toEqual({ x: 30, y: 70 });
+    expect(placeCard({ x: 100, y: 200, width: 30, height: 30 }, card, narrow)).toEqual({
+      x: 30,
+      y: 90,
+    });
+    expect(placeCard({ x: 100, y: 20, width: 30, height: 30 }, card, narrow)).toEqual({
+      x: 30,
+      y: 70,
+    });
   });
 });
 

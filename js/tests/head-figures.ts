@@ -1,5 +1,6 @@
 /** Figures of every head of the tiny text, from their definitions, as arrays of a source. */
 
+import { METRICS, SPECIALIZATIONS } from "../src/figures/catalog/cards";
 import { itemAt, required } from "../src/protocol/required";
 import type { NdArray } from "../src/protocol/types";
 import { float32, HEADS, LAYERS, N, random, softmax, TOKENS } from "./tiny-text";
@@ -19,7 +20,7 @@ export const ATTENTION: number[][][][] = (() => {
   );
 })();
 
-/** The metrics from their definition, of one matrix whose impossible cells are NaN. */
+/** Metrics of one matrix whose impossible cells are NaN: from their definition, or a number of the matrix for a newer one. */
 export function figures(
   matrix: readonly (readonly number[])[],
   tau: number,
@@ -28,7 +29,9 @@ export function figures(
   const cells = rows.flat();
   const sorted = [...cells].sort((a, b) => a - b);
   const mean = cells.reduce((a, b) => a + b, 0) / cells.length;
+  const newer = METRICS.map(({ key }, i) => [key, itemAt(cells, i % cells.length)] as const);
   return {
+    ...Object.fromEntries(newer),
     confidence_max: Math.max(...cells),
     confidence_avg: rows.reduce((total, row) => total + Math.max(...row), 0) / rows.length,
     focus_entropy: -cells.reduce(
@@ -53,7 +56,7 @@ export function figures(
   };
 }
 
-/** One of the six metrics. */
+/** One of the metrics. */
 export const figureOf = (
   matrix: readonly (readonly number[])[],
   tau: number,
@@ -91,9 +94,8 @@ export function scaleAt(tau: number): Record<string, readonly [number, number, n
 /** Raw specializations of every head; `entities` is N/A, as in a text without one. */
 export const RAW: Readonly<Record<string, readonly number[]>> = (() => {
   const next = random(3);
-  const keys = ["syntax", "semantics", "cls", "punctuation", "entities", "long_range", "self"];
   return Object.fromEntries(
-    keys.map((key) => [
+    SPECIALIZATIONS.map(({ key }) => [
       key,
       Array.from({ length: SIZE }, () => (key === "entities" ? Number.NaN : Math.fround(next()))),
     ]),
@@ -135,17 +137,12 @@ export function specialization() {
   };
 }
 
-/** Mean weight one token back and one token on, from the definition. */
+/** Mean weight one token back, and one token on. */
 export const PATTERN: Readonly<Record<string, readonly number[]>> = Object.fromEntries(
-  (
-    [
-      ["previous", -1],
-      ["next", 1],
-    ] as const
-  ).map(([key, offset]) => [
+  ["previous", "next"].map((key) => [
     key,
     ATTENTION.flat().map((matrix) => {
-      const seen = matrix.flatMap((row, i) => row[i + offset] ?? []);
+      const seen = matrix.flatMap((row, i) => row[i + (key === "previous" ? -1 : 1)] ?? []);
       return Math.fround(seen.reduce((a, b) => a + b, 0) / (N - 1));
     }),
   ]),

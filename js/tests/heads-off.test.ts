@@ -1,9 +1,10 @@
 // @vitest-environment jsdom
 
 import { expect, it } from "vitest";
-import { createHeadsOff } from "../src/frame/head-grid/off";
-import { createTyping } from "../src/frame/head-grid/typing";
+import { createHeadsOff, createTyping } from "../src/frame/head-grid/off";
+import { explain } from "../src/protocol/failure";
 import type { Action, NdArray } from "../src/protocol/types";
+import { mount } from "../src/ui/mount";
 import type { ViewContext } from "../src/views/contract";
 import { changedIn } from "../src/views/predictions/intact";
 import { settled } from "./fake";
@@ -20,32 +21,42 @@ function grid(live = true, refuse = false) {
     source: { meta: metaOf(["[CLS]", "a", "[SEP]"], { heads_off: [[1, 2]] }) },
     act: live ? act : null,
     announce: (words: string) => void said.push(words),
-    report: (words: string) => void said.push(words),
+    report: (error: unknown) => void said.push(explain(error).message),
     signal: new AbortController().signal,
   } as unknown as ViewContext;
-  let changes = 0;
-  const off = createHeadsOff(context, () => {
-    changes++;
-  });
-  return { off, acts, said, changes: () => changes };
+  const off = createHeadsOff(context);
+  const place = document.createElement("div");
+  let changes = -1;
+  mount(
+    place,
+    () => {
+      changes++;
+      return off.View();
+    },
+    context.signal,
+  );
+  const element = place.firstElementChild as HTMLElement;
+  return { off, element, acts, said, changes: () => changes };
 }
 
 it("adds heads to those that are off, and takes them back", () => {
-  const { off, acts } = grid();
-  expect(off.element.textContent).toContain("L1 · H2 switched off");
+  const { off, element, acts } = grid();
+  expect(element.textContent).toContain("L1 · H2 switched off");
   off.toggle(0, 1);
   expect(acts.at(-1)).toEqual({
     kind: "switch_off",
     heads: [
-      [1, 2],
       [0, 1],
+      [1, 2],
     ],
   });
+  // As after the run, which lists them in this order.
+  expect(element.textContent).toContain("L0 · H1, L1 · H2 switched off");
   off.toggle(1, 2);
   expect(acts.at(-1)).toEqual({ kind: "switch_off", heads: [[0, 1]] });
-  off.element.querySelector("button")?.click();
+  element.querySelector("button")?.click();
   expect(acts.at(-1)).toEqual({ kind: "switch_off", heads: [] });
-  expect(off.element.hidden).toBe(true);
+  expect(element.hidden).toBe(true);
 });
 
 it("is as it was when the kernel refuses", async () => {

@@ -1,21 +1,23 @@
 // @vitest-environment jsdom
 
-import { afterEach, describe, expect, it } from "vitest";
+import { type Signal, signal } from "@preact/signals-core";
+import { h, render } from "preact";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { dodge } from "../src/draw/strip";
 import { METRICS } from "../src/figures/catalog/cards";
+import type { Metric } from "../src/figures/catalog/types";
 import { formatNumber } from "../src/figures/format";
+import * as lazy from "../src/lazy";
 import { itemAt } from "../src/protocol/required";
+import { dotsOf } from "../src/ui/chart";
+import { mount } from "../src/ui/mount";
+import { lazyCode } from "../src/views/contract";
+import { headExplanations } from "../src/views/heads/explanation";
 import { ascending, layerSummaries, rankOf, scaleOf } from "../src/views/heads/figures";
-import { createGroupSwitch } from "../src/views/heads/later/groups";
-import {
-  type Column,
-  createHeadsTable,
-  type HeadsTable,
-  parseFilter,
-  sortHeads,
-} from "../src/views/heads/table";
+import { type Column, parseFilter, type Sort, sortHeads } from "../src/views/heads/filter";
+import { createHeadsTable } from "../src/views/heads/table";
 import { heads } from "../src/views/heads/view";
-import { settled } from "./fake";
+import { opened, settled } from "./fake";
 import { type Run, run } from "./figures-run";
 import { ATTENTION, figureOf } from "./head-figures";
 import { HEADS, LAYERS, TOKENS } from "./tiny-text";
@@ -27,9 +29,12 @@ function draw(options: Parameters<typeof run>[0] = {}): Run {
   const made = run(options);
   element = document.createElement("div");
   document.body.append(element);
-  dispose = heads(element, made.context).dispose;
+  dispose = opened(heads, element, made, made.context).dispose;
   return made;
 }
+beforeAll(() => {
+  lazyCode.value = lazy;
+});
 afterEach(() => {
   dispose();
   element?.remove();
@@ -146,6 +151,27 @@ describe("cards", () => {
           figureOf(itemAt(ATTENTION.flat(), a), 0.01, "focus_entropy"),
       )[0],
     );
+  });
+
+  it("explain a rectangle and a mask by the keys of each query", () => {
+    const uniformity = METRICS.find(({ key }) => key === "uniformity") as Metric;
+    const explained = (keys: number | null, masked: boolean): string => {
+      const host = document.createElement("div");
+      const size = { queries: 7, keys, masked };
+      render(headExplanations.metric(uniformity, { tau: 0.01, scale: [0, 0.3, 0], ...size }), host);
+      return host.textContent ?? "";
+    };
+    const [square, causal, rectangle] = [
+      explained(null, false),
+      explained(null, true),
+      explained(9, false),
+    ];
+    expect(square).toContain("for these 7 tokens (0 to √(n − 1) / n)");
+    expect(square).not.toContain("mᵢ");
+    expect(causal).toContain("mᵢkeys that query i may look at");
+    expect(rectangle).toContain("mᵢkeys that query i may look at, here all 9");
+    expect(rectangle).toContain("0 to 0.300 for these 7 queries and 9 keysUniform attention");
+    expect(rectangle).not.toMatch(/n tokens|\/ n\b/);
   });
 
   it("ask for another threshold and show it", async () => {
@@ -265,9 +291,69 @@ describe("figures", () => {
     expect(scaleOf(each, 1, "sparsity")[2]).toBe(0.75);
     expect(scaleOf([], 0, "sparsity")).toEqual([Number.NaN, Number.NaN, Number.NaN]);
   });
-  it("read no filter from nothing, and everything from an empty one", () => {
-    expect(parseFilter("", [], HEADS)?.(3)).toBe(true);
-    expect(parseFilter("> 3", [], HEADS)).toBeNull();
+  const COLUMN = {
+    key: "conf_avg",
+    name: "Confidence",
+    short: "Conf. avg",
+    group: "Matrix",
+    values,
+  };
+  const ROLE = {
+    ...{ key: "role", name: "Role", short: "Role", group: "Role", values: [0, 1, 0, 1, 0, 1] },
+    text: (role: number) => ["cls + self", "diffuse"][role] ?? "",
+  };
+  it.each([
+    ["", [0, 1, 2, 3, 4, 5]],
+    ["L1", [3, 4, 5]],
+    ["h2", [2, 5]],
+    ["L1 H2", [5]],
+    ["1.2", [5]],
+    ["L1 · H2", [5]],
+    ["conf. avg > 0.5", [2, 5]],
+    ["conf >= 0.5", [0, 2, 3, 5]],
+    ["conf < 5e-1", [4]],
+    ["confidence ≤ 0,5", [0, 3, 4]],
+    ["conf = 0.9", [2]],
+    ["conf > 0.4 and L0", [0, 2]],
+    ["role: DIFF & conf > 0.6", [5]],
+    ["role = cls", [0, 2, 4]],
+    ["> 3", null],
+    ["conf >", null],
+    ["conf > much", null],
+    ["role > 1", null],
+    ["nonsense", null],
+  ] as const)("filter by %j", (text, expected) => {
+    const test = parseFilter(text, [ROLE, COLUMN], 3);
+    expect(test && [0, 1, 2, 3, 4, 5].filter(test)).toEqual(expected);
+  });
+  it.each([
+    // Dots at one place are stacked from the middle outwards, N/A has none.
+    [
+      [0, 5, 10],
+      [
+        [0, 17],
+        [0.5, 17],
+        [1, 17],
+      ],
+    ],
+    [
+      [0, Number.NaN, 0, 0],
+      [
+        [0, 17],
+        [0, 22],
+        [0, 12],
+      ],
+    ],
+  ] as const)("put the dots of %j at %j", (numbers, expected) => {
+    const [group] = dotsOf(numbers, [0, Math.max(1, ...numbers.filter(Boolean))], 4);
+    expect(group?.map(({ x, y }) => [x, y])).toEqual(expected);
+  });
+  it("keep the dots of a layer together", () => {
+    const groups = dotsOf([1, 2, 3, 4, 5, 6], [0, 6], 3);
+    expect(groups.map((dots) => dots.map(({ index }) => index))).toEqual([
+      [0, 1, 2],
+      [3, 4, 5],
+    ]);
   });
   it("spread dots that crowd without leaving the strip", () => {
     const y = dodge(new Array(60).fill(0.5), 34);
@@ -297,21 +383,30 @@ describe("the choice of columns", () => {
     column("role", "Role"),
     column("entropy", "Matrix"),
     column("syntax", "Where it looks"),
-    column("previous", "Position"),
+    column("previous", "Pattern"),
     column("accuracy: next", "Accuracy"),
   ];
 
-  function made(columns: readonly Column[], sort = "entropy"): HeadsTable {
-    const shape = { nLayers: LAYERS, nHeads: HEADS };
-    const table = createHeadsTable(shape, { select: () => undefined, sort: () => undefined });
-    element = table.element;
-    dispose = () => undefined;
+  /** The table of `columns`; returns its order, to be changed. */
+  function made(columns: readonly Column[], sort = "entropy"): Signal<Sort> {
+    dispose();
+    const [order, stop] = [signal<Sort>({ key: sort, descending: true }), new AbortController()];
+    element = document.createElement("div");
     document.body.append(element);
-    table.setColumns(columns);
-    table.setSelection(1, 2);
-    table.setSort({ key: sort, descending: true });
-    table.setSwitch(createGroupSwitch);
-    return table;
+    const Table = createHeadsTable(element, {
+      nLayers: LAYERS,
+      nHeads: HEADS,
+      aligned: false,
+      columns: signal(columns),
+      chosen: signal(HEADS + 2),
+      sort: order,
+      sortBy: () => undefined,
+      selectIndex: () => undefined,
+      until: stop.signal,
+    });
+    mount(element, () => h(Table, {}), stop.signal);
+    dispose = () => stop.abort();
+    return order;
   }
   const keys = (): (string | undefined)[] =>
     [...element.querySelectorAll<HTMLElement>("thead th[data-key]")].map(
@@ -334,9 +429,9 @@ describe("the choice of columns", () => {
   });
 
   it("shows the kind that the table is sorted by, and filters by all", () => {
-    const table = made(COLUMNS, "accuracy: next");
+    const sort = made(COLUMNS, "accuracy: next");
     expect(keys()).toEqual(["head", "role", "accuracy: next"]);
-    table.setSort({ key: "syntax", descending: true });
+    sort.value = { key: "syntax", descending: true };
     expect(keys()).toEqual(["head", "role", "syntax", "previous"]);
     const filter = element.querySelector("input") as HTMLInputElement;
     filter.value = "entropy > 3";
@@ -349,6 +444,6 @@ describe("the choice of columns", () => {
     expect(keys()).toEqual(["head", "role", "entropy"]);
     made(COLUMNS.slice(0, 2));
     expect(keys().length).toBe(3);
-    expect(element.querySelector<HTMLElement>(".aw-segmented")?.hidden).toBe(true);
+    expect(element.querySelector(".aw-segmented")).toBeNull();
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
-  argmax,
   countActive,
   envelope,
-  largestAbsolute,
   length,
-  topOf,
+  scaleEnd,
   windowAround,
   windowAt,
 } from "../src/figures/derive/dimensions";
+import { largest } from "../src/figures/derive/matrix";
 import { type Architecture, stagesOf, stepOf, walkOf } from "../src/figures/derive/stages";
+import { firstLargest, largestAbsolute } from "../src/protocol/ties";
 import { layoutMap, type Placed } from "../src/views/inside/map/layout";
 import { formatParameters } from "../src/views/inside/map/parameters";
 import { metaOf } from "./runs";
@@ -23,6 +23,7 @@ const ARCH: Architecture = {
   vocabulary: 50,
   activation: "gelu",
   preNorm: false,
+  norm: "LayerNorm",
   notes: [],
   missing: {},
   embedding: 12,
@@ -30,7 +31,12 @@ const ARCH: Architecture = {
   intermediate: 48,
 };
 const ROTARY = "this model has no position embeddings: positions rotate queries and keys (RoPE)";
-const PRE_NORM: Architecture = { ...ARCH, preNorm: true, missing: { position: ROTARY } };
+const PRE_NORM: Architecture = {
+  ...ARCH,
+  preNorm: true,
+  norm: "RMSNorm",
+  missing: { position: ROTARY },
+};
 
 describe("the stages", () => {
   const ids = (arch: Architecture) => stagesOf(META, arch).map(({ id }) => id);
@@ -45,6 +51,37 @@ describe("the stages", () => {
     const order = ids(PRE_NORM);
     expect(order.indexOf("attention_norm")).toBe(order.indexOf("qkv") - 1);
     expect(order.indexOf("ffn_norm")).toBe(order.indexOf("ffn_activation") - 1);
+  });
+
+  test("say what an encoder of two stacks has no head for, and how T5 scores", () => {
+    const ofEncoder = {
+      ...META,
+      part: "encoder" as const,
+      parts: ["encoder", "decoder", "cross"] as const,
+    };
+    const stage = (id: string, arch: Architecture) =>
+      stagesOf(
+        { ...ofEncoder, model: { ...META.model, has: { ...META.model.has, mlm: false } } },
+        arch,
+      ).find((one) => one.id === id);
+    const t5 = { ...PRE_NORM, scores: "q · k, and a learned number for the distance" };
+    expect(stage("mlm", t5)?.missing).toContain("cross-attention looks at");
+    expect(stage("scores", t5)?.about).toContain(
+      "q · k, and a learned number for the distance, and",
+    );
+    expect(stage("scores", ARCH)?.about).toContain("q · k / √d_k, and the mask");
+    // Positions that are computed have no parameters.
+    expect(stage("position", { ...ARCH, sinusoidal: true })?.part).toBeNull();
+    expect(stage("position", ARCH)?.part).toBe("embeddings");
+  });
+
+  test("call the norm of a layer by its name", () => {
+    const norms = (arch: Architecture) =>
+      stagesOf(META, arch)
+        .filter(({ id }) => id.endsWith("_norm"))
+        .map(({ title }) => title);
+    expect(norms(ARCH)).toEqual(["LayerNorm", "LayerNorm"]);
+    expect(norms(PRE_NORM)).toEqual(["RMSNorm", "RMSNorm"]);
   });
 
   test("say the model's real sizes", () => {
@@ -154,6 +191,47 @@ describe("the map", () => {
     }
   });
 
+  test.each(widths)("ends each wire before the box that it leads to, at %d px", (width) => {
+    const { wires, boxes } = layoutMap(stagesOf(META, ARCH), 6, width);
+    const across = wires.filter(({ head }) => head.to === "right");
+    expect(across.length).toBeGreaterThan(12);
+    for (const { d, head } of across) {
+      const box = boxes.find(({ x, y, h }) => x === head.x && y + h / 2 === head.y);
+      expect(box).toBeDefined();
+      expect(Number(/H([\d.]+)$/.exec(d)?.[1])).toBe(head.x - 4);
+    }
+  });
+
+  test.each(widths)("has its signs halfway between boxes, at %d px", (width) => {
+    const { signs, boxes } = layoutMap(stagesOf(META, ARCH), 6, width);
+    expect(signs.map(({ text }) => text)).toEqual(["+", "+", "="]);
+    signs.forEach(({ x }, i) => {
+      const [before, after] = [boxes[i]!, boxes[i + 1]!];
+      expect(x - before.x - before.w).toBeCloseTo(after.x - x, 9);
+    });
+  });
+
+  const lanesOf = (boxes: readonly Placed[]): Placed[][] =>
+    [...new Set(boxes.map(({ y }) => y))].map((y) => boxes.filter((box) => box.y === y));
+
+  // The frame has 12 px inside its edge, 9 where it is narrower than 470.
+  test.each([260, 300, ...widths])("fills its lanes, at %d px", (width) => {
+    const { boxes, frame } = layoutMap(stagesOf(META, ARCH), 6, width);
+    const edges = { embeddings: width, inside: width - (frame.w < 470 ? 9 : 12) };
+    for (const lane of lanesOf(boxes.filter(({ stage }) => stage.zone !== "output"))) {
+      if (lane.some(({ w }) => w >= 132)) continue; // no stage takes more than its share of that
+      const last = lane.at(-1)!;
+      const edge = last.stage.zone === "embeddings" ? edges.embeddings : edges.inside;
+      expect(Math.abs(last.x + last.w - edge)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  test("breaks a lane without room in two, the longer part first", () => {
+    const { boxes } = layoutMap(stagesOf(META, ARCH), 6, 300);
+    const inside = boxes.filter(({ stage }) => ["attention", "ffn"].includes(stage.zone));
+    expect(lanesOf(inside).map((lane) => lane.length)).toEqual([2, 2, 2, 1, 2, 2]);
+  });
+
   test("gives each of 48 layers a row that a pointer can hit", () => {
     const { column, height } = layoutMap(stagesOf(META, ARCH), 48, 783);
     expect(column.pitch).toBeGreaterThanOrEqual(12);
@@ -180,9 +258,15 @@ describe("figures of a row", () => {
 
   test("its length, its largest values, its active units", () => {
     expect(length([3, 4])).toBe(5);
-    expect(topOf(row, 3)).toEqual([3, 5, 2]);
+    expect(largest(row, 3)).toEqual([3, 5, 2]);
     expect(countActive(row)).toBe(3);
     expect(largestAbsolute([1, Number.NEGATIVE_INFINITY, -2, Number.NaN])).toBe(2);
+    const bars = [0.2, 0.5, 0.3, 0.1, 0.4, 0.6, 0.2, 0.3, 0.5, 0.4];
+    expect(scaleEnd([21, ...bars])).toBe(0.6); // one bar far above the others is beyond the scale
+    expect(scaleEnd([1.7, ...bars])).toBe(1.7);
+    expect(scaleEnd([21, 20, ...bars])).toBe(21); // two of twelve are no exception
+    expect(scaleEnd([21, 0.5, 0.2])).toBe(21);
+    expect(scaleEnd([Number.NaN])).toBe(0);
   });
 
   test("an overview keeps the largest of every piece, whatever its sign", () => {
@@ -190,8 +274,8 @@ describe("figures of a row", () => {
   });
 
   test("the largest of nothing is nowhere", () => {
-    expect(argmax([])).toBe(-1);
-    expect(argmax([Number.NaN, 1, 3, 3])).toBe(2);
+    expect(firstLargest([])).toBe(-1);
+    expect(firstLargest([Number.NaN, 1, 3, 3])).toBe(2);
   });
 });
 

@@ -6,7 +6,7 @@ import type { NdArray, Precision, Slice, SliceRequest } from "../src/protocol/ty
 import type { Selection, State } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { inside } from "../src/views/inside/view";
-import { fakeRun } from "./fake";
+import { fakeRun, opened } from "./fake";
 import { metaOf } from "./runs";
 
 export const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -107,7 +107,7 @@ export function answer(request: SliceRequest): Slice {
           notes: [],
           tensors: { segment: "No segment embeddings." },
           // A saved page says them.
-          widths: { norm: HIDDEN, attention_output: HIDDEN, ffn_activation: INNER },
+          widths: { sum: HIDDEN, attention_output: HIDDEN, ffn_activation: INNER },
         },
       );
     case "tensor":
@@ -223,7 +223,7 @@ export async function draw(
     { ...of, selection: { view: "inside", layer: 1, head: 2, token: 1, ...selection } },
   );
   reports = run.reports;
-  drawn = inside(element, run.context);
+  drawn = opened(inside, element, run, run.context);
   await settled();
   await settled();
   return run.state;

@@ -41,7 +41,7 @@ describe("the walk", () => {
 
   it("holds one scale through all stages when asked to", async () => {
     await draw();
-    const button = one("[data-shared=walk]");
+    const button = one("[data-aw-part=shared]");
     button.click();
     await settled();
     const most = Math.max(

@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
+import { Bands } from "../src/draw/bands";
 import { length } from "../src/figures/derive/dimensions";
-import { held } from "../src/figures/format";
+import { roundToError } from "../src/figures/format";
 import {
   chain,
   draw,
@@ -56,12 +57,11 @@ describe("the map", () => {
     expect(one("[data-aw-part=changes]").textContent).toContain(
       "Attention changes most from L0 to L1 (0.250)",
     );
-    expect(one("[data-aw-part=changes]").textContent).toContain(
-      "“bank” changes most in the attention of L0 (1.50)",
-    );
+    const sentence = () => one("[data-aw-part=sentence]").textContent;
+    expect(sentence()).toBe("bank changes most in the attention of L0, by 1.50 times its length.");
     state.set({ token: 3 });
     expect(bars("attention")).toEqual([0.2, 1.5]);
-    expect(one("[data-aw-part=changes]").textContent).toContain("in the attention of L1 (1.50)");
+    expect(sentence()).toMatch(/ changes most in the attention of L1, by 1.50 times its length\.$/);
   });
 
   it("opens a stage that the model lacks with the reason", async () => {
@@ -72,13 +72,24 @@ describe("the map", () => {
   });
 });
 
-describe("the target by layer", () => {
+describe("the focus token by layer", () => {
   const lens = (): HTMLElement =>
     element.querySelector("[data-aw-part='inside-lens']") as HTMLElement;
+  /** It is folded until it is asked for. */
+  async function unfold(): Promise<void> {
+    expect(lens().querySelector("[data-aw-part=lens]")).toBeNull();
+    const details = lens().querySelector("details") as HTMLDetailsElement;
+    details.open = true;
+    details.dispatchEvent(new Event("toggle"));
+    await settled();
+  }
 
-  it("is that of the first word that the text proposes, with the chosen layer marked", async () => {
-    const state = await draw({ layer: 1 });
-    expect(lens().textContent).toMatch(/^Probability and rank of word 7 at .* 2 according to each/);
+  it("is the token of the text, folded, with the chosen layer marked", async () => {
+    const state = await draw({ layer: 1, token: 2 });
+    await unfold();
+    expect(lens().textContent).toMatch(
+      /Probability and rank of word \d+ at .* 2 according to each/,
+    );
     expect(lens().textContent).toContain("900");
     expect(lens().querySelector(".is-marked")?.textContent).toBe("L130%#4");
     state.set({ layer: 3 });
@@ -86,10 +97,15 @@ describe("the target by layer", () => {
     expect(lens().querySelector(".is-marked")?.textContent).toBe("L370%#1");
   });
 
-  it("follows the target of the view Why, and goes where there is none to read", async () => {
-    const state = await draw({ target: { position: 3, token: 9 } });
-    expect(lens().textContent).toContain("word 9");
-    state.set({ target: { label: 1 } });
+  it("is the target of the view Why where that stands at the focus token, and never another position", async () => {
+    const state = await draw({ token: 3, target: { position: 3, token: 9 } });
+    expect(lens().querySelector("summary")?.textContent).toBe(
+      "word 9, layer by layer (logit lens)",
+    );
+    state.set({ token: 2 });
+    await settled();
+    expect(lens().querySelector("summary")?.textContent).not.toContain("word 9,");
+    state.set({ token: 0 });
     await settled();
     expect(lens().hidden).toBe(true);
     expect(reports).toEqual([]);
@@ -174,7 +190,7 @@ describe("the open stage", () => {
       ),
     );
     const exactly = Array.from({ length: HEAD }, (_, i) => tensor("head_output", 1, 1, i));
-    const written = exactly.map((value, i) => held(value, errors[i]!));
+    const written = exactly.map((value, i) => roundToError({ value, error: errors[i]! }));
     expect(written).not.toEqual(exactly);
     expect(values("[data-tensor=head_output] rect[data-aw-value]")).toEqual(written);
     expect(chain()[1]).toBe(written[Number(one("[data-aw-part=strips]").ariaValueNow)]);
@@ -182,7 +198,7 @@ describe("the open stage", () => {
     expect(rows?.map((row) => row[6])).toEqual(written);
     const long = length(exactly);
     expect(values("[data-tensor=head_output] text[data-aw-value]")).toEqual([
-      held(long, length(errors)),
+      roundToError({ value: long, error: length(errors) }),
     ]);
     // The values themselves are the kernel's.
     expect(values("[data-tensor=value] rect[data-aw-value]")).toEqual(
@@ -214,4 +230,21 @@ describe("the open stage", () => {
     expect(one(".aw-inside-title").textContent).toContain("bank");
     expect(one(".aw-inside-notice").hidden).toBe(false);
   });
+});
+
+// Of 400 px, 92 are for the bands' names and 60 for their lengths; a cell has at most 48.
+it.each([
+  [100, 248],
+  [3, 144],
+])("gives the cells of %d dimensions %d px", (count, width) => {
+  const bands = new Bands(() => undefined, new AbortController().signal);
+  bands.resize(400);
+  bands.show(
+    {
+      ...{ bands: [], total: count, window: [0, count], cursor: 0, root: false },
+      ...{ name: String, spoken: String, axis: "" },
+    },
+    "light",
+  );
+  expect(bands.cells).toEqual({ left: 92, width });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { invokeWith, type Messages } from "../src/protocol/comm/invoke";
+import { restoreMessages } from "../src/protocol/comm/restore";
 
 type Listener = (...values: unknown[]) => void;
 
@@ -72,5 +73,59 @@ describe("asking the kernel", () => {
     controller.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     expect(listeners.size).toBe(0);
+  });
+});
+
+/** ipywidgets' model, of which anywidget shows the page only a part. */
+class HostModel {
+  readonly sent: unknown[] = [];
+  readonly heard: unknown[] = [];
+  listener: (message: unknown) => unknown = () => undefined;
+  readonly comm = {
+    on_msg: (listener: (message: unknown) => unknown) => {
+      this.listener = listener;
+    },
+    send: (message: unknown) => this.sent.push(message),
+  };
+  async _handle_comm_msg(message: unknown): Promise<void> {
+    this.heard.push(message);
+  }
+}
+
+class AnyModel extends HostModel {
+  constructor(readonly ready: Promise<void>) {
+    super();
+  }
+  override async _handle_comm_msg(message: unknown): Promise<void> {
+    await this.ready;
+    return super._handle_comm_msg(message);
+  }
+}
+
+/** The page's part of a model. */
+const shown = (own: HostModel, layout: unknown) => ({ get: () => layout, set: () => own });
+
+describe("messages of a model whose module has loaded", () => {
+  it("stay with the host if it was in time", async () => {
+    const own = new AnyModel(Promise.resolve());
+    await restoreMessages(shown(own, new HostModel()));
+    own.listener("an update");
+    expect(own.sent).toEqual([]);
+    expect(own.heard).not.toContain("an update");
+  });
+
+  it("are heard, and the state is asked for, if the host has given up", async () => {
+    const own = new AnyModel(Promise.reject(new Error("Failed to initialize model.")));
+    await restoreMessages(shown(own, new HostModel()));
+    own.listener("an update");
+    expect(own.sent).toEqual([{ method: "request_state" }]);
+    expect(own.heard).toEqual(["an update"]);
+  });
+
+  it("are left alone in a host without ipywidgets", async () => {
+    const own = new AnyModel(Promise.reject(new Error("Failed to initialize model.")));
+    own.ready.catch(() => undefined);
+    await restoreMessages(shown(own, "IPY_MODEL_1"));
+    expect(own.sent).toEqual([]);
   });
 });

@@ -2,9 +2,10 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteCache } from "../src/protocol/cache";
 import type { Invoke } from "../src/protocol/comm/invoke";
 import { SliceFailure } from "../src/protocol/failure";
-import { joinRows, KernelSource, readReply, requestKey } from "../src/protocol/kernel";
+import { joinRows, KernelSource, readReply } from "../src/protocol/kernel";
+import { requestKey } from "../src/protocol/slice";
 import type { NdArray, SliceRequest } from "../src/protocol/types";
-import { counting, fieldsOf, metaOf } from "./runs";
+import { counting, fieldsOf, metaOf, packOf } from "./runs";
 
 const TEXTS = ["[CLS]", "a", "b", "[SEP]"];
 
@@ -43,6 +44,45 @@ function kernel(options: { held?: boolean } = {}) {
 const weights = (layer: number, head = 0): SliceRequest => ({ kind: "weights", layer, head });
 const pack = { meta: metaOf(TEXTS), arrays: new Map() };
 
+describe("parts of an encoder-decoder", () => {
+  const meta = metaOf(TEXTS, { parts: ["encoder", "decoder", "cross"], part: "cross" });
+
+  test("are named by every question, so that a late answer is still about its part", async () => {
+    const { asked, invoke } = kernel();
+    await new KernelSource({ meta, arrays: new Map() }, invoke).ask(weights(0));
+    expect(asked).toEqual([{ ...weights(0), source: { part: "cross" } }]);
+  });
+
+  test("open each other, and ask of themselves", async () => {
+    const encoder = metaOf(["a", "b"], { parts: meta.parts!, part: "encoder" });
+    const pack = packOf(encoder);
+    const asked: unknown[] = [];
+    const invoke: Invoke = async (_name, request) => {
+      asked.push(request);
+      const { kind } = request as unknown as { kind: string };
+      return kind === "part_paint"
+        ? [
+            {
+              ok: true,
+              data: {},
+              arrays: [{ name: "paint", dtype: "uint8", shape: [pack.length] }],
+            },
+            [new DataView(pack.buffer)],
+          ]
+        : [{ ok: true, data: {}, arrays: [] }, []];
+    };
+    const cross = new KernelSource({ meta, arrays: new Map() }, invoke);
+    const [opened, again] = await Promise.all([cross.part("encoder"), cross.part("encoder")]);
+    expect(again).toBe(opened);
+    expect(opened.meta.tokens.text).toEqual(["a", "b"]);
+    await opened.ask({ kind: "language" });
+    expect(asked).toEqual([
+      { kind: "part_paint", part: "encoder" },
+      { kind: "language", source: { part: "encoder" } },
+    ]);
+  });
+});
+
 describe("work that takes seconds", () => {
   const request: SliceRequest = { kind: "head_effects", target: { position: 1, token: 3 } };
   /** A kernel that is so far at each question, and then has the answer. */
@@ -65,7 +105,7 @@ describe("work that takes seconds", () => {
     ]);
     const seen: (readonly [number, number])[] = [];
     const source = new KernelSource(pack, invoke);
-    const { data } = await source.slice(request, { progress: (...far) => void seen.push(far) });
+    const { data } = await source.ask(request, { progress: (...far) => void seen.push(far) });
     expect(data).toEqual({ value: 2 });
     expect(seen).toEqual([
       [0, 0],
@@ -75,12 +115,27 @@ describe("work that takes seconds", () => {
     expect(asked).toEqual(Array.from({ length: 4 }, () => request));
   });
 
+  test("names the run that it is about, also where it is dropped", async () => {
+    const { asked, invoke } = slow(Array.from({ length: 100 }, () => [1, 2] as const));
+    const source = new KernelSource(pack, invoke, { address: { example: 3 } });
+    const abort = new AbortController();
+    const progress = vi.fn();
+    const answer = source.ask(request, { signal: abort.signal, progress });
+    await vi.waitFor(() => expect(progress).toHaveBeenCalledWith(1, 2));
+    abort.abort();
+    await expect(answer).rejects.toThrow("canceled");
+    await vi.waitFor(() =>
+      expect(asked.at(-1)).toEqual({ source: { example: 3 }, kind: "drop", of: request }),
+    );
+    expect(asked[0]).toEqual({ source: { example: 3 }, ...request });
+  });
+
   test("is dropped in the kernel when nobody waits for it any longer", async () => {
     const { asked, invoke } = slow(Array.from({ length: 1000 }, () => [1, 2] as const));
     const source = new KernelSource(pack, invoke);
     const leave = new AbortController();
     const progress = (): void => leave.abort();
-    const gone = source.slice(request, { signal: leave.signal, progress });
+    const gone = source.ask(request, { signal: leave.signal, progress });
     await expect(gone).rejects.toThrow("canceled");
     expect(asked.at(-1)).toEqual({ kind: "drop", of: request });
     const count = asked.length;
@@ -94,10 +149,10 @@ describe("a question to the kernel", () => {
     const { asked, invoke } = kernel();
     const source = new KernelSource(pack, invoke);
     const [first, second] = await Promise.all([
-      source.slice({ kind: "weights", layer: 1, head: 2 }),
-      source.slice({ head: 2, layer: 1, kind: "weights" }),
+      source.ask({ kind: "weights", layer: 1, head: 2 }),
+      source.ask({ head: 2, layer: 1, kind: "weights" }),
     ]);
-    expect(await source.slice(weights(1, 2))).toBe(first);
+    expect(await source.ask(weights(1, 2))).toBe(first);
     expect(second).toBe(first);
     expect(asked).toHaveLength(1);
     expect(requestKey({ kind: "scores", layer: 0, head: 1, rows: null })).toBe(
@@ -110,7 +165,7 @@ describe("a question to the kernel", () => {
     const held = counting([4, 4]);
     const meta = metaOf(TEXTS, { selected: { layer: 1, head: "mean" } });
     const source = new KernelSource({ meta, arrays: new Map([["weights", held]]) }, invoke);
-    const slice = await source.slice({ kind: "weights", layer: 1, head: "mean" });
+    const slice = await source.ask({ kind: "weights", layer: 1, head: "mean" });
     expect(slice.arrays.get("weights")).toBe(held);
     expect(asked).toHaveLength(0);
   });
@@ -128,7 +183,7 @@ describe("a question to the kernel", () => {
     const source = new KernelSource({ meta, arrays }, invoke);
     for (const layer of [0, 1]) {
       for (const [i, head] of [0, 1, 2, "mean" as const].entries()) {
-        const slice = await source.slice({ kind: "weights", layer, head });
+        const slice = await source.ask({ kind: "weights", layer, head });
         const { data, shape } = slice.arrays.get("weights")!;
         const first = (layer * (heads + 1) + i) * n * n;
         expect([shape, data]).toEqual([[n, n], every.data.slice(first, first + n * n)]);
@@ -143,15 +198,15 @@ describe("a question to the kernel", () => {
     const { asked, signals, invoke, answer } = kernel({ held: true });
     const source = new KernelSource(pack, invoke);
     const [one, two] = [new AbortController(), new AbortController()];
-    const first = source.slice(weights(0), { signal: one.signal });
-    const second = source.slice(weights(0), { signal: two.signal });
+    const first = source.ask(weights(0), { signal: one.signal });
+    const second = source.ask(weights(0), { signal: two.signal });
     one.abort();
     await expect(first).rejects.toThrow("request was canceled");
     expect(signals[0]!.aborted).toBe(false);
     two.abort();
     await expect(second).rejects.toThrow("request was canceled");
     expect(signals[0]!.aborted).toBe(true);
-    const again = source.slice(weights(0), { signal: new AbortController().signal });
+    const again = source.ask(weights(0), { signal: new AbortController().signal });
     answer();
     expect((await again).arrays.get("weights")!.shape).toEqual([4, 4]);
     expect(asked).toHaveLength(2);
@@ -161,8 +216,8 @@ describe("a question to the kernel", () => {
     const { invoke, answer } = kernel({ held: true });
     const source = new KernelSource(pack, invoke);
     const leaving = new AbortController();
-    const left = source.slice(weights(0), { signal: leaving.signal });
-    const stayed = source.slice(weights(0), { signal: new AbortController().signal });
+    const left = source.ask(weights(0), { signal: leaving.signal });
+    const stayed = source.ask(weights(0), { signal: new AbortController().signal });
     leaving.abort();
     await expect(left).rejects.toThrow();
     answer();
@@ -173,7 +228,7 @@ describe("a question to the kernel", () => {
     const { asked, invoke } = kernel();
     // 4 cells of 4 + 1 bytes a row: two rows fit.
     const source = new KernelSource(pack, invoke, { replyBytes: 40 });
-    const { data, shape } = (await source.slice(weights(0))).arrays.get("weights")!;
+    const { data, shape } = (await source.ask(weights(0))).arrays.get("weights")!;
     expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
       [0, 2],
       [2, 4],
@@ -186,7 +241,7 @@ describe("a question to the kernel", () => {
     const { asked, invoke } = kernel();
     // A row has 16 bytes of weights and 4 of a mask: one row fits, two would without the mask.
     const source = new KernelSource(pack, invoke, { replyBytes: 32 });
-    await source.slice(weights(0));
+    await source.ask(weights(0));
     expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
       [0, 1],
       [1, 2],
@@ -201,11 +256,11 @@ describe("a question to the kernel", () => {
       .mockResolvedValueOnce([{ ok: false, error: "busy", hint: "wait" }, []])
       .mockResolvedValueOnce([{ ok: true, data: { n: 1 }, arrays: [] }, []]);
     const source = new KernelSource(pack, invoke);
-    await expect(source.slice({ kind: "language" })).rejects.toMatchObject({
+    await expect(source.ask({ kind: "language" })).rejects.toMatchObject({
       message: "busy",
       hint: "wait",
     });
-    expect((await source.slice({ kind: "language" })).data).toEqual({ n: 1 });
+    expect((await source.ask({ kind: "language" })).data).toEqual({ n: 1 });
   });
 });
 
@@ -251,7 +306,7 @@ describe("a kernel that is not ready to answer", () => {
   test("is asked again until it is", async () => {
     const { invoke, asked } = unready(3);
     const source = new KernelSource(pack, invoke);
-    expect((await source.slice({ kind: "language" })).data).toEqual({ words: 3 });
+    expect((await source.ask({ kind: "language" })).data).toEqual({ words: 3 });
     expect(asked()).toBe(4);
   });
 
@@ -259,7 +314,7 @@ describe("a kernel that is not ready to answer", () => {
     const { invoke, asked } = unready(Number.POSITIVE_INFINITY);
     const leaving = new AbortController();
     const source = new KernelSource(pack, invoke);
-    const answer = source.slice({ kind: "language" }, { signal: leaving.signal });
+    const answer = source.ask({ kind: "language" }, { signal: leaving.signal });
     leaving.abort();
     await expect(answer).rejects.toThrow(/request was canceled/);
     const before = asked();

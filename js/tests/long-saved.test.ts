@@ -1,18 +1,16 @@
 /** Matrices of a long text in a saved page: windows, tiles, rows and links against the whole matrix. */
 
 import { describe, expect, test } from "vitest";
-import { softmaxRows } from "../src/protocol/decode";
+import { type Cells, maskOf, meanCells } from "../src/protocol/cells";
 import {
-  type Cells,
   codedCells,
   factorsOf,
-  maskOf,
-  meanCells,
   scoreCells,
+  softmaxRows,
   weightCells,
-} from "../src/protocol/long/cells";
-import { coarsestOf, largestAt, linksOf, pyramidOf, tileOf } from "../src/protocol/long/detail";
-import { longDrill, longMatrix } from "../src/protocol/long/sentences";
+} from "../src/protocol/saved/codes";
+import { coarsestOf, largestAt, linksOf, pyramidOf, tileOf } from "../src/protocol/slices/long";
+import { sentenceBlock, sentenceMatrix } from "../src/protocol/slices/sentences";
 import type { NdArray, Slice, TypedArray } from "../src/protocol/types";
 
 const pause = () => undefined;
@@ -211,6 +209,12 @@ describe.each(Object.keys(MASKS))("mask: %s", (name) => {
     const { side, max, mean } = pooledPlainly(weights, n, level);
     const found = await pyramidOf(cells, special, pause);
     expectSame(found.arrays.get("max")!.data, max);
+    expect(found.arrays.has("rest")).toBe(false);
+    const withRest = await pyramidOf(cells, special, pause, true);
+    withRest.arrays.get("rest")!.data.forEach((rest, i) => {
+      const row = weights.subarray(i * n, (i + 1) * n).filter((value) => !Number.isNaN(value));
+      expect(rest).toBeCloseTo(Math.max(0, 1 - row.reduce((a, b) => a + b, 0)), 5);
+    });
     expectMeans(found.arrays.get("mean")!.data as Float32Array, mean);
     const possible = weights.filter((value) => !Number.isNaN(value));
     const words = weights.filter(
@@ -223,9 +227,9 @@ describe.each(Object.keys(MASKS))("mask: %s", (name) => {
       word_max: words.reduce((a, b) => Math.max(a, b)),
       masked: name !== "none",
     });
-    const column = Array.from({ length: n }, (_, i) => weights[i * n + 7]! || 0);
+    const column = Array.from({ length: n }, (_, i) => weights[i * n + 7]!).filter(Number.isFinite);
     expect(found.arrays.get("received")!.data[7]).toBeCloseTo(
-      column.reduce((a, b) => a + b) / n,
+      column.reduce((a, b) => a + b) / column.length,
       7,
     );
     const places = Array.from({ length: side * side }, (_, at) => {
@@ -270,8 +274,8 @@ describe.each(Object.keys(MASKS))("mask: %s", (name) => {
     ];
     const part = { layer: 1, head: 2, open: async () => cells };
     const find = (slice: Slice, of: string) => slice.arrays.get(of)!.data;
-    const mass = await longMatrix("mass", [part, part], sentences, n, {}, pause);
-    const most = await longMatrix("max", [part], sentences, n, {}, pause);
+    const mass = await sentenceMatrix("mass", [part, part], sentences, n, {}, pause);
+    const most = await sentenceMatrix("max", [part], sentences, n, {}, pause);
     sentences.forEach((queries, a) => {
       const sum = (keys: readonly number[]) =>
         queries.reduce(
@@ -290,8 +294,18 @@ describe.each(Object.keys(MASKS))("mask: %s", (name) => {
     const [query, key] = [find(most, "witness_query")[1]!, find(most, "witness_key")[1]!];
     const top = find(most, "matrix")[1]!;
     if (top > 0) expect(weights[query * n + key]).toBe(top);
-    expect(find(most, "possible")[1]).toBe(Number(top > 0));
-    const drill = await longDrill("mass", [part, part], [3, 9], [4, 350], pause);
+    const possible = most.arrays.get("possible")?.data[1] ?? 1;
+    expect(possible).toBe(Number(top > 0));
+    const drill = await sentenceBlock(
+      "mass",
+      [part, part],
+      [
+        [3, 9],
+        [4, 350],
+      ],
+      {},
+      pause,
+    );
     expect([...find(drill, "weights")]).toEqual(
       [3, 9].flatMap((i) => [4, 350].map((j) => weights[i * n + j]! || 0)),
     );

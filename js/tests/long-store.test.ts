@@ -2,8 +2,9 @@
 
 import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
+import { strongestOf } from "../src/figures/derive/matrix";
 import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
-import { linkOf, pairMatrix, strongestOf } from "../src/figures/long/pair";
+import { linkOf, pairMatrix } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
@@ -57,19 +58,17 @@ describe("rows and pairs", () => {
     expect([link.rank, link.score]).toEqual([1, 2]);
   });
 
-  test("a pair alone is a matrix of its two ends, masked where the text's is", () => {
+  test("a pair alone is a matrix of one cell, masked where the text's is", () => {
     const of = { layer: 1, head: 2, quantity: "scores" } as LongMatrix;
     const weights = Float32Array.of(0.25, Number.NaN, 0.75);
-    const pair = pairMatrix(of, DOCUMENT, [3, 2], weights);
-    expect(pair).toMatchObject({ layer: 1, head: 2, quantity: "weights", size: 2, allowed: null });
-    expect([...pair.weights]).toEqual([0, 0.75, 0, 0]);
-    expect(pair.units.map(({ token }) => token)).toEqual([3, 2]);
-    expect([3, 2, 1, null].map((token) => pair.unitOf(token))).toEqual([0, 1, -1, -1]);
-    const masked = pairMatrix(of, DOCUMENT, [3, 1], weights);
-    expect([[...masked.weights], [...(masked.allowed ?? [])]]).toEqual([
-      [0, 0, 0, 0],
-      [1, 0, 1, 1],
-    ]);
+    const pair = pairMatrix(of, { tokens: DOCUMENT }, [3, 2], weights);
+    expect(pair).toMatchObject({ layer: 1, head: 2, quantity: "weights", allowed: null });
+    expect([...pair.weights]).toEqual([0.75]);
+    expect([...pair.queries, ...pair.keys].map(({ token }) => token)).toEqual([3, 2]);
+    expect([3, 2, null].map((token) => pair.queryOf(token))).toEqual([0, -1, -1]);
+    expect([3, 2, null].map((token) => pair.keyOf(token))).toEqual([-1, 0, -1]);
+    const masked = pairMatrix(of, { tokens: DOCUMENT }, [3, 1], weights);
+    expect([[...masked.weights], [...(masked.allowed ?? [])]]).toEqual([[0], [0]]);
   });
 
   test("m goes from the strongest key to the next, and round", () => {
@@ -84,10 +83,12 @@ describe("rows and pairs", () => {
   });
 
   test("arrows move by the block that is drawn, and stop at the edges", () => {
-    expect(moveBlock("ArrowRight", { row: 0, column: 8 }, 100, 8)).toEqual({ row: 0, column: 16 });
-    expect(moveBlock("ArrowUp", { row: 4, column: 8 }, 100, 8)).toEqual({ row: 0, column: 8 });
-    expect(moveBlock("End", { row: 4, column: 8 }, 100, 8)).toEqual({ row: 4, column: 99 });
-    expect(moveBlock("q", { row: 4, column: 8 }, 100, 8)).toBe(null);
+    const text = { rows: 50, columns: 100 };
+    expect(moveBlock("PageDown", { row: 4, column: 8 }, text, 8)?.row).toBe(49);
+    expect(moveBlock("ArrowRight", { row: 0, column: 8 }, text, 8)).toEqual({ row: 0, column: 16 });
+    expect(moveBlock("ArrowUp", { row: 4, column: 8 }, text, 8)).toEqual({ row: 0, column: 8 });
+    expect(moveBlock("End", { row: 4, column: 8 }, text, 8)).toEqual({ row: 4, column: 99 });
+    expect(moveBlock("q", { row: 4, column: 8 }, text, 8)).toBe(null);
   });
 
   test("only links in view are drawn; those of the focus that leave it are told apart", () => {
@@ -138,10 +139,10 @@ describe("the tree of a long text", () => {
         at: number,
       ) => influenceTree(matrix, at, { topK: keys, depth });
       const [reached, all] = [
-        of(small, small.unitOf(5)),
+        of({ ...small, size: small.keys.length }, small.queryOf(5)),
         of({ weights: whole, size: n, allowed: null }, 5),
       ];
-      expect(named(reached, reached.root, (unit) => small.units[unit]!.token)).toEqual(
+      expect(named(reached, reached.root, (unit) => small.keys[unit]!.token)).toEqual(
         named(all, all.root, (unit) => unit),
       );
     }
@@ -200,8 +201,8 @@ describe("the store of a long text", () => {
 
   test("never asks for more of a head than a tile or a row", async () => {
     const { fake, store } = made();
-    await vi.waitFor(() => expect(store.get()).not.toBe(null));
-    const matrix = store.get()!;
+    await vi.waitFor(() => expect(store.matrix.peek()).not.toBe(null));
+    const matrix = store.matrix.peek()!;
     const { signal } = fake.context;
     const row = await store.row(matrix, 5, signal);
     expect(row.values[7]).toBeNaN();
@@ -227,18 +228,18 @@ describe("the store of a long text", () => {
 
   test("a quantity that is refused leaves the last picture, and the selection says so", async () => {
     const { fake, store } = made();
-    await vi.waitFor(() => expect(store.get()).not.toBe(null));
+    await vi.waitFor(() => expect(store.matrix.peek()).not.toBe(null));
     fake.state.set({ quantity: "rollout" });
     await vi.waitFor(() => expect(fake.reports).toEqual(["Rollout is N/A."]));
     expect(fake.state.get().quantity).toBe("weights");
-    expect(store.get()!.quantity).toBe("weights");
+    expect(store.matrix.peek()!.quantity).toBe("weights");
     fake.stop();
   });
 
   test("another layer is told to all that listen", async () => {
     const { fake, store } = made();
     const seen: number[] = [];
-    store.on(({ layer }) => seen.push(layer));
+    store.matrix.subscribe((matrix) => matrix && seen.push(matrix.layer));
     await vi.waitFor(() => expect(seen).toEqual([0]));
     fake.state.set({ layer: 1 });
     await vi.waitFor(() => expect(seen).toEqual([0, 1]));

@@ -1,15 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { pooledRows } from "../src/draw/long/long-map";
 import { labelPlace } from "../src/draw/long/minimap";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
 import { findTag, findText, parseQuery } from "../src/figures/long/find";
-import {
-  labelLevel,
-  labelOf,
-  lengthsOf,
-  outlineOf,
-  placeLabels,
-  spansIn,
-} from "../src/figures/long/labels";
+import { labelLevel, labelOf, outlineOf, placeLabels, spansIn } from "../src/figures/long/labels";
 import {
   binned,
   brushed,
@@ -23,6 +17,13 @@ import { type LongMatrix, topAt } from "../src/figures/long/store";
 import { DOCUMENT, tokensOfText } from "./long-text";
 
 describe("levels of detail", () => {
+  test("rows are pooled as cells are: the largest or the mean of each block", () => {
+    const rest = Float32Array.of(0.25, 0.75, 0.5, 0, 1);
+    expect([...pooledRows(rest, 1, "max")]).toEqual([0.75, 0.5, 1]);
+    expect([...pooledRows(rest, 1, "mean")]).toEqual([0.5, 0.25, 1]);
+    expect([...pooledRows(rest, 0, "mean")]).toEqual([...rest]);
+  });
+
   test("a text is long above 1,024 tokens, and a profile never is", () => {
     const of = (n: number) => ({ tokens: { text: new Array(n) }, profile: null });
     expect(isLong(of(1024))).toBe(false);
@@ -65,9 +66,11 @@ describe("levels of detail", () => {
   });
 
   test("tiles nearest to the middle come first", () => {
-    const found = tilesIn([0, 768], [0, 768], 0, 4096);
+    const found = tilesIn([0, 768], [0, 768], 0, { rows: 4096, columns: 4096 });
     expect(found).toHaveLength(9);
     expect(found[0]).toEqual({ level: 0, row: 1, col: 1 });
+    // A rectangle has fewer tiles down than across.
+    expect(tilesIn([0, 768], [0, 768], 0, { rows: 300, columns: 4096 })).toHaveLength(6);
   });
 
   test("bins keep the largest value wherever it lies", () => {
@@ -151,11 +154,11 @@ describe("labels at every level", () => {
 
   test("the finest level whose labels fit is written", () => {
     const lengths = { tokens: 1, words: 1.5, sentences: 20, paragraphs: 120 };
-    expect(labelLevel(lengths, 14, 13)).toBe("tokens");
-    expect(labelLevel(lengths, 10, 13)).toBe("words");
-    expect(labelLevel(lengths, 2, 13)).toBe("sentences");
-    expect(labelLevel(lengths, 0.1, 13)).toBe("paragraphs");
-    expect(lengthsOf(outlineOf(tokensOfText([]))).words).toBe(Number.POSITIVE_INFINITY);
+    expect(labelLevel({ lengths }, 14, 13)).toBe("tokens");
+    expect(labelLevel({ lengths }, 10, 13)).toBe("words");
+    expect(labelLevel({ lengths }, 2, 13)).toBe("sentences");
+    expect(labelLevel({ lengths }, 0.1, 13)).toBe("paragraphs");
+    expect(outlineOf(tokensOfText([])).lengths.words).toBe(Number.POSITIVE_INFINITY);
   });
 
   test("a short label stands in the middle of its span, a long one at its beginning", () => {
@@ -244,7 +247,7 @@ describe("labels at every level", () => {
     const tokens = tokensOfText(parts);
     const found = outlineOf(tokens);
     for (const pixels of [0.05, 1, 14]) {
-      const level = labelLevel(lengthsOf(found), pixels, 13);
+      const level = labelLevel(found, pixels, 13);
       const spans = level === "tokens" ? found.words : found[level];
       const placed = placeLabels(spans, (token) => token * pixels, [0, 400], 13);
       expect(placed.length).toBeLessThanOrEqual(32);

@@ -1,11 +1,20 @@
 // @vitest-environment jsdom
+import { h } from "preact";
 import { afterEach, describe, expect, test } from "vitest";
 import { rampIndex } from "../src/draw/color/scale";
-import { eachBeyond } from "../src/draw/heatmap/cells";
-import { beyondOf, beyondText, createMatrix, type Matrix, topOf } from "../src/figures/matrix";
+import { eachOverflow } from "../src/draw/heatmap/cells";
+import {
+  createMatrix,
+  type Matrix,
+  NO_OVERFLOW,
+  overflowOf,
+  overflowText,
+  topOf,
+} from "../src/figures/matrix";
 import type { Selection } from "../src/state/selection";
 import { createState } from "../src/state/state";
-import { sentenceOf, writeSentence } from "../src/views/attention/sentence";
+import { Sentence, sentenceOf } from "../src/views/attention/sentence";
+import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 
 const NO_FACTS = { id: () => 0, tags: () => null, window: () => null };
@@ -35,7 +44,7 @@ async function matrixOf(
     meta: metaOf(tokens),
     arrays: new Map(),
     live: false,
-    slice: async () => ({ data: {}, arrays: new Map([["weights", { data, shape: [n, n] }]]) }),
+    ask: async () => ({ data: {}, arrays: new Map([["weights", { data, shape: [n, n] }]]) }),
   };
   const store = createMatrix(source, createState(selection), {
     report: () => undefined,
@@ -52,18 +61,18 @@ describe("the ramp of words", () => {
     expect(topOf(matrix, "words")).toBeCloseTo(0.3);
     for (const scale of ["head", "unit", "sqrt"] as const) {
       expect(topOf(matrix, scale)).toBeCloseTo(0.9);
-      expect(beyondOf(matrix, scale)).toEqual([]);
+      expect(overflowOf(matrix, scale)).toEqual(NO_OVERFLOW);
     }
-    expect(beyondOf(matrix, "words")).toEqual([0, 4]);
-    expect(beyondText(matrix, "words")).toBe("special tokens to 0.900");
+    expect(overflowOf(matrix, "words")).toEqual({ rows: [0, 4], columns: [0, 4] });
+    expect(overflowText(matrix, "words")).toBe("special tokens to 0.900");
   });
 
   test("is the head's own where special tokens are hidden, or never pass it", async () => {
     const hidden = await matrixOf(WEIGHTS, TOKENS, { special: false });
     expect(topOf(hidden, "words")).toBe(hidden.max);
-    expect(beyondText(hidden, "words")).toBe("");
+    expect(overflowText(hidden, "words")).toBe("");
     const even = await matrixOf(WEIGHTS.map((row) => row.map(() => 0.2)));
-    expect(beyondOf(even, "words")).toEqual([]);
+    expect(overflowOf(even, "words")).toEqual(NO_OVERFLOW);
   });
 
   test("is the head's own where there are not two words, or no weight between them", async () => {
@@ -78,7 +87,7 @@ describe("the ramp of words", () => {
     expect(topOf(alone, "words")).toBeCloseTo(0.9);
     const apart = await matrixOf(WEIGHTS.map(() => [1, 0, 0, 0, 0]));
     expect(topOf(apart, "words")).toBe(1);
-    expect(beyondText(apart, "words")).toBe("");
+    expect(overflowText(apart, "words")).toBe("");
   });
 
   test("draws what passes it in the last color, each cell hatched once", async () => {
@@ -87,14 +96,17 @@ describe("the ramp of words", () => {
     expect(rampIndex(0.9, max, "words")).toBe(255);
     expect(rampIndex(0.1, max, "words")).toBe(85);
     const hatched = new Map<string, number>();
-    const data = { size: 5, values: matrix.weights, max, beyond: beyondOf(matrix, "words") };
-    eachBeyond(data, (row, column, rows, columns) => {
-      for (let i = row; i < row + rows; i++) {
-        for (let j = column; j < column + columns; j++) {
-          hatched.set(`${i} ${j}`, (hatched.get(`${i} ${j}`) ?? 0) + 1);
+    const beyond = overflowOf(matrix, "words");
+    eachOverflow(
+      { rows: 5, columns: 5, values: matrix.weights, max, overflow: beyond },
+      (row, column, rows, columns) => {
+        for (let i = row; i < row + rows; i++) {
+          for (let j = column; j < column + columns; j++) {
+            hatched.set(`${i} ${j}`, (hatched.get(`${i} ${j}`) ?? 0) + 1);
+          }
         }
-      }
-    });
+      },
+    );
     const expected = WEIGHTS.flatMap((row, i) =>
       row.flatMap((weight, j) => (weight > 0.3 ? [`${i} ${j}`] : [])),
     );
@@ -103,10 +115,11 @@ describe("the ramp of words", () => {
   });
 });
 
+const both = (labels: readonly string[]) => ({ queries: labels, keys: labels, written: null });
+
 describe("the sentence", () => {
   const write = (matrix: Matrix, focus: number, labels: readonly string[] = TOKENS): string => {
-    const line = document.createElement("p");
-    writeSentence(line, matrix, focus, labels, NO_FACTS);
+    const line = drawn(h(Sentence, { matrix, focus, labels: both(labels), facts: NO_FACTS }));
     return line.hidden ? "hidden" : line.textContent!;
   };
 
@@ -143,30 +156,24 @@ describe("the sentence", () => {
 
   test("is not there where there is nothing to say", async () => {
     const apart = await matrixOf(WEIGHTS.map(() => [1, 0, 0, 0, 0]));
-    expect(write(apart, -1)).toBe("hidden");
+    expect(write(apart, -1)).toBe("L0 · H0: the attends to [CLS] 1.00, the strongest link");
     expect(write(apart, 2)).toBe("L0 · H0: cat attends to [CLS] 1.00");
     expect(write(await matrixOf([[1]], ["[CLS]"], { special: false }), -1)).toBe("hidden");
   });
 
   test("keeps hostile tokens text", async () => {
-    const line = document.createElement("p");
     const labels = ["[CLS]", "<img src=x onerror=alert(1)>", "<script>", "&amp;", "[SEP]"];
-    writeSentence(line, await matrixOf(WEIGHTS), 2, labels, NO_FACTS);
+    const matrix = await matrixOf(WEIGHTS);
+    const line = drawn(h(Sentence, { matrix, focus: 2, labels: both(labels), facts: NO_FACTS }));
     expect(line.textContent).toContain("<script> attends to &amp; 0.300");
     expect(line.querySelector("img, script")).toBeNull();
   });
 });
 
 test("names the window that a row of a long text was read in", async () => {
-  const line = document.createElement("p");
   const facts = { ...NO_FACTS, window: (token: number) => `window ${token + 1} of 9` };
   const matrix = await matrixOf(WEIGHTS);
-  writeSentence(
-    line,
-    matrix,
-    2,
-    matrix.units.map(({ text }) => text),
-    facts,
-  );
+  const labels = matrix.queries.map(({ text }) => text);
+  const line = drawn(h(Sentence, { matrix, focus: 2, labels: both(labels), facts }));
   expect(line.textContent).toContain(", window 3 of 9: ");
 });

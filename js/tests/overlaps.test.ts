@@ -1,4 +1,5 @@
 // @vitest-environment jsdom
+import { h } from "preact";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Palette } from "../src/draw/color/theme";
 import type { FlowData } from "../src/draw/heatmap/flow";
@@ -6,9 +7,11 @@ import { type Geometry, type HeatmapData, NO_HIGHLIGHTS } from "../src/draw/heat
 import { markAxes, markRibbon } from "../src/draw/long/overlaps";
 import type { LongMatrix } from "../src/figures/long/store";
 import { axisRanges, overlapsOf, windowOf } from "../src/figures/long/windows";
+import { NO_OVERFLOW } from "../src/figures/matrix";
 import type { Meta } from "../src/protocol/types";
-import { attentionVector } from "../src/views/attention/later/vector";
-import { blockCard } from "../src/views/attention/long/card";
+import { attentionVector } from "../src/views/attention/lazy/vector";
+import { BlockCard } from "../src/views/attention/long/block";
+import { drawn } from "./drawn";
 
 /** 12 tokens, of which the first and the last are special: three windows of five, then one that is moved back. */
 const meta = {
@@ -72,7 +75,7 @@ describe("their marks", () => {
     map = {
       element,
       geometry: {
-        ...{ left: 80, top: 100, side: 120, zoomed: false },
+        ...{ left: 80, top: 100, width: 120, height: 120, zoomed: false },
         rows: { start: 100, ...track },
         columns: { start: 80, ...track },
       },
@@ -97,9 +100,22 @@ describe("their marks", () => {
     const values = new Float32Array(size * size);
     const labels = Array<string>(size).fill("a");
     const received = new Float32Array(size);
-    const same = { size, values, labels, max: 1, scale: "unit" as const };
-    const links: FlowData = { ...same, received, longest: 10, threshold: 2 };
-    const around = { beyond: [], marginal: received, marginalName: "received", boundaries: [] };
+    const names = { rows: "query", columns: "key" };
+    const axes = {
+      rows: size,
+      columns: size,
+      rowLabels: labels,
+      columnLabels: labels,
+      axes: names,
+    };
+    const same = { ...axes, values, max: 1, scale: "unit" as const, marginal: received };
+    const links: FlowData = {
+      ...same,
+      longest: { rows: 10, columns: 10, names: 10 },
+      threshold: 2,
+    };
+    const boundaries = { rows: [], columns: [] };
+    const around = { overflow: NO_OVERFLOW, marginalName: "received", boundaries };
     const data: HeatmapData = { ...same, ...around, allowed: null, ramp: "weight" };
     const colors = { mode: "light", muted: "#777", font: "serif" } as Palette;
     const shown = { geometry, highlights: NO_HIGHLIGHTS, width: 300, wide: false };
@@ -159,16 +175,18 @@ describe("their marks", () => {
 });
 
 describe("the card of a block", () => {
-  const matrix = { quantity: "weights" } as unknown as LongMatrix;
+  const matrix = { quantity: "weights", rows: 12, columns: 12 } as unknown as LongMatrix;
   const placesOf = (level: number, query: number, key: number): (string | null)[] => {
-    const card = blockCard(
-      { level, query, key, value: 0.5 },
-      12,
-      "max",
-      matrix,
-      (token) => `t${token}`,
-      0,
-      (token, role) => windowOf(meta, token, role),
+    const card = drawn(
+      h(BlockCard, {
+        block: { level, query, key, value: 0.5 },
+        pooling: "max",
+        matrix,
+        name: (token) => `t${token}`,
+        keyName: (token) => `t${token}`,
+        error: 0,
+        window: (token, role) => windowOf(meta, token, role),
+      }),
     );
     return [...card.querySelectorAll(".aw-link-at")].map(({ textContent }) => textContent);
   };

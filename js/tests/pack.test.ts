@@ -1,11 +1,63 @@
 import { describe, expect, test } from "vitest";
-import { PackError, readPack, writePack } from "../src/protocol/pack";
+import { asBytes, type Pack, PackError, readPack } from "../src/protocol/pack";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, NdArray } from "../src/protocol/types";
 import { metaOf } from "./runs";
 
 const arrays = (entries: Record<string, NdArray>) => new Map(Object.entries(entries));
 const meta: Meta = metaOf(["[CLS]", "naïve", "👩‍🚀"]);
+
+const DTYPES = new Map<unknown, string>([
+  [Uint8Array, "uint8"],
+  [Int32Array, "int32"],
+  [Float32Array, "float32"],
+  [Float64Array, "float64"],
+]);
+const align = (offset: number): number => Math.ceil(offset / 8) * 8;
+
+/** A pack as Python writes it. */
+function writePack({ meta, arrays }: Pack): Uint8Array {
+  const encode = (offsets: readonly number[]): Uint8Array =>
+    new TextEncoder().encode(
+      JSON.stringify({
+        meta,
+        arrays: [...arrays].map(([name, { data, shape }], i) => ({
+          name,
+          dtype: DTYPES.get(data.constructor),
+          shape,
+          offset: offsets[i],
+        })),
+      }),
+    );
+  const sizes = [...arrays.values()].map(({ data }) => data.byteLength);
+  const place = (start: number): number[] => {
+    let next = align(start);
+    return sizes.map((size) => {
+      const offset = next;
+      next = align(next + size);
+      return offset;
+    });
+  };
+  // Offsets are part of the header whose length they depend on: grow until they agree.
+  let offsets = place(8);
+  let header = encode(offsets);
+  for (;;) {
+    const moved = place(8 + header.byteLength);
+    if (moved.every((offset, i) => offset === offsets[i])) break;
+    offsets = moved;
+    header = encode(offsets);
+  }
+  const last = offsets.length - 1;
+  const total = last < 0 ? 8 + header.byteLength : itemAt(offsets, last) + itemAt(sizes, last);
+  const pack = new Uint8Array(total);
+  pack.set(new TextEncoder().encode("AWP1"));
+  new DataView(pack.buffer).setUint32(4, header.byteLength, true);
+  pack.set(header, 8);
+  [...arrays.values()].forEach(({ data }, i) => {
+    pack.set(asBytes(data), offsets[i]);
+  });
+  return pack;
+}
 
 function headerOf(pack: Uint8Array): { header: Header; end: number } {
   const length = new DataView(pack.buffer, pack.byteOffset).getUint32(4, true);

@@ -21,7 +21,7 @@ function slowSource() {
     },
     arrays: new Map(),
     live: true,
-    slice: (request) =>
+    ask: (request) =>
       new Promise<Slice>((resolve, reject) => {
         const { head } = request as SliceRequest<"scores">;
         const arrays =
@@ -38,14 +38,15 @@ function slowSource() {
   return { source, waiting };
 }
 
+const UNITS = TOKENS.map((text, token) => ({ token, end: token + 1, text, surface: text }));
 const matrixOf = (head: number): Matrix =>
   ({
     layer: 0,
     head,
     quantity: "weights",
-    size: 2,
     weights: new Float32Array([0.5, 0.5, 0.5, 0.5]),
-    units: TOKENS.map((text, token) => ({ token, end: token + 1, text, surface: text })),
+    queries: UNITS,
+    keys: UNITS,
   }) as unknown as Matrix;
 
 test("answers that overtake each other leave the numbers of the head that is shown", async () => {

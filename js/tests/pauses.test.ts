@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { pauses, readWhole } from "../src/protocol/saved/pauses";
+import { type Cells, wholeCells } from "../src/protocol/cells";
+import { pauses } from "../src/protocol/pauses";
+import { readRows } from "../src/protocol/slices/attention";
 
 /** A clock that goes on by so much at every look. */
 function clock(step: number): () => number {
@@ -26,10 +28,11 @@ describe("pauses of a long computation", () => {
 
   test("a matrix read in parts is the one read at once", async () => {
     for (const size of [1, 5, 64, 300]) {
-      const rows = ([start, stop]: readonly [number, number]) =>
-        Float32Array.from({ length: (stop - start) * size }, (_, i) => start * size + i);
-      const whole = await readWhole(rows, size, pauses(undefined, clock(5)));
-      expect(whole).toEqual(rows([0, size]));
+      const matrix = Float32Array.from({ length: size * size }, (_, i) => i);
+      const cells = wholeCells(matrix, size);
+      const rows = [1, size] as const;
+      const found = await readRows(cells, rows, pauses(undefined, clock(5)));
+      expect(found).toEqual(matrix.subarray(size));
     }
   });
 
@@ -37,14 +40,15 @@ describe("pauses of a long computation", () => {
     const asking = new AbortController();
     let parts = 0;
     const big = 8192;
-    const reading = readWhole(
-      () => {
+    const cells: Cells = {
+      n: big,
+      mask: null,
+      read: ([start, stop]) => {
         if (++parts === 3) asking.abort();
-        return new Float32Array(1);
+        return new Float32Array((stop - start) * big);
       },
-      big / 8,
-      pauses(asking.signal, clock(9)),
-    );
+    };
+    const reading = readRows(cells, [0, 100], pauses(asking.signal, clock(9)));
     await expect(reading).rejects.toThrow(/abort/i);
     expect(parts).toBeLessThan(6);
   });

@@ -40,6 +40,19 @@ it("opens inside its host, takes the focus and says so", () => {
   expect(first.getAttribute("aria-controls")).toBe(panel()?.id);
 });
 
+it("is placed again when its content grows", async () => {
+  const inside = content();
+  popover.toggle(first, "Entropy", inside);
+  const box = panel() as HTMLElement;
+  host.getBoundingClientRect = () => new DOMRect(0, 0, 400, 300);
+  first.getBoundingClientRect = () => new DOMRect(300, 10, 80, 20);
+  Object.defineProperty(box, "offsetWidth", { value: 250 });
+  inside.append("more");
+  await Promise.resolve();
+  expect(box.style.left).toBe("142px");
+  expect(box.style.top).toBe("36px");
+});
+
 it("gives the focus back on Escape and keeps the key from the notebook", () => {
   popover.toggle(first, "Entropy", content());
   let heard = false;

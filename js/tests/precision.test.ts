@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { precisionOf, roundedUp } from "../src/protocol/precision";
+import { precisionOf, roundedUp } from "../src/protocol/saved/precision";
 import { nearest } from "../src/state/saved";
 
 const bytes = precisionOf({

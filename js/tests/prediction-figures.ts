@@ -19,7 +19,8 @@ export const LOGITS: Record<Mode, number[][]> = (() => {
         Math.fround(6 * next() - 3 + (id === own ? pull : 0)),
       ),
     );
-  return { as_is: draw(5), masked: draw(0) };
+  const logits = { as_is: draw(5), masked: draw(0) };
+  return { ...logits, next: draw(0) };
 })();
 
 export const descending = (logits: readonly number[]): number[] =>
@@ -28,16 +29,20 @@ export const descending = (logits: readonly number[]): number[] =>
 const logSumExp = (row: readonly number[]): number =>
   Math.max(...row) + Math.log(row.reduce((total, z) => total + Math.exp(z - Math.max(...row)), 0));
 
-export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
-  const rows = LOGITS[mode];
+export function predictionArrays(
+  mode: Mode,
+  k: number,
+  [start, stop]: readonly [number, number] = [0, N],
+): Map<string, NdArray> {
+  const [rows, own, n] = [LOGITS[mode].slice(start, stop), IDS.slice(start, stop), stop - start];
   const top = rows.map((row) => descending(row).slice(0, k));
   return new Map<string, NdArray>([
-    ["prediction_ids", { data: Int32Array.from(top.flat()), shape: [N, k] }],
+    ["prediction_ids", { data: Int32Array.from(top.flat()), shape: [n, k] }],
     [
       "prediction_logits",
       float32(
         top.flatMap((ids, i) => ids.map((id) => itemAt(itemAt(rows, i), id))),
-        N,
+        n,
         k,
       ),
     ],
@@ -45,7 +50,7 @@ export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
       "prediction_probabilities",
       float32(
         top.flatMap((ids, i) => ids.map((id) => itemAt(softmax(itemAt(rows, i)), id))),
-        N,
+        n,
         k,
       ),
     ],
@@ -53,22 +58,22 @@ export function predictionArrays(mode: Mode, k: number): Map<string, NdArray> {
       "logit_max",
       float32(
         rows.map((row) => Math.max(...row)),
-        N,
+        n,
       ),
     ],
-    ["log_sum_exp", { data: Float64Array.from(rows.map(logSumExp)), shape: [N] }],
+    ["log_sum_exp", { data: Float64Array.from(rows.map(logSumExp)), shape: [n] }],
     [
       "original_rank",
       {
-        data: Int32Array.from(rows.map((row, i) => descending(row).indexOf(itemAt(IDS, i)) + 1)),
-        shape: [N],
+        data: Int32Array.from(rows.map((row, i) => descending(row).indexOf(itemAt(own, i)) + 1)),
+        shape: [n],
       },
     ],
     [
       "original_probability",
       float32(
-        rows.map((row, i) => itemAt(softmax(row), itemAt(IDS, i))),
-        N,
+        rows.map((row, i) => itemAt(softmax(row), itemAt(own, i))),
+        n,
       ),
     ],
   ]);

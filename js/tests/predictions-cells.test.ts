@@ -5,44 +5,36 @@ import { piecesOf } from "../src/views/predictions/data";
 import { nextCell } from "../src/views/predictions/list";
 
 describe("a masked run", () => {
+  const known = (...rows: number[]): ReadonlySet<number> => new Set(rows);
   it.each([
-    // Up to 16 rows, and 2,048 tokens, a request.
+    // The focus token's row alone, then up to 4 rows, and 1,024 tokens, a request; from there on, and then from the top.
+    [6, 0, known(), ["0 1", "0 4", "4 6"]],
+    [10, 5, known(), ["5 6", "4 8", "8 10", "0 4"]],
+    [10, 5, known(4, 5, 6, 7), ["8 10", "0 4"]],
+    [10, 9, known(0, 1, 2, 3, 8), ["9 10", "8 10", "4 8"]],
+    [3, 1, known(0, 1, 2), []],
     [
-      20,
-      0,
-      [
-        [0, 16],
-        [16, 20],
-      ],
+      600,
+      599,
+      known(...Array.from({ length: 598 }, (_, i) => i)),
+      ["599 600", "598 599", "599 600"],
     ],
-    [20, 16, [[16, 20]]],
-    [20, 20, []],
-    [
-      300,
-      288,
-      [
-        [288, 294],
-        [294, 300],
-      ],
-    ],
-    [
-      512,
-      504,
-      [
-        [504, 508],
-        [508, 512],
-      ],
-    ],
-    [
-      5000,
-      4998,
-      [
-        [4998, 4999],
-        [4999, 5000],
-      ],
-    ],
-  ])("of %i positions asks from %i on for %j", (n, done, pieces) => {
-    expect(piecesOf(n, done)).toEqual(pieces);
+  ])("of %i positions from %i on asks for rows in turn", (n, first, rows, pieces) => {
+    expect(
+      piecesOf(n, first, rows)
+        .map((piece) => piece.join(" "))
+        .sort(),
+    ).toEqual([...pieces].sort());
+    expect(piecesOf(n, first, rows)[0]?.join(" ")).toBe(pieces[0]);
+  });
+
+  it("goes on below the focus token, and ends above it", () => {
+    expect(piecesOf(10, 5)).toEqual([
+      [5, 6],
+      [4, 8],
+      [8, 10],
+      [0, 4],
+    ]);
   });
 });
 

@@ -5,14 +5,16 @@ import { SliceFailure } from "../src/protocol/failure";
 import type { Meta, NdArray, SliceRequest } from "../src/protocol/types";
 import type { Selection } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
+import { TOKENS_UNASKED } from "../src/views/predictions/data";
 import { predictions } from "../src/views/predictions/view";
-import { fakeRun, settled } from "./fake";
+import { fakeRun, opened, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
 const N = 20;
 const TOP_K = 5;
 const TEXTS = ["[CLS]", ...Array.from({ length: N - 2 }, (_, i) => `w${i}`), "[SEP]"];
-const PIECE = 16;
+/** Rows of a request, after the first one, which asks for the focus token alone. */
+const PIECE = 4;
 
 /** Numbers that say where they belong: position and rank. */
 const idAt = (position: number, rank: number): number => 1000 * rank + position;
@@ -128,7 +130,7 @@ function draw(
   );
   element = document.createElement("div");
   document.body.append(element);
-  drawn = predictions(element, run.context);
+  drawn = opened(predictions, element, run, run.context);
   const release = async (): Promise<void> => {
     waiting.shift()!();
     await settled();
@@ -139,30 +141,37 @@ function draw(
 const one = (selector: string): HTMLElement => element.querySelector(selector) as HTMLElement;
 const row = (position: number): HTMLElement => one(`.aw-position[data-position='${position}']`);
 const guess = (position: number, rank: number): HTMLElement =>
-  row(position).querySelector(`[data-rank='${rank}']`) as HTMLElement;
+  row(position).querySelector(`[data-column='${rank}']`) as HTMLElement;
 const progress = (): HTMLElement => one("[data-aw-part=masked-progress]");
 const button = (): HTMLElement => progress().querySelector("button") as HTMLElement;
 const start = (): void => one("[data-mode=masked]").click();
 
+const rowsOf = (asked: readonly SliceRequest[]): string[] =>
+  asked.map((request) => (fieldsOf(request).rows as number[]).join(" "));
+const as_is = (): void => one("[data-mode=as_is]").click();
+const answered = async (): Promise<void> => {
+  for (let i = 0; i < 2 * N; i++) await settled();
+};
+
 describe("masked predictions", () => {
-  it("come in pieces, each at its positions", async () => {
-    const { asked, release } = draw({ held: true });
-    start();
+  it("are what the view opens on, row by row from the focus token on", async () => {
+    const { asked, release } = draw({ held: true, selection: { token: 9 } });
+    expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
     expect(progress().textContent).toContain("0 / 20 tokens");
-    expect(guess(0, 1)).not.toBeNull();
+    expect(row(0)).toBeNull();
+    await release();
+    expect(progress().textContent).toContain("1 / 20 tokens");
+    expect(guess(9, 2).dataset.tokenId).toBe(String(idAt(9, 1)));
+    expect(row(8).querySelector(".aw-row-waiting")!.textContent).toBe("–");
     await release();
     expect(progress().textContent).toContain(`${PIECE} / 20 tokens`);
     expect(one("[role=progressbar]").getAttribute("aria-valuenow")).toBe(String(PIECE));
-    expect(guess(15, 2).dataset.tokenId).toBe(String(idAt(15, 1)));
-    expect(guess(16, 1)).toBeNull();
-    expect(row(16).querySelector(".aw-row-waiting")!.textContent).toBe("–");
-    await release();
+    expect(guess(11, 1)).not.toBeNull();
+    expect(guess(12, 1)).toBeNull();
+    for (let i = 0; i < 4; i++) await release();
     expect(progress().hidden).toBe(true);
-    expect(asked.map((request) => fieldsOf(request).rows)).toEqual([
-      [0, 16],
-      [16, 20],
-    ]);
-    for (const position of [0, 15, 16, 19]) {
+    expect(rowsOf(asked)).toEqual(["9 10", "8 12", "12 16", "16 20", "0 4", "4 8"]);
+    for (const position of [0, 9, 15, 19]) {
       for (const rank of [1, 5]) {
         const cell = guess(position, rank);
         expect(cell.dataset.tokenId).toBe(String(idAt(position, rank - 1)));
@@ -170,27 +179,26 @@ describe("masked predictions", () => {
         expect(cell.textContent).toContain(`t${idAt(position, rank - 1)}`);
       }
     }
+    expect(drawn.options!()).toEqual({ mode: "masked" });
   });
 
   it("stay as far as they came when the reader cancels, and go on from there", async () => {
     const { asked, reports, release } = draw({ held: true });
-    start();
+    await release();
     await release();
     button().click();
     await settled();
     expect(progress().textContent).toContain(`Stopped: ${PIECE} / 20 tokens`);
-    expect(guess(15, 1)).not.toBeNull();
+    expect(guess(3, 1)).not.toBeNull();
     expect(reports).toEqual([]);
-    expect((drawn.table() as Table).rows).toHaveLength(PIECE * TOP_K);
+    expect(((await drawn.table()) as Table).rows).toHaveLength(PIECE * TOP_K);
     button().click();
     await settled();
-    expect(fieldsOf(asked.at(-1)!).rows).toEqual([16, 20]);
-    await release();
+    expect(rowsOf(asked).at(-1)).toBe("4 8");
   });
 
   it("leave the other mode as it was when nothing had come before the reader cancels", async () => {
     draw({ held: true });
-    start();
     button().click();
     await settled();
     expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
@@ -200,60 +208,65 @@ describe("masked predictions", () => {
 
   it("stay as far as they came when the kernel is lost", async () => {
     const { reports } = draw({
-      fails: (request) => (fieldsOf(request).rows as number[])[0] === 16,
+      fails: (request) => (fieldsOf(request).rows as number[])[0] === 8,
     });
-    start();
-    await settled();
-    await settled();
+    await answered();
     expect(reports).toEqual(["The kernel is gone."]);
     expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
-    expect(progress().textContent).toContain("Stopped: 16 / 20 tokens");
+    expect(progress().textContent).toContain("Stopped: 8 / 20 tokens");
+  });
+
+  it("give way to the others when none of them comes", async () => {
+    draw({ fails: () => true });
+    await answered();
+    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+    expect(guess(19, 1)).not.toBeNull();
   });
 
   it("are not asked for twice when the reader looks at the other mode in between", async () => {
     const { asked } = draw();
+    await answered();
+    const before = asked.length;
+    as_is();
+    await settled();
     start();
     await settled();
-    await settled();
-    one("[data-mode=as_is]").click();
-    await settled();
-    start();
-    await settled();
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(before);
     expect(guess(19, 1)).not.toBeNull();
   });
-});
 
-describe("where masked predictions are quick", () => {
-  const quick = {
-    predictions: { mode: "as_is", top_k: TOP_K, vocabulary: vocabularyOf([0, N]), opens: "masked" },
-  } as const;
-
-  it("the view opens on them", async () => {
-    const { asked } = draw({ meta: quick });
-    await settled();
-    await settled();
-    expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
-    expect(asked.map((request) => fieldsOf(request).mode)).toEqual(["masked", "masked"]);
-    expect(drawn.options!()).toEqual({ mode: "masked" });
-  });
-
-  it("shows the others when they do not come, or the reader cancels", async () => {
-    draw({ meta: quick, fails: () => true });
-    await settled();
-    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
-    expect(guess(19, 1)).not.toBeNull();
-    drawn.dispose();
-    draw({ meta: quick, held: true });
+  it("of a text of hundreds of tokens come as far as a few seconds allow, and all when asked for", async () => {
+    const n = TOKENS_UNASKED / 64;
+    const texts = Array.from({ length: n }, (_, i) => `w${i}`);
+    const { asked } = draw({ meta: { tokens: metaOf(texts).tokens } });
+    await answered();
+    expect(progress().textContent).toContain(`Stopped: 64 / ${n} tokens`);
+    const before = asked.length;
     button().click();
-    await settled();
-    expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
-    expect(guess(19, 1)).not.toBeNull();
+    await answered();
+    expect(rowsOf(asked.slice(before))[0]).toBe("64 68");
+    expect(progress().hidden).toBe(true);
   });
 
-  it("opens as it is where tokens are masked already", () => {
-    draw({ meta: { ...quick, masked: [{ token: 3, text: "cat", id: 9 }] } });
+  it("are not shown first where tokens are masked already", () => {
+    draw({ meta: { masked: [{ token: 3, text: "cat", id: 9 }] } });
     expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
+  });
+
+  it("say where the model is least sure, and so far of how many positions", async () => {
+    const { release } = draw({ held: true, selection: { token: 9 } });
+    const sentence = (): string => one("[data-aw-part=sentence]").textContent!;
+    expect(one("[data-aw-part=sentence]").hidden).toBe(true);
+    await release();
+    expect(sentence()).toBe(
+      "With each token hidden in turn, the model (so far at 1 of 18 positions) is least sure at w8: its first choice is " +
+        "t9, 49.9%; w8 ranks 10th, 9.00%.",
+    );
+    for (let i = 0; i < 5; i++) await release();
+    // The first choice is less probable with every position; the last one is special.
+    expect(sentence()).toBe(
+      "With each token hidden in turn, the model is least sure at w17: its first choice is t18, 49.8%; w17 ranks 19th, 18.0%.",
+    );
   });
 });
 
@@ -318,9 +331,10 @@ describe("a pair of texts", () => {
   });
 });
 
-it("gives every guess away with all digits, special tokens as the switch has them", () => {
+it("gives every guess away with all digits, special tokens as the switch has them", async () => {
   const { state } = draw();
-  const table = drawn.table() as Table;
+  as_is();
+  const table = (await drawn.table()) as Table;
   expect(table.columns.join()).toBe(
     "position,token,rank,prediction,probability,logit,original_rank,original_probability",
   );
@@ -330,5 +344,5 @@ it("gives every guess away with all digits, special tokens as the switch has the
     Math.fround(0.01),
   ]);
   state.set({ special: false });
-  expect((drawn.table() as Table).rows).toHaveLength((N - 2) * TOP_K);
+  expect(((await drawn.table()) as Table).rows).toHaveLength((N - 2) * TOP_K);
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { itemAt } from "../src/protocol/required";
 import type { Mode } from "../src/views/predictions/data";
 import { predictions } from "../src/views/predictions/view";
-import { settled } from "./fake";
+import { opened, settled } from "./fake";
 import { type Run, run } from "./figures-run";
 import { descending, LOGITS } from "./prediction-figures";
 import { IDS, softmax, TOKENS, VOCABULARY } from "./tiny-text";
@@ -16,7 +16,7 @@ function draw(options: Parameters<typeof run>[0] = {}): Run {
   const made = run(options);
   element = document.createElement("div");
   document.body.append(element);
-  dispose = predictions(element, made.context).dispose;
+  dispose = opened(predictions, element, made, made.context).dispose;
   return made;
 }
 afterEach(() => {
@@ -26,7 +26,7 @@ afterEach(() => {
 
 const one = (selector: string): HTMLElement => element.querySelector(selector) as HTMLElement;
 const cell = (position: number, rank: number): HTMLElement =>
-  one(`.aw-position[data-position='${position}'] [data-rank='${rank}']`);
+  one(`.aw-position[data-position='${position}'] [data-column='${rank}']`);
 const original = (position: number): HTMLElement =>
   one(`.aw-position[data-position='${position}'] .aw-original`);
 const shownRows = (): number[] =>
@@ -126,12 +126,17 @@ describe("masked predictions", () => {
     const { asked } = draw();
     one("[data-mode=masked]").click();
     expect(one(".aw-predictions").getAttribute("aria-busy")).toBe("true");
-    await settled();
-    expect(asked).toEqual([{ kind: "predictions", mode: "masked", top_k: 5, rows: [0, 6] }]);
+    for (let i = 0; i < 6; i++) await settled();
+    const asks = { kind: "predictions", mode: "masked", top_k: 5 } as const;
+    expect(asked).toEqual([
+      { ...asks, rows: [0, 1] },
+      { ...asks, rows: [0, 4] },
+      { ...asks, rows: [4, 6] },
+    ]);
     expectNumbers("masked");
     expect(one("[data-mode=masked]").getAttribute("aria-pressed")).toBe("true");
     one("[data-mode=as_is]").click();
-    expect(asked).toHaveLength(1);
+    expect(asked).toHaveLength(3);
     expectNumbers("as_is");
   });
 
@@ -168,7 +173,7 @@ describe("softmax of a prediction", () => {
     async (mode) => {
       const { state } = draw();
       one(`[data-mode=${mode}]`).click();
-      await settled();
+      for (let i = 0; i < 6; i++) await settled();
       cell(2, 3).click();
       await settled();
       expect(state.get().token).toBe(2);

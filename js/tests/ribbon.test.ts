@@ -3,12 +3,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { buildLine, directionOf, firstUnits } from "../src/draw/text-line";
 import { unitsOf } from "../src/figures/derive/units";
 import { createMatrix } from "../src/figures/matrix";
-import { ribbon } from "../src/frame/ribbon/ribbon";
+import { newMemory, type RibbonMemory, ribbon } from "../src/frame/ribbon/ribbon";
 import { readTags } from "../src/frame/ribbon/tags";
-import { newMemory, type RibbonMemory } from "../src/frame/ribbon/tools";
-import type { Action, Meta, Source } from "../src/protocol/types";
+import type { Action, Meta, Slice, Source } from "../src/protocol/types";
 import { createState } from "../src/state/state";
 import type { ViewContext } from "../src/views/contract";
+import { fakeRun } from "./fake";
 import { counting, metaOf } from "./runs";
 
 const TEXTS = ["[CLS]", "Angela", "Mer", "##kel", "sings", "[SEP]"];
@@ -100,7 +100,7 @@ describe("the line of tokens", () => {
   test("keeps closing marks with the word before them, and no others", () => {
     const meta = metaOf(["(", "yes", "!", ")", "no"]);
     const tokens = { ...meta.tokens, before: ["", "", "", "", ""] };
-    const held = [...lineOf({ ...meta, tokens }).querySelectorAll(".aw-held")];
+    const held = [...lineOf({ ...meta, tokens }).querySelectorAll(".aw-unbroken")];
     expect(held.map(({ textContent }) => textContent)).toEqual(["yes!)"]);
   });
 
@@ -118,6 +118,7 @@ describe("the ribbon", () => {
   let dispose: () => void;
   let stage: ViewContext;
   let memory: RibbonMemory;
+  let language: Slice;
 
   async function draw(change: Partial<Meta> = {}, acts = true): Promise<void> {
     const meta = metaOf(TEXTS, change);
@@ -126,8 +127,8 @@ describe("the ribbon", () => {
       meta,
       arrays: new Map(),
       live: false,
-      slice: async ({ kind }) =>
-        kind === "language" ? LANGUAGE : { data: {}, arrays: new Map([["weights", weights]]) },
+      ask: async ({ kind }) =>
+        kind === "language" ? language : { data: {}, arrays: new Map([["weights", weights]]) },
     };
     const state = createState();
     const base = {
@@ -165,6 +166,7 @@ describe("the ribbon", () => {
     document.body.append(element);
     stop = new AbortController();
     asked = [];
+    language = LANGUAGE;
     // Tags off: nothing is built again behind a test's back.
     memory = { ...newMemory(), tags: false };
   });
@@ -242,5 +244,39 @@ describe("the ribbon", () => {
     expect(element.querySelectorAll(".aw-word[data-aw-pos=PROPN]")).not.toHaveLength(0);
     expect(document.activeElement).toBe(button(2));
     expect(memory.tagged).toBe(true);
+  });
+
+  test("says why there are no tags when they are asked for", async () => {
+    language = { data: { notes: ["No tagger."] }, arrays: new Map() };
+    await draw();
+    const toggle = element.querySelector<HTMLElement>('[data-aw-part="tags"]')!;
+    toggle.click();
+    await vi.waitFor(() => expect(stage.announce).toHaveBeenCalledWith("No tagger."));
+    expect(toggle.getAttribute("aria-pressed")).toBe("false");
+    expect(toggle.getAttribute("aria-disabled")).toBe("true");
+    expect(toggle.title).toBe("No tagger.");
+  });
+
+  test("has a part of a long text in the page, and moves it by keys", async () => {
+    const meta = metaOf(Array.from({ length: 1200 }, (_, i) => `w${i}`));
+    const { context, state } = fakeRun(meta, () => LANGUAGE);
+    stage = context;
+    const rows = { get: () => null, on: () => undefined, hits: null };
+    dispose = ribbon(element, context, memory, rows);
+    const shown = (): number[] => {
+      const tokens = [...element.querySelectorAll<HTMLElement>("[data-token]")];
+      return [tokens[0], tokens.at(-1)].map((token) => Number(token?.dataset.token));
+    };
+    expect(shown()).toEqual([0, 639]);
+    press(130, "PageDown");
+    expect(state.get().token).toBe(256);
+    press(256, "PageUp");
+    expect(state.get().token).toBe(128);
+    press(128, "End");
+    expect(state.get().token).toBe(1199);
+    expect(shown()).toEqual([640, 1199]);
+    expect(document.activeElement).toBe(button(1199));
+    press(1199, "PageDown");
+    expect(state.get().token).toBe(1199);
   });
 });

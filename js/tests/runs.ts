@@ -52,3 +52,13 @@ export function counting(shape: readonly number[], step = 1): NdArray<Float32Arr
   const size = shape.reduce((a, b) => a * b, 1);
   return { data: Float32Array.from({ length: size }, (_, i) => i * step), shape };
 }
+
+/** A pack without arrays. */
+export function packOf(meta: Meta): Uint8Array<ArrayBuffer> {
+  const header = new TextEncoder().encode(JSON.stringify({ meta, arrays: [] }));
+  const pack = new Uint8Array(8 + header.length);
+  pack.set(new TextEncoder().encode("AWP1"));
+  new DataView(pack.buffer).setUint32(4, header.length, true);
+  pack.set(header, 8);
+  return pack;
+}

@@ -104,11 +104,15 @@ describe("a table as JSON", () => {
 
 describe("a caption", () => {
   it("says model, head, text, definition, options and versions, and has no link", () => {
-    const lines = captionLines(captionOf(meta, select({ token: 1 }), viewOf("attention")));
+    const lines = captionLines(
+      captionOf(meta, select({ token: 1, pair: [1, 2] }), viewOf("attention")),
+      meta,
+    );
     expect(lines[0]).toBe("tiny · L1 H2");
     expect(lines[1]).toBe(meta.text);
     expect(lines[2]).toBe(VIEWS.attention!.definition);
-    expect(lines[3]).toContain("focus token 1");
+    expect(lines[3]).toContain("focus token =1+1 1");
+    expect(lines[3]).toContain("pair =1+1 1 → [SEP] 2");
     expect(lines[3]).toContain("masked 1 =1+1");
     expect(lines[4]).toBe("attn_widget 0.1.0");
     expect(lines.join()).not.toMatch(/https?:/);

@@ -1,12 +1,19 @@
 /** The tokens of a pair of sentences, and texts of few and of many sentences. */
 
 // @vitest-environment jsdom
+import { signal } from "@preact/signals-core";
+import { h } from "preact";
 import { describe, expect, it, test } from "vitest";
 import { formatNumber } from "../src/figures/format";
+import type { Table } from "../src/figures/table";
+import type { Meta } from "../src/protocol/meta";
 import { itemAt } from "../src/protocol/required";
-import { massSum } from "../src/views/sentences/data";
-import { columnsInSight, fitCells } from "../src/views/sentences/grid-columns";
+import { mount } from "../src/ui/mount";
+import { massSum, slicedMatrix } from "../src/views/sentences/data";
+import { createGrid } from "../src/views/sentences/grid";
+import { linesInSight } from "../src/views/sentences/layout";
 import { settled } from "./fake";
+import { metaOf } from "./runs";
 import {
   cell,
   choose,
@@ -108,18 +115,22 @@ describe("tokens of a pair", () => {
 });
 
 describe("few sentences", () => {
-  it("one is compared with itself, and the reader told why", async () => {
+  it("one gives an example and no matrix, and the reader told why", async () => {
     await draw({}, [itemAt(GROUPS, 0)]);
     await settled();
     expect(part("note").textContent).toBe("The text is one sentence.");
-    expect(part("drill-down")).not.toBeNull();
-    expect(value(0, 0)).toBe(Math.fround(mass({}, 0, 0)));
+    expect(part("sentence-matrix")).toBeNull();
+    expect(part("drill-down")).toBeNull();
+    expect(part("sentences-example").textContent).toContain("S1 looks most at S0 (0.194)");
+    const table = (await drawn?.table()) as Table | null;
+    expect(table?.rows).toHaveLength(1);
   });
 
   it("none leave the note alone", async () => {
     await draw({}, []);
     expect(part("note").textContent).toBe("No sentence was found.");
-    expect(part("sentence-matrix").closest("[hidden]")).not.toBeNull();
+    expect(part("sentence-matrix")).toBeNull();
+    expect(part("sentences-example")).toBeNull();
     expect(drawn?.table()).toBeNull();
   });
 });
@@ -146,37 +157,81 @@ it("gives a table of all pairs with all digits", async () => {
   });
 });
 
-describe("columns of many sentences", () => {
-  test("are those in sight, with some on both sides", () => {
-    const at = (scrollLeft: number) => ({ scrollLeft, clientWidth: 900 });
-    expect(columnsInSight(at(0), 180, 24, 800)).toEqual([0, 40]);
-    const [from, to] = columnsInSight(at(400 * 24), 180, 24, 800);
+test("what lies in no sentence is the first token where the mask looks back alone and keeps it out", () => {
+  const back = { ...metaOf(["x"]), mask: { back: [0], found: false, rollout: null } };
+  const outside = (meta: Meta, first: number): string =>
+    slicedMatrix(
+      { aggregation: "mass", layer: 0, head: 0, quantity: null },
+      { data: { texts: ["x"], tokens: [[first, 2]] }, arrays: new Map() },
+      meta,
+      null,
+      () => 0,
+    ).outside;
+  expect([outside(back, 1), outside(back, 0)]).toEqual(["the first token", "special tokens"]);
+  expect(outside(metaOf(["x"]), 1)).toBe("special tokens");
+});
+
+describe("many sentences", () => {
+  test("have lines in sight, with some on both sides", () => {
+    const at = (scrolled: number) => linesInSight(scrolled, 720, 24, 800);
+    expect(at(0)).toEqual([0, 40]);
+    const [from, to] = at(400 * 24);
     expect(from).toBeLessThanOrEqual(392);
     expect(to).toBeGreaterThanOrEqual(430);
     expect(to - from).toBeLessThan(64);
-    expect(columnsInSight(at(800 * 24), 180, 24, 800)[1]).toBe(800);
-    expect(columnsInSight(at(-400 * 24), 180, 24, 800)).toEqual([from, to]);
-    expect(columnsInSight({ scrollLeft: 0, clientWidth: 0 }, 180, 24, 800)).toEqual([0, 800]);
+    expect(at(800 * 24)[1]).toBe(800);
+    expect(at(-400 * 24)).toEqual([from, to]);
+    expect(linesInSight(0, 0, 24, 800)).toEqual([0, 800]);
   });
 
-  test("a cell that stays is the same one, and all stand in their order", () => {
-    const row = document.createElement("div");
-    row.append(document.createElement("b"), document.createElement("i"));
-    const make = (b: number): HTMLElement => {
-      const cell = document.createElement("div");
-      cell.dataset.b = String(b);
-      return cell;
+  test("have cells where they are in sight, and the one that Tab enters", () => {
+    const size = 200;
+    const matrix = signal(
+      slicedMatrix(
+        { aggregation: "max", layer: 0, head: 0, quantity: null },
+        {
+          data: { texts: Array(size).fill("x"), tokens: Array(size).fill([0]) },
+          arrays: new Map([
+            ["matrix", { data: new Float32Array(size * size), shape: [size, size] }],
+          ]),
+        },
+        metaOf(["x"]),
+        null,
+        () => 0,
+      ),
+    );
+    const host = document.createElement("div");
+    const stop = new AbortController();
+    const grid = createGrid({
+      matrix,
+      width: signal(900),
+      scale: signal("head" as const),
+      mode: signal("light" as const),
+      opened: signal(null),
+      pinned: signal(null),
+      paired: false,
+      open: () => undefined,
+      close: () => false,
+    });
+    mount(host, () => h(grid.Grid, { matrix: matrix.value }), stop.signal);
+    const element = host.firstElementChild as HTMLElement;
+    Object.defineProperties(element, { clientWidth: { value: 700 }, clientHeight: { value: 500 } });
+    const scroll = (left: number, top: number): void => {
+      [element.scrollLeft, element.scrollTop] = [left, top];
+      element.dispatchEvent(new Event("scroll"));
     };
-    const columns = () =>
-      [...row.querySelectorAll<HTMLElement>("[data-b]")].map(({ dataset }) => Number(dataset.b));
-    fitCells(row, [4, 8], make);
-    const five = row.querySelector('[data-b="5"]');
-    fitCells(row, [3, 6], make, 9);
-    expect(columns()).toEqual([3, 4, 5, 9]);
-    expect(row.querySelector('[data-b="5"]')).toBe(five);
-    fitCells(row, [5, 7], make, 1);
-    expect(columns()).toEqual([1, 5, 6]);
-    expect(row.querySelector<HTMLElement>('[data-b="6"]')?.style.gridColumn).toBe("8");
-    expect([row.firstElementChild?.tagName, row.lastElementChild?.tagName]).toEqual(["B", "I"]);
+    const columns = (a: number): number[] =>
+      [...host.querySelectorAll<HTMLElement>(`[data-a="${a}"][data-b]`)].map(({ dataset }) =>
+        Number(dataset.b),
+      );
+    scroll(50 * 24, 60 * 32);
+    expect([columns(60)[0], columns(199)]).toEqual([40, []]);
+    expect(columns(0)).toEqual([0]);
+    const stays = host.querySelector('[data-a="60"][data-b="56"]') as HTMLElement;
+    expect(stays.style.gridColumn).toBe("58");
+    scroll(58 * 24, 60 * 32);
+    expect(columns(60)[0]).toBe(48);
+    expect(host.querySelector('[data-a="60"][data-b="56"]')).toBe(stays);
+    stop.abort();
   });
 });

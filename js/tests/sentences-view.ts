@@ -8,7 +8,7 @@ import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
 import type { ViewHandle } from "../src/views/contract";
 import { sentences } from "../src/views/sentences/view";
-import { fakeRun, settled } from "./fake";
+import { fakeRun, opened, settled } from "./fake";
 import { metaOf } from "./runs";
 
 // jsdom lays nothing out.
@@ -184,7 +184,7 @@ export async function draw(
   ({ asked, reports, state } = run);
   element = document.createElement("div");
   document.body.append(element);
-  drawn = sentences(element, run.context);
+  drawn = opened(sentences, element, run, run.context);
   await settled();
 }
 afterEach(() => {
@@ -203,6 +203,13 @@ export const press = (target: Element, key: string): void => {
 };
 export async function choose(selector: string): Promise<void> {
   (element.querySelector(selector) as HTMLElement).click();
+  await settled();
+}
+
+export async function chooseScope(scope: "all" | "layer" | "head"): Promise<void> {
+  const select = part("scope") as HTMLSelectElement;
+  select.value = scope;
+  select.dispatchEvent(new Event("change"));
   await settled();
 }
 

@@ -8,6 +8,7 @@ import {
   CARRIED,
   cell,
   choose,
+  chooseScope,
   draw,
   drawn,
   element,
@@ -45,9 +46,9 @@ describe("matrix", () => {
 
   it("follows the layer and the head where its scope is theirs", async () => {
     await draw({ layer: 1, head: 2 });
-    await choose("[data-scope='layer']");
+    await chooseScope("layer");
     expectMass({ layer: 1 });
-    await choose("[data-scope='head']");
+    await chooseScope("head");
     expectMass({ layer: 1, head: 2 });
     state.set({ layer: 0, head: 1 });
     await settled();
@@ -56,9 +57,7 @@ describe("matrix", () => {
     state.set({ head: "mean" });
     await settled();
     expectMass({ layer: 0 });
-    expect(element.querySelector("[data-scope='layer']")?.getAttribute("aria-pressed")).toBe(
-      "true",
-    );
+    expect((part("scope") as HTMLSelectElement).value).toBe("layer");
   });
 
   it("gathers another quantity from its own matrix, rows as shares of their sums", async () => {
@@ -78,9 +77,11 @@ describe("matrix", () => {
     }
     expect(asked).toContainEqual({ kind: "mixing", quantity: "norms", layer: 1, head: 2 });
     expect(part("sentences-carried").textContent).toContain("norms · L1 · H2");
-    expect(part("scope").hidden).toBe(true);
+    expect(part("scope")).toBeNull();
     expect(part("meaning").textContent).toContain("Kobayashi");
-    expect(part("strongest").textContent).toMatch(/takes most from S\d/);
+    expect(part("sentence").textContent).toMatch(
+      /^S0 takes 0\.\d+ from S\d, more than from any other sentence; 0\.\d+ is its own, 0\.\d+ comes from special tokens\.$/,
+    );
     expect(drawn?.options?.()).toEqual({ aggregation: "mass", over: "norms · L1 · H2" });
     cell(0, 1).click();
     await settled();
@@ -95,7 +96,7 @@ describe("matrix", () => {
     expect(value(1, 2)).toBe(largestOf(1, 2));
     await choose("[data-aw-part='to-weights']");
     expect(state.get().quantity).toBe("weights");
-    expect(part("sentences-carried").hidden).toBe(true);
+    expect(part("sentences-carried")).toBeNull();
   });
 
   it("names no head for what a layer carries", async () => {
@@ -132,8 +133,8 @@ describe("matrix", () => {
         others.sort((x, y) => mass({}, a, y) - mass({}, a, x)),
         0,
       );
-      expect(part("strongest").textContent).toContain(
-        `S${a} looks most at S${best} (${formatNumber(mass({}, a, best))})`,
+      expect(part("sentence").textContent).toContain(
+        `S${a} gives S${best} ${formatNumber(mass({}, a, best))} of its attention, more than it gives any other sentence; `,
       );
       expect(cell(a, best).classList.contains("is-strongest")).toBe(true);
       expect(element.querySelectorAll(`.is-strongest[data-a='${a}']`)).toHaveLength(1);
@@ -142,9 +143,9 @@ describe("matrix", () => {
 
   it("reads the row of the focus token's sentence", async () => {
     await draw({ token: 5 });
-    expect(part("strongest").textContent).toMatch(/^S1 /);
+    expect(part("sentence").textContent).toMatch(/^S1 /);
     state.set({ token: 7 });
-    expect(part("strongest").textContent).toMatch(/^S2 /);
+    expect(part("sentence").textContent).toMatch(/^S2 /);
   });
 
   it("keeps hostile sentences text", async () => {
@@ -162,7 +163,7 @@ describe("matrix", () => {
     expect(cell(0, 2).classList.contains("is-impossible")).toBe(true);
     expect(cell(0, 2).hasAttribute("data-aw-value")).toBe(false);
     expect(cell(0, 2).textContent).toBe("–");
-    expect(part("strongest").textContent).toContain("S0 looks most at S1");
+    expect(part("sentence").textContent).toMatch(/^S0 gives S1 /);
     expect(value(1, 0)).toBe(Math.fround(mass({}, 1, 0)));
     cell(0, 2).click();
     await settled();
@@ -206,7 +207,7 @@ describe("matrix", () => {
   it("keeps what was chosen when the view is opened again", async () => {
     await draw({ layer: 1, head: 2 });
     await choose("[data-aggregation='max']");
-    await choose("[data-scope='layer']");
+    await chooseScope("layer");
     drawn?.dispose();
     element.remove();
     await draw({}, GROUPS.slice(), state);

@@ -2,14 +2,18 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { SliceFailure } from "../src/protocol/failure";
 import { readReply } from "../src/protocol/kernel";
-import type { Chunks } from "../src/protocol/saved/recorded";
-import { SnapshotSource } from "../src/protocol/snapshot";
+import { readPack } from "../src/protocol/pack";
+import { inflate } from "../src/protocol/saved/inflate";
+import type { Chunks } from "../src/protocol/saved/run";
+import { SavedSource } from "../src/protocol/saved/source";
 import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
 import { fieldsOf } from "./runs";
 
 interface Page {
   name: string;
   chunks: Record<string, string>;
+  /** The kernel's first paint. */
+  paint: string;
   slices: {
     request: SliceRequest;
     how: "exact" | "coded" | "refused";
@@ -60,7 +64,7 @@ function difference(found: NdArray, expected: NdArray): number {
 }
 
 /** The most that an array of an answer may be off by what the page says of itself. */
-function bound(source: SnapshotSource, request: SliceRequest, n: number): number {
+function bound(source: SavedSource, request: SliceRequest, n: number): number {
   const { kind, aggregation } = fieldsOf(request);
   const { error, score_error, rollout_error } = source.meta.snapshot;
   if (kind === "scores") return score_error!;
@@ -80,9 +84,20 @@ describe.each(pages)("a page of $name", (page) => {
     title: `${slice.how}: ${JSON.stringify(slice.request)}`,
   }));
 
+  test("has the whole first paint but for the selected head, whatever it leaves out as following from the rest", async () => {
+    const source = await SavedSource.open(chunksOf(page));
+    const { meta, arrays } = readPack(await inflate(page.paint));
+    for (const [name, array] of arrays) {
+      if (["weights", "allowed"].includes(name)) continue;
+      expect(difference(source.arrays.get(name)!, array), name).toBe(0);
+    }
+    const { predictions } = source.meta;
+    close(predictions, meta.predictions, "predictions");
+  });
+
   test.each(named.filter(({ how }) => how === "exact"))("$title", async (slice) => {
-    const source = await SnapshotSource.open(chunksOf(page));
-    const [found, kernel] = [await source.slice(slice.request), kernelOf(slice)];
+    const source = await SavedSource.open(chunksOf(page));
+    const [found, kernel] = [await source.ask(slice.request), kernelOf(slice)];
     close(found.data, kernel.data, "data");
     expect([...found.arrays.keys()]).toEqual([...kernel.arrays.keys()]);
     for (const [name, array] of kernel.arrays) {
@@ -91,8 +106,8 @@ describe.each(pages)("a page of $name", (page) => {
   });
 
   test.each(named.filter(({ how }) => how === "coded"))("$title", async (slice) => {
-    const source = await SnapshotSource.open(chunksOf(page));
-    const [found, kernel] = [await source.slice(slice.request), kernelOf(slice)];
+    const source = await SavedSource.open(chunksOf(page));
+    const [found, kernel] = [await source.ask(slice.request), kernelOf(slice)];
     close(found.data, kernel.data, "data");
     const most = bound(source, slice.request, source.meta.tokens.text.length);
     for (const [name, array] of kernel.arrays) {
@@ -107,8 +122,8 @@ describe.each(pages)("a page of $name", (page) => {
   });
 
   test.each(named.filter(({ how }) => how === "refused"))("$title", async ({ request }) => {
-    const source = await SnapshotSource.open(chunksOf(page));
-    const failure = await source.slice(request).catch((error: unknown) => error);
+    const source = await SavedSource.open(chunksOf(page));
+    const failure = await source.ask(request).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(SliceFailure);
     expect((failure as SliceFailure).hint).toContain("kernel");
   });
@@ -119,7 +134,7 @@ describe("a saved page", () => {
 
   test("says that of a tensor it has one token's row alone", async () => {
     const without = pages.find(({ name }) => name === "factors without tensors")!;
-    const source = await SnapshotSource.open(chunksOf(without));
+    const source = await SavedSource.open(chunksOf(without));
     const row = { kind: "tensor", name: "ffn_sum", layer: 1, rows: [1, 2] } as const;
     expect(source.has(row)).toBe(true);
     for (const request of [
@@ -127,25 +142,25 @@ describe("a saved page", () => {
       { ...row, rows: null, cols: [0, 64] },
     ] as const) {
       expect(source.has(request)).toBe(false);
-      await expect(source.slice(request)).rejects.toThrow("one token only");
+      await expect(source.ask(request)).rejects.toThrow("one token only");
     }
-    await expect(source.slice({ ...row, name: "nothing" })).rejects.toThrow("This tensor is not");
+    await expect(source.ask({ ...row, name: "nothing" })).rejects.toThrow("This tensor is not");
     expect(source.has({ ...row, layer: 9 })).toBe(false);
   });
 
   test("says which lists of predictions it has before it is asked", async () => {
-    const source = await SnapshotSource.open(chunksOf(page));
+    const source = await SavedSource.open(chunksOf(page));
     expect(source.has({ kind: "predictions", mode: "masked", top_k: 3 })).toBe(true);
     expect(source.has({ kind: "predictions", mode: "as_is", top_k: 7 })).toBe(true);
     expect(source.has({ kind: "flow", token: 1 })).toBe(false);
-    const bare = await SnapshotSource.open(chunksOf(pages.find(({ name }) => name === "classes")!));
+    const bare = await SavedSource.open(chunksOf(pages.find(({ name }) => name === "classes")!));
     expect(bare.has({ kind: "predictions", mode: "as_is", top_k: 5 })).toBe(false);
   });
 
   test("says what is wrong when it holds no run, or one that was not packed for it", async () => {
-    await expect(SnapshotSource.open(() => null)).rejects.toThrow("holds no run");
+    await expect(SavedSource.open(() => null)).rejects.toThrow("holds no run");
     const layer: Chunks = () => page.chunks["layer-0"]!;
-    await expect(SnapshotSource.open(layer)).rejects.toThrow();
+    await expect(SavedSource.open(layer)).rejects.toThrow();
   });
 
   const KINDS = [
@@ -155,24 +170,22 @@ describe("a saved page", () => {
     ...["head_effects", "logit_lens", "compared", "patched", "recovery", "examples", "near"],
   ];
   test.each(KINDS)("has words for what it lacks of the kind %s", async (kind) => {
-    const source = await SnapshotSource.open(chunksOf(page));
+    const source = await SavedSource.open(chunksOf(page));
     const failure = source
-      .slice({ kind, never: "recorded" } as unknown as SliceRequest)
+      .ask({ kind, never: "recorded" } as unknown as SliceRequest)
       .catch((error: Error) => error.message);
     expect(await failure).toMatch(/^[A-Z][^"_]+ is not in this saved page\.$/);
   });
 
   test("refuses a layer or head that was left out", async () => {
-    const source = await SnapshotSource.open((name) =>
-      name === "paint" ? page.chunks.paint! : null,
-    );
-    await expect(source.slice({ kind: "weights", layer: 0, head: 0 })).rejects.toThrow("Layer 0");
+    const source = await SavedSource.open((name) => (name === "paint" ? page.chunks.paint! : null));
+    await expect(source.ask({ kind: "weights", layer: 0, head: 0 })).rejects.toThrow("Layer 0");
   });
 
   test("gives up an answer that nobody waits for", async () => {
-    const source = await SnapshotSource.open(chunksOf(page));
+    const source = await SavedSource.open(chunksOf(page));
     const signal = AbortSignal.abort();
-    const asked = source.slice({ kind: "weights", layer: 0, head: 0 }, { signal });
+    const asked = source.ask({ kind: "weights", layer: 0, head: 0 }, { signal });
     await expect(asked).rejects.toMatchObject({ name: "AbortError" });
   });
 });

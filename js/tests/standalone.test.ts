@@ -3,14 +3,14 @@ import { Blob as NodeBlob } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SnapshotSource } from "../src/protocol/snapshot";
+import { SavedSource } from "../src/protocol/saved/source";
 
 interface Page {
   readonly chunks: Readonly<Record<string, string>>;
 }
 const GOLDEN = join(import.meta.dirname, "../../tests/golden/page.json");
 const [page] = JSON.parse(readFileSync(GOLDEN, "utf8")) as [Page];
-const open = SnapshotSource.open;
+const open = SavedSource.open;
 
 /** One for each run that the page asks for: lets it open, or fail. */
 let waiting: { resolve(): void; reject(error: Error): void }[];
@@ -39,7 +39,7 @@ beforeEach(async () => {
   index.textContent = JSON.stringify({ layout: "report", runs });
   document.body.replaceChildren(main, index);
   history.replaceState(null, "", "#run=0");
-  const { SnapshotSource: fresh } = await import("../src/protocol/snapshot");
+  const { SavedSource: fresh } = await import("../src/protocol/saved/source");
   vi.spyOn(fresh, "open").mockImplementation(async () => {
     await new Promise<void>((resolve, reject) => {
       waiting.push({ resolve, reject });

@@ -1,5 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { acceptSelection, bindState, type Model, readActivity } from "../src/state/binding";
+import { rememberParts } from "../src/state/saved";
+import type { Selection } from "../src/state/selection";
 import { createState, fit, withHeight } from "../src/state/state";
 import { metaOf } from "./runs";
 
@@ -48,6 +50,37 @@ describe("the selection", () => {
   });
 });
 
+describe("parts of an encoder-decoder", () => {
+  const parts = ["encoder", "decoder", "cross"] as const;
+  const source = metaOf(["a", "b", "c", "d"], { parts, part: "encoder" });
+  const decoder = metaOf(["x", "y", "z"], { parts, part: "decoder" });
+  const cross = { ...decoder, keys: source.tokens, part: "cross" } as const;
+
+  test("have a key of the source and a query of the target", () => {
+    const state = createState({ token: 2, pair: [2, 3], group: [3], quantity: "rollout" });
+    state.set(fit(state.get(), cross));
+    expect(state.get()).toMatchObject({
+      ...{ part: "cross", token: 2, pair: [2, 3], group: [3], quantity: "weights" },
+    });
+    state.set(fit({ ...state.get(), pair: [3, 2] }, cross));
+    expect(state.get().pair).toBeNull();
+  });
+
+  test("keep layer, head and focus; the text that is written has one focus in both of its parts", () => {
+    const remember = rememberParts();
+    const at = (change: Partial<Selection>): Selection => ({ ...createState().get(), ...change });
+    const first = at({ part: "cross", layer: 1, head: 2, token: 2, pair: [2, 3] });
+    const encoder = { ...first, ...remember(first, "cross", source) };
+    expect(encoder).toMatchObject({ part: "encoder", token: null, pair: null });
+    const there = { ...encoder, layer: 0, head: 1, token: 3 };
+    const back = { ...there, ...remember(there, "encoder", cross) };
+    expect(back).toMatchObject({ part: "cross", layer: 1, head: 2, token: 2, pair: [2, 3] });
+    const moved = { ...back, token: 1 };
+    expect(remember(moved, "cross", decoder)).toMatchObject({ part: "decoder", token: 1 });
+    expect(remember(moved, "decoder", source)).toMatchObject({ layer: 0, head: 1, token: 3 });
+  });
+});
+
 /** A model of a few traits, as anywidget offers it. */
 class FakeModel implements Model {
   saved = 0;
@@ -75,7 +108,7 @@ class FakeModel implements Model {
 describe("the selection bound to traits", () => {
   test("starts from the traits and follows them", () => {
     const model = new FakeModel({ layer: 3, head: "mean" });
-    const { state } = bindState(model);
+    const state = bindState(model, new AbortController().signal);
     expect(state.get()).toMatchObject({ layer: 3, head: "mean" });
     model.set("layer", 5);
     expect(state.get().layer).toBe(5);
@@ -83,7 +116,7 @@ describe("the selection bound to traits", () => {
 
   test("writes back in one message, and not what came from the kernel", () => {
     const model = new FakeModel({ layer: 0, head: 0, token: null, pair: null });
-    const { state } = bindState(model);
+    const state = bindState(model, new AbortController().signal);
     state.set({ layer: 1, head: 2, pair: [1, 2] });
     expect(model.values).toMatchObject({ layer: 1, head: 2, pair: [1, 2] });
     expect(model.saved).toBe(1);
@@ -99,7 +132,7 @@ describe("the selection bound to traits", () => {
       theme: "pink",
       special: "yes",
     });
-    const { state } = bindState(model);
+    const state = bindState(model, new AbortController().signal);
     expect(state.get()).toMatchObject({
       layer: 0,
       head: 0,
@@ -111,8 +144,9 @@ describe("the selection bound to traits", () => {
 
   test("lets go of the model", () => {
     const model = new FakeModel({});
-    const { state, release } = bindState(model);
-    release();
+    const life = new AbortController();
+    const state = bindState(model, life.signal);
+    life.abort();
     expect(model.listening).toBe(0);
     state.set({ layer: 1 });
     expect(model.saved).toBe(0);

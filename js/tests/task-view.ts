@@ -1,13 +1,15 @@
 /** The task view over made-up answers. */
 
+import { signal } from "@preact/signals-core";
 import { afterEach } from "vitest";
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../src/protocol/types";
 import type { Selection, State } from "../src/state/selection";
-import type { ViewHandle } from "../src/views/contract";
+import { mount } from "../src/ui/mount";
+import type { DisplayPart, ViewHandle } from "../src/views/contract";
 import { task } from "../src/views/task/view";
-import { fakeRun, settled } from "./fake";
+import { fakeRun, opened, settled } from "./fake";
 import { metaOf } from "./runs";
 
 // jsdom lays nothing out.
@@ -148,6 +150,8 @@ export const SPANS: [number, number][] = [
 export let drawn: ViewHandle | null = null;
 export let element: HTMLElement;
 export let state: State;
+/** The view's part of the Display popover. */
+let settings: HTMLElement;
 export let asked: SliceRequest[] = [];
 export let reports: string[] = [];
 
@@ -191,7 +195,10 @@ export async function draw(
   ({ asked, reports, state } = run);
   element = document.createElement("div");
   document.body.append(element);
-  drawn = task(element, run.context);
+  const display = signal<DisplayPart | null>(null);
+  drawn = opened(task, element, run, { ...run.context, display });
+  settings = document.createElement("div");
+  mount(settings, () => display.value?.View(), run.context.signal);
   await settled();
 }
 afterEach(() => {
@@ -206,7 +213,7 @@ export const press = (target: Element, key: string): void => {
 };
 /** The first token's rows over single tokens. */
 export const overTokens = (): void =>
-  (element.querySelector("[data-first-unit='tokens']") as HTMLElement).click();
+  (settings.querySelector("[data-first-unit='tokens']") as HTMLElement).click();
 export const values = (root: Element): number[] =>
   [...root.querySelectorAll<HTMLElement>("td[data-aw-value]")].map((cell) =>
     Number(cell.dataset.awValue),

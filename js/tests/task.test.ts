@@ -11,6 +11,9 @@ import {
 import { formatNumber, formatPercent, shown, visible } from "../src/figures/format";
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
+import { nextCell } from "../src/ui/roving";
+import { spanLabels } from "../src/views/task/span";
+import { usualLabel } from "../src/views/task/tokens";
 import { metaOf } from "./runs";
 import {
   answered,
@@ -44,8 +47,14 @@ describe("sequence classifier", () => {
       true,
       false,
     ]);
-    expect(part("verdict").textContent).toBe(
-      `${itemAt(LABELS, 2)} with ${formatPercent(itemAt(soft(LOGITS).probabilities, 2))}`,
+    const { probabilities } = soft(LOGITS);
+    const [first, second] = [...probabilities.keys()].sort(
+      (i, j) => itemAt(probabilities, j) - itemAt(probabilities, i),
+    );
+    const term = (i = -1): string =>
+      `${itemAt(LABELS, i)}, ${formatPercent(itemAt(probabilities, i))}`;
+    expect(part("sentence").textContent).toBe(
+      `The model classifies the text as ${term(first)}; next is ${term(second)}.`,
     );
   });
 
@@ -165,13 +174,15 @@ describe("outputs that are no softmax", () => {
       expect(formatNumber(Math.exp(-printed(row, 0)))).toBe(formatNumber(printed(row, 1)));
       expect(formatPercent(1 / (1 + printed(row, 1)))).toBe(itemAt(cells, 2).textContent);
     }
-    expect(part("verdict").textContent).toBe("2 of 3 at 50% or more: c, b");
+    expect(part("sentence").textContent).toBe(
+      `2 of 3 labels have 50% or more: c ${formatPercent(1 / (1 + Math.exp(-1.5)))}, b ${formatPercent(1 / (1 + Math.exp(-0.25)))}.`,
+    );
     expect(part("activation-note").textContent).toBe("What the checkpoint leaves open.");
   });
 
   it("show a regression's value and no probability", async () => {
     await draw(outputs([3.25], ["stars"], "identity"));
-    expect(part("verdict").textContent).toBe("stars = 3.250");
+    expect(part("sentence").textContent).toBe("The value of stars is 3.250.");
     expect(values(part("classes"))).toEqual([3.25]);
     expect(part("classes").textContent).toContain("neither softmax nor sigmoid");
     expect(drawn?.table()).toEqual({
@@ -214,6 +225,18 @@ describe("token classifier", () => {
     itemAt(words, 1).click();
     expect(state.get().token).toBe(2);
     expect(itemAt(words, 1).classList.contains("is-focus")).toBe(true);
+  });
+
+  it("asks why about the label of the open token, and about none that the tokenizer added", async () => {
+    await draw(found, { token: 2 });
+    const order = [...itemAt(PER_TOKEN, 2).keys()].sort(
+      (i, j) => itemAt(itemAt(PER_TOKEN, 2), j) - itemAt(itemAt(PER_TOKEN, 2), i),
+    );
+    part("why-button").click();
+    expect(state.get().target).toEqual({ position: 2, against: order[1], label: order[0] });
+    expect(state.get().view).toBe("why");
+    await draw(found, { token: 0 });
+    expect(part("why-button")).toBeNull();
   });
 
   it("opens the focus token's softmax, and arrows move the focus", async () => {
@@ -316,5 +339,58 @@ describe("numbers", () => {
     const { difference, ratio, digits } = oddsOf(column, 0, 1);
     expect(ratio).toBeCloseTo(itemAt(column.probabilities, 0) / itemAt(column.probabilities, 1), 1);
     expect(shown(Math.exp(shown(difference, digits)))).toBe(shown(ratio));
+  });
+});
+
+describe("layout", () => {
+  it.each([
+    // Each token has its label where all fit: 48 px of names, then the middles of equal bars.
+    {
+      priorities: [0.1, 0.2, 0.3],
+      width: 90,
+      expected: [
+        [0, 63],
+        [1, 93],
+        [2, 123],
+      ],
+    },
+    // Where they are crowded the most probable ones have.
+    {
+      priorities: [0.1, 0.9, 0.2, 0.3],
+      width: 32,
+      expected: [
+        [1, 60],
+        [3, 76],
+      ],
+    },
+    { priorities: [0.9, 0.1, 0.2, 0.3], width: 14, expected: [[0, 49.75]] },
+    { priorities: [], width: 100, expected: [] },
+    { priorities: [1], width: 0, expected: [] },
+  ])("labels $priorities on $width px", ({ priorities, width, expected }) => {
+    expect(spanLabels(priorities, width).map(({ at, x }) => [at, x])).toEqual(expected);
+  });
+
+  it.each([
+    [["A", "A", "B"], "A"],
+    [["A", "B"], undefined],
+    [["A", "B", "B", "B"], "B"],
+    [[], undefined],
+  ])("calls the label of most words of %j usual: %s", (labels, expected) => {
+    expect(usualLabel(labels)).toBe(expected);
+  });
+
+  it.each([
+    ["ArrowRight", { row: 1, column: 2 }],
+    ["ArrowLeft", { row: 1, column: 0 }],
+    ["ArrowUp", { row: 0, column: 1 }],
+    ["ArrowDown", { row: 2, column: 1 }],
+    ["Home", { row: 1, column: 0 }],
+    ["End", { row: 1, column: 3 }],
+    ["Enter", null],
+  ])("leads %s from the middle of a grid", (key, expected) => {
+    const event = new KeyboardEvent("keydown", { key });
+    expect(nextCell(event, { row: 1, column: 1 }, 3, 4)).toEqual(expected);
+    const held = new KeyboardEvent("keydown", { key, ctrlKey: true });
+    expect(nextCell(held, { row: 1, column: 1 }, 3, 4)).toBeNull();
   });
 });

@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inkOn, luminance, RAMP_SIZE, ramp } from "../src/draw/color/ramp";
 import { edgesOf, influenceTree, nodesThrough } from "../src/figures/derive/tree";
+import { force } from "../src/views/tree/force";
 import { layoutTree, ROW } from "../src/views/tree/layout";
+import { tidy } from "../src/views/tree/tidy";
 import { random } from "./tiny-text";
 
 interface Golden {
@@ -70,12 +72,12 @@ describe("layouts", () => {
     open: () => true,
   };
 
-  it.each(["tidy", "force"] as const)("keep labels apart (%s)", (name) => {
+  it.each([tidy, force])("keep labels apart ($name)", (placement) => {
     for (const [topK, room] of [
       [3, 900],
       [5, 440],
     ] as const) {
-      const { boxes, width, height } = layoutTree(grow(topK), name, room, measure);
+      const { boxes, width, height } = layoutTree(grow(topK), placement, room, measure);
       for (const [i, a] of boxes.entries()) {
         expect(a.x).toBeGreaterThanOrEqual(0);
         expect(a.x + a.width).toBeLessThanOrEqual(width);
@@ -90,8 +92,8 @@ describe("layouts", () => {
   });
 
   it("fill the panel where they can, and are the same every time", () => {
-    expect(layoutTree(grow(2), "tidy", 900, measure).width).toBeGreaterThan(600);
-    const places = () => layoutTree(grow(4), "force", 700, measure).boxes.map(({ x, y }) => [x, y]);
+    expect(layoutTree(grow(2), tidy, 900, measure).width).toBeGreaterThan(600);
+    const places = () => layoutTree(grow(4), force, 700, measure).boxes.map(({ x, y }) => [x, y]);
     expect(places()).toEqual(places());
   });
 });

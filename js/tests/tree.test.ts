@@ -1,10 +1,13 @@
 // @vitest-environment jsdom
+
+import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMatrix } from "../src/figures/matrix";
 import type { Table } from "../src/figures/table";
 import { SliceFailure } from "../src/protocol/failure";
 import type { Selection } from "../src/state/selection";
-import type { ViewContext } from "../src/views/contract";
+import { mount } from "../src/ui/mount";
+import type { DisplayPart, ViewContext } from "../src/views/contract";
 import { tree } from "../src/views/tree/view";
 import { fakeRun } from "./fake";
 import { metaOf } from "./runs";
@@ -26,12 +29,14 @@ const WEIGHTS: Float32Array[] = (() => {
 })();
 
 let element: HTMLElement;
+/** The view's part of the Display popover. */
+let settings: HTMLElement;
 let drawn: ReturnType<typeof tree>;
 let stop: () => void;
 
 function draw(
   selection: Partial<Selection> = {},
-  options: { scores?: "fail" | "none"; texts?: string[] } = {},
+  options: { scores?: "fail" | "none"; texts?: string[]; bare?: boolean } = {},
 ) {
   const texts = options.texts ?? TOKENS;
   const n = texts.length;
@@ -65,10 +70,13 @@ function draw(
   stop = run.stop;
   const said = run.reports;
   const events = { ...context, busy: () => undefined };
-  const stage: ViewContext = { ...context, matrix: createMatrix(source, state, events) };
+  const display = signal<DisplayPart | null>(null);
+  const stage: ViewContext = { ...context, matrix: createMatrix(source, state, events), display };
   element = document.createElement("div");
+  settings = document.createElement("div");
   document.body.append(element);
-  drawn = tree(element, stage);
+  drawn = tree(element, stage, signal(options.bare ?? false));
+  mount(settings, () => display.value?.View(), context.signal);
   return { state, asked, said };
 }
 
@@ -76,7 +84,9 @@ const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve
 const all = (selector: string): SVGElement[] => [...element.querySelectorAll<SVGElement>(selector)];
 const nodes = (): SVGElement[] => all("[data-aw-part=tree-node]");
 const at = (path: string): SVGElement => all(`[data-aw-part=tree-node][data-path="${path}"]`)[0]!;
-const part = (name: string): HTMLElement => element.querySelector(`[data-aw-part=${name}]`)!;
+const part = (name: string): HTMLElement =>
+  (element.querySelector(`[data-aw-part=${name}]`) ??
+    settings.querySelector(`[data-aw-part=${name}]`))!;
 const press = (key: string): void => {
   document.activeElement!.dispatchEvent(
     new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }),
@@ -142,6 +152,20 @@ describe("the view", () => {
     expect(nodes().some(({ dataset }) => dataset.token === "0" || dataset.token === "5")).toBe(
       false,
     );
+  });
+
+  it("leaves special tokens and punctuation out below the root, and says how much they receive", async () => {
+    const texts = ["[CLS]", "cat", ",", "sat", ".", "on", "[SEP]"];
+    draw({ token: 0, depth: 2 }, { texts, bare: true });
+    await settled();
+    const shown = () => new Set(nodes().map(({ dataset }) => dataset.token));
+    expect(shown()).toEqual(new Set(["0", "1", "3", "5"]));
+    expect(part("tree-note").textContent).toContain("with 0.429 of the root");
+    const { rows } = (await drawn.table()) as Table;
+    expect(new Set(rows.map((row) => row[3]))).toEqual(new Set(["cat", "sat", "on"]));
+    part("tree-bare").click();
+    expect(shown()).not.toEqual(new Set(["0", "1", "3", "5"]));
+    expect(part("tree-note").hidden).toBe(true);
   });
 
   it("starts at the first word when no token is chosen, and says so", async () => {

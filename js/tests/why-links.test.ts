@@ -14,10 +14,10 @@ describe("links", () => {
     await quiet();
     const readout = part("why-readout");
     expect(readout.textContent).toBe(
-      "2 keys: decomposition 3.00 · L1 · H2: are → keys 3.20, unmasked see in the matrix",
+      "keys 2: decomposition 3.00 · L1 · H2: are → keys 3.20, unmasked see in the matrix",
     );
     element.querySelector<HTMLElement>('[data-method="alti"]')?.click();
-    expect(readout.textContent).toContain("2 keys: ALTI 3.00");
+    expect(readout.textContent).toContain("keys 2: ALTI 3.00");
     part("why-matrix").click();
     const { view, pair, token, quantity, layer } = state.get();
     expect({ view, pair, token, quantity, layer }).toEqual({
@@ -26,25 +26,25 @@ describe("links", () => {
   });
 
   it("follows the token that the text points at, another head, and words", async () => {
-    const { part, paint, turn, element } = open();
+    const { part, overlay, turn, element } = open();
     await quiet();
     const readout = part("why-readout");
-    paint.point(4);
-    expect(readout.textContent).toContain("4 here: decomposition −1.00");
+    overlay.pointed.value = 4;
+    expect(readout.textContent).toContain("here 4: decomposition −1.00");
     expect(element.querySelectorAll("rect.is-pointed")).toHaveLength(
       element.querySelectorAll('rect[data-token="4"]').length,
     );
     turn({ ...matrixOf(TOKENS), head: 0, weights: new Float32Array(36).fill(0.5) });
     expect(readout.textContent).toContain(
-      "4 here: decomposition −1.00 · L1 · H0: are → here 0.500",
+      "here 4: decomposition −1.00 · L1 · H0: are → here 0.500",
     );
-    paint.point(null);
+    overlay.pointed.value = null;
     expect(element.querySelector(".is-pointed")).toBeNull();
-    expect(readout.textContent).toContain("4 here"); // it can be clicked
+    expect(readout.textContent).toContain("here 4"); // it can be clicked
     turn(matrixOf(unitsOf(metaOf(TEXTS).tokens, { special: false, tokenWord: WORD_OF })));
     expect(part("why-sum").textContent).toContain("the keys +2.50");
     expect(part("why-sum").textContent).toContain("= 2.50");
-    expect(readout.textContent).toContain("1 the keys: decomposition 2.50");
+    expect(readout.textContent).toContain("the keys 1: decomposition 2.50");
   });
 
   it("gives up switching heads off, and offers it again", async () => {
@@ -64,6 +64,9 @@ describe("links", () => {
   it("plots the gradient's guess of every head; a dot chooses its head", async () => {
     const { part, state } = open();
     await quiet();
+    const folded = part("why-heads").querySelector("details");
+    if (folded !== null) folded.open = true;
+    folded?.dispatchEvent(new Event("toggle"));
     const plot = part("why-guesses");
     expect(plot.textContent).toContain("ρ = 0.80 over 6 heads");
     const dots = [...plot.querySelectorAll("circle")];

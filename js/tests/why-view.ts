@@ -1,17 +1,26 @@
 /** The view Why over a small run: the kernel's answers, and the view as it is opened. */
 
+import { METHODS } from "../src/catalog/selection";
 import { firstUnits } from "../src/draw/text-line";
 import { type Unit, unitOfToken } from "../src/figures/derive/units";
 import type { Matrix } from "../src/figures/matrix";
-import { createPaint } from "../src/frame/ribbon/paint";
+import type { OrderTest } from "../src/figures/order-test";
 import { SliceFailure } from "../src/protocol/failure";
-import type { NdArray, Slice, SliceOptions, SliceRequest, Target } from "../src/protocol/types";
-import { METHODS, type OrderTest, type Trust } from "../src/views/why/data";
+import type {
+  Meta,
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  Target,
+} from "../src/protocol/types";
+import { createOverlay } from "../src/views/contract";
+import type { Trust } from "../src/views/why/data";
 import { why } from "../src/views/why/view";
 import { fakeRun, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 
-type Answer = (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
+export type Answer = (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
 
 globalThis.ResizeObserver ??= class {
   observe(): void {}
@@ -36,8 +45,10 @@ const testOf = (fall: number): OrderTest => {
   return { percentile, low: percentile, high: percentile, adjusted: better ? 0.01 : 1, better };
 };
 
-export function trustOf(comprehensiveness: number[]): Trust {
-  const methods = METHODS.slice(0, comprehensiveness.length).map(({ key }) => key);
+export function trustOf(
+  comprehensiveness: number[],
+  methods = METHODS.slice(0, comprehensiveness.length).map(({ key }) => key),
+): Trust {
   return {
     methods,
     probability: 0.9,
@@ -56,6 +67,14 @@ export function trustOf(comprehensiveness: number[]): Trust {
   };
 }
 
+/** The same three guesses at every position. */
+function predictionsOf({ rows = [0, N], top_k = 3 }) {
+  const [from, to] = rows as [number, number];
+  const at = (row: number[], k = Math.min(top_k, 3)) =>
+    nd(Array.from({ length: to - from }, () => row.slice(0, k)).flat(), to - from, k);
+  return { prediction_ids: at([7, 8, 9]), prediction_probabilities: at([0.7, 0.2, 0.1]) };
+}
+
 /** The kernel's answers; `refuse` names kinds and methods that fail. */
 export function source(refuse: readonly string[] = []) {
   return (request: SliceRequest, _options?: SliceOptions): Slice => {
@@ -72,7 +91,11 @@ export function source(refuse: readonly string[] = []) {
       throw new SliceFailure(`No ${method ?? request.kind} here.`, "Ask another.");
     }
     const ids = [target.token, target.against].filter((id) => id !== undefined);
-    const described = { target, of: "token", names: ids.map((id) => NAMES[id as number]) };
+    const described = {
+      target,
+      of: "token",
+      names: ids.map((id) => NAMES[id as number] ?? `token ${id}`),
+    };
     const answer = (data: object, arrays: Record<string, NdArray> = {}): Slice => ({
       data: data as Slice["data"],
       arrays: new Map(Object.entries(arrays)),
@@ -95,7 +118,10 @@ export function source(refuse: readonly string[] = []) {
           { values: nd([0.25, -0.5, 3, 0.125, -1, 0.125], N) },
         );
       case "trust": {
-        const { deleted, band, shares, ...data } = trustOf(methods.map((_, i) => i / 10));
+        const { deleted, band, shares, ...data } = trustOf(
+          methods.map((_, i) => i / 10),
+          methods,
+        );
         return answer(data, {
           deleted,
           random: band,
@@ -115,15 +141,17 @@ export function source(refuse: readonly string[] = []) {
             proxy: nd([0.1, 0, 0.4, 0, 1.5, 0.2], 2, 3),
           },
         );
+      case "components":
+        return answer(
+          { ...described, value: 2.5, embedding: -0.25, bias: 0.5, gap: 1e-7 },
+          { heads: nd([0.25, 0, -0.5, 0, 2, 0], 2, 3), mlps: nd([-1, 1.5], 2) },
+        );
       case "logit_lens":
         return answer({}, { probabilities: nd([0, 0.2, 0.8], 3), ranks: nd([900, 4, 1], 3) });
       case "predictions":
         return answer(
           { vocabulary: NAMES },
-          {
-            prediction_ids: nd([7, 8, 9], 1, 3),
-            prediction_probabilities: nd([0.7, 0.2, 0.1], 1, 3),
-          },
+          predictionsOf(fieldsOf(request) as { rows?: [number, number]; top_k?: number }),
         );
       default:
         throw new SliceFailure(`Unexpected: ${request.kind}`);
@@ -137,19 +165,37 @@ export function matrixOf(units: readonly Unit[]): Matrix {
   const cell = (_: unknown, k: number): number => Math.floor(k / size) + (k % size) / 10;
   const weights = Float32Array.from({ length: size * size }, cell);
   return {
-    ...{ layer: 1, head: 2, quantity: "weights", units, size, weights, scores: null },
+    ...{
+      layer: 1,
+      head: 2,
+      quantity: "weights",
+      queries: units,
+      keys: units,
+      weights,
+      scores: null,
+    },
     ...{ allowed: null, max: 1, wordMax: 1, received: weights.subarray(0, size) },
-    unitOf: (token) => unitOfToken(units, token),
+    queryOf: (token) => unitOfToken(units, token),
+    keyOf: (token) => unitOfToken(units, token),
   };
 }
 
-export function open(refuse: readonly string[] = [], live = true, answer: Answer = source(refuse)) {
+export function open(
+  refuse: readonly string[] = [],
+  live = true,
+  answer: Answer = source(refuse),
+  outside: readonly string[] = [],
+  predicts: "here" | "next" = "here",
+  change: Partial<Meta> = {},
+) {
   const element = document.createElement("div");
   document.body.replaceChildren(element);
-  const paint = createPaint();
-  const { context, asked, state, reports } = fakeRun(metaOf(TEXTS), answer, {
+  const overlay = createOverlay();
+  const meta = metaOf(TEXTS, change);
+  const run = { ...meta, outside, model: { ...meta.model, n_layers: 2, n_heads: 3, predicts } };
+  const { context, asked, state, reports } = fakeRun(run, answer, {
     live,
-    paint,
+    overlay,
     selection: { view: "why" },
   });
   let shown = matrixOf(TOKENS);
@@ -166,7 +212,7 @@ export function open(refuse: readonly string[] = [], live = true, answer: Answer
   const view = why(element, { ...context, matrix: { get: () => shown, on } });
   const part = (name: string): HTMLElement =>
     element.querySelector(`[data-aw-part="${name}"]`) as HTMLElement;
-  return { asked, state, element, paint, problems: reports, view, part, turn };
+  return { asked, state, element, overlay, problems: reports, view, part, turn };
 }
 
 /** Work that says how far it is and never ends by itself. */

@@ -2,23 +2,24 @@
 
 import { type ComponentChild, h, render } from "preact";
 import { describe, expect, it } from "vitest";
+import { METHODS } from "../src/catalog/selection";
 import { RAMP_SIZE } from "../src/draw/color/ramp";
 import { largestOf } from "../src/draw/color/scale";
 import { firstUnits } from "../src/draw/text-line";
-import { unitsOf } from "../src/figures/derive/units";
+import { type Unit, unitsOf } from "../src/figures/derive/units";
 import { signedOf } from "../src/frame/ribbon/paint";
-import type { SliceRequest } from "../src/protocol/types";
-import { questionOf, targetFrom } from "../src/views/why/choices";
-import { METHODS, type Trust } from "../src/views/why/data";
+import type { Slice, SliceRequest, Target } from "../src/protocol/types";
+import { explainedOf } from "../src/views/why/both-texts";
+import { questionOf, type Trust, targetFrom } from "../src/views/why/data";
 import { labelsOf, Strip } from "../src/views/why/strips";
 import { SumLine, sumOf } from "../src/views/why/sum";
 import { meanRho, sentence, tested, verdict } from "../src/views/why/trust";
 import { fieldsOf, metaOf } from "./runs";
-import { nd, open, quiet, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
+import { type Answer, nd, open, quiet, source, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
 
 describe("the view", () => {
   it("opens on what the text proposes and computes every method", async () => {
-    const { asked, state, element, part, paint, view } = open();
+    const { asked, state, element, part, overlay, view } = open();
     await quiet();
     expect(state.get().target).toEqual(TARGET);
     expect(element.querySelector("h3")?.textContent).toBe("Why are rather than is?");
@@ -27,20 +28,32 @@ describe("the view", () => {
     );
     expect(new Set(methods)).toEqual(new Set(METHODS.map(({ key }) => key)));
     expect(part("why-said").textContent).toContain(
-      "The orders of 6 of 10 methods (value zeroing, ALTI, mixing and 3 more) are better than random; that of " +
-        "value zeroing lowers the probability more than 100% of all 5,040 orders of the 7 words. They agree in " +
+      "Masking the words that 6 of 10 methods (value zeroing, ALTI, mixing and 3 more) rank highest hurts more " +
+        "than masking at random; the order of value zeroing lowers the probability more than 100% of all 5,040 orders of the 7 words. They agree in " +
         "part on these words (mean ρ .50). Decomposition, ",
     );
     expect(part("why-sum").textContent).toContain("keys +3.00");
     expect(part("why-sum").textContent).toContain("bias +0.500");
     expect(part("why-sum").textContent).toContain("= 2.50");
     expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
+    expect(part("sentence").textContent).toBe(
+      "With are hidden, are leads is by 2.50 logits; the largest term is keys, +3.00.",
+    );
+    // Folded until they are asked for.
+    for (const name of ["lens", "why-agreement", "why-guesses"]) expect(part(name)).toBeNull();
+    for (const details of element.querySelectorAll("details")) {
+      details.open = true;
+      details.dispatchEvent(new Event("toggle"));
+    }
+    await quiet();
+    for (const name of ["why-agreement", "why-guesses"]) expect(part(name)).not.toBeNull();
     expect(part("lens").textContent).toContain("900");
-    expect(paint.get()?.values[2]).toBe(3);
+    expect(overlay.painted.peek()?.values[2]).toBe(3);
     const table = await view.table();
     expect(table?.rows[2]).toEqual([2, "keys", 3]);
+    expect(view.options?.()).toEqual({ explained: "are rather than is at are 3, masked" });
     view.dispose();
-    expect(paint.get()).toBeNull();
+    expect(overlay.painted.peek()).toBeNull();
   });
 
   it("goes to another method and another head by a click", async () => {
@@ -53,12 +66,114 @@ describe("the view", () => {
     expect([state.get().layer, state.get().head]).toEqual([1, 1]);
   });
 
+  it("lists the labels of a token that is chosen, where tokens are classified", async () => {
+    const target = { position: 2, against: 0, label: 1 };
+    const answers = source();
+    const labels = ["O", "PER", "LOC"];
+    const { element, state, part } = open([], true, (request) => {
+      if (request.kind === "targets")
+        return {
+          data: { targets: [{ target, of: "class", names: ["PER", "O"] }] },
+          arrays: new Map(),
+        };
+      if (request.kind !== "classification") {
+        const { data, arrays } = answers(request);
+        return { data: { ...data, of: "class", names: ["PER", "O"] }, arrays };
+      }
+      const logits = nd(
+        TEXTS.flatMap((_, i) => [0, i, -i]),
+        TEXTS.length,
+        3,
+      );
+      const data = { labels, task: "token", activation: "softmax" };
+      return {
+        data,
+        arrays: new Map([
+          ["logits", logits],
+          ["probabilities", logits],
+        ]),
+      };
+    });
+    await quiet();
+    expect(element.querySelector("h3")?.textContent).toBe("Why PER rather than O?");
+    state.set({ token: 4 });
+    await quiet();
+    const chips = [...part("why-choose").querySelectorAll<HTMLElement>(".aw-why-chip")];
+    expect(part("why-choose").textContent).toContain("at here 4");
+    expect(part("why-choose").textContent).not.toContain("masked");
+    chips.find((chip) => chip.textContent?.startsWith("LOC"))?.click();
+    expect(state.get().target).toEqual({ position: 4, label: 2 });
+  });
+
+  it("shows contributions from elsewhere as rows under their own names", async () => {
+    const hostile = "<img src=x onerror=alert(1)>";
+    const { asked, state, element, part } = open([], true, undefined, ["__proto__", hostile]);
+    await quiet();
+    const names = [...element.querySelectorAll(".aw-why-method")].map((row) => row.textContent);
+    expect(names.slice(-2)).toEqual(["__proto__", hostile]);
+    expect(element.querySelector("img")).toBeNull();
+    const tests = asked.filter(({ kind }) => kind === "trust");
+    expect(fieldsOf(tests[0] as SliceRequest).methods).toEqual([
+      ...METHODS.map(({ key }) => key),
+      ...["__proto__", hostile],
+    ]);
+    expect(part("why-said").textContent).toContain(`8 of 12 methods (${hostile}, __proto__, `);
+    element.querySelector<HTMLElement>('[data-method="__proto__"]')?.click();
+    expect(state.get().method).toBe("__proto__");
+    expect(part("why-sum").textContent).toContain("as given; they need not add up");
+    expect(part("why-readout").textContent).toContain("keys 2: __proto__ 3.00");
+  });
+
   it("says why a method is not there, and shows the others", async () => {
     const { element, part } = open(["integrated_gradients", "trust"]);
     await quiet();
     const row = element.querySelector('.aw-why-strip[data-method="integrated_gradients"]');
     expect(row?.textContent).toContain("N/A: No integrated_gradients here.");
     expect(part("why-said").textContent).toContain("cannot be tested: No trust here.");
+  });
+
+  it("adds up the components of a next token, and goes to the head of a cell", async () => {
+    const { state, element, part } = open([], true, source(), [], "next");
+    await quiet();
+    expect(part("why-components-said").textContent).toBe(
+      "Of all heads L1 · H1 counts most, +2.00; all parts together make the 2.50 logits by which are leads is.",
+    );
+    expect(part("why-components-sum").textContent).toMatch(
+      /^heads \+1\.75MLPs \+0\.500embedding −0\.250biases \+0\.500= 2\.50/,
+    );
+    const listed = [...part("why-components").querySelectorAll<HTMLElement>(".aw-why-head")];
+    expect(listed.slice(0, 3).map(({ textContent }) => textContent)).toEqual([
+      "L1 · H1+2.00",
+      "L0 · H2−0.500",
+      "L0 · H0+0.250",
+    ]);
+    const cells = [...element.querySelectorAll<SVGRectElement>(".aw-why-parts-heads rect")];
+    const titles = cells.map((cell) => cell.querySelector("title")?.textContent);
+    expect(titles).toEqual([
+      ..."L0 · H0: +0.250|L0 · H1: 0|L0 · H2: −0.500|L1 · H0: 0|L1 · H1: +2.00|L1 · H2: 0".split(
+        "|",
+      ),
+    ]);
+    cells[2]?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    expect([state.get().layer, state.get().head]).toEqual([0, 2]);
+    const bars = [...element.querySelectorAll(".aw-why-parts-bars title")];
+    expect(bars.map(({ textContent }) => textContent)).toEqual([
+      "embedding: −0.250",
+      "MLP of layer 0: −1.00",
+      "MLP of layer 1: +1.50",
+      "biases: +0.500",
+    ]);
+  });
+
+  it("has no components of an encoder, nor where they are refused", async () => {
+    const encoder = open();
+    await quiet();
+    expect(encoder.part("why-components")).toBeNull();
+    expect(encoder.asked.some(({ kind }) => kind === "components")).toBe(false);
+    const refused = open(["components"], true, source(["components"]), [], "next");
+    await quiet();
+    expect(refused.part("why-components")).toBeNull();
+    expect(refused.part("why-heads")).not.toBeNull();
   });
 
   it("keeps what is explained when a target cannot be had", async () => {
@@ -84,13 +199,109 @@ describe("the view", () => {
   });
 
   it("lists choices of another token when it comes into focus, and keeps its target", async () => {
-    const { state, element, asked } = open();
+    const { state, element, part, asked } = open();
     await quiet();
+    expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
     state.set({ token: 2 });
     await quiet();
     expect(element.querySelector(".aw-why-place")?.textContent).toContain("keys");
+    expect((part("why-choose") as HTMLDetailsElement).open).toBe(true);
     expect(fieldsOf(asked.at(-1) as SliceRequest).rows).toEqual([2, 3]);
     expect(state.get().target).toEqual(TARGET);
+  });
+
+  describe("of a text that a model wrote from token 3 on", () => {
+    /** The third written token, id 15, is none of the guesses; the proposal is after the last token. */
+    const LAST: Target = { position: 5, token: 7, against: 8 };
+    const [FIRST, THIRD] = [
+      { position: 2, token: 13, against: 7 },
+      { position: 4, token: 15, against: 7 },
+    ];
+    const answers = source();
+    const answer = (request: SliceRequest): Slice =>
+      request.kind === "targets"
+        ? {
+            data: { targets: [{ target: LAST, of: "token", names: ["are", "is"] }] },
+            arrays: new Map(),
+          }
+        : answers(request);
+    const openWritten = (given: Answer = answer, live = true) =>
+      open([], live, given, [], "next", { written: 3 });
+
+    it("asks why the focus token was written, and what comes next without one", async () => {
+      const { state, part } = openWritten();
+      await quiet();
+      expect(state.get().target).toEqual(LAST);
+      state.set({ token: 3 });
+      await quiet();
+      expect(state.get().target).toEqual(FIRST);
+      expect(part("sentence").textContent).toContain("After keys");
+      expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
+      // What the model read keeps the question, and lists what could be asked there.
+      state.set({ token: 1 });
+      await quiet();
+      expect(state.get().target).toEqual(FIRST);
+      expect(part("why-choose").textContent).toContain("after the 1");
+      state.set({ token: null });
+      expect(state.get().target).toEqual(LAST);
+    });
+
+    it("keeps a question that the reader put, until it is given up", async () => {
+      const { state, part } = openWritten();
+      state.set({ token: 4 });
+      await quiet();
+      expect(state.get().target).toEqual({ position: 3, token: 14, against: 7 });
+      expect(part("why-follow")).toBeNull();
+      const chips = [...part("why-choose").querySelectorAll<HTMLElement>(".aw-why-chip")];
+      chips.find((chip) => chip.textContent?.startsWith("<b>was</b>"))?.click();
+      const own = { position: 3, token: 9, against: 7 };
+      await quiet();
+      expect(state.get().target).toEqual(own);
+      state.set({ token: 5 });
+      await quiet();
+      expect(state.get().target).toEqual(own);
+      expect(part("why-choose").textContent).toContain("after here 4");
+      part("why-follow").click();
+      await quiet();
+      expect(state.get().target).toEqual(THIRD);
+      expect(part("why-follow")).toBeNull();
+    });
+
+    it("gives up what it asked of a token that is no longer in focus", async () => {
+      const given: { position: number | undefined; aborted: boolean }[] = [];
+      const { state, part } = openWritten((request, { signal }) => {
+        const { target } = fieldsOf(request) as { target?: Target };
+        if (request.kind !== "contributions" || target?.position === LAST.position)
+          return answer(request);
+        const asked = { position: target?.position, aborted: false };
+        given.push(asked);
+        if (target?.position === THIRD.position) return answer(request);
+        return new Promise<Slice>((_, reject) => {
+          signal?.addEventListener("abort", () => {
+            asked.aborted = true;
+            reject(new DOMException("", "AbortError"));
+          });
+        });
+      });
+      await quiet();
+      for (const token of [3, 4, 5]) state.set({ token });
+      await quiet();
+      expect(given.slice(0, 3)).toEqual([
+        { position: 2, aborted: true },
+        { position: 3, aborted: true },
+        { position: 4, aborted: false },
+      ]);
+      expect(part("sentence").textContent).toContain("After here, token 15 leads are");
+    });
+
+    it("keeps its question in a saved page, which has no other", async () => {
+      const { state, asked } = openWritten(answer, false);
+      await quiet();
+      state.set({ token: 4 });
+      await quiet();
+      expect(state.get().target).toEqual(LAST);
+      expect(asked.filter(({ kind }) => kind === "predictions")).toEqual([]);
+    });
   });
 });
 
@@ -128,6 +339,7 @@ describe("numbers", () => {
       method: "occlusion",
       signed: true,
       value: 1,
+      error: 0,
       bias: null,
       baseline: null,
       gap: null,
@@ -136,9 +348,29 @@ describe("numbers", () => {
       of: "token",
       names: [],
     } as const;
-    const two = unitsOf(metaOf(["the", "the"]).tokens, { special: true });
-    const line = drawn(h(SumLine, { found, units: two, label: () => "the" }));
+    const meta = metaOf(["the", "the"]);
+    const two = unitsOf(meta.tokens, { special: true });
+    const explained = explainedOf(meta);
+    const line = drawn(h(SumLine, { found, units: two, label: () => "the", explained }));
     expect(line.textContent).toContain("the 0 +2.00");
+  });
+
+  it("adds up the tokens of a source and of what is written from it, each in its place", () => {
+    const written = unitsOf(metaOf(["the", "the"]).tokens, { special: true });
+    const meta = metaOf(["the", "the"], { keys: metaOf(["a", "the"]).tokens, part: "cross" });
+    const explained = explainedOf(meta);
+    const found = {
+      ...{ method: "decomposition", signed: true, value: 6, error: 0 },
+      ...{ bias: 1, baseline: null, gap: 0 },
+      values: Float32Array.from([0.5, 3, 2, -0.5]),
+      target: TARGET,
+      of: "token",
+      names: [],
+    } as const;
+    const units = explained.units(written, true);
+    const label = ({ text }: Unit) => text;
+    const line = drawn(h(SumLine, { found, units, label, explained }));
+    expect(line.textContent).toMatch(/the 1 of the source \+3.00.*the 0 \+2.00.*bias \+1.00= 6.00/);
   });
 
   it("says what to make of the tests", () => {
@@ -152,15 +384,15 @@ describe("numbers", () => {
         "which is not enough for the best of 2 methods: their order is no better than random here.",
     );
     expect(sentence(trustOf([0.5, 0.6]))).toBe(
-      "The orders of all 2 methods are better than random; that of gradient × input lowers the probability more " +
-        "than 100% of all 5,040 orders of the 7 words.",
+      "Masking the words that all 2 methods rank highest hurts more than masking at random; the order of " +
+        "gradient × input lowers the probability more than 100% of all 5,040 orders of the 7 words.",
     );
     expect(sentence(trustOf([0.5, 0.2]))).toBe(
-      "The order of 1 of 2 methods (decomposition) is better than random; it lowers the probability more than 100% of " +
-        "all 5,040 orders of the 7 words. Gradient × input: its order is no better than random here.",
+      "Masking the words that 1 of 2 methods (decomposition) ranks highest hurts more than masking at random; the " +
+        "order of decomposition lowers the probability more than 100% of all 5,040 orders of the 7 words. Gradient × input: its order is no better than random here.",
     );
     expect(sentence(trustOf([0.5]))).toMatch(
-      /^The order of decomposition is better than random; it lowers .* of the 7 words\.$/,
+      /^Masking the words that decomposition ranks highest hurts more than masking at random; the order of .* of the 7 words\.$/,
     );
     expect(sentence(trustOf([0.2]))).toMatch(
       /^The order of decomposition lowers .* words: it is no better than random here\.$/,
@@ -185,12 +417,24 @@ describe("numbers", () => {
         "orders. No better than random (p = 0.249, corrected for 2 methods).",
     );
     expect(tested(drawn, "gradient_x_input")).toContain("It gives all words the same.");
+    const first = { ...test, percentile: 100, low: 98.2, high: 100 };
+    expect(tested({ ...drawn, tests: [first, null] }, "decomposition")).toContain(
+      "Lower than any of 200 random orders (at least 98% of all).",
+    );
   });
 
   it("says that too few words cannot be tested, and gives no percentile", () => {
     const untestable = "3 words have 6 orders, and a test of 2 methods needs 40";
-    const short: Trust = { ...trustOf([0.5, 0.2]), tests: [null, null], untestable };
-    expect(sentence(short)).toBe(`The methods cannot be tested: ${untestable}.`);
+    const long = trustOf([0.5, 0.2]);
+    const random = { ...long.random, orders: 6, words: 3 };
+    const short: Trust = { ...long, tests: [null, null], untestable, random };
+    expect(sentence(short)).toBe(
+      `The methods cannot be tested: ${untestable}. Try a longer sentence: six words are enough for ten methods, ` +
+        "masked ones not counted.",
+    );
+    expect(sentence({ ...short, random: long.random })).toBe(
+      `The methods cannot be tested: ${untestable}.`,
+    );
     expect(tested(short, "decomposition")).toContain("Cannot be tested: 3 words have 6 orders");
     expect(verdict(short).untested).toHaveLength(2);
   });
@@ -226,7 +470,7 @@ describe("numbers", () => {
         Array.from({ length: 50 }, () => "cat"),
         490,
       ),
-    ).toBe("none");
+    ).toBe("upwards");
   });
 
   it("paints by the largest word, and marks special tokens beyond it", () => {
@@ -235,14 +479,14 @@ describe("numbers", () => {
     expect(largestOf([Number.NaN], [false])).toBe(0);
     const units = unitsOf(metaOf(["[CLS]", "a", "b"]).tokens, { special: true });
     const cells = drawn(h(Strip, { values: [9, -2, 1], units, width: 90, mode: "light" }));
-    expect(cells.querySelectorAll(".aw-why-beyond")).toHaveLength(1);
+    expect(cells.querySelectorAll(".aw-why-overflow")).toHaveLength(1);
     expect(cells.querySelector("text")?.textContent).toBe("−");
   });
 
   it("adds up the pieces of a unit in the ribbon", () => {
     const meta = metaOf(["[CLS]", "play", "##ing", "[SEP]"]);
     const units = firstUnits(meta, true);
-    const painted = signedOf({ values: [4, 1, -2, Number.NaN], verb: "" }, units, "light");
+    const painted = signedOf({ values: [4, 1, -2, Number.NaN], verb: "" }, units, [], "light");
     expect(painted.most).toBe(2);
     expect(painted.indices).toEqual([RAMP_SIZE - 1, expect.any(Number), 0, null]);
   });

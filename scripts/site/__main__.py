@@ -12,6 +12,7 @@ import time
 
 from sphinx.cmd.build import build_main
 
+from scripts import lite
 from scripts.site.documents import write_documents
 from scripts.site.front import write_assets, write_front
 from scripts.site.gallery import write_gallery
@@ -49,6 +50,8 @@ def main(arguments: list[str]) -> None:
     options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", str(OUT.with_name("site-doctrees"))]
     if build_main([*options, "-c", str(SETTINGS), "-b", "html", str(SOURCE), str(OUT)]):
         sys.exit("[site] Sphinx found something wrong; see above.")
+    say("JupyterLite")
+    lite.build()
     wrong = check(OUT)
     if wrong:
         sys.exit("\n".join([*wrong, f"[site] {len(wrong)} links are wrong."]))

@@ -1,7 +1,7 @@
 """The documents of the repository as pages of the site: the same files, with links that lead from page to page.
 
 The copy keeps the repository's layout, so that a relative link means the same on a forge and on the site. Three things
-change: a picture with a dark twin follows the site's own switch, links to notebooks lead to the pages made of them,
+change: a picture with a dark version follows the site's own switch, links to notebooks lead to the pages made of them,
 and links to files that are no page lead to the repository (or become plain text while its address is unknown).
 """
 
@@ -18,11 +18,12 @@ from scripts.hatch_readme import LINK, repository_of
 from scripts.site.places import ROOT, SOURCE
 
 TUTORIALS = "notebooks/README.md"
-# Pages beside those of docs/.
+# Pages besides those of docs/.
 LOOSE = (
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "attn_widget/dates/README.md",
     "attn_widget/mini/README.md",
     "js/engine/README.md",
     TUTORIALS,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 
-from attn_widget.protocol.selection import VIEWS
+from attn_widget.figures.catalog.choices import VIEWS
 from scripts import gallery
 from scripts.lab import chromium
 from scripts.probe import sentiment

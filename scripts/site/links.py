@@ -75,17 +75,27 @@ def read(path: Path) -> Page:
     return page
 
 
+def files_of(folder: Path, kind: str) -> list[Path]:
+    """Files of the site's own below ``folder``, by their ending: those of JupyterLite are not ours."""
+    found = sorted(folder.rglob(f"*.{kind}"))
+    return [path for path in found if path.relative_to(folder).parts[0] != "lite"]
+
+
+def pages_of(folder: Path) -> list[Path]:
+    """Pages of the site's own below ``folder``: a theme keeps templates in _static."""
+    return [path for path in files_of(folder, "html") if "_static" not in path.parts]
+
+
 def check(folder: Path) -> list[str]:
     """``file:line: address (what is wrong with it)`` of everything that is wrong below ``folder``."""
-    paths = (path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts)
-    pages = {path: read(path) for path in paths}  # a theme keeps templates in _static
+    pages = {path: read(path) for path in pages_of(folder)}
     wrong: list[str] = []
     for path, page in pages.items():
         for line, address, loaded in page.links:
             problem = problem_of(address, path, folder, pages, loaded=loaded)
             if problem is not None:
                 wrong.append(f"{path.relative_to(folder)}:{line}: {address[:120]} ({problem})")
-    for path in sorted(folder.rglob("*.css")):
+    for path in files_of(folder, "css"):
         for address in STYLE_ADDRESS.findall(path.read_text(encoding="utf-8")):
             problem = problem_of(address, path, folder, {}, loaded=True)
             if problem is not None:

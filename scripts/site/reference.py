@@ -51,6 +51,11 @@ GROUPS = (
         ("target", "Target", "agreement", "faithfulness", "head_means"),
     ),
     Group(
+        "Similar texts",
+        "Embeddings, late interaction and rerankers: why two texts are similar, and why a passage comes first.",
+        ("similarity", "Similarity", "Ranking"),
+    ),
+    Group(
         "Two runs",
         "Two texts or two models, aligned and subtracted.",
         ("compare", "Comparison", "compare_many", "ManyComparisons"),

@@ -68,7 +68,12 @@ def executed(name: str, *, reuse: bool) -> Any:
 def made_from(name: str) -> str:
     """Hash of the notebook and of the package that runs it."""
     package = ROOT / "attn_widget"
-    paths = [*package.rglob("*.py"), *package.glob("mini/*"), *package.glob("static/*")]
+    paths = [
+        *package.rglob("*.py"),
+        *package.glob("mini/*"),
+        *package.glob("dates/*"),
+        *package.glob("static/*"),
+    ]
     total = hashlib.sha256()
     for path in [ROOT / "notebooks" / f"{name}.ipynb", *sorted(paths)]:
         if path.is_file():

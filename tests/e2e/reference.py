@@ -11,8 +11,11 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from attn_widget.checks.rounding import rounding
+
 MODEL = Path(__file__).parents[2] / "attn_widget" / "mini"
 TAU = 0.01
+WEIGHT_ERROR = 1e-5  # docs/definitions.md, section 1
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,16 @@ class Reference:
     scores: NDArray[np.float32]
     products: NDArray[np.float32]
     logits: NDArray[np.float32]
+
+    @property
+    def score_error(self) -> float:
+        """What two ways of float32 arithmetic make of a score: four products follow on each other in a layer."""
+        return rounding(float(np.abs(self.scores).max()), 384, 4 * len(self.scores))
+
+    @property
+    def logit_error(self) -> float:
+        """As `score_error`, of a logit."""
+        return rounding(float(np.abs(self.logits).max()), 384, 4 * len(self.scores) + 2)
 
     def probabilities(self, position: int) -> NDArray[np.float64]:
         shifted = np.exp(self.logits[position].astype(np.float64) - self.logits[position].max())

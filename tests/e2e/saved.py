@@ -71,9 +71,14 @@ class Opened:
 
 
 @contextmanager
-def offline(browser: Browser, path: Path, *, width: int = 1200) -> Iterator[Opened]:
-    """Open a file."""
-    page = browser.new_page(viewport={"width": width, "height": 1000}, reduced_motion="reduce")
+def offline(
+    browser: Browser, path: Path, *, width: int = 1200, motion: bool = False
+) -> Iterator[Opened]:
+    """Open a file; with ``motion`` for a reader who lets things move by themselves."""
+    page = browser.new_page(
+        viewport={"width": width, "height": 1000},
+        reduced_motion="no-preference" if motion else "reduce",
+    )
     page.set_default_timeout(STEP_MS)
     try:
         opened = Opened(page)

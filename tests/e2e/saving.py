@@ -21,11 +21,11 @@ Chosen = Callable[..., aw.AttentionWidget]
 
 
 @cache
-def run(name: str) -> aw.Analysis:
-    """The text in a plain model, in one with classes, or the run of a masked model; once for all tests."""
+def run(name: str, text: str = TEXT) -> aw.Analysis:
+    """A text in a plain model, in one with classes, or the run of a masked model; once for all tests."""
     if name == "masked":
         return masked_analysis()
-    return aw.analyze(TEXT, model=sentiment() if name == "classes" else None, progress=False)
+    return aw.analyze(text, model=sentiment() if name == "classes" else None, progress=False)
 
 
 @contextmanager
@@ -33,9 +33,11 @@ def chosen() -> Iterator[Chosen]:
     """A widget for a selection; closed at the end."""
     opened: list[aw.AttentionWidget] = []
 
-    def of(view: str, *, forbids: bool = False, **traits: object) -> aw.AttentionWidget:
+    def of(
+        view: str, *, forbids: bool = False, text: str = TEXT, **traits: object
+    ) -> aw.AttentionWidget:
         name = "masked" if forbids else "classes" if view == "task" else "plain"
-        widget = aw.AttentionWidget(run(name), view=view, **{"layer": 0, "head": 0, **traits})
+        widget = aw.AttentionWidget(run(name, text), view=view, **{"layer": 0, "head": 0, **traits})
         opened.append(widget)
         return widget
 

@@ -14,11 +14,12 @@ import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
 
 import attn_widget as aw
+from attn_widget.checks.rounding import rounding
 from scripts.page import DRAWN, mount
 from scripts.widget_parts import POLL_S, STEP_MS
 
 SOURCES = ("live", "saved")
-FLOAT32 = 1e-6  # of numbers around 1
+FLOAT32 = rounding(1.0, 64)  # of shares and of rows' sums
 
 
 @dataclass

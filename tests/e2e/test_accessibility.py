@@ -12,7 +12,7 @@ import attn_widget as aw
 from scripts.lab import ROOT
 from scripts.page import mount
 from scripts.probe import sentiment
-from tests.e2e.views import choose, part
+from tests.e2e.views import choose, part, setting
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 TEXT = "The bank by the river was old. Maria likes it, and she swims there in Paris."
@@ -63,6 +63,9 @@ def test_what_opens_has_no_violation(page: Page, theme: str) -> None:
     widget = aw.show(TEXT, layer=3, head=5, token=2, pair=[2, 4], theme=theme, progress=False)
     mount(page, widget, width=1100)
     found = {"pair": violations(page)}
+    setting(page, "mean")
+    found["display"] = violations(page)
+    page.keyboard.press("Escape")
     part(page, "table").locator("summary").click()
     found["table"] = violations(page)
     choose(page, "sentences").get_by_role("gridcell").nth(1).click()

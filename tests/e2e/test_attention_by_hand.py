@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 import attn_widget as aw
+from attn_widget.checks.rounding import rounding
 from scripts.page import mount
 from scripts.widget_parts import agree
 
 TEXT = "The movie was incredibly boring, but the acting saved it."
 BORING, INCREDIBLY = 5, 4
-ERROR = 1e-6
 
 
 @pytest.fixture
@@ -48,8 +48,9 @@ def test_every_step_of_a_real_heads_pair_is_that_of_numpy(page: Page, layer: int
         TEXT, layer=layer, head=head, pair=[BORING, INCREDIBLY], tagger=None, progress=False
     )
     a = widget.analysis
-    expected = steps(a.queries(layer, head), a.keys(layer, head))
-    agree(shown(page, widget), expected, rtol=ERROR, atol=ERROR)
+    q, k = a.queries(layer, head), a.keys(layer, head)
+    expected, error = steps(q, k), rounding(np.abs(q[BORING]) @ np.abs(k).max(axis=0), q.shape[1])
+    agree(shown(page, widget), expected, rtol=error, atol=error)
     widget.close()
 
 
@@ -59,6 +60,7 @@ def test_every_step_of_a_pair_of_four_dimensions_is_that_of_numpy(page: Page) ->
     q[BORING], k[INCREDIBLY] = [0.3, -0.2, 0.1, 0.4], [0.4, -0.3, 0.7, 0.0]
     expected = steps(q, k)
     assert expected[0] == pytest.approx(0.25)
+    error = rounding(np.abs(q[BORING]) @ np.abs(k).max(axis=0), 4)
     exponentials = np.exp(q @ k.T / 2)
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
     given = aw.from_attentions(
@@ -69,5 +71,5 @@ def test_every_step_of_a_pair_of_four_dimensions_is_that_of_numpy(page: Page) ->
         tagger=None,
     )
     widget = aw.AttentionWidget(given, pair=[BORING, INCREDIBLY])
-    agree(shown(page, widget), expected, rtol=ERROR, atol=ERROR)
+    agree(shown(page, widget), expected, rtol=error, atol=error)
     widget.close()

@@ -13,10 +13,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from scripts.page import mount
 from scripts.widget_parts import agree
+from tests.e2e.views import FLOAT32, part, setting
 
 TEXT = "The trophy does not fit into the suitcase because it is too large. It is red."
-# float32 numbers, written with all digits.
-ERROR = 1e-6
 # The map of one link is all but white (above 240 in each channel) besides that link (35, 25, 67). Where a
 # device pixel is no whole part of a CSS pixel the browser may share the link between neighbors.
 DARK = 150
@@ -36,10 +35,6 @@ def page(browser: Browser) -> Iterator[Page]:
     assert failed == []
 
 
-def part(page: Page, name: str) -> Locator:
-    return page.locator(f'[data-aw-part="{name}"]')
-
-
 def quantity(page: Page, name: str) -> Locator:
     return part(page, "quantity").locator(f'[data-quantity="{name}"]')
 
@@ -56,28 +51,28 @@ def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None
     widget = aw.show(TEXT, layer=3, head=5, theme="light", progress=False)
     analysis = widget.analysis
     mount(page, widget, width=1200)
-    agree(cells(page), analysis.attention(3, 5), atol=ERROR)
+    agree(cells(page), analysis.attention(3, 5), rtol=FLOAT32)
 
     quantity(page, "scores").click()
     expect(part(page, "score-legend")).to_be_visible()
     expect(part(page, "table").locator("caption")).to_contain_text("Scaled scores")
-    agree(cells(page), analysis.scores(3, 5), atol=10 * ERROR)
+    agree(cells(page), analysis.scores(3, 5), rtol=FLOAT32)
     most = np.abs(analysis.scores(3, 5)).max()
-    agree(part(page, "score-legend").locator("[data-aw-value]"), most, rtol=1e-6)
+    agree(part(page, "score-legend").locator("[data-aw-value]"), most, rtol=FLOAT32)
 
     quantity(page, "rollout").click()
     expect(part(page, "head-name")).to_have_text("rollout, layers 0–3")
-    agree(cells(page), analysis.rollout(3), atol=ERROR)
+    agree(cells(page), analysis.rollout(3), rtol=FLOAT32)
     part(page, "ribbon").locator('[data-token="9"]').click()
     row = np.sort(analysis.rollout(3)[9])[::-1]
-    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, atol=ERROR, head=True)
+    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, rtol=FLOAT32, head=True)
     part(page, "focus-flow").get_by_role("button").click()
     flows = part(page, "focus-keys").locator(".aw-rowkey")
     expect(flows.first.locator("[data-aw-value]")).to_have_count(2)
     expected = analysis.flow(9)
     for button in flows.all():
         token = int(button.get_attribute("data-token") or -1)
-        agree(button.locator("[data-aw-value]").nth(1), expected[token], atol=ERROR)
+        agree(button.locator("[data-aw-value]").nth(1), expected[token], rtol=FLOAT32)
     widget.close()
 
 
@@ -117,7 +112,7 @@ def test_scores_step_back_visibly_for_the_mean_head(page: Page) -> None:
     widget.quantity = "scores"
     mount(page, widget, width=1200)
     expect(part(page, "score-legend")).to_be_visible()
-    part(page, "mean").click()
+    setting(page, "mean").click()
     expect(quantity(page, "scores")).to_have_attribute("aria-disabled", "true")
     expect(part(page, "quantity-note")).to_contain_text("Weights are shown; scores are N/A")
     expect(part(page, "score-legend")).to_be_hidden()
@@ -145,8 +140,8 @@ def test_adds_up_tokens_gathered_by_pointer_and_by_keyboard(page: Page) -> None:
     page.keyboard.press("Shift+Space")
     expect(group).to_contain_text("2 tokens: trophy, suitcase")
     sums = group.locator("[data-aw-value]")
-    agree(sums.nth(0), weights[4, [2, 8]].sum(), atol=ERROR)
-    agree(sums.nth(1), weights[:, [2, 8]].sum(axis=1).mean(), atol=ERROR)
+    agree(sums.nth(0), weights[4, [2, 8]].sum(), rtol=FLOAT32)
+    agree(sums.nth(1), weights[:, [2, 8]].sum(axis=1).mean(), rtol=FLOAT32)
     page.keyboard.press("Escape")  # the cursor
     page.keyboard.press("Escape")  # the group
     expect(group).to_be_empty()
@@ -161,22 +156,24 @@ def test_what_it_attends_to_in_layer_4_takes_two_actions(page: Page) -> None:
     expect(part(page, "focus")).to_contain_text("it attends to")
     expect(part(page, "head-name")).to_contain_text("L4")
     row = np.sort(widget.analysis.attention(4, 0)[10])[::-1]
-    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, atol=ERROR, head=True)
+    agree(part(page, "focus-keys").locator("[data-aw-value]"), row, rtol=FLOAT32, head=True)
     widget.close()
 
 
-def test_who_gets_the_most_attention_in_the_last_layer_takes_two_actions(page: Page) -> None:
+def test_who_gets_the_most_attention_in_the_last_layer_takes_four_actions(page: Page) -> None:
     widget = aw.show(TEXT, progress=False)
     analysis = widget.analysis
     mount(page, widget, width=1200)
     last = analysis.n_layers - 1
     part(page, "heads").locator(f'[data-layer="{last}"][data-head="0"]').click()
-    part(page, "mean").click()
+    setting(page, "mean").click()
     expect(part(page, "head-name")).to_have_text(f"L{last} · mean")
+    part(page, "ribbon").locator('[data-token][aria-pressed="true"]').click()
+    expect(part(page, "focus")).to_contain_text("Most received")
     means = analysis.attention(last, "mean").astype(np.float64).mean(axis=0)
-    listed = part(page, "received").locator("[data-aw-value]")
-    agree(listed, np.sort(means)[::-1], atol=ERROR, head=True)
-    first = part(page, "received").locator("button").first
+    listed = part(page, "focus-keys").locator("[data-aw-value]")
+    agree(listed, np.sort(means)[::-1], rtol=FLOAT32, head=True)
+    first = part(page, "focus-keys").locator("button").first
     expect(first).to_have_attribute("data-token", str(means.argmax()))
     widget.close()
 

@@ -71,6 +71,19 @@ def test_a_cut_text_is_marked_on_screen(page: Page) -> None:
     widget.close()
 
 
+def test_the_theme_of_bootstrap_is_followed_in_our_own_colors(page: Page) -> None:
+    widget = aw.show("the cat sat", progress=False)
+    mount(page, widget)
+    root = page.locator(".attn-widget")
+    # Shiny has the variables of a light JupyterLab in both of its themes.
+    page.evaluate("document.documentElement.style.setProperty('--jp-layout-color0', 'white')")
+    for theme, ground in (("dark", "rgb(255, 255, 255)"), ("light", "rgb(0, 0, 0)")):
+        page.evaluate("theme => { document.documentElement.dataset.bsTheme = theme; }", theme)
+        expect(root).to_have_attribute("data-theme", theme)
+        expect(root).not_to_have_css("background-color", ground)
+    widget.close()
+
+
 def test_an_error_is_said_and_the_last_picture_stays(page: Page) -> None:
     widget = aw.show("the cat sat", progress=False)
     mount(page, widget)

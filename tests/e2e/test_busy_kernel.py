@@ -10,14 +10,22 @@ from playwright.sync_api import expect
 
 import attn_widget as aw
 from scripts.busy_kernel import HOSTS, TEXT, busy_until, wait_complete
-from scripts.lab import Lab, Notebook, OpenNotebook
+from scripts.lab import LATE_MODULE, Lab, Notebook, OpenNotebook
 from scripts.widget_parts import STEP_MS, Widget, agree
-from tests.e2e.reference import reference
+from tests.e2e.reference import WEIGHT_ERROR, reference
+from tests.e2e.views import part
 
-WEIGHT_ERROR = 1e-5
 FOCUS, MASKED = 2, 5
 WAITING = "Waiting for the kernel"
 LONG_S = 45
+
+# Modules that the host imports from now on wait until `window.open_gate` is called.
+HOLD_MODULES = """() => {
+    const address = URL.createObjectURL;
+    window.gate = new Promise(open => { window.open_gate = open; });
+    URL.createObjectURL = blob => address.call(URL, blob.type === 'text/javascript'
+        ? new Blob(['await window.gate;', blob], {type: blob.type}) : blob);
+}"""
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -40,6 +48,14 @@ class Busy:
         self.notebook.page.evaluate(
             "() => { window.jupyterapp.serviceManager.kernels.commsOverSubshells = 'disabled'; }"
         )
+
+    def begin(self) -> None:
+        """Run All, and open a view whose code the kernel cannot send yet."""
+        self.notebook.start_all()
+        self.began = time.monotonic()
+        self.waits()
+        self.widget.tab("why").click()
+        expect(self.widget.part("view")).to_have_text("Loading Why …")
 
     def start(self, before: str = "") -> None:
         """Run ``before`` and then occupy the kernel, beside the cells."""
@@ -77,24 +93,30 @@ class Busy:
         agree(shown, weights[FOCUS], atol=WEIGHT_ERROR)
 
 
-@pytest.fixture(scope="module", params=HOSTS)
-def busy(request: pytest.FixtureRequest, lab: Lab, open_notebook: OpenNotebook) -> Busy:
-    return Busy(lab, open_notebook, request.param)
+@pytest.fixture(scope="module")
+def long(lab: Lab, open_notebook: OpenNotebook) -> Busy:
+    """In JupyterLab, with a cell that goes on during the tests in Notebook; the code of a view is on its way meanwhile."""
+    opened = Busy(lab, open_notebook, "JupyterLab")
+    opened.begin()
+    return opened
+
+
+# Notebook first: what takes `LONG_S` in JupyterLab has begun by then.
+@pytest.fixture(scope="module", params=["Notebook", "JupyterLab"])
+def busy(request: pytest.FixtureRequest, lab: Lab, open_notebook: OpenNotebook, long: Busy) -> Busy:
+    return long if request.param == "JupyterLab" else Busy(lab, open_notebook, request.param)
 
 
 def test_run_all_with_a_long_cell_ends_in_a_picture_that_lacks_nothing(
-    busy: Busy, request: pytest.FixtureRequest
+    busy: Busy, long: Busy
 ) -> None:
-    busy.notebook.start_all()
-    began = time.monotonic()
-    busy.waits()
-    # Its code is on its way now.
-    busy.widget.tab("why").click()
-    expect(busy.widget.part("view")).to_have_text("Loading Why …")
-    if "JupyterLab" in request.node.name:  # one clock runs in both
-        busy.notebook.page.wait_for_timeout(1000 * max(0, LONG_S - (time.monotonic() - began)))
+    if busy is long:  # one clock runs in both hosts
+        left = LONG_S - (time.monotonic() - busy.began)
+        busy.notebook.page.wait_for_timeout(1000 * max(0, left))
         busy.waits()
         expect(busy.widget.part("view")).to_have_text("Loading Why …")
+    else:
+        busy.begin()
     busy.let_go()
     terms = busy.widget.part("why-sum").locator("[data-token] [data-aw-value]")
     expect(terms.first).to_be_visible()
@@ -125,6 +147,37 @@ def test_a_run_during_which_the_kernel_gets_busy_is_shown(busy: Busy) -> None:
     wait_complete(busy.notebook)
 
 
+def test_a_comparison_says_that_it_waits_whichever_run_is_shown(busy: Busy) -> None:
+    page = busy.notebook.page
+    busy.widget.tab("attention").click()
+    busy.widget.part("compare-button").click()
+    text = part(page, "compare-text")
+    text.fill("the dog ran")
+    text.press("Enter")
+    bar = part(page, "compare")
+    bar.get_by_role("button", name="B − A").click()
+    # Drawn before the kernel is busy: its options are there.
+    expect(part(page, "difference-quantity")).to_be_visible()
+    expect(part(page, "difference").locator("[aria-busy=true]")).to_have_count(0)
+    busy.start()
+    part(page, "difference-quantity").select_option("norms")
+    said = part(page, "compare-kernel")
+    expect(said).to_contain_text(WAITING)
+    for side in ("B", "B − A"):
+        bar.get_by_role("button", name=side, exact=True).click()
+        expect(said).to_be_visible()
+    bar.get_by_role("button", name="A", exact=True).click()
+    expect(said).to_be_hidden()
+    expect(part(page, "kernel").locator("visible=true")).to_contain_text(WAITING)
+    bar.get_by_role("button", name="B − A").click()
+    busy.gate.touch()
+    expect(said).to_be_hidden()
+    expect(part(page, "difference").locator("[aria-busy=true]")).to_have_count(0)
+    part(page, "difference-quantity").select_option("weights")
+    part(page, "compare-close").click()
+    busy.let_go()
+
+
 def test_a_restart_during_a_long_cell_is_an_error(busy: Busy) -> None:
     busy.widget.tab("attention").click()
     busy.start()
@@ -135,3 +188,27 @@ def test_a_restart_during_a_long_cell_is_an_error(busy: Busy) -> None:
         "The kernel is gone: what is loaded stays usable. Run the cell again."
     )
     expect(busy.widget.part("missing")).to_contain_text("L5 · H9 is not loaded.", timeout=STEP_MS)
+
+
+def test_a_widget_whose_code_loads_late_misses_no_message(
+    lab: Lab, open_notebook: OpenNotebook
+) -> None:
+    cells = [
+        "import attn_widget as aw",
+        f"w = aw.show({TEXT!r}, layer=0, head=0, token={FOCUS}, progress=False)",
+        "w.layer, w.head = 3, 7",
+    ]
+    notebook = open_notebook(lab.write("late.ipynb", cells), height=1400)
+    notebook.page.evaluate(HOLD_MODULES)
+    # After 2 s the host gives up and drops what has come and what will come.
+    with notebook.page.expect_event("pageerror", lambda error: error.message == LATE_MODULE):
+        notebook.run_all()
+    notebook.page.evaluate("() => window.open_gate()")
+    wait_complete(notebook)
+    widget = notebook.widget(0)
+    expect(widget.part("head-name")).to_have_text("L3 · H7")
+    for layer, head in ((3, 7), (2, 5)):
+        widget.head(layer, head).click()
+        shown = widget.part("ribbon").locator("[data-token]")
+        agree(shown, reference(TEXT).weights[layer, head][FOCUS], atol=WEIGHT_ERROR)
+    notebook.prints("print(w.layer, w.head)", "2 5\n")

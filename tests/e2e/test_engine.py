@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
+from tests.close import assert_close
 from tests.golden.make_engine import PATH
+from tests.unit.tiny_models import RUN as KERNELS
 
 ENGINE = Path(__file__).parents[2] / "attn_widget" / "static" / "engine.js"
 GOLDEN = json.loads(PATH.read_text())
@@ -70,7 +71,7 @@ def test_the_engine_runs_from_a_file(ask: Ask, policy: str, where: str, sandboxe
     answer = ask(policy, sandboxed)
     assert answer.get("where") == where, answer
     assert answer["ids"] == GOLDEN["ids"]
-    np.testing.assert_allclose(answer["attention"], GOLDEN["attention"], atol=1e-5)
+    assert_close(answer["attention"], GOLDEN["attention"], **KERNELS)
     assert answer["error"] == "input: hidden state 99 is not in 0 to 2."
 
 

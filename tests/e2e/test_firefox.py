@@ -38,13 +38,18 @@ def test_pages_run_what_is_typed_and_say_what_is_wrong(tmp_path: Path) -> None:
     given: dict[str, Any] = {"model": model, "tagger": None, "progress": False}
     widget = aw.show("the cat sat", **given)
     inside = aw.to_html(widget, tmp_path / "inside.html", engine=True)
-    beside = aw.to_html(widget, tmp_path / "beside.html", engine="light", assets="beside")
+    light = aw.to_html(widget, tmp_path / "light.html", engine="light")
+    beside = aw.to_html(widget, tmp_path / "beside.html", engine=True, assets="beside")
     text = inside.read_text(encoding="utf-8")
     no_worker = tmp_path / "no-worker.html"
     no_worker.write_text(text.replace("worker-src blob:", "worker-src &#x27;none&#x27;"), encoding="utf-8")  # fmt: skip
     long = "cat " * 127
     pages = driven(
-        tmp_path, (inside, ["the dog", long, "cat"]), (beside, ["dog"]), (no_worker, ["cat"])
+        tmp_path,
+        (inside, ["the dog", long, "cat"]),
+        (light, ["dog"]),
+        (no_worker, ["cat"]),
+        (beside, ["dog"]),
     )
     first, second, third = pages[0]["shown"]
     assert first["tokens"] == ["[CLS]", "the", "dog", "[SEP]"]
@@ -55,4 +60,5 @@ def test_pages_run_what_is_typed_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert pages[1]["shown"][0]["tokens"] == ["[CLS]", "dog", "[SEP]"]
     assert "8 bits" in pages[1]["shown"][0]["saved"]
     assert pages[2]["shown"][0]["tokens"] == ["[CLS]", "cat", "[SEP]"]
-    assert [page["errors"] for page in pages[:2]] == [[], []]
+    assert pages[3]["shown"][0]["tokens"] == ["[CLS]", "dog", "[SEP]"]
+    assert [pages[number]["errors"] for number in (0, 1, 3)] == [[], [], []]

@@ -15,6 +15,7 @@ from attn_widget import AttentionWidget
 from attn_widget.errors import SliceError
 from scripts.page import mount
 from scripts.widget_parts import STEP_MS
+from tests.unit.tiny_models import build
 
 CAT = "the cat sat on the mat"
 LONG = "The committee met in Paris, and nobody expected that the vote would be unanimous. " * 6
@@ -215,8 +216,32 @@ def test_the_code_of_all_views_comes_by_itself_after_the_first_picture(
     while "code" not in asked and time.monotonic() < end:
         page.wait_for_timeout(100)
     assert asked.count("code") == 1
+    page.wait_for_function("() => window.aw.asking === 0")
     before = len(asked)
     page.locator('[role="tab"][data-view="tree"]').click()
     expect(page.locator('[data-aw-part="view"] svg').first).to_be_visible()
     assert "code" not in asked[before:]
+    widget.close()
+
+
+def test_the_grid_of_many_layers_is_no_taller_than_a_view(browser: Browser) -> None:
+    """Thirty layers of nine heads, as SmolLM2 has: cells of the largest size would take 900 px."""
+    model = build(
+        "llama",
+        num_hidden_layers=30,
+        hidden_size=72,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+    )
+    widget = aw.show("hello world", model=model, tagger=None, progress=False)
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    mount(page, widget, width=1200)
+    first, last = (
+        part(page, "heads").locator(f'[data-layer="{layer}"][data-head="0"]').bounding_box()
+        for layer in (0, 29)
+    )
+    assert first is not None and last is not None
+    assert first["width"] == first["height"] == 16
+    assert last["y"] + last["height"] - first["y"] == 30 * 18 - 2
+    page.close()
     widget.close()

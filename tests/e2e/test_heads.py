@@ -14,8 +14,8 @@ from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.widget.profile import ProfileWidget
 from scripts.page import mount
 from scripts.widget_parts import agree
+from tests.e2e.views import FLOAT32
 
-FLOAT32 = float(np.finfo(np.float32).eps)
 TEXT = "The cat sat on the mat, and the dog saw it in Paris; it ran away, but nobody knew why."
 TEXTS = [
     TEXT,
@@ -170,7 +170,7 @@ def test_a_profile_is_shown_with_its_own_numbers(page: Page, profile: aw.Profile
     cards = ("confidence_max", "confidence_avg", "focus_entropy", "sparsity",
              "distribution_median", "uniformity")  # fmt: skip
     assert set(cards) < set(metrics.KEYS)
-    for key in (*cards, *specialization.KEYS, *patterns.KEYS):
+    for key in (*cards, *specialization.KEYS, *patterns.OFFSETS):
         cell = table.locator(f'tr[data-index="41"] [data-metric="{key}"]').first
         agree(cell, profile.mean[key][3, 5], rtol=FLOAT32)
     part(page, "roles").scroll_into_view_if_needed()

@@ -116,7 +116,7 @@ def test_keys_inside_the_widget_change_no_cell(notebook: Notebook, host: str) ->
                 for key in keys:
                     page.keyboard.press(key)
             assert cells(notebook) == before, f"{kind} in {view}"
-    assert len(tried) > 40
+    assert len(tried) > 25
     page.evaluate("() => document.fullscreenElement && document.exitFullscreen()")
 
 

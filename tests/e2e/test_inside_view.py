@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from scripts.page import mount
 from scripts.widget_parts import agree, values
-from tests.e2e.views import part
+from tests.close import assert_close
+from tests.e2e.views import FLOAT32, part
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat, and the dog looked at the bird."
 WIDTH = 1000
-TOLERANCE = 2e-5  # float32 sums of numbers below 10
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_sums_close_in_every_family(page: Page, family: str) -> None:
         figures = part(page, "chain").locator("[data-aw-value]")
         expect(figures.nth(2)).to_be_visible()
         given, output, total = values(figures)[:3]
-        assert given + output == pytest.approx(total, abs=TOLERANCE)
+        assert_close(given + output, total, terms=1, size=(given, output))
 
 
 @pytest.mark.parametrize(
@@ -66,14 +65,14 @@ def test_what_a_family_lacks_is_there_with_its_reason(
     for place, stage in enumerate(lacking):
         expect(absent.nth(place)).to_have_attribute("data-stage", stage)
         open_stage(page, stage)
-        expect(part(page, "stage-panel")).to_contain_text(f"No {stage} embeddings")
+        expect(part(page, "stage-panel")).to_contain_text(f"This model has no {stage} embeddings")
 
 
 def test_the_strips_are_the_model_s_tensors(page: Page) -> None:
     widget = show(page, "bert")
     open_stage(page, "qkv")
     cells = page.locator('[data-tensor="query"] rect[data-dimension]')
-    agree(cells, widget.analysis.queries(1, 1)[2], rtol=float(np.finfo(np.float32).eps))
+    agree(cells, widget.analysis.queries(1, 1)[2], rtol=FLOAT32)
 
 
 def test_a_walk_passes_every_layer_and_keeps_the_focus(page: Page) -> None:

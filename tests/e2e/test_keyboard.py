@@ -17,7 +17,7 @@ from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.views import READY, panel_of, part
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came."
-MOST_TABS = 60
+MAX_TABS = 60
 
 
 @pytest.fixture(params=SOURCES)
@@ -33,7 +33,7 @@ def one(browser: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
 def tab_to(page: Page, selector: str) -> None:
     """Press Tab until something that matches has the focus."""
     seen: list[str] = []
-    for _ in range(MOST_TABS):
+    for _ in range(MAX_TABS):
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
         page.keyboard.press("Tab")
@@ -113,7 +113,7 @@ def test_every_part_is_reached_once_by_tab(one: Opened) -> None:
     """One stop a part: Tab does not walk through 72 heads or 20 tokens."""
     page = one.page
     stops: list[str] = []
-    for _ in range(MOST_TABS):
+    for _ in range(MAX_TABS):
         press(page, "Tab")
         inside = page.evaluate("() => document.activeElement.closest('.attn-widget') !== null")
         if not inside:
@@ -126,4 +126,4 @@ def test_every_part_is_reached_once_by_tab(one: Opened) -> None:
     assert stops.count("heads") <= 1
     assert stops.count("tabs") <= 1
     assert stops.count("heatmap") == 1
-    assert len(stops) < MOST_TABS
+    assert len(stops) < MAX_TABS

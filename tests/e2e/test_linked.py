@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
-LOOK_MS, MOST_LOOKS = 200, 50
+LOOK_MS, MAX_LOOKS = 200, 50
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 
 pytestmark = pytest.mark.timeout(900)
@@ -59,7 +59,7 @@ class Linked:
         asked = ", ".join(f"{self.name}.{name}" for name in expected)
         code = f"import json; print(json.dumps([{asked}]))"
         found: list[object] = []
-        for _ in range(MOST_LOOKS):
+        for _ in range(MAX_LOOKS):
             found = json.loads(self.notebook.python(code))
             if found == list(expected.values()):
                 return
@@ -91,7 +91,7 @@ class Linked:
 def linked(notebook: Notebook) -> Linked:
     one = Linked(notebook, 1, "v")
     # What the page said last may reach the kernel after what is run here: then once more.
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         notebook.python("v.layer, v.head, v.token, v.pair, v.view = 1, 2, 3, None, 'attention'")
         notebook.page.wait_for_timeout(LOOK_MS)
         focused = one.widget.token(3).get_attribute("aria-pressed") == "true"
@@ -171,6 +171,7 @@ def test_the_view_of_a_classifier_is_linked_too(notebook: Notebook) -> None:
 
 def test_every_trait_follows_the_page(linked: Linked) -> None:
     linked.open("tree")
+    linked.part("display").click()
     linked.part("top-k").get_by_role("button").last.click()
     linked.python_has(top_k=4)
     for view in VIEWS[:-1]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from tests.close import assert_close
 from tests.e2e.saved import offline, select_head
+from tests.unit.tiny_models import EMBEDDED
 
 READY = 'html[data-aw-engine="ready"]'
 FIELD = '[data-aw-part="run-text"]'
@@ -37,6 +38,9 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
         assert page.locator(FIELD).input_value() == text
         select_head(page, 2, 3)
         assert page.locator('[data-aw-part="heads"] [data-layer]').count() >= 72
+        # There is no tab for what needs gradients: the last line says so.
+        expect(page.locator('[role="tab"][data-view="why"]')).to_have_count(0)
+        expect(page.locator('[data-aw-part="saved"]')).to_contain_text("Why needs gradients")
         page.locator('[data-view="predictions"]').first.click()
         best = expected.predictions(top_k=1).tokens[3][0]
         expect(page.locator('.aw-view [data-view="predictions"]')).to_contain_text(best)
@@ -44,16 +48,20 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
         assert opened.asked == []
 
 
+STILL = 30  # frames
 WATCH = """() => {
     const parts = ["ribbon", "heads", "tabs", "heatmap", "bar"];
     window.places = new Set();
+    window.still = 0;
     const place = ({ target, boundingClientRect: box }) => [
         target.dataset.awPart, Math.round(box.top), Math.round(box.height), target.querySelector("canvas") !== null];
     // Boxes as a frame is painted: an intersection observer takes them after observers of sizes have drawn.
     const next = () => requestAnimationFrame(() => {
         const eye = new IntersectionObserver((entries) => {
             eye.disconnect();
+            const before = window.places.size;
             window.places.add(JSON.stringify(entries.map(place)));
+            window.still = window.places.size === before ? window.still + 1 : 0;
             next();
         });
         for (const name of parts) eye.observe(document.querySelector(`[data-aw-part="${name}"]`));
@@ -73,7 +81,7 @@ def test_nothing_moves_or_goes_blank_while_texts_of_one_length_are_typed(
         field.fill("the dog sat on the mat")
         expect(shown).to_contain_text("dog")
         page.evaluate(WATCH)
-        page.wait_for_timeout(1_000)  # the dog's own frames are painted
+        page.wait_for_function(f"() => window.still > {STILL}")  # the dog's own frames are painted
         page.evaluate("window.places.clear()")
         for word in ("man", "cow", "boy", "cat"):
             field.fill(f"the {word} sat on the mat")
@@ -128,7 +136,7 @@ def test_the_matrix_of_what_was_typed_is_the_kernels(browser: Browser, live_page
         rows = Path(saved.value.path()).read_text().splitlines()
         column = rows[0].split(",").index("weight")
         found = [float(row.split(",")[column]) for row in rows[1:]]
-        np.testing.assert_allclose(found, expected.ravel(), atol=1e-5)
+        assert_close(found, expected.ravel(), **EMBEDDED)
 
 
 def test_masks_and_heads_that_are_off_are_run_again_and_stay_while_one_types(

@@ -13,11 +13,12 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from tests.e2e.saved import select_head
-from tests.e2e.test_long_text import value_at
+from tests.e2e.test_long_text import side_of_blocks, value_at
+from tests.e2e.views import choose, draw_frame, eventually, setting, settle
 from tests.unit import tiny_models
 
 TOKENS = 2048
-SETTLE_MS = 1000  # the matrix, its tiles and its links after the head's name
+DIFFERENCE = 0.005  # of a weight in this page
 # The longest array of floats that the page makes, in `longest`.
 COUNTING = """
 window.longest = 0;
@@ -62,11 +63,6 @@ def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     context.close()
 
 
-def show(page: Page, layer: int) -> None:
-    select_head(page, layer, 1)
-    page.wait_for_timeout(SETTLE_MS)
-
-
 def exact(layer: int, head: int | str) -> NDArray[np.float64]:
     found = analysis()
     weights = found.attention(layer, head).astype(np.float64)  # pyright: ignore[reportArgumentType]
@@ -78,51 +74,60 @@ def exact(layer: int, head: int | str) -> NDArray[np.float64]:
 def test_blocks_and_cells_are_those_of_the_matrix_at_every_distance(
     opened: Page, layer: int
 ) -> None:
-    show(opened, layer)
+    select_head(opened, layer, 1)
     matrix = exact(layer, 1)
     opened.locator(".aw-long-map").focus()
     opened.keyboard.press("0")
-    sides: set[int] = set()
-    for _ in range(8):
-        opened.wait_for_timeout(300)
-        text = opened.locator('[data-aw-part="block"]').inner_text()
-        side = 1 if "every cell" in text else int(text.split("×")[1].split()[0])
-        sides.add(side)
+
+    def middle() -> int:
+        """Side of the blocks, once the one in the middle has the number of its cells."""
+        draw_frame(opened)
+        side = side_of_blocks(opened)
         # On the diagonal, where no window forbids a cell.
         opened.mouse.move(1, 1)
         query, key, value = value_at(opened, 0.5, 0.5)
         block = matrix[query : query + side, key : key + side]
         if not np.isnan(block).all():
-            np.testing.assert_allclose(value, np.nanmax(block), atol=0.005)
+            np.testing.assert_allclose(value, np.nanmax(block), atol=DIFFERENCE)
+        return side
+
+    sides: set[int] = set()
+    for _ in range(8):
+        sides.add(eventually(opened, middle))
         opened.keyboard.press("+")
     assert {1, 2, 4} <= sides
 
 
 def test_a_row_and_the_strongest_links_are_those_of_the_matrix(opened: Page) -> None:
-    show(opened, 0)
+    select_head(opened, 0, 1)
     first = opened.locator(".aw-long-link").first
-    query, key = map(int, (first.get_attribute("data-link") or "").split())
     matrix = exact(0, 1)
     words = np.array([not token.special for token in analysis().tokens])
     apart = np.abs(np.subtract.outer(np.arange(TOKENS), np.arange(TOKENS))) > 1
     chosen = np.where(apart & np.outer(words, words), matrix, 0)
-    assert matrix[query, key] == pytest.approx(chosen.max(), abs=0.005)
+
+    def strongest() -> tuple[int, int]:
+        query, key = map(int, (first.get_attribute("data-link") or "").split())
+        assert matrix[query, key] == pytest.approx(chosen.max(), abs=DIFFERENCE)
+        return query, key
+
+    query, key = eventually(opened, strongest)
     first.click()
     number = opened.locator(
         '[data-aw-part="sentence"] .aw-number, [data-aw-part="pair"] .aw-number'
     ).first
     expect(number).to_be_visible()
     assert float(number.get_attribute("data-aw-value") or "nan") == pytest.approx(
-        matrix[query, key], abs=0.005
+        matrix[query, key], abs=DIFFERENCE
     )
 
 
 def test_no_matrix_is_ever_whole(opened: Page) -> None:
-    opened.get_by_text("mean head").click()
+    setting(opened, "mean").click()
     expect(opened.locator(".aw-view")).to_contain_text(re.compile("mean", re.IGNORECASE))
     opened.locator('[data-aw-part="pooling"] [data-name="mean"]').click()
-    opened.get_by_role("tab", name="Tree").click()
-    opened.wait_for_timeout(1000)
+    expect(choose(opened, "tree").locator('[data-aw-part="tree-node"]').first).to_be_visible()
+    settle(opened)
     opened.get_by_role("tab", name="Attention").click()
     longest = opened.evaluate("window.longest")
     assert 0 < longest < TOKENS**2 / 8

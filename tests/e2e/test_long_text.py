@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 import attn_widget as aw
 from attn_widget.model.tokens import Token
 from scripts.page import mount
+from tests.e2e.saving import save
+from tests.e2e.sources import SOURCES, opened
+from tests.e2e.views import settle
 
 N = 1100  # above 1,024 a text is drawn by tiles; the coarsest level has blocks of 8 x 8
 PLANTED = {(40, 900): 0.9, (40, 300): 0.05, (700, 20): 0.8, (1050, 1049): 0.7}
@@ -58,7 +62,7 @@ def page(shown: tuple[Page, aw.AttentionWidget]) -> Page:
     widget.set_trait("pair", None)
     opened.locator(".aw-long-map").focus()
     opened.keyboard.press("0")
-    opened.wait_for_timeout(200)
+    settle(opened)
     return opened
 
 
@@ -89,6 +93,12 @@ def test_by_keyboard_alone_to_the_strongest_link_of_a_word(
     page.keyboard.press("m")
     expect(page.locator('[data-aw-part="pair"]')).to_contain_text("w300")
     assert widget.pair == [40, 300]
+
+
+def side_of_blocks(page: Page) -> int:
+    """Cells in a row of each block that is drawn."""
+    text = page.locator('[data-aw-part="block"]').inner_text()
+    return 1 if "every cell" in text else int(text.split("×")[1].split()[0])
 
 
 def value_at(page: Page, share_x: float, share_y: float) -> tuple[int, int, float]:
@@ -228,8 +238,47 @@ def test_hard_documents_are_drawn(browser: Browser, kind: str) -> None:
     page.locator(".aw-long-map").focus()
     for key in ("m", "+", "Shift+ArrowRight", "ArrowDown", "0"):
         page.keyboard.press(key)
-    page.wait_for_timeout(200)
+    settle(page)
     assert errors == []
     expect(page.locator('[data-aw-part="error"]')).to_be_hidden()
     page.close()
+    widget.close()
+
+
+# Colors of the narrow column beside the plot, as many times the plot's height below its top.
+COLORS_BESIDE = """(element, places) => {
+    const canvas = element.querySelector('.aw-map-base');
+    const [all, plot] = [canvas, element.querySelector('.aw-map-pane')].map(
+        part => part.getBoundingClientRect());
+    const ratio = canvas.width / all.width;
+    const [x, y] = [plot.right - all.left + 12, plot.top - all.top];
+    const { data } = canvas.getContext('2d')
+        .getImageData(x * ratio, y * ratio, 1, plot.height * ratio);
+    return places.map(place => [...data.slice(4 * Math.floor(place * data.length / 4)).slice(0, 4)]);
+}"""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_long_matrix_has_the_rest_of_its_rows_beside_it(
+    browser: Browser, tmp_path: Path, source: str
+) -> None:
+    sums = np.where(np.arange(N) < N / 2, 0.125, 0.75).astype(np.float32)
+    given = weights()[:, :1] * sums[:, None]
+    names = [f"w{i}" for i in range(N)]
+    a = aw.from_attentions(list(given), names, text=" ".join(names), rest=True, tagger=None)
+    widget = aw.AttentionWidget(a, theme="light", layer=0, head=0, token=40, scale="unit")
+    with opened(browser, widget, source, tmp_path) as one:
+        page = one.page
+        page.locator(".aw-long-map").wait_for()
+        settle(page)
+        sentence = page.locator('[data-aw-part="sentence"]')
+        expect(sentence).to_contain_text("; rest 0.875")
+        above, more, below, less = page.locator(".aw-long-map").evaluate(
+            COLORS_BESIDE, [0.1, 0.4, 0.6, 0.9]
+        )
+        assert above == more and below == less and above != below
+        rows = save(page, "csv", tmp_path).read_text(encoding="utf-8-sig").splitlines()
+        assert rows[0].endswith("query,key,query_text,key_text,weight,rest")
+        (planted,) = [row for row in rows if row.startswith("700,20,")]
+        assert float(planted.split(",")[-1]) == pytest.approx(0.25, abs=1e-5)
     widget.close()

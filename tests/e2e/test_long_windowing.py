@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from scripts.page import mount
+from tests.e2e.views import eventually
 from tests.unit import tiny_models
 
 TOKENS = 2048
@@ -95,11 +96,15 @@ def test_of_many_sentences_the_cells_in_sight_are_in_the_page(sentences: Page) -
     assert cells.count() < 3000  # 48,400 of all
     assert columns.count() < 60
     page.evaluate(MIDDLE, ".aw-isa")
-    page.wait_for_timeout(500)
+
+    def in_the_middle() -> tuple[int, int]:
+        row, column, _ = page.evaluate(AT, [".aw-isa", 0.7, 0.5])
+        assert abs(row - SENTENCES / 2) < 20
+        assert abs(column - SENTENCES / 2) < 20
+        return row, column
+
+    row, column = eventually(page, in_the_middle)
     assert cells.count() < 3000
-    row, column, _ = page.evaluate(AT, [".aw-isa", 0.7, 0.5])
-    assert abs(row - SENTENCES / 2) < 20
-    assert abs(column - SENTENCES / 2) < 20
     # Each cell stands below the head of its own column.
     boxes = [
         page.locator(f'{kind}[data-b="{column}"]').first.bounding_box()

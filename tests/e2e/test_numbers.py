@@ -11,14 +11,14 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from attn_widget.checks.rounding import rounding
 from scripts.page import mount
 from scripts.probe import sentiment
 from scripts.widget_parts import agree
-from tests.e2e.views import choose, part
+from tests.e2e.views import FLOAT32, choose, part, setting
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
 PAIR = "Nobody came to Paris."
-ERROR = 1e-6  # float32 numbers, written with all digits
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
 # The text of an element and its full value. Where the text holds several numbers the value has an element
 # of its own.
@@ -76,6 +76,7 @@ def test_the_tree_has_the_weights_of_python(page: Page) -> None:
     widget = aw.show(TEXT, layer=3, head=5, token=2, view="tree", progress=False)
     mount(page, widget, width=1200)
     panel = choose(page, "tree")
+    setting(page, "tree-bare").click()  # `influence` has special tokens and punctuation
     tree = widget.analysis.influence(2, layer=3, head=5)
     nodes = panel.locator('[data-aw-part="tree-node"]')
     expected = {path: node.weight for path, node in by_path(tree)}
@@ -83,7 +84,7 @@ def test_the_tree_has_the_weights_of_python(page: Page) -> None:
     for node in nodes.all():
         weight = expected[node.get_attribute("data-path") or ""]
         if weight is not None:
-            agree(node.locator("[data-aw-value]"), weight, atol=ERROR)
+            agree(node.locator("[data-aw-value]"), weight, rtol=FLOAT32)
     widget.close()
 
 
@@ -101,12 +102,12 @@ def test_sentences_have_the_attention_of_python(page: Page, aggregation: str, sc
     mount(page, widget, width=1200)
     panel = choose(page, "sentences")
     panel.locator(f'[data-aggregation="{aggregation}"]').click()
-    panel.locator(f'[data-scope="{scope}"]').click()
+    part(page, "scope").select_option(scope)
     of = {"all": {}, "layer": {"layer": 3}, "head": {"layer": 3, "head": 5}}[scope]
     expected = widget.analysis.sentences.matrix(aggregation, **of)  # type: ignore[arg-type]
     cells = panel.locator(".aw-isa-cell[data-aw-value]")
     expect(cells).to_have_count(expected.size)
-    agree(cells, expected, atol=ERROR)
+    agree(cells, expected, rtol=FLOAT32)
     widget.close()
 
 
@@ -119,9 +120,9 @@ def test_predictions_have_the_probabilities_of_python(page: Page, mode: str) -> 
     expected = widget.analysis.predictions(mode=mode)  # type: ignore[arg-type]
     guesses = panel.locator(".aw-prediction")
     expect(guesses).to_have_count(expected.probabilities.size)
-    agree(guesses, expected.probabilities, rtol=1e-4, atol=ERROR)
+    agree(guesses, expected.probabilities, rtol=rounding(np.abs(expected.logits).max(), 4))
     originals = panel.locator(".aw-original")
-    agree(originals, expected.original_probability, rtol=1e-4, atol=ERROR)
+    agree(originals, expected.original_probability, rtol=rounding(np.abs(expected.logits).max(), 4))
     widget.close()
 
 
@@ -135,7 +136,7 @@ def test_the_next_sentence_has_the_probability_of_python(page: Page) -> None:
     # By class: the logit, its exponential, the probability; then the sums of the last two.
     terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
     sums = [found.exponentials.sum(), 1.0]
-    agree(opened, [*terms.ravel(), *sums], rtol=1e-4)
+    agree(opened, [*terms.ravel(), *sums], rtol=rounding(np.abs(found.logits).max(), 4))
     widget.close()
 
 
@@ -148,12 +149,12 @@ def test_classes_have_the_probabilities_of_python(page: Page) -> None:
     terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
     sums = [found.exponentials.sum(), 1.0]
     cells = panel.locator('[data-aw-part="classes"] [data-aw-value]')
-    agree(cells, [*terms.ravel(), *sums], rtol=1e-5)
-    panel.locator('[data-first-unit="tokens"]').click()
+    agree(cells, [*terms.ravel(), *sums], rtol=rounding(np.abs(found.logits).max(), 4))
+    setting(page, "first-unit").locator('[data-first-unit="tokens"]').click()
     cells = part(page, "first-layers").locator(".aw-first-token")
     weights = np.stack([widget.analysis.attention(layer, 3)[0] for layer in range(6)])
     expect(cells).to_have_count(weights.size)
-    np.testing.assert_allclose(in_order(cells), weights.ravel(), atol=ERROR)
+    np.testing.assert_allclose(in_order(cells), weights.ravel(), rtol=FLOAT32)
     widget.close()
 
 
@@ -171,12 +172,12 @@ def test_cards_and_grid_have_the_metrics_of_python(page: Page) -> None:
     panel = choose(page, "heads")
     metrics = widget.analysis.metrics
     grid = part(page, "heads").locator(".aw-grid-head")
-    agree(grid, metrics.sparsity, atol=ERROR)
+    agree(grid, metrics.sparsity, rtol=FLOAT32)
     for key in (
         "confidence_max", "confidence_avg", "focus_entropy", "sparsity", "distribution_median",
         "uniformity",
     ):  # fmt: skip
         card = panel.locator(f'[data-metric="{key}"]').first
         expected = float(getattr(metrics, key)[3, 5])
-        agree(card.locator(".aw-card-value"), [expected], rtol=1e-5)
+        agree(card.locator(".aw-card-value"), [expected], rtol=FLOAT32)
     widget.close()

@@ -21,12 +21,12 @@ from tests.e2e.views import choose, part, settle
 
 PAPER = {"width": 794, "height": 1123}  # A4, px
 WIDTH = 700  # px of a printed widget
-PAPER_LAID_OUT = "() => document.querySelector('.aw-paper .aw-print-title') !== null"
+PAPER_LAID_OUT = "() => document.querySelector('.aw-print-layout .aw-print-title') !== null"
 # Parts of which none may lie on another.
 PARTS = (
     ".aw-print-title, .aw-ribbon, .aw-heads, .aw-focus, .aw-view, .aw-saved-caption",
-    ".aw-grid, .aw-card, .aw-aims-section, .aw-roles, .aw-heads-table, .aw-heads-bar",
-    ".aw-map, .aw-flow, .aw-attended, .aw-print-title",
+    ".aw-grid, .aw-card, .aw-specialization-section, .aw-roles, .aw-heads-table, .aw-heads-bar",
+    ".aw-map, .aw-flow, .aw-print-title",
 )
 CONTROLS = (
     ".aw-tabs, .aw-save, .aw-bar, .aw-ribbon-corner, .aw-segmented, .aw-toggle, .aw-button, "
@@ -84,7 +84,7 @@ def test_a_printed_view_is_whole_and_nothing_lies_on_anything(
     # Whole on screen again, as it was.
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1200, "height": 1000})
-    expect(page.locator(".aw-paper")).to_have_count(0)
+    expect(page.locator(".aw-print-layout")).to_have_count(0)
     settle(page)
     # The map of roles was out of sight before.
     assert view == "heads" or page.evaluate(STATE) == before
@@ -161,7 +161,7 @@ def test_the_browsers_own_printing_draws_all_in_time(page: Page, view: str) -> N
     assert len(large) >= (2 if view == "attention" else 1), pictures(data)
     # Not a page for each row that was cut, and more than the screen's one.
     assert pages_of(data) in ((1, 2) if view == "attention" else range(4, 9))
-    expect(page.locator(".aw-paper")).to_have_count(0)
+    expect(page.locator(".aw-print-layout")).to_have_count(0)
 
 
 @pytest.mark.parametrize("view", ["attention", "heads", "inside", "task"])
@@ -177,6 +177,14 @@ def test_python_saves_a_pdf(view: str, tmp_path: Path) -> None:
     # A4 is 595.3 x 841.9 points.
     width, height = map(float, re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", data).groups())  # pyright: ignore[reportOptionalMemberAccess]
     assert (round(width), round(height)) == (596, 843)
+    widget.close()
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_matrix_of_a_short_text_takes_one_page(paper: str, tmp_path: Path) -> None:
+    widget = aw.show("The keys to the cabinet are here.", progress=False)
+    widget.save_pdf(tmp_path / "a.pdf", paper=paper)
+    assert pages_of((tmp_path / "a.pdf").read_bytes()) == 1
     widget.close()
 
 
@@ -247,8 +255,8 @@ def test_the_menu_prints_a_notebooks_widget_alone(page: Page) -> None:
 PRINTED = """() => {
     window.print = () => {
         window.dispatchEvent(new Event('beforeprint'));
-        window.kept = [...document.querySelectorAll('.aw-paper .aw-print-title')].map(e => e.textContent);
-        window.tall = [...document.querySelectorAll('.aw-paper')].map(e => e.offsetHeight);
+        window.kept = [...document.querySelectorAll('.aw-print-layout .aw-print-title')].map(e => e.textContent);
+        window.tall = [...document.querySelectorAll('.aw-print-layout')].map(e => e.offsetHeight);
     };
 }"""
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, CDPSession, Locator, Page, expect
 
+import attn_widget as aw
+from benchmarks.first_screen import PICTURES
 from tests.e2e.boxes import blank, covered, outside, overlaps, small
 from tests.e2e.pages import CASES, saved_page
-from tests.e2e.views import READY, part, settle
+from tests.e2e.views import READY, draw_frame, part, settle
 
 PHONE = {"width": 390, "height": 844}
 TARGET = 24  # px: WCAG 2.2, success criterion 2.5.8
 # A scatter plot: dots lie where they lie, and the table below has the same heads as targets of their own.
 EXEMPT = ".aw-role-dot"
-LONG_PRESS_MS = 700
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -67,14 +69,58 @@ def test_on_a_phone_all_is_in_reach_and_nothing_is_covered(
         == []
     )
     assert blank(page) == []
-    # One column.
+    # One column: the heads and their keys are folded below the view.
+    assert part(page, "heads").bounding_box() is None
+    view_box, fold = part(page, "view").bounding_box(), part(page, "fold").bounding_box()
+    assert view_box is not None and fold is not None
+    assert fold["y"] >= view_box["y"] + view_box["height"]
+    part(page, "fold").tap()
     heads, focus = (part(page, name).bounding_box() for name in ("heads", "focus"))
-    assert heads is not None and focus is not None
-    assert focus["y"] >= heads["y"] + heads["height"]
+    assert heads is not None and heads["y"] >= fold["y"] + fold["height"]
+    assert (focus is None) == (view in ("predictions", "inside"))
+    assert focus is None or focus["y"] >= heads["y"] + heads["height"]
+    assert outside(page, 0, PHONE["width"]) == []
+
+
+@pytest.mark.parametrize(
+    "view", ["attention", "heads", "predictions", "sentences", "tree", "inside"]
+)
+def test_the_first_screen_holds_the_picture_of_the_view(page: Page, view: str) -> None:
+    open_page(page, "usual", view)
+    picture = page.locator(PICTURES[view]).first.bounding_box()
+    assert picture is not None
+    assert picture["y"] + min(picture["height"], 200) <= PHONE["height"]
+
+
+def test_a_phone_shows_two_levels_of_the_tree_and_three_guesses(page: Page) -> None:
+    open_page(page, "usual", "tree")
+    shown = page.locator(".aw-tree-scroll").evaluate("e => [e.clientWidth, e.scrollWidth]")
+    assert shown[1] <= shown[0]
+    expect(page.locator('[data-aw-part="tree-node"][aria-level="3"]').first).to_be_visible()
+    expect(page.locator('[data-aw-part="tree-node"][aria-level="4"]')).to_have_count(0)
+    expect(part(page, "tree-note")).to_contain_text("Level 3 is folded")
+    open_page(page, "usual", "predictions")
+    shown = page.locator(".aw-predictions-list").evaluate("e => [e.clientWidth, e.scrollWidth]")
+    assert shown[1] <= shown[0]
+    row = page.locator(".aw-position").filter(has=page.locator(".aw-prediction:visible")).first
+    expect(row.locator(".aw-prediction:visible")).to_have_count(3)
+
+
+def test_a_long_text_fades_in_the_ribbon_where_there_is_more(page: Page) -> None:
+    open_page(page, "long", "attention")
+    line = page.locator(".aw-ribbon-line")
+    mask = "e => getComputedStyle(e).maskImage"
+    line.evaluate("e => e.scrollTo(0, 0)")
+    expect(line).not_to_have_class(re.compile("aw-above"))
+    from_the_top = line.evaluate(mask)
+    line.evaluate("e => e.scrollTo(0, 60)")
+    expect(line).to_have_class(re.compile("aw-above"))
+    assert "gradient" in from_the_top and line.evaluate(mask) != from_the_top
 
 
 def test_bars_beside_words_have_length(page: Page) -> None:
     open_page(page, "short", "attention")
+    part(page, "fold").tap()
     widths = page.locator(".aw-rowkey-track").evaluate_all(
         "tracks => tracks.map(track => track.getBoundingClientRect().width)"
     )
@@ -83,7 +129,8 @@ def test_bars_beside_words_have_length(page: Page) -> None:
 
 @pytest.mark.parametrize("view", ["attention", "sentences", "inside"])
 def test_hints_speak_of_fingers(page: Page, view: str) -> None:
-    open_page(page, "short", view)
+    # A single sentence has no cell to tap.
+    open_page(page, "usual" if view == "sentences" else "short", view)
     text = part(page, "view").inner_text()
     assert "ap a" in text or "tap" in text.lower()
     for word in ("Hover", "hover", "Ctrl", "click", "Click", "Keys:"):
@@ -144,10 +191,9 @@ def test_a_long_press_pins_once(page: Page) -> None:
     open_page(page, "short", "attention")
     session = page.context.new_cdp_session(page)
     touch(session, "touchStart", cell(page, 2, 6))
-    page.wait_for_timeout(LONG_PRESS_MS)
-    touch(session, "touchEnd")
     expect(pinned(page)).to_have_count(1)
-    page.wait_for_timeout(200)
+    touch(session, "touchEnd")
+    settle(page)
     expect(pinned(page)).to_have_count(1)
 
 
@@ -158,7 +204,7 @@ def test_dragging_over_the_matrix_reads_one_cell_after_the_other(page: Page) -> 
     read: list[str | None] = []
     for column in range(2, 7):
         touch(session, "touchMove", cell(page, 4, column))
-        page.wait_for_timeout(60)
+        draw_frame(page)
         if card(page).count() > 0:
             read.append(card(page).get_attribute("data-aw-column"))
     touch(session, "touchEnd")
@@ -176,8 +222,9 @@ def test_a_long_press_on_a_word_gathers_it(page: Page) -> None:
     box = word.bounding_box()
     assert box is not None
     touch(session, "touchStart", (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))
-    page.wait_for_timeout(LONG_PRESS_MS)
+    expect(word).to_have_attribute("data-aw-gathered", "")
     touch(session, "touchEnd")
+    settle(page)
     expect(word).to_have_attribute("data-aw-gathered", "")
     expect(word).to_have_attribute("aria-pressed", "false")
 
@@ -220,9 +267,27 @@ def test_a_narrow_cell_of_a_wide_window_is_one_column_too(browser: Browser) -> N
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     widget = aw.show("the cat sat on the mat", progress=False)
     mount(page, widget, width=400)
-    heads, focus = (part(page, name).bounding_box() for name in ("heads", "focus"))
-    assert heads is not None and focus is not None
-    assert focus["y"] >= heads["y"] + heads["height"]
+    view, fold = part(page, "view").bounding_box(), part(page, "fold").bounding_box()
+    assert view is not None and fold is not None
+    assert fold["y"] >= view["y"] + view["height"]
+    assert part(page, "heads").bounding_box() is None
     assert outside(page, 0, 400) == []
     page.close()
     widget.close()
+
+
+def test_why_is_no_wider_than_the_phone(page: Page, tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    text = (
+        "The committee met in Paris on Monday, and few expected that the vote would be unanimous."
+    )
+    aw.show(text, view="why", progress=False).to_html(place)
+    page.goto(place.as_uri())
+    strips = page.locator(".aw-why-strips")
+    expect(strips).to_be_visible()
+    widest = strips.bounding_box()
+    assert widest is not None
+    assert widest["x"] + widest["width"] <= PHONE["width"]
+    cell = page.locator(".aw-why-cell").bounding_box()
+    assert cell is not None
+    assert cell["x"] + cell["width"] <= PHONE["width"]

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
-from attn_widget.protocol.selection import VIEWS
-from tests.e2e.saving import Chosen, chosen, save, saving_page, show
+from attn_widget.export.browser import wait_settled
+from attn_widget.figures.catalog.choices import VIEWS
+from tests.e2e.saving import TEXT, Chosen, chosen, save, saving_page, show
 from tests.e2e.views import settle
 
 pytestmark = pytest.mark.timeout(600)
@@ -73,7 +74,9 @@ def test_a_png_is_the_view_at_twice_its_size_and_crisp(
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_python_saves_a_picture_of_every_view(runs: Chosen, view: str, tmp_path: Path) -> None:
-    widget = runs(view, layer=2, head=3, token=4)
+    # Why takes all methods and their test: a minute for the longer text.
+    text = "The cat sat." if view == "why" else TEXT
+    widget = runs(view, layer=2, head=3, token=4, text=text)
     path = tmp_path / "view.png"
     widget.save_png(path, width=800, scale=1.5)
     image = pixels(path.read_bytes())
@@ -281,3 +284,17 @@ def test_a_picture_is_drawn_where_an_event_loop_runs_as_in_a_notebook(
     with ThreadPoolExecutor(max_workers=1) as pool:
         pool.submit(loop).result()
     assert (tmp_path / "tree.svg").stat().st_size > 1000
+
+
+def test_drawing_waits_as_long_as_the_page_is_answered(page: Page) -> None:
+    page.set_content('<div class="aw-view"><p>A view</p></div>')
+    page.evaluate(
+        """() => {
+            window.aw = {asking: 1, asked: -1e6};
+            setTimeout(() => { window.aw.asking = 0; }, 1500);
+        }"""
+    )
+    wait_settled(page, within=300)
+    page.evaluate("document.querySelector('.aw-view').setAttribute('aria-busy', 'true')")
+    with pytest.raises(Error, match="300ms exceeded"):
+        wait_settled(page, within=300)

@@ -24,7 +24,8 @@ from tests.e2e.runs import shown
 from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
 from tests.e2e.test_accessibility import AXE
-from tests.e2e.views import READY, choose, part
+from tests.e2e.views import READY, choose, part, setting
+from tests.unit.tiny_models import build
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came to the river."
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
@@ -44,7 +45,9 @@ def test_no_error_strip_on_a_walk_through_every_view_and_switch(
     """Every button, switch and choice that stands in a view is used once."""
     widget = aw.show(TEXT, "It rained.", layer=2, head=3, token=2, progress=False)
     with opened(browser, widget, "saved", tmp_path) as one:
-        expect(part(one.page, "saved")).to_contain_text("needs no kernel")
+        expect(part(one.page, "saved")).to_contain_text(
+            "Saved page, works offline. Numbers are rounded to reliable digits"
+        )
         expect(part(one.page, "run")).to_have_count(1)
         expect(part(one.page, "run")).to_be_hidden()
         for quantity in ("weights", "scores", "rollout"):
@@ -62,8 +65,9 @@ def test_no_error_strip_on_a_walk_through_every_view_and_switch(
                 said = part(one.page, "error")
                 assert not said.is_visible(), (view, i, said.inner_text())
             for switch in ("mean", "words", "special"):
-                if part(one.page, switch).is_enabled():  # rollout has no mean head
-                    part(one.page, switch).click()
+                toggle = setting(one.page, switch)
+                if toggle.is_enabled():  # rollout has no mean head
+                    toggle.click()
                 one.page.wait_for_function(READY)
                 expect(part(one.page, "error")).to_be_hidden()
     widget.close()
@@ -130,6 +134,26 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     widget.close()
 
 
+def test_a_page_of_grouped_heads_under_a_mask_has_their_scores_and_weights(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Two heads share the keys of a group; queries of few cells are not in the page."""
+    model = build("llama")
+    widget = aw.show(TEXT, model=model, layer=1, head=3, tagger=None, progress=False)
+    a = widget.analysis
+    assert a.n_tokens > 2 * a.trace.head_dim
+    possible = np.tri(a.n_tokens, dtype=bool)
+    with opened(browser, widget, "saved", tmp_path) as one:
+        part(one.page, "table").locator("summary").click()
+        cells = part(one.page, "table").locator("tbody td[data-aw-value]")
+        one.agree(cells, a.attention(1, 3)[possible], head=True)
+        choose(one.page, "attention").get_by_role("button", name="scores", exact=True).click()
+        one.agree(cells, a.scores(1, 3)[possible], head=True)
+        part(one.page, "heads").locator('[data-layer="2"][data-head="1"]').click()
+        one.agree(cells, a.scores(2, 1)[possible], head=True)
+    widget.close()
+
+
 def test_heads_that_were_left_out_are_passed_over(browser: Browser, tmp_path: Path) -> None:
     widget = shown(TEXT, layer=1, head=2)
     path = aw.to_html(widget, tmp_path / "few.html", layers=[1, 4], heads=[2, 9])
@@ -140,11 +164,11 @@ def test_heads_that_were_left_out_are_passed_over(browser: Browser, tmp_path: Pa
     name = part(page, "head-name")
     absent = part(page, "heads").locator('[data-layer="0"][data-head="0"]')
     expect(absent).to_have_attribute("aria-disabled", "true")
-    part(page, "layer").get_by_role("button").last.click()
+    part(page, "heads").locator('[data-layer="4"][data-head="2"]').click()
     expect(name).to_have_text("L4 · H2")
-    part(page, "head").get_by_role("button").last.click()
+    part(page, "heads").locator('[data-layer="4"][data-head="9"]').click()
     expect(name).to_have_text("L4 · H9")
-    part(page, "mean").click()
+    setting(page, "mean").click()
     expect(name).to_contain_text("mean")
     part(page, "table").locator("summary").click()
     first = part(page, "table").locator("tbody td").first
@@ -165,7 +189,8 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
         expect(gradients).to_contain_text(
             "The effect of one head on a class is not in this saved page"
         )
-        part(one.page, "mean").click()
+        setting(one.page, "mean").press("Enter")
+        one.page.keyboard.press("Escape")
         one.page.wait_for_function(READY)
         expect(gradients.locator('[data-aw-part="gradient-rows"]')).to_be_visible()
         named = one.page.locator(".aw-grid-column:visible")
@@ -238,7 +263,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
     page.on("console", lambda message: problems.append(message.text))
     page.goto(path.as_uri())
     expect(part(page, "saved")).to_have_text(
-        "Saved page: figures with all their digits; needs no kernel."
+        "Saved page, works offline. Figures with all their digits."
     )
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     part(page, "heads").locator('[data-layer="4"][data-head="7"]').click()

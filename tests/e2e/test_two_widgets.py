@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from scripts.lab import Lab, Notebook, OpenNotebook
 from scripts.widget_parts import Widget, agree, values
-from tests.e2e.reference import reference
+from tests.e2e.reference import WEIGHT_ERROR, reference
 
 # Too long for its heads to come with the first paint.
 FIRST = (
@@ -15,7 +15,6 @@ FIRST = (
     "came around the house and chased it away"
 )
 SECOND = "Paris is the capital of France."
-WEIGHT_ERROR = 1e-5
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
 from playwright.sync_api import Locator, Page, expect
 
+from scripts.widget_parts import POLL_S, STEP_MS
+
+T = TypeVar("T")
+FLOAT32 = 2.0**-23  # of a float32 number that the page writes with all digits, relative
 LATE_MS = 150  # a part that waits says so after 120
 # What a view shows first when all its numbers are there.
 READY = """() => {
@@ -12,17 +20,55 @@ READY = """() => {
         && panel.querySelector('[aria-busy=true]') === null;
 }"""
 
-# By the page's own clock, which stands still while the page works: on a busy machine the test's runs ahead of it.
-SETTLED = f"""() => new Promise(resolve => {{
-    const ready = {READY};
-    const look = () => setTimeout(() => ready() ? resolve() : look(), {LATE_MS});
-    look();
-}})"""
+IDLE = """element => element.closest('[aria-busy=true]') === null
+    && element.querySelector('[aria-busy=true]') === null"""
+
+
+def settled(ready: str) -> str:
+    """Script that waits until ``ready`` holds, by the page's own clock.
+
+    That clock stands still while the page works: on a busy machine the test's runs ahead of it.
+    """
+    return f"""element => new Promise(resolve => {{
+        const ready = {ready};
+        const look = () => setTimeout(() => ready(element) ? resolve() : look(), {LATE_MS});
+        look();
+    }})"""
 
 
 def settle(page: Page) -> None:
     """Wait until no part of the open view waits, those included that would only say so in a moment."""
-    page.evaluate(SETTLED)
+    page.evaluate(settled(READY))
+
+
+def settle_in(part: Locator) -> None:
+    """Wait until nothing in ``part`` waits, as `settle`."""
+    part.evaluate(settled(IDLE))
+
+
+def draw_frame(page: Page) -> None:
+    """Wait until the page has drawn what it was about to draw."""
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def eventually(page: Page, check: Callable[[], T]) -> T:
+    """The result of ``check`` as soon as it fails no more.
+
+    Raises
+    ------
+    AssertionError
+        The last one of ``check``, after `STEP_MS`.
+    """
+    deadline = time.monotonic() + STEP_MS / 1000
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+        page.wait_for_timeout(1000 * POLL_S)
 
 
 def panel_of(page: Page, view: str) -> Locator:
@@ -40,3 +86,12 @@ def choose(page: Page, view: str) -> Locator:
 
 def part(page: Page, name: str) -> Locator:
     return page.locator(f'[data-aw-part="{name}"]')
+
+
+def setting(page: Page, name: str) -> Locator:
+    """A control of the Display popover, which is opened for it."""
+    button, control = part(page, "display"), part(page, name)
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+    expect(control).to_be_visible()
+    return control

@@ -11,10 +11,11 @@ package gives the objects which these return. A parameter that `GOOD` does not k
 The rule. A call may return, or raise
 
 - an `AttnWidgetError`, or a `traitlets.TraitError` of a trait: in words of at most `LONGEST` characters;
-- the `TypeError` that Python itself raises at a call which does not fit the signature.
+- the `TypeError` that Python itself raises at a call which does not fit the signature;
+- what a function that was given raises.
 
 Anything else is a bare traceback: a fault. So is a result that cannot print itself, a call that takes
-more than `SECONDS`, and a reply to the page that is no reply.
+more than `SECONDS` of the processor, and a reply to the page that is no reply.
 """
 
 from tests.fuzz.run import run, why_bare

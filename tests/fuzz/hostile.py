@@ -13,6 +13,19 @@ import numpy as np
 import torch
 
 
+class RefusedError(Exception):
+    """Of a function that was given: it reaches the caller as it is."""
+
+
+def refuse(*_given: object, **_named: object) -> None:
+    raise RefusedError
+
+
+class Anything:
+    def __init__(self, *given: object, **named: object) -> None:
+        self.given = (given, named)
+
+
 class Unprintable:
     def __repr__(self) -> str:
         raise RuntimeError("this object cannot print itself")
@@ -74,8 +87,8 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "object": object,
     "unprintable": Unprintable,
     "neither true nor false": NoTruth,
-    "function": lambda: len,
-    "class": lambda: int,
+    "function": lambda: refuse,
+    "class": lambda: Anything,
     "Ellipsis": lambda: ...,
     "error": lambda: ValueError("given"),
     "complex": lambda: 1j,

@@ -23,19 +23,20 @@ import nbformat
 import attn_widget as aw
 from attn_widget import tasks
 from attn_widget.__main__ import main as command_line
-from attn_widget.checks import shown
+from attn_widget.checks import short_repr
 from attn_widget.export.notebook import LivePages
 from tests.fuzz.good import ASKED, SLICES
 from tests.fuzz.hostile import nested
 from tests.fuzz.run import GIVE_UP, SECONDS, Fault, Result, alarm, why_bare
 from tests.fuzz.world import TEXT, World
 
-MOST_THREADS = 24  # of a widget's own: what computes slices, runs a text, tells progress
+MAX_THREADS = 24  # of a widget's own: what computes slices, runs a text, tells progress
 PLAIN: tuple[Callable[[], Any], ...] = (  # what JSON can carry, and some that it cannot
     lambda: None, lambda: True, lambda: 0, lambda: -1, lambda: 1, lambda: 1.5, lambda: float("nan"),
     lambda: 2**53, lambda: 10**30, lambda: 10**5000, lambda: "", lambda: "weights", lambda: "a\ud800",
     lambda: "a" * 100_000, list, dict, lambda: [0, 1], lambda: [1, 0], lambda: [[0, 0]], lambda: [None],
     lambda: nested(7), lambda: nested(500), lambda: {"kind": []}, lambda: {"kind": "weights"},
+    lambda: "cross", lambda: {"part": "encoder"}, lambda: {"part": []}, lambda: [["cross", 0, 0]],
     lambda: {"position": 1, "token": 5}, lambda: [["head", 0, 0]], lambda: [0] * 20_000, lambda: {1: 2},
 )  # fmt: skip
 FIELDS = (
@@ -50,6 +51,9 @@ FIELDS = (
     "index",
     "by",
     "kind",
+    "part",
+    "output",
+    "source",
 )
 
 
@@ -64,7 +68,7 @@ class Hammer:
         """Do ``call``; its result, or None where it was refused."""
         why, trace, given = "", "", None
         signal.setitimer(signal.ITIMER_REAL, GIVE_UP)
-        begun = time.monotonic()
+        begun = time.process_time()
         try:
             given = call()
             self.result.returned += 1
@@ -78,7 +82,7 @@ class Hammer:
             trace = "".join(traceback.format_exception(error, limit=-6))[-3000:] if why else ""
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        took = time.monotonic() - begun
+        took = time.process_time() - begun
         self.result.slowest = sorted([*self.result.slowest, (took, label)], reverse=True)[:10]
         self.result.calls += 1
         if not why and took > SECONDS:
@@ -115,7 +119,10 @@ def messages(count: int, seed: int = 0, report: Callable[[str], None] | None = N
     """Send ``count`` hostile messages to widgets: requests, actions and states."""
 
     def act(hammer: Hammer, rng: random.Random, world: World) -> None:
-        widgets = (world.shown, world.task_widget, world.profile_widget, world.outside_widget)
+        widgets = (
+            *(world.shown, world.task_widget, world.profile_widget),
+            *(world.outside_widget, world.parts_widget),
+        )
         before = threading.active_count()
         for _ in range(count):
             widget = rng.choice(widgets)
@@ -134,14 +141,14 @@ def messages(count: int, seed: int = 0, report: Callable[[str], None] | None = N
                 continue
             if not hasattr(widget, way):
                 continue
-            label = f"{way} {shown(asked.get('kind') if isinstance(asked, dict) else asked)}"
+            label = f"{way} {short_repr(asked.get('kind') if isinstance(asked, dict) else asked)}"
             given = hammer.strike(label, partial(getattr(widget, way), asked, []))
             reply = given[0] if isinstance(given, tuple) else None
             if not isinstance(reply, dict) or not isinstance(reply.get("ok"), bool):
                 hammer.fault(label, "no reply to the page")
             elif "bug" in reply.get("hint", ""):
                 hammer.fault(label, f"called a bug: {reply['error']}")
-            if threading.active_count() > before + MOST_THREADS:
+            if threading.active_count() > before + MAX_THREADS:
                 hammer.fault(label, f"{threading.active_count()} threads")
 
     return judged(seed, report, act)

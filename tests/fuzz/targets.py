@@ -10,10 +10,12 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget import tasks
+from attn_widget.page.saved_run import PageOptions
 from tests.fuzz.good import GOOD
 from tests.fuzz.world import OBJECTS, World
 
-NOT_CALLED = {"AttnWidgetError", "__version__"}  # is raised; is a str
+# Is raised; is a str.
+NOT_CALLED = {"AttnWidgetError", "__version__"}
 PLUMBING = {"notify_change", "set_state"}  # of traitlets and ipywidgets: nobody calls them
 
 
@@ -97,7 +99,14 @@ def owner_of(world: World, target: Target) -> Any:
 
 
 def parameters(call: Any) -> list[inspect.Parameter]:
+    """Parameters of a call, with the options of a page each by itself."""
     try:
-        return list(inspect.signature(call).parameters.values())
+        found = list(inspect.signature(call).parameters.values())
     except ValueError:
         return []
+    if not found or found[-1].annotation != "Unpack[PageOptions]":
+        return found
+    options = PageOptions.__annotations__
+    return found[:-1] + [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in options
+    ]

@@ -17,6 +17,7 @@ import torch
 import attn_widget as aw
 from attn_widget import tasks
 from attn_widget.corpus.words.word_index import connect
+from attn_widget.similarities.reading import reading_of
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat. It slept because it was tired."
@@ -98,6 +99,41 @@ class World:
         )
 
     @cached_property
+    def reranker(self) -> Any:
+        return tiny_models.build("bert", "ForSequenceClassification", num_labels=1)
+
+    @cached_property
+    def embedder(self) -> Any:
+        return aw.load(self.tiny).with_pooling("mean")
+
+    @cached_property
+    def embedded(self) -> Any:
+        return self.similarity.a
+
+    @cached_property
+    def similarity(self) -> Any:
+        return self._similar("hello", model=self.embedder)
+
+    @cached_property
+    def late(self) -> Any:
+        return self._similar("hello", model=self.tiny, pooling="tokens")
+
+    @cached_property
+    def relevance(self) -> Any:
+        return self._similar("hello", model=self.reranker)
+
+    @cached_property
+    def ranking(self) -> Any:
+        return self._similar(["hello", "", TEXT, "a cat"], model=self.embedder)
+
+    @cached_property
+    def reading(self) -> Any:
+        return reading_of(self.tiny, "mean", None, None, False)
+
+    def _similar(self, other: Any, **options: Any) -> Any:
+        return aw.similarity(TEXT, other, tagger=None, progress=False, **options)
+
+    @cached_property
     def profile(self) -> Any:
         return aw.profile(["Cats purr.", TEXT], model=self.tiny, tagger=None, progress=False)
 
@@ -167,6 +203,12 @@ class World:
         return self._open("outside_widget", lambda: aw.AttentionWidget(self.outside))
 
     @property
+    def parts_widget(self) -> Any:
+        model = tiny_models.build("bart")
+        options: dict[str, Any] = {"output": "A cat.", "tagger": None, "progress": False}
+        return self._open("parts_widget", lambda: aw.show(TEXT, model=model, **options))
+
+    @property
     def profile_widget(self) -> Any:
         return self._open("profile_widget", lambda: aw.show(self.profile))
 
@@ -199,6 +241,11 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "profile": lambda w: w.profile,
     "word_index": lambda w: aw.WordIndex.open(w.saved_index, model=w.tiny),
     "comparison": lambda w: w.comparison,
+    "similarity": lambda w: w.similarity,
+    "late": lambda w: w.late,
+    "relevance": lambda w: w.relevance,
+    "ranking": lambda w: w.ranking,
+    "ranked": lambda w: w.ranking.difference(0, 2),
     "dataset": lambda w: w.dataset,
     "split": lambda w: w.dataset.train,
     "baseline": lambda w: w.baseline,
@@ -206,6 +253,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "task_widget": lambda w: w.task_widget,
     "shown": lambda w: w.shown,
     "outside_widget": lambda w: w.outside_widget,
+    "parts_widget": lambda w: w.parts_widget,
     "profile_widget": lambda w: w.profile_widget,
     "closed": lambda w: w.closed,
     "predictions": lambda w: w.analysis.predictions(),

@@ -15,7 +15,7 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.answer import answer
-from attn_widget.protocol.paint import first_paint
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.trace import WeightsTrace
 
 PATH = Path(__file__).with_name("golden.json")

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import attn_widget as aw
+from attn_widget.figures.catalog.choices import MIXINGS
 from attn_widget.protocol.answer import answer
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import first_paint
-from attn_widget.protocol.selection import MIXINGS
 from attn_widget.protocol.slices.inside import EMBEDDINGS, LAYER
 from tests.golden.make_engine import numbers, write_model
 
@@ -117,13 +117,13 @@ def answered(analysis: aw.Analysis, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def painted(run: aw.Analysis) -> dict[str, Any]:
-    """The first paint, but for what depends on the machine."""
+    """The first paint, but for what the page decides itself."""
     meta, arrays = unpack(first_paint(run, 0, 0))
     kept = ("version", "model", "text", "text_pair", "truncated", "tokens", "masked", "heads_off",
             "unknown", "profile", "metrics", "thumb", "predictions")  # fmt: skip
     meta["model"]["revision"] = None
     if meta["predictions"] is not None:
-        meta["predictions"]["opens"] = "as_is"  # depends on the machine's speed
+        del meta["predictions"]["opens"]  # the page's engine opens as pages do
     del arrays["weights"]
     return {
         "meta": {key: meta[key] for key in kept},

@@ -1,7 +1,7 @@
 """Write ``page.json``: whole saved runs, and what the kernel answers to every kind of question about them.
 
 Run ``python -m tests.golden.make_page`` after a change of what pages hold, and look at the difference.
-``js/tests/snapshot.test.ts`` asks a `SnapshotSource` the same questions.
+``js/tests/snapshot.test.ts`` asks a `SavedSource` the same questions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from attn_widget.influence.methods import METHODS
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.answer import answer
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import described
@@ -65,6 +66,8 @@ OF_A_TARGET: tuple[Request, ...] = (
     {"kind": "head_effects", "target": TARGET},
     {"kind": "logit_lens", "target": TARGET},
 )
+OF_A_DECODER: Request = {"kind": "components", "target": TARGET}
+OF_THE_NEXT: dict[str, Any] = {"position": 3, "token": 51, "against": 17}
 WINDOWS: tuple[Request, ...] = (
     {"kind": "tensor", "name": "token", "cols": [0, 64]},
     {"kind": "tensor", "name": "hidden", "layer": 3, "cols": [0, 64]},
@@ -132,6 +135,9 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         TEXT, model=build("bert", "ForSequenceClassification"), tagger=None, progress=False
     )
 
+    decoder = aw.analyze(TEXT, model=build("gpt2"), tagger=None, progress=False)
+    written = aw.target(**OF_THE_NEXT)
+
     def told(how: str, *lists: tuple[Request, ...]) -> list[tuple[Request, str]]:
         return [(request, how) for requests in lists for request in requests]
 
@@ -139,23 +145,29 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
     silent = ExportOptions(why=[])  # a random model's likeliest words are nearly alike
     explained = ExportOptions(why=[aw.target(**TARGET), aw.target(next_sentence=True)])
     asked = [*told(CODED, COMPUTED, SCORES, MIXING), *told(REFUSED, NEW_WORK, NO_MIXING)]
-    missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}))
+    missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}, OF_A_DECODER))
     of_classes: tuple[Request, ...] = (
         {"kind": "classification"},
         {"kind": "class_gradient", "label": 0, "head": "mean"},
     )
     return {
-        "factors and tensors": (model, {"kept": explained}, [*whole, *asked, *missing]),
+        "factors and tensors": (model, {"options": explained}, [*whole, *asked, *missing]),
         "factors without tensors": (
             model,
-            {"tensors": 0, "kept": silent},
+            {"tensors": 0, "options": silent},
             told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},))
             + told(EXACT, ROWS)
             + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
         ),
-        "bytes": (
+        # Scores are saved wherever there are queries and keys, however little room there is.
+        "coarse factors": (
             model,
-            {"tensors": 0, "most": 0, "kept": silent},
+            {"tensors": 0, "most": 0, "options": silent},
+            told(CODED, COMPUTED, SCORES) + told(REFUSED, MIXING),
+        ),
+        "coarse weights": (
+            held(),
+            {"tensors": 0, "most": 0},
             told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING),
         ),
         "held weights and a mask": (
@@ -163,7 +175,14 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
             {"tensors": 0},
             told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK, MIXING),
         ),
-        "classes": (classes, {"tensors": 0, "kept": silent}, told(EXACT, of_classes)),
+        "classes": (classes, {"tensors": 0, "options": silent}, told(EXACT, of_classes)),
+        # Numbers of the cells that the mask allows, and no others.
+        "a decoder": (
+            decoder,
+            {"options": ExportOptions(why=[written], views=["attention", "why"])},
+            told(EXACT, LENGTHS, ({"kind": "components", "target": OF_THE_NEXT},))
+            + told(CODED, COMPUTED, SCORES, MIXING[1:5]),
+        ),
     }
 
 
@@ -182,14 +201,15 @@ def golden() -> list[dict[str, Any]]:
             narrow = {key: value for key, value in request.items() if key != "cols"}
             reply, buffers = answer(analysis, narrow)
             if request["kind"] == "targets":  # those that were saved, whatever the kernel proposes
-                named = [described(analysis, one) for one in options["kept"].why]
+                named = [described(analysis, one) for one in options["options"].why]
                 reply = {"ok": True, "data": {"targets": named}, "arrays": []}
             one = {"request": request, "how": how}
             if how != REFUSED:
                 one |= {"reply": reply, "buffers": [encoded(data) for data in buffers]}
             slices.append(one)
         chunks = {key: deflate(chunk).decode() for key, chunk in saved.chunks.items()}
-        pages.append({"name": name, "chunks": chunks, "slices": slices})
+        paint = deflate(first_paint(analysis, 1, 0)).decode()
+        pages.append({"name": name, "chunks": chunks, "paint": paint, "slices": slices})
     return pages
 
 

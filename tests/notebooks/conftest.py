@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from scripts.tutorials import execute, read, solutions
+from tests.unit.needs import needs_smollm2
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Executed:
     def run(name: str) -> Run:
         if name not in runs:
             notebook = read(name)
+            if (
+                any('load("smollm2"' in cell.source for cell in notebook.cells)
+                and needs_smollm2.args[0]
+            ):
+                pytest.skip(needs_smollm2.kwargs["reason"])
             own = len(notebook.cells)
             notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions(notebook)]
             folder = tmp_path_factory.mktemp(name)

@@ -20,7 +20,7 @@ from tests.notebooks.conftest import Executed
 
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
-LEAST_EXERCISES = 2
+MIN_EXERCISES = 2
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -51,9 +51,9 @@ def test_ends_in_exercises_with_hidden_solutions(name: str) -> None:
     exercises = text.split("\n## Exercises")[1]
     hidden = SOLUTION.findall(exercises)
     assert len(hidden) == exercises.count("<details>") == text.count("<details>")
-    assert len(hidden) >= LEAST_EXERCISES
+    assert len(hidden) >= MIN_EXERCISES
     assert {summary for summary, _ in hidden} == {"Solution"}
-    assert len(solutions(notebook)) >= LEAST_EXERCISES
+    assert len(solutions(notebook)) >= MIN_EXERCISES
 
 
 @every

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scripts.tutorials import MOST_BYTES, page_of, take_picture, wait_for_widgets
+from scripts.tutorials import MAX_BYTES, page_of, take_picture, wait_for_widgets
 from scripts.widget_parts import STEP_MS
 from tests.e2e.saved import Opened, offline
 from tests.e2e.test_accessibility import AXE
@@ -115,7 +115,7 @@ def test_its_picture_shows_the_widget_and_is_small(
     target = tmp_path / "picture.png"
     take_picture(browser, path, target)
     assert target.read_bytes().startswith(b"\x89PNG")
-    assert 5_000 < target.stat().st_size <= MOST_BYTES
+    assert 5_000 < target.stat().st_size <= MAX_BYTES
 
 
 def test_a_page_that_asks_the_network_is_refused(

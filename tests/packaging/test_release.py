@@ -7,6 +7,8 @@ import re
 from datetime import date
 from pathlib import Path
 
+import yaml
+
 from attn_widget._version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,3 +32,19 @@ def test_the_changelog_has_a_dated_section_for_it_below_what_is_not_released() -
     assert sections[1][0] == __version__
     assert dates == sorted(dates, reverse=True)
     assert re.findall(r'^date-released: "?([-0-9]+)"?$', CITATION, re.MULTILINE) == [str(dates[0])]
+
+
+def test_a_tag_publishes_what_was_tested_and_no_token_is_stored() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    flow = yaml.safe_load(text)
+    assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads "on" as true
+    build, publish = flow["jobs"]["build"], flow["jobs"]["publish"]
+    commands = [step["run"] for step in build["steps"] if "run" in step]
+    assert [c for c in commands if c.startswith("make")] == ["make test", "make build"]
+    assert "_version.py" in commands[0] and "sdist" in commands[-1]
+    assert publish["needs"] == "build" and publish["environment"]["name"] == "pypi"
+    assert publish["permissions"] == {"id-token": "write"} and flow["permissions"] == {
+        "contents": "read"
+    }
+    assert publish["steps"][-1]["uses"].startswith("pypa/gh-action-pypi-publish@")
+    assert "secrets." not in text and "password" not in text

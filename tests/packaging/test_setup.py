@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,11 @@ def test_names_an_unknown_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(setup, "STAMPS", tmp_path)
     with pytest.raises(SystemExit, match="unknown step 'pithon'"):
         setup.main(["pithon"])
+
+
+def test_a_wheel_is_built_without_the_tools_of_development() -> None:
+    shown = subprocess.run(
+        ["make", "--dry-run", "build"], cwd=setup.ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert ".venv" not in shown and "setup.py builder node page" in shown
+    assert f"{setup.BUILDER.relative_to(setup.ROOT)}/bin/hatchling build" in shown

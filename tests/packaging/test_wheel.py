@@ -5,15 +5,19 @@ from __future__ import annotations
 import email
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.close import assert_close
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,13 +37,63 @@ print(json.dumps({
 }))
 """
 
+# The file of a user: right calls, then those that a checker has to refuse.
+USER = """\
+from pathlib import Path
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command without any path of this checkout; returns what it prints."""
+import attn_widget as aw
+
+w = aw.show("the cat sat", layer=3, head="mean", view="why", model=None, saved="full", pair=[1, 2])
+w.layer, w.head, w.token, w.theme = 3, "mean", None, "dark"
+w.target = aw.target(position=2, token="cat")
+w.pair = (1, 2)
+number: int = w.layer
+tab: str = w.view
+pinned: list[int] | None = w.pair
+a = aw.analyze("the cat sat", tagger=None, truncation=True)
+aw.show(a, contributions={"shap": [0.5, 1.0]}, target=aw.target(label=0), method="shap")
+aw.show(a, words=True, progress=False).to_html("page.html", layers=[3], engine="light")
+page: Path = aw.to_html(a, "page.html", title="Cats")
+aw.to_html([w, a, aw.profile(["a", "b"])], "page.html")
+aw.report(["a", ("b", "c")], "page.html", theme="light", model=None)
+aw.show(aw.profile(["a", "b"]), metric="role").profile.mean
+aw.show(aw.compare("a", "b")).comparison.a.tokens
+alike = aw.similarity("a cat", "a dog")
+aw.show(alike, words=False).words = True
+aw.to_html(alike, "page.html")
+aw.agreement(["a"], target=aw.target(position=1, token="a")).mean
+"""
+WRONG = (
+    'aw.show("the cat sat", layr=3)',
+    'aw.show("the cat sat", view="atention")',
+    'w.layer = "a"',
+    "_ = aw.nothing",
+    'aw.analyze("the cat sat", modle=1)',
+    'w.to_html("page.html", layer=[3])',
+    'aw.report(["a"], "page.html", token=3)',
+    "aw.show(a, masked=[1])",
+)
+
+# What checkers are not asked about; mypy would read it for a minute.
+MYPY = """\
+[mypy]
+cache_dir = /dev/null
+[mypy-IPython.*,lancedb.*,matplotlib.*,numpy.*,pandas.*,PIL.*,ray.*,safetensors.*,scipy.*,spacy.*,tokenizers.*,torch.*,transformers.*]
+follow_imports = skip
+"""
+
+
+def printed(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command without any path of this checkout."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
+    return subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True
     )
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a command that has to succeed; returns what it prints."""
+    done = printed(*command, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -71,7 +125,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     (there / "third_party.pth").write_text(f"{here}\n")
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-index",
         "--ignore-installed", "--no-deps", wheel, cwd=folder)  # fmt: skip
-    run(sys.executable, "-m", "pip", "--python", python, "check", cwd=folder)
+    checked = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(python), "check"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    # Packages of the environment that lack theirs are not the wheel's fault.
+    assert "attn-widget" not in checked.stdout.replace("_", "-"), checked.stdout
     said: dict[str, Any] = json.loads(run(python, "-c", SHOW, cwd=folder).splitlines()[-1])
     assert Path(said["prefix"]) == home
     return said
@@ -91,7 +152,10 @@ def test_holds_the_page_the_model_and_the_types(wheel: Path) -> None:
         "attn_widget/mini/model.safetensors",
         "attn_widget/mini/tokenizer.json",
         "attn_widget/mini/README.md",
+        *(f"attn_widget/dates/{path.name}" for path in (ROOT / "attn_widget/dates").iterdir()),
     } <= names
+    assert "attn_widget/dates/model.safetensors" in names
+    assert wheel.stat().st_size < 50_000_000
 
 
 def test_holds_nothing_but_the_package(wheel: Path) -> None:
@@ -142,7 +206,7 @@ def test_has_a_readme_that_an_index_can_show(wheel: Path) -> None:
 def test_shows_a_widget_from_another_folder(installed: dict[str, Any]) -> None:
     assert Path(installed["home"]).is_relative_to(installed["prefix"])
     assert installed["repr"] == "<AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>"
-    assert installed["row_sums"] == pytest.approx([1.0] * 8, abs=1e-6)
+    assert_close(installed["row_sums"], 1, terms=8)
     assert installed["paint"] > 1000
 
 
@@ -153,3 +217,32 @@ def test_draws_with_the_page_of_the_wheel(installed: dict[str, Any], wheel: Path
 
 def test_carries_the_version_of_the_package(installed: dict[str, Any], wheel: Path) -> None:
     assert wheel.name.split("-")[1] == installed["version"]
+
+
+def refused_by_pyright(folder: Path, python: Path) -> dict[int, str]:
+    settings = {"include": ["user.py"], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = (sys.executable, "-m", "pyright", "--pythonpath", python, "--outputjson")
+    found = json.loads(printed(*command, cwd=folder).stdout)["generalDiagnostics"]
+    return {one["range"]["start"]["line"]: one["message"] for one in found}
+
+
+def refused_by_mypy(folder: Path, python: Path) -> dict[int, str]:
+    (folder / "mypy.ini").write_text(MYPY)
+    command = (sys.executable, "-m", "mypy", "--python-executable", python, "--no-error-summary")
+    done = printed(*command, "user.py", cwd=folder)
+    assert done.stderr == ""
+    found = re.findall(r"^(\S+):(\d+): error: (.*)$", done.stdout, re.MULTILINE)
+    assert {file for file, _, _ in found} <= {"user.py"}, done.stdout
+    return {int(line) - 1: message for _, line, message in found}
+
+
+@pytest.mark.parametrize("checker", [refused_by_pyright, refused_by_mypy])
+def test_a_checker_passes_right_calls_and_refuses_wrong_ones(
+    installed: dict[str, Any], tmp_path: Path, checker: Callable[[Path, Path], dict[int, str]]
+) -> None:
+    (tmp_path / "user.py").write_text(USER + "\n".join(WRONG) + "\n")
+    refused = checker(tmp_path, Path(installed["prefix"]) / "bin" / "python")
+    first = USER.count("\n")
+    assert {line: text for line, text in refused.items() if line < first} == {}
+    assert [line for k, line in enumerate(WRONG) if first + k not in refused] == []

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, log, sqrt
+from typing import Literal
 
 Matrix = Sequence[Sequence[float]]
 
 
-def cells(matrix: Matrix, allowed: Sequence[Sequence[bool]] | None = None) -> list[float]:
+Mask = Sequence[Sequence[bool]]
+
+
+def possible(matrix: Matrix, allowed: Mask | None) -> list[list[int]]:
+    """The keys that each query may look at."""
     n = len(matrix)
-    return [
-        float(matrix[i][j]) for i in range(n) for j in range(n) if allowed is None or allowed[i][j]
-    ]
+    return [[j for j in range(n) if allowed is None or allowed[i][j]] for i in range(n)]
+
+
+def choosing(keys: Sequence[Sequence[int]]) -> list[int]:
+    """Queries with two or more possible keys, or all that have one where none has two."""
+    several = [i for i, some in enumerate(keys) if len(some) >= 2]
+    return several or [i for i, some in enumerate(keys) if some]
 
 
 def quantile(values: list[float], q: float) -> float:
@@ -25,56 +34,91 @@ def quantile(values: list[float], q: float) -> float:
 
 
 def metrics(
-    matrix: Matrix, tau: float, allowed: Sequence[Sequence[bool]] | None = None
+    matrix: Matrix, tau: float | Literal["uniform"], allowed: Mask | None = None
 ) -> dict[str, float]:
-    n = len(matrix)
-    values = cells(matrix, allowed)
-    entropy = 0.0
-    for i in range(n):
-        for j in range(n):
-            a = float(matrix[i][j])
-            if a > 0:
-                entropy -= a * log(a)
-    most = 0.0
-    for i in range(n):
-        possible = n if allowed is None else sum(1 for j in range(n) if allowed[i][j])
-        if possible:
-            most += log(possible)
-    mean = sum(values) / len(values)
+    keys = possible(matrix, allowed)
+    rows = choosing(keys)
+    values = [float(matrix[i][j]) for i in rows for j in keys[i]]
+    limits = [1 / len(keys[i]) if tau == "uniform" else tau for i in rows for _ in keys[i]]
+    largest = [max(float(matrix[i][j]) for j in keys[i]) for i in rows]
+    entropies: list[float] = []
+    for i in rows:
+        weights = [float(matrix[i][j]) for j in keys[i]]
+        entropies.append(-sum(a * log(a) for a in weights if a > 0))
+    most = sum(log(len(keys[i])) for i in rows)
+    away = [
+        (float(a) - 1 / len(keys[i])) ** 2
+        for i in range(len(keys))
+        for a in _of(matrix[i], keys[i])
+    ]
     return {
-        "confidence_max": max(float(a) for row in matrix for a in row),
-        "confidence_avg": sum(max(float(a) for a in row) for row in matrix) / n,
-        "focus_entropy": entropy,
-        "sparsity": sum(1 for a in values if a < tau) / len(values),
+        "confidence_max": max(largest),
+        "confidence_avg": sum(largest) / len(rows),
+        "focus_entropy": sum(entropies),
+        "sparsity": sum(1 for a, limit in zip(values, limits, strict=True) if a < limit)
+        / len(values),
         "distribution_median": quantile(values, 0.5),
-        "uniformity": sqrt(sum((a - mean) ** 2 for a in values) / len(values)),
-        "effective_keys": sum(exp(-sum(float(a) * log(a) for a in row if a > 0)) for row in matrix)
-        / n,
+        "uniformity": sqrt(sum(away) / len(away)),
+        "effective_keys": sum(exp(entropy) for entropy in entropies) / len(rows),
         "q25": quantile(values, 0.25),
         "q75": quantile(values, 0.75),
-        "focus_normalized": entropy / most if most > 0 else float("nan"),
-        "focus_per_row": entropy / n,
+        "focus_normalized": sum(entropies) / most if most > 0 else float("nan"),
+        "focus_per_row": sum(entropies) / len(rows),
     }
 
 
-def share(matrix: Matrix, keys: Sequence[int]) -> float:
-    n = len(matrix)
-    inside = sum(float(matrix[i][j]) for i in range(n) for j in keys)
-    return inside / sum(float(a) for row in matrix for a in row)
+def _of(row: Sequence[float], keys: Sequence[int]) -> list[float]:
+    return [row[j] for j in keys]
+
+
+def share(matrix: Matrix, keys: Sequence[int], allowed: Mask | None = None) -> float:
+    rows = choosing(possible(matrix, allowed))
+    inside = sum(float(matrix[i][j]) for i in rows for j in keys)
+    return inside / sum(float(a) for i in rows for a in matrix[i])
+
+
+def share_by_chance(matrix: Matrix, keys: Sequence[int], allowed: Mask | None = None) -> float:
+    possible_keys = possible(matrix, allowed)
+    rows = choosing(possible_keys)
+    return sum(len({*keys} & {*possible_keys[i]}) / len(possible_keys[i]) for i in rows) / len(rows)
+
+
+def mean_of_cells(
+    matrix: Matrix, wanted: Callable[[int, int], bool], allowed: Mask | None = None
+) -> tuple[float, float]:
+    """Mean weight of the possible cells ``(i, j)`` that are wanted, and that of uniform attention."""
+    keys = possible(matrix, allowed)
+    cells = [(i, j) for i in choosing(keys) for j in keys[i] if wanted(i, j)]
+    if not cells:
+        return float("nan"), float("nan")
+    found = sum(float(matrix[i][j]) for i, j in cells) / len(cells)
+    return found, sum(1 / len(keys[i]) for i, _ in cells) / len(cells)
+
+
+def mean_of_sums(
+    matrix: Matrix, wanted: Callable[[int, int], bool], allowed: Mask | None = None
+) -> tuple[float, float]:
+    """Mean over the queries with a wanted key of the sum over these, and that of uniform attention."""
+    keys = possible(matrix, allowed)
+    by_query = [(i, [j for j in keys[i] if wanted(i, j)]) for i in choosing(keys)]
+    by_query = [(i, some) for i, some in by_query if some]
+    if not by_query:
+        return float("nan"), float("nan")
+    sums = [sum(float(matrix[i][j]) for j in some) for i, some in by_query]
+    chance = sum(len(some) / len(keys[i]) for i, some in by_query)
+    return sum(sums) / len(sums), chance / len(by_query)
 
 
 def cls(matrix: Matrix) -> float:
-    return sum(float(row[0]) for row in matrix) / len(matrix)
+    return mean_of_cells(matrix, lambda _, j: j == 0)[0]
 
 
 def on_self(matrix: Matrix) -> float:
-    return sum(float(matrix[i][i]) for i in range(len(matrix))) / len(matrix)
+    return mean_of_cells(matrix, lambda i, j: i == j)[0]
 
 
 def long_range(matrix: Matrix) -> float:
-    n = len(matrix)
-    far = [float(matrix[i][j]) for i in range(n) for j in range(n) if abs(i - j) >= 5]
-    return sum(far) / len(far) if far else float("nan")
+    return mean_of_cells(matrix, lambda i, j: abs(i - j) >= 5)[0]
 
 
 def mean_head(heads: Sequence[Matrix]) -> list[list[float]]:

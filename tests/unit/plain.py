@@ -9,7 +9,6 @@ import torch
 TEXT = "The cat sat, and naïve Dr. Smith's dog 😀 ran."
 PAIR = "It didn't rain."
 CLOSE = 1e-5  # docs/definitions.md, section 1
-LOGITS = {"rtol": 1e-4, "atol": 1e-4}  # float32, another kernel: logits are some tens large
 
 
 def plain(model: Any, inputs: dict[str, torch.Tensor], attention: str) -> Any:

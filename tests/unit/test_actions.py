@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Gate:
     def __init__(self, widget: aw.AttentionWidget) -> None:
         self.open = threading.Event()
         self.entered = 0
-        real = widget._analyze
+        real = widget._runs.analyze
         assert real is not None
 
         def analyze(text: str, text_pair: str | None, **options: Any) -> Any:
@@ -64,7 +65,7 @@ class Gate:
             assert self.open.wait(LIMIT_S)
             return real(text, text_pair, **options)
 
-        widget._analyze = analyze
+        widget._runs.analyze = analyze
 
 
 def test_another_text_is_run_beside_and_shown(widget: aw.AttentionWidget) -> None:
@@ -140,7 +141,7 @@ def test_progress_is_told_while_a_run_lasts_and_taken_back_after(
     seen: list[dict[str, Any]] = []
     widget.observe(lambda change: seen.append(change["new"]), "progress")
     release = threading.Event()
-    real = widget._analyze
+    real = widget._runs.analyze
     assert real is not None
 
     def slow(text: str, text_pair: str | None, *, progress: Any, **options: Any) -> Any:
@@ -148,7 +149,7 @@ def test_progress_is_told_while_a_run_lasts_and_taken_back_after(
         assert release.wait(LIMIT_S)
         return real(text, text_pair, progress=progress, **options)
 
-    widget._analyze = slow
+    widget._runs.analyze = slow
     act(widget, kind="run", text="dogs bark")
     until(lambda: {"label": "Running the model", "done": 1, "total": 6} in seen)
     release.set()
@@ -226,7 +227,7 @@ def test_a_bug_is_said_too(widget: aw.AttentionWidget, caplog: pytest.LogCapture
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("out of memory")
 
-    widget._analyze = broken
+    widget._runs.analyze = broken
     act(widget, kind="run", text="first")
     settled(widget)
     until(lambda: "has failed" in caplog.text)
@@ -238,11 +239,11 @@ def test_a_bug_is_said_too(widget: aw.AttentionWidget, caplog: pytest.LogCapture
 
 
 def test_running_from_python_takes_the_place_of_the_pages_run(widget: aw.AttentionWidget) -> None:
-    real = widget._analyze
+    real = widget._runs.analyze
     gate = Gate(widget)
     act(widget, kind="run", text="first")
     until(lambda: gate.entered == 1)
-    widget._analyze = real
+    widget._runs.analyze = real
     widget.run("second")
     assert (widget.text, widget.status) == ("second", "ready")
     gate.open.set()
@@ -295,6 +296,10 @@ def test_masks_from_the_page_run_again_or_are_undone(widget: aw.AttentionWidget)
     widget.set_state({"masked": [1], "layer": 99})
     assert (widget.masked, widget.layer, widget.status) == ([CAT], 3, "ready")
     assert [hidden.token for hidden in widget.analysis.masked] == [CAT]
+    widget.set_state({"masked": [1], "layer": 2})
+    assert (widget.masked, widget.layer, widget.status) == ([1], 2, "ready")
+    widget.set_trait("masked", [CAT])
+    assert [hidden.token for hidden in widget.analysis.masked] == [CAT]
 
 
 def test_show_begins_with_masks() -> None:
@@ -333,6 +338,14 @@ def test_an_action_that_cannot_be_is_refused_in_words(
     assert reply["ok"] is False
     assert said in reply["error"]
     assert widget.status == "ready"
+
+
+@pytest.mark.parametrize("name", ["text", "text_pair"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_segment_has_at_most_a_million_characters(name: str, more: int) -> None:
+    request = {"text": "a", name: "a" * (actions.MAX_CHARACTERS + more)}
+    with pytest.raises(InputError, match=f"{name} has") if more else nullcontext():
+        assert actions.texts_of(request) == (request["text"], request.get("text_pair"))
 
 
 def test_figures_alone_cannot_be_run() -> None:

@@ -12,6 +12,7 @@ from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.language import annotate
 from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
+from tests.close import assert_close
 from tests.reference import naive_attention as naive
 from tests.reference.samples import layers
 
@@ -59,20 +60,23 @@ def test_figures_are_those_of_the_definitions(analysis: Analysis) -> None:
     matrix = WEIGHTS[2, 1].tolist()
     expected = naive.metrics(matrix, float(np.float32(0.01)))
     for key in KEYS:
-        assert getattr(analysis.metrics, key)[2, 1] == pytest.approx(expected[key], rel=1e-5)
+        assert_close(getattr(analysis.metrics, key)[2, 1], expected[key], terms=12, steps=2)
     found = analysis.specialization
     for key, keys in {
         "syntax": [1, 9], "semantics": [2, 3, 4, 6, 7, 8], "punctuation": [5, 10],
         "entities": [6, 7],
     }.items():  # fmt: skip
-        assert found.raw[key][2, 1] == pytest.approx(naive.share(matrix, keys), abs=1e-6)
+        assert_close(found.raw[key][2, 1], naive.share(matrix, keys), terms=12, steps=2)
         assert found.chance[key] == len(keys) / 12
     assert found.reasons == {}
     mean = naive.mean_head(WEIGHTS.reshape(-1, 12, 12).tolist())
     assert analysis.sentences.texts == ("The cats ran.", "Paris slept on!")
     assert analysis.sentences.tokens == ((1, 2, 3, 4, 5), (6, 7, 8, 9, 10))
-    assert analysis.sentences.matrix()[0, 1] == pytest.approx(
-        naive.isa_mass(mean, range(1, 6), range(6, 11)), abs=1e-6
+    assert_close(
+        analysis.sentences.matrix()[0, 1],
+        naive.isa_mass(mean, range(1, 6), range(6, 11)),
+        terms=12,
+        steps=2,
     )
 
 
@@ -121,7 +125,7 @@ def test_the_mean_head_is_averaged_first(analysis: Analysis) -> None:
     mean = naive.mean_head(WEIGHTS[1].tolist())
     expected = naive.metrics(mean, float(np.float32(0.01)))
     assert found.focus_entropy.shape == (4, 1)
-    assert found.focus_entropy[1, 0] == pytest.approx(expected["focus_entropy"], rel=1e-5)
+    assert_close(found.focus_entropy[1, 0], expected["focus_entropy"], terms=12, steps=2)
     average = analysis.metrics.summary()["focus_entropy"].mean[1]
     assert found.focus_entropy[1, 0] > average + 1
 
@@ -133,20 +137,20 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
     ]  # fmt: skip
     assert view.n_tokens == 10
     matrix = naive.merge(WEIGHTS[3, 0].tolist(), GROUPS)
-    np.testing.assert_allclose(view.attention(3, 0), matrix, atol=1e-6)
+    assert_close(view.attention(3, 0), matrix, terms=12)
     expected = naive.metrics(matrix, float(np.float32(0.01)))
     for key in KEYS:
-        assert getattr(view.metrics, key)[3, 0] == pytest.approx(expected[key], rel=1e-5)
-    assert view.specialization.raw["entities"][3, 0] == pytest.approx(
-        naive.share(matrix, [5]), abs=1e-6
+        assert_close(getattr(view.metrics, key)[3, 0], expected[key], terms=12, steps=2)
+    assert_close(
+        view.specialization.raw["entities"][3, 0], naive.share(matrix, [5]), terms=12, steps=2
     )
-    assert view.specialization.raw["long_range"][3, 0] == pytest.approx(
-        naive.long_range(matrix), abs=1e-6
+    assert_close(
+        view.specialization.raw["long_range"][3, 0], naive.long_range(matrix), terms=12, steps=2
     )
     means = [
         naive.mean_head([naive.merge(head, GROUPS) for head in layer]) for layer in WEIGHTS.tolist()
     ]
-    np.testing.assert_allclose(view.rollout(), naive.rollout(means)[-1], atol=1e-6)
+    assert_close(view.rollout(), naive.rollout(means)[-1], terms=12, steps=4)
     assert view.sentences.tokens == ((1, 2, 3, 4), (5, 6, 7, 8))
     assert [word.tokens for word in view.words] == [(i, i + 1) for i in range(1, 9)]
     assert view.influence(2, layer=3, head=0, depth=1).children[0].weight == max(
@@ -159,15 +163,15 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
 
 def test_sentences_of_a_view_of_words_account_for_all_attention(analysis: Analysis) -> None:
     found = analysis.view(words=True).sentences
-    np.testing.assert_allclose(found.matrix().sum(axis=1) + found.elsewhere(), 1, atol=1e-5)
+    assert_close(found.matrix().sum(axis=1) + found.elsewhere(), 1, terms=12)
 
 
 def test_without_special_tokens_there_is_no_summary_token(analysis: Analysis) -> None:
     view = analysis.view(special=False)
     assert view.n_tokens == 10
     assert "cls" in view.specialization.reasons
-    np.testing.assert_allclose(view.attention(0, 0).sum(axis=1), 1, atol=1e-5)
-    assert view.sentences.elsewhere() == pytest.approx([0, 0], abs=1e-6)
+    assert_close(view.attention(0, 0).sum(axis=1), 1, terms=12)
+    assert_close(view.sentences.elsewhere(), [0, 0], terms=12, size=1)
     plain = analysis.view(special=False, renormalize=False)
     np.testing.assert_array_equal(plain.attention(0, 0), WEIGHTS[0, 0, 1:11, 1:11])
 

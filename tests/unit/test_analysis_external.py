@@ -16,6 +16,7 @@ from attn_widget.analysis.locate_tokens import locate_tokens
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.language.token_spelling import spell
 from attn_widget.model.tokens import Token
+from tests.close import assert_close
 from tests.reference.samples import attention, layers
 from tests.unit import tiny_models
 
@@ -60,7 +61,7 @@ def test_every_form_gives_the_same_attention(given: Any) -> None:
     a = from_attentions(given, TOKENS)
     assert (a.n_layers, a.n_heads, a.n_tokens) == (3, 2, 6)
     np.testing.assert_array_equal(a.attention(2, 1), WEIGHTS[2, 1])
-    np.testing.assert_allclose(a.attention(1, "mean"), WEIGHTS[1].mean(axis=0), atol=1e-7)
+    assert_close(a.attention(1, "mean"), WEIGHTS[1].mean(axis=0), terms=2)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -159,7 +160,7 @@ def test_a_mask_tells_impossible_cells_from_zeros() -> None:
     weights, allowed = attention("causal uniform", 6)
     a = from_attentions(weights[None], TOKENS, allowed=allowed)
     np.testing.assert_array_equal(a.trace.allowed(0), allowed)
-    assert a.metrics.focus_normalized[0, 0] == pytest.approx(1, abs=1e-6)
+    assert_close(a.metrics.focus_normalized[0, 0], 1, terms=6, steps=2)
     with pytest.raises(InputError, match="weight in cells that allowed forbids"):
         from_attentions(WEIGHTS, TOKENS, allowed=allowed)
     with pytest.raises(InputError, match="allowed is float64"):
@@ -173,7 +174,7 @@ def test_queries_and_keys_that_explain_the_weights_give_scores() -> None:
     exps = np.exp(scores)
     weights = exps / exps.sum(axis=-1, keepdims=True)
     a = from_attentions(weights, TOKENS, queries=q, keys=k)
-    np.testing.assert_allclose(a.scores(0, 1), scores[0, 1], atol=1e-6)
+    assert_close(a.scores(0, 1), scores[0, 1], terms=4)
     np.testing.assert_array_equal(a.queries(0, 1), q[0, 1])
     assert a.trace.scaling(0) == 0.5
     with pytest.raises(InputError, match="off its weights"):

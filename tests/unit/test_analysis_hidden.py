@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_widget.figures.hidden import hidden_path, residual_ratio, sinusoidal_positions
+from tests.close import assert_close
 
 
 def random_states(seed: int, layers: int = 4, n: int = 5, d: int = 7) -> np.ndarray:
@@ -23,13 +23,13 @@ def test_norms_and_cosines_are_those_of_plain_loops() -> None:
         for token in range(5):
             vector = [float(x) for x in states[layer, token]]
             norm = math.sqrt(sum(x * x for x in vector))
-            assert path.norms[layer, token] == pytest.approx(norm, abs=1e-5)
+            assert_close(path.norms[layer, token], norm, terms=len(vector))
             if layer:
                 before = [float(x) for x in states[layer - 1, token]]
                 dot = sum(a * b for a, b in zip(vector, before, strict=True))
                 length = math.sqrt(sum(x * x for x in before))
-                assert path.cosines[layer - 1, token] == pytest.approx(
-                    dot / norm / length, abs=1e-5
+                assert_close(
+                    path.cosines[layer - 1, token], dot / norm / length, terms=len(vector), size=1
                 )
 
 
@@ -43,9 +43,9 @@ def test_the_plane_is_that_of_a_singular_value_decomposition(seed: int, n: int, 
     singular = np.linalg.svd(rows, compute_uv=False)
     singular = np.pad(singular, (0, 2))[:2]
     spread = np.linalg.norm(path.points.reshape(-1, 2), axis=0)
-    np.testing.assert_allclose(spread, singular, atol=1e-4)
+    assert_close(spread**2, singular**2, terms=rows.size, steps=2)  # squares, and their sum
     shares = singular**2 / (rows**2).sum()
-    np.testing.assert_allclose(path.explained, shares, atol=1e-5)
+    assert_close(path.explained, shares, terms=rows.shape[1], size=1)
 
 
 def test_a_zero_vector_has_no_cosine_and_no_ratio() -> None:
@@ -63,7 +63,7 @@ def test_a_ratio_is_that_of_the_lengths_of_each_token() -> None:
     for token in range(5):
         change = math.dist(before[token].tolist(), after[token].tolist())
         length = math.hypot(*before[token].tolist())
-        assert ratios[token] == pytest.approx(change / length, rel=1e-6)
+        assert_close(ratios[token], change / length, terms=before.shape[1])
 
 
 @settings(deadline=None)
@@ -74,4 +74,4 @@ def test_sinusoids_are_the_formula_of_the_paper(n: int, d: int) -> None:
         for column in range(d):
             angle = p / 10000 ** (2 * (column // 2) / d)
             expected = math.sin(angle) if column % 2 == 0 else math.cos(angle)
-            assert table[p, column] == pytest.approx(expected, abs=1e-6)
+            assert_close(table[p, column], expected, terms=1, size=1)

@@ -19,6 +19,7 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.language import Language, Sentence, Word
 from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
+from tests.close import assert_close
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention, layers
 
@@ -49,8 +50,8 @@ def test_rows_are_averaged_and_columns_summed(kind: str) -> None:
     groups = group_tokens(TOKENS, words=True, special=True)
     found = merge_weights(weights, groups)
     for head, matrix in enumerate(weights):
-        np.testing.assert_allclose(found[head], naive.merge(matrix.tolist(), GROUPS), atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-5)
+        assert_close(found[head], naive.merge(matrix.tolist(), GROUPS), terms=9)
+    assert_close(found.sum(axis=-1), 1, terms=9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,7 +62,7 @@ def test_merged_rows_sum_to_one_for_any_words(sizes: list[int], seed: int) -> No
     weights = attention("random", len(words), seed=seed)[0]
     found = merge_weights(weights, group_tokens(tokens, words=True, special=True))
     assert found.shape == (2, len(sizes), len(sizes))
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-5)
+    assert_close(found.sum(axis=-1), 1, terms=len(words))
 
 
 def test_512_tokens_of_one_word_are_one_position() -> None:
@@ -69,7 +70,7 @@ def test_512_tokens_of_one_word_are_one_position() -> None:
     found = merge_weights(
         attention("random", 512)[0], group_tokens(tokens, words=True, special=True)
     )
-    np.testing.assert_allclose(found, np.ones((2, 1, 1)), atol=1e-5)
+    assert_close(found, np.ones((2, 1, 1)), terms=512, steps=2)
 
 
 def test_neighbors_of_two_segments_are_two_words() -> None:
@@ -84,9 +85,7 @@ def test_special_tokens_are_left_out_with_and_without_renormalizing() -> None:
     np.testing.assert_array_equal(plain.layer_weights(1), weights[1][:, kept, kept])
     scaled = merged(weights, words=False, special=False)
     rows = weights[1][:, kept, kept]
-    np.testing.assert_allclose(
-        scaled.layer_weights(1), rows / rows.sum(axis=-1, keepdims=True), atol=1e-6
-    )
+    assert_close(scaled.layer_weights(1), rows / rows.sum(axis=-1, keepdims=True), terms=9)
 
 
 def test_words_without_special_tokens_are_the_block_of_the_words_with_them() -> None:
@@ -95,8 +94,8 @@ def test_words_without_special_tokens_are_the_block_of_the_words_with_them() -> 
     plain = merged(weights, renormalize=False, words=True, special=False).layer_weights(2)
     np.testing.assert_array_equal(plain, whole[:, 1:5, 1:5])
     scaled = merged(weights, words=True, special=False).layer_weights(2)
-    np.testing.assert_allclose(scaled.sum(axis=-1), 1, atol=1e-5)
-    np.testing.assert_allclose(scaled, plain / plain.sum(axis=-1, keepdims=True), atol=1e-6)
+    assert_close(scaled.sum(axis=-1), 1, terms=9)
+    assert_close(scaled, plain / plain.sum(axis=-1, keepdims=True), terms=9)
 
 
 def test_a_row_with_nothing_left_is_na() -> None:
@@ -133,7 +132,7 @@ def test_the_softmax_of_the_scores_that_stayed_is_the_weights_shown() -> None:
     trace = MergedTrace(inner, TOKENS[1:8], groups)
     assert trace.has_scores
     kept = np.exp(trace.scores(0, 1))
-    np.testing.assert_allclose(kept / kept.sum(-1, keepdims=True), trace.weights(0, 1), atol=1e-6)
+    assert_close(kept / kept.sum(-1, keepdims=True), trace.weights(0, 1), terms=9)
     plain = MergedTrace(inner, TOKENS[1:8], groups, renormalize=False)
     assert not plain.has_scores
     with pytest.raises(NotAvailableError, match="not the softmax"):
@@ -150,9 +149,7 @@ def test_what_belongs_to_tokens_is_na_for_words_and_stays_without_special_ones()
     groups = group_tokens(TOKENS, words=False, special=False)
     trace = MergedTrace(inner, TOKENS[1:8], groups)
     np.testing.assert_array_equal(trace.queries(0, 1), q[0, 1, 1:8])
-    np.testing.assert_allclose(
-        trace.head_output(0, 1), trace.weights(0, 1) @ q[0, 1, 1:8], atol=1e-6
-    )
+    assert_close(trace.head_output(0, 1), trace.weights(0, 1) @ q[0, 1, 1:8], terms=9)
     words = group_tokens(TOKENS, words=True, special=True)
     trace = MergedTrace(inner, [TOKENS[i] for i in words.first], words)
     assert not trace.has_qkv
@@ -166,8 +163,8 @@ def test_the_first_row_by_word_is_the_sum_over_its_tokens_and_the_rest_is_specia
     spans, weights, special = sum_positions(rows, TOKENS, words=True)
     assert spans == ((1, 4), (4, 6), (7, 8))
     for (first, end), column in zip(spans, weights.T, strict=True):
-        np.testing.assert_allclose(column, rows[:, first:end].sum(axis=1), rtol=1e-6)
-    np.testing.assert_allclose(special, rows[:, [0, 6, 8]].sum(axis=1), rtol=1e-6)
+        assert_close(column, rows[:, first:end].sum(axis=1), terms=9)
+    assert_close(special, rows[:, [0, 6, 8]].sum(axis=1), terms=9)
 
 
 def test_words_and_sentences_keep_their_places_among_the_words() -> None:

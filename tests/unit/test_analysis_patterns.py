@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from attn_widget import analyze, from_attentions
+from attn_widget import analyze
+from attn_widget.figures.choice import Choice
 from attn_widget.figures.marginals import layer_marginals, stack_marginals
-from attn_widget.figures.patterns import KEYS, Patterns, positional_patterns
+from attn_widget.figures.patterns import KEYS, Patterns, head_patterns
 from attn_widget.protocol import answer as protocol
+from tests.close import assert_close
+from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention, layers
 
 Masks = list[np.ndarray | None]
 
 
-def naive(matrix: list[list[float]], offset: int, allowed: np.ndarray | None = None) -> float:
-    """Mean of ``A[i][i + offset]`` over the queries that have such a key."""
-    n = len(matrix)
-    queries = [i for i in range(n) if 0 <= i + offset < n]
-    seen = [matrix[i][i + offset] for i in queries if allowed is None or allowed[i, i + offset]]
-    return sum(seen) / len(seen) if seen else math.nan
+def wanted(key: str, kinds: list[int]) -> Callable[[int, int], bool]:
+    """Whether a cell counts for a pattern, from its definition."""
+    return {
+        "previous": lambda i, j: j == i - 1,
+        "next": lambda i, j: j == i + 1,
+        "duplicate": lambda i, j: j < i and kinds[j] == kinds[i],
+        "induction": lambda i, j: 1 <= j <= i and kinds[j - 1] == kinds[i],
+    }[key]
 
 
-def patterns(weights: np.ndarray, allowed: Masks | None = None) -> Patterns:
-    stacked = stack_marginals([layer_marginals(layer) for layer in weights])
-    return positional_patterns(stacked, allowed or [None] * len(weights))
+def patterns(
+    weights: np.ndarray, allowed: Masks | None = None, kinds: np.ndarray | None = None
+) -> Patterns:
+    masks = allowed or [None] * len(weights)
+    n = weights.shape[-1]
+    kinds = np.arange(n, dtype=np.int32) if kinds is None else kinds
+    queries = [None if mask is None else Choice(mask, n).queries for mask in masks]
+    stacked = stack_marginals(
+        [
+            layer_marginals(layer, chosen, kinds)
+            for layer, chosen in zip(weights, queries, strict=True)
+        ]
+    )
+    return head_patterns(stacked, masks, kinds)
 
 
 @pytest.mark.parametrize("n", [*SIZES, 512])
 @pytest.mark.parametrize("kind", KINDS)
 def test_they_agree_with_the_definition(kind: str, n: int) -> None:
-    weights = attention(kind, n, heads=1)[0]
-    found = patterns(weights[None])
-    for key, offset in (("previous", -1), ("next", 1)):
-        expected = naive(weights[0].tolist(), offset)
-        got = float(found.as_dict()[key][0, 0])
-        assert got == pytest.approx(expected, abs=1e-5, nan_ok=True), key
+    weights, allowed = attention(kind, n, heads=1)
+    kinds = np.random.default_rng(n).integers(0, max(n // 2, 1), n).astype(np.int32)
+    found = patterns(weights[None], [allowed], kinds)
+    mask = None if allowed is None else allowed.tolist()
+    assert found.keys == ("previous", "next", "duplicate", "induction")
+    for key in found.keys:
+        mean = naive.mean_of_cells if key in ("previous", "next") else naive.mean_of_sums
+        expected = mean(weights[0].tolist(), wanted(key, kinds.tolist()), mask)
+        assert_close(float(found.values[key][0, 0]), expected[0], terms=n, size=1)
+        assert_close(float(found.chance[key][0]), expected[1], terms=n, size=1)
 
 
 def test_a_head_that_looks_one_token_back_has_one() -> None:
@@ -49,9 +69,10 @@ def test_a_head_that_looks_one_token_back_has_one() -> None:
 
 def test_uniform_attention_is_at_chance() -> None:
     found = patterns(np.full((2, 3, 7, 7), 1 / 7, np.float32))
-    for values in found.as_dict().values():
-        assert values.shape == (2, 3)
-        np.testing.assert_allclose(values, 1 / 7, atol=1e-6)
+    for key in ("previous", "next"):
+        assert found.values[key].shape == (2, 3)
+        assert_close(found.values[key], 1 / 7, terms=7)
+        assert found.chance_of(key) == 1 / 7
 
 
 def test_one_token_has_no_neighbors() -> None:
@@ -75,30 +96,46 @@ def test_only_the_queries_that_may_look_there_are_counted() -> None:
     weights /= weights.sum(axis=-1, keepdims=True)
     found = patterns(weights, [blocks])
     for head in range(weights.shape[1]):
-        for key, offset in (("previous", -1), ("next", 1)):
-            expected = naive(weights[0, head].tolist(), offset, blocks)
-            assert found.as_dict()[key][0, head] == pytest.approx(expected, abs=1e-6)
+        for key in ("previous", "next"):
+            matrix = weights[0, head].tolist()
+            expected, _ = naive.mean_of_cells(matrix, wanted(key, []), blocks.tolist())
+            assert_close(found.as_dict()[key][0, head], expected, terms=6, size=1)
+
+
+def test_an_induction_head_and_a_duplicate_head_have_one() -> None:
+    kinds = np.array([5, 3, 8, 5, 3, 8], dtype=np.int32)
+    causal = np.tri(6, dtype=bool)
+    duplicate, induction = np.zeros((2, 6, 6), dtype=np.float32)
+    for i in range(6):
+        duplicate[i, i - 3 if i >= 3 else 0] = 1
+        induction[i, i - 2 if i >= 3 else 0] = 1
+    found = patterns(np.stack([duplicate, induction])[None], [causal], kinds)
+    assert found.duplicate.tolist() == [[1, 0]] and found.induction.tolist() == [[0, 1]]
+    # Three queries repeat a token; of four, five and six possible keys one is right.
+    assert found.chance_of("induction") == pytest.approx((1 / 4 + 1 / 5 + 1 / 6) / 3)
+
+
+def test_a_text_without_a_repeated_token_has_no_duplicate() -> None:
+    found = patterns(layers(5))
+    assert np.isnan(found.duplicate).all() and np.isnan(found.induction).all()
+    with pytest.raises(AttributeError, match="Patterns has no 'rest'; it has previous, next"):
+        _ = found.rest
 
 
 def test_an_analysis_has_them_and_answers_for_them() -> None:
     a = analyze("the cat sat on the mat", progress=False, tagger=None)
+    kinds = [token.id for token in a.tokens]
     reply, buffers = protocol.answer(a, {"kind": "patterns"})
-    assert reply["ok"] and reply["data"] == {"keys": list(KEYS), "chance": 1 / a.n_tokens}
+    assert reply["ok"] and reply["data"]["keys"] == list(a.patterns.keys) == list(KEYS[:4])
+    assert reply["data"]["chance"] == {key: a.patterns.chance_of(key) for key in a.patterns.keys}
     for array, buffer in zip(reply["arrays"], buffers, strict=True):
         key = array["name"].removeprefix("pattern:")
         sent = np.frombuffer(buffer, np.float32).reshape(array["shape"])
         assert np.array_equal(sent, a.patterns.as_dict()[key])
         for layer, head in ((0, 0), (3, 5), (5, 11)):
             matrix = a.attention(layer, head).tolist()
-            offset = {"previous": -1, "next": 1}[key]
-            assert sent[layer, head] == pytest.approx(naive(matrix, offset), abs=1e-5)
-    assert list(a.patterns.to_dataframe()) == ["layer", "head", *KEYS]
-
-
-def test_words_have_neighbors_too() -> None:
-    weights = layers(4, layers=1)
-    a = from_attentions(weights, ["un", "##do", "it", "now"], tagger=None)
-    merged = a.view(words=True)
-    matrix = merged.attention(0, 0).tolist()
-    assert len(matrix) == 3
-    assert merged.patterns.previous[0, 0] == pytest.approx(naive(matrix, -1), abs=1e-6)
+            mean = naive.mean_of_cells if key in ("previous", "next") else naive.mean_of_sums
+            expected, chance = mean(matrix, wanted(key, kinds))
+            assert_close(sent[layer, head], expected, terms=len(matrix), size=1)
+            assert reply["data"]["chance"][key] == pytest.approx(chance)
+    assert list(a.patterns.to_dataframe()) == ["layer", "head", *a.patterns.keys]

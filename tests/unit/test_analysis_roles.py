@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.roles import MOST_ROLES, head_roles, in_order, role_names
+from attn_widget.figures.roles import MAX_ROLES, head_roles, in_order, role_names
 from attn_widget.figures.specialization import standardize
+from tests.close import assert_close
 
 
 def planted(noise: float = 0.01) -> dict[str, np.ndarray]:
@@ -26,7 +27,7 @@ def test_planted_roles_are_found_and_named_by_what_stands_out() -> None:
     assert roles.names == ("self", "cls", "syntax")
     np.testing.assert_array_equal(roles.labels, np.arange(24).reshape(4, 6) % 3)
     assert max(roles.silhouettes, key=roles.silhouettes.__getitem__) == 3
-    assert list(roles.silhouettes) == list(range(2, MOST_ROLES + 1))
+    assert list(roles.silhouettes) == list(range(2, MAX_ROLES + 1))
     assert roles.name(1, 2) == "syntax"
 
 
@@ -41,9 +42,9 @@ def test_silhouettes_and_centroids_are_what_their_definitions_say() -> None:
         own = far[(labels == label) & (np.arange(len(labels)) != i)].mean()
         other = min(far[labels == k].mean() for k in set(labels.tolist()) - {int(label)})
         values.append((other - own) / max(own, other))
-    assert max(roles.silhouettes.values()) == pytest.approx(np.mean(values), abs=1e-6)
+    assert_close(max(roles.silhouettes.values()), np.mean(values), terms=len(values), size=1)
     for k, centroid in enumerate(roles.centroids):
-        np.testing.assert_allclose(centroid, points[labels == k].mean(axis=0), atol=1e-5)
+        assert_close(centroid, points[labels == k].mean(axis=0), terms=len(points), size=points)
 
 
 def test_the_same_seed_gives_the_same_roles() -> None:
@@ -58,10 +59,11 @@ def test_the_layout_keeps_the_distances_of_two_axes() -> None:
     roles = head_roles(scores)
     points = np.stack([scores[axis].ravel() for axis in roles.axes], axis=1)
     flat = roles.layout.reshape(-1, 2)
-    np.testing.assert_allclose(
+    assert_close(
         np.linalg.norm(flat[:, None] - flat, axis=-1),
         np.linalg.norm(points[:, None] - points, axis=-1),
-        atol=1e-5,
+        terms=points.shape[1],
+        steps=2,
     )
     assert roles.explained == pytest.approx(1)
 

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
+from attn_widget.checks.rounding import rounding
 from attn_widget.errors import InputError
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.rollout import layer_change, rollout, with_residual
+from tests.close import assert_close
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention
 
@@ -28,14 +30,14 @@ def test_rollout_agrees_with_the_definition_and_its_rows_sum_to_one(kind: str, n
     matrices = means(kind, n)
     found = list(rollout(matrices))
     expected = naive.rollout([matrix.tolist() for matrix in matrices])
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(np.sum(found, axis=-1), 1, atol=1e-5)
+    assert_close(found, expected, terms=n, steps=len(matrices))
+    assert_close(np.sum(found, axis=-1), 1, terms=n, steps=len(matrices))
     assert all(step.dtype == np.float32 for step in found)
 
 
 def test_rollout_of_512_tokens_keeps_rows_that_sum_to_one() -> None:
     *_, last = rollout(means("random", 512, layers=12))
-    np.testing.assert_allclose(last.sum(axis=1, dtype=np.float64), 1, atol=1e-5)
+    assert_close(last.sum(axis=1, dtype=np.float64), 1, terms=512, steps=12)
 
 
 def test_a_row_without_weights_passes_by_the_residual() -> None:
@@ -51,7 +53,7 @@ def test_change_between_layers_is_the_distance_of_scipy(kind: str) -> None:
         np.nan_to_num(jensenshannon(p.astype(np.float64), q.astype(np.float64), axis=1)).mean()
         for p, q in pairwise(matrices)
     ]
-    np.testing.assert_allclose(layer_change(matrices), expected, atol=1e-6)
+    assert_close(layer_change(matrices), expected, terms=7, size=1)
 
 
 def test_opposite_layers_are_as_far_apart_as_can_be_and_equal_ones_not_at_all() -> None:
@@ -87,7 +89,7 @@ def test_flow_is_the_maximum_flow_of_networkx(kind: str, n: int) -> None:
     for token in {0, n - 1}:
         expected = [networkx_flow(matrices, token, key) for key in range(n)]
         found = attention_flow(matrices, token)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert_close(found, expected, terms=n, steps=3)
 
 
 def test_flow_to_chosen_keys_is_that_to_all() -> None:
@@ -119,7 +121,7 @@ def test_flow_is_never_below_rollout() -> None:
     matrices = means("random", 9)
     *_, rolled = rollout(matrices)
     # Rollout sends one unit by the weights and is itself a flow.
-    assert (attention_flow(matrices, 2) >= rolled[2] - 1e-6).all()
+    assert (attention_flow(matrices, 2) >= rolled[2] - rounding(1, 9, len(matrices))).all()
 
 
 @pytest.mark.parametrize(("token", "keys"), [(5, None), (-1, None), (0, [5]), (0, [-1])])

@@ -11,6 +11,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.figures.sentences import SentenceAttention, mean_weights
 from attn_widget.trace import WeightsTrace
+from tests.close import assert_close
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention, layers, tokens
 
@@ -38,9 +39,9 @@ def test_mass_agrees_with_the_definition_and_rows_are_whole(
     mean = naive.mean_head(flat)
     matrix = found.matrix(layer=layer, head=head)
     expected = [[naive.isa_mass(mean, a, b) for b in SENTENCES] for a in SENTENCES]
-    np.testing.assert_allclose(matrix, expected, atol=1e-6)
+    assert_close(matrix, expected, terms=12 * len(flat))
     whole = matrix.sum(axis=1) + found.elsewhere(layer=layer, head=head)
-    np.testing.assert_allclose(whole, 1, atol=1e-5)
+    assert_close(whole, 1, terms=12 * len(flat))
 
 
 @pytest.mark.parametrize(("layer", "head"), SCOPES)
@@ -71,7 +72,7 @@ def test_a_drill_down_is_under_the_aggregation_of_its_cell(
     assert mass.queries == (7, 8, 9, 10)
     assert mass.keys == (1, 2, 3)
     cell = found.matrix(layer=layer, head=head)[2, 0]
-    assert mass.weights.sum(axis=1).mean() == pytest.approx(cell, abs=1e-6)
+    assert_close(mass.weights.sum(axis=1).mean(), cell, terms=12)
     largest = found.drill(2, 0, "max", layer=layer, head=head)
     assert largest.weights.max() == found.matrix("max", layer=layer, head=head)[2, 0]
 
@@ -82,13 +83,13 @@ def test_sentences_of_512_tokens_agree_with_the_definition() -> None:
     found = analysis(weights, parts).matrix()
     mean = weights.astype(np.float64).mean(axis=(0, 1)).tolist()
     expected = [[naive.isa_mass(mean, a, b) for b in parts] for a in parts]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert_close(found, expected, terms=512)
 
 
 def test_the_mean_is_that_of_all_heads_of_all_layers() -> None:
     weights = layers(6)
     found = mean_weights(WeightsTrace(tokens(6), list(weights)))
-    np.testing.assert_allclose(found, weights.mean(axis=(0, 1)), atol=1e-7)
+    assert_close(found, weights.mean(axis=(0, 1)), terms=6)
 
 
 def test_one_sentence_is_a_single_cell_with_a_word_about_it() -> None:
@@ -135,13 +136,11 @@ def test_any_matrix_is_gathered_between_sentences() -> None:
     for matrix in (a.mixing("norms", 3, 5), a.mixing("alti", 1), a.mixing_rollout("mixing")):
         shares = matrix / matrix.sum(axis=1, keepdims=True)
         mass = [[np.mean([shares[i, list(b)].sum() for i in g]) for b in groups] for g in groups]
-        np.testing.assert_allclose(a.sentences.gather(matrix), mass, atol=1e-6)
+        assert_close(a.sentences.gather(matrix), mass, terms=a.n_tokens)
         largest = [[max(matrix[i, j] for i in g for j in b) for b in groups] for g in groups]
         np.testing.assert_allclose(a.sentences.gather(matrix, "max"), largest)
     mean = a.attention(2, "mean")
-    np.testing.assert_allclose(
-        a.sentences.gather(mean), a.sentences.matrix("mass", layer=2), atol=1e-6
-    )
+    assert_close(a.sentences.gather(mean), a.sentences.matrix("mass", layer=2), terms=a.n_tokens)
 
 
 @pytest.mark.parametrize("matrix", [np.ones((2, 2)), np.full((9, 9), np.nan), "a", None])

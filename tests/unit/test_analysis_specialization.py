@@ -8,39 +8,46 @@ import numpy as np
 import pytest
 
 from attn_widget.errors import InputError
+from attn_widget.figures.choice import Choice
 from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
 from attn_widget.figures.specialization import KEYS, scale_by_layer, specialize, standardize
+from tests.close import assert_close
 from tests.reference import naive_attention as naive
 from tests.reference.samples import KINDS, SIZES, attention, layers
 
 SETS = ("syntax", "semantics", "punctuation", "entities")
 
 
-def marginals(weights: np.ndarray) -> Marginals:
-    return stack_marginals([layer_marginals(layer) for layer in weights])
+def marginals(weights: np.ndarray, allowed: np.ndarray | None = None) -> Marginals:
+    queries = None if allowed is None else Choice(allowed, weights.shape[-1]).queries
+    return stack_marginals([layer_marginals(layer, queries) for layer in weights])
 
 
 @pytest.mark.parametrize("n", [*SIZES, 512])
 @pytest.mark.parametrize("kind", KINDS)
-def test_raw_values_agree_with_the_definitions(kind: str, n: int) -> None:
-    weights = attention(kind, n, heads=1)[0]
+def test_raw_values_and_chance_agree_with_the_definitions(kind: str, n: int) -> None:
+    weights, allowed = attention(kind, n, heads=1)
     rng = np.random.default_rng(n)
     sets = {key: rng.random(n) < 0.4 for key in SETS}
-    found = specialize(marginals(weights[None]), sets)
-    matrix = weights[0].tolist()
+    found = specialize(marginals(weights[None], allowed), sets, allowed=[allowed])
+    matrix, mask = weights[0].tolist(), None if allowed is None else allowed.tolist()
     expected = {
-        "cls": naive.cls(matrix),
-        "self": naive.on_self(matrix),
-        "long_range": naive.long_range(matrix),
+        "cls": naive.mean_of_cells(matrix, lambda _, j: j == 0, mask),
+        "self": naive.mean_of_cells(matrix, lambda i, j: i == j, mask),
+        "long_range": naive.mean_of_cells(matrix, lambda i, j: abs(i - j) >= 5, mask),
     }
-    for key, mask in sets.items():
-        keys = np.flatnonzero(mask).tolist()
-        expected[key] = naive.share(matrix, keys) if keys else math.nan
+    for key, members in sets.items():
+        keys = np.flatnonzero(members).tolist()
+        none = (math.nan, math.nan)
+        of = (matrix, keys, mask)
+        expected[key] = (naive.share(*of), naive.share_by_chance(*of)) if keys else none
     assert set(expected) == set(KEYS) == set(found.raw)
-    for key, value in expected.items():
-        got = float(found.raw[key][0, 0])
-        assert got == pytest.approx(value, abs=1e-5, nan_ok=True), key
+    for key, (value, chance) in expected.items():
+        assert_close(float(found.raw[key][0, 0]), value, terms=n, steps=2, size=1)
+        assert_close(found.chance[key], chance, terms=n, size=1)
         assert math.isnan(value) == (key in found.reasons) == math.isnan(found.chance[key]), key
+        if kind in ("uniform", "causal uniform"):
+            assert_close(value, chance, terms=n, steps=2, size=1)
 
 
 def test_long_range_keeps_its_digits_where_nearly_all_weight_is_near() -> None:
@@ -61,7 +68,7 @@ def test_shares_of_a_partition_sum_to_one() -> None:
     group = np.random.default_rng(1).integers(0, 4, 30)
     found = specialize(marginals(weights), {key: group == i for i, key in enumerate(SETS)})
     total = found.syntax + found.semantics + found.punctuation + found.entities
-    np.testing.assert_allclose(total, 1, atol=1e-6)
+    assert_close(total, 1, terms=30, steps=2)
     assert sum(found.chance[key] for key in SETS) == pytest.approx(1)
 
 
@@ -70,7 +77,7 @@ def test_uniform_attention_is_at_the_chance_level(n: int) -> None:
     mask = np.arange(n) % 3 == 0
     found = specialize(marginals(np.full((1, 1, n, n), 1 / n, np.float32)), {"syntax": mask})
     for key in ("syntax", "cls", "long_range", "self"):
-        assert found.raw[key][0, 0] == pytest.approx(found.chance[key], abs=1e-6)
+        assert_close(found.raw[key][0, 0], found.chance[key], terms=n, steps=2)
 
 
 def test_what_cannot_be_said_is_na_with_its_reason() -> None:
@@ -94,8 +101,8 @@ def test_scaling_is_by_layer_and_z_scores_are_global() -> None:
     scaled, scores = found.scaled()["self"], found.zscores()["self"]
     np.testing.assert_array_equal(scaled.min(axis=1), 0)
     np.testing.assert_array_equal(scaled.max(axis=1), 1)
-    assert scores.mean() == pytest.approx(0, abs=1e-6)
-    assert scores.std() == pytest.approx(1, abs=1e-6)
+    assert_close(scores.mean(), 0, terms=12, size=1)
+    assert_close(scores.std(), 1, terms=12)
     order = np.argsort(found.self, axis=1)
     np.testing.assert_array_equal(np.argsort(scaled, axis=1), order)
     assert np.isnan(found.scaled()["syntax"]).all()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import torch
 from transformers import AutoTokenizer, BertForPreTraining
 
 from attn_widget import analyze
+from attn_widget.checks.rounding import rounding
 from attn_widget.model.bert import BertForPreTraining as OwnBert
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load, unload
@@ -20,7 +19,7 @@ from attn_widget.model.places import MINI
 from attn_widget.model.tokenizing import mask
 from attn_widget.trace.capture import capture
 from attn_widget.trace.embeddings import embedding_parts, parameter_counts
-from attn_widget.trace.forward import forward_ids, mlm_logits
+from attn_widget.trace.forward import forward_ids, lm_logits
 from attn_widget.trace.layer_activations import inside
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
@@ -65,7 +64,7 @@ def test_parameters_have_the_same_names_order_and_values(own: Encoder, theirs: E
 def test_the_facts_of_both_are_the_same(own: Encoder, theirs: Encoder) -> None:
     names = (
         *("family", "n_layers", "n_heads", "hidden_size", "head_dim", "vocab_size", "max_length"),
-        *("n_embeddings", "takes_segments", "has_mlm", "has_nsp", "classifier", "id2label"),
+        *("n_embeddings", "takes_segments", "has_lm", "has_nsp", "classifier", "id2label"),
         *("device", "dtype", "mask_token_id", "untrained"),
     )
     for name in names:
@@ -136,7 +135,7 @@ def test_a_batch_with_padding_and_picked_positions_is_bit_equal(
     a, b = (forward_ids(encoder, ids, **given, positions=places) for encoder in (own, theirs))
     assert torch.equal(a, b)
     hidden = torch.randn(5, own.hidden_size)
-    assert torch.equal(mlm_logits(own, hidden), mlm_logits(theirs, hidden))
+    assert torch.equal(lm_logits(own, hidden), lm_logits(theirs, hidden))
 
 
 def test_the_objects_of_transformers_come_when_they_are_asked_for_and_run_from_then_on(
@@ -158,7 +157,8 @@ def test_the_objects_of_transformers_come_when_they_are_asked_for_and_run_from_t
         own.model.bert.encoder.layer[0].attention.self.query.weight.zero_()
     changed = analyze("the cat sat", model=own)
     # Without its weights every query is the bias, and all rows are one.
-    assert np.ptp(changed.attention(0, 5), axis=0).max() < 1e-6
+    apart = np.ptp(changed.attention(0, 5), axis=0).max()
+    assert apart <= rounding(np.abs(changed.scores(0, 5)).max(), 32)
     assert np.ptp(before.attention(0, 5), axis=0).max() > 1e-2
     unload(own)
 
@@ -166,20 +166,3 @@ def test_the_objects_of_transformers_come_when_they_are_asked_for_and_run_from_t
 @pytest.mark.parametrize("asked", ["model", "tokenizer", "config"])
 def test_each_of_them_can_be_the_first(own: Encoder, asked: str) -> None:
     assert type(getattr(own, asked)).__module__.startswith("transformers.")
-
-
-SHOWN = """
-import sys
-import attn_widget as aw
-assert "torch" not in sys.modules
-w = aw.show("the cat sat on the mat", "a pair")
-a = w.analysis
-a.predictions(mode="masked"), a.parameters, a.inside(2), a.embeddings, a.mask([2]), a.patterns
-for name in ("transformers", "torch._dynamo", "sympy", "scipy.optimize", "sklearn", "networkx", "pandas"):
-    assert name not in sys.modules, name
-"""
-
-
-def test_a_picture_of_the_embedded_model_imports_torch_and_little_else() -> None:
-    done = subprocess.run([sys.executable, "-c", SHOWN], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

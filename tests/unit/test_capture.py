@@ -15,8 +15,9 @@ from attn_widget.model.encoder import Encoder
 from attn_widget.trace import LogitsCache, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import forward_ids
+from tests.close import assert_close
 from tests.unit import tiny_models
-from tests.unit.plain import CLOSE, LOGITS, PAIR, TEXT, plain
+from tests.unit.plain import CLOSE, PAIR, TEXT, plain
 
 
 @pytest.fixture(scope="module", params=tiny_models.FAMILIES)
@@ -38,8 +39,8 @@ def test_a_trace_equals_the_plain_model(encoder: Encoder, pair: str | None) -> N
         np.testing.assert_allclose(weights, attention[0], rtol=0, atol=CLOSE)
     assert trace.hidden_states is not None and trace.logits is not None
     states = torch.stack(expected.hidden_states)[:, 0].numpy()
-    np.testing.assert_allclose(trace.hidden_states, states, **LOGITS)
-    np.testing.assert_allclose(trace.logits, expected.logits[0], **LOGITS)
+    assert_close(trace.hidden_states, states, **tiny_models.RUN)
+    assert_close(trace.logits, expected.logits[0], **tiny_models.RUN)
 
 
 def test_the_random_models_attend_far_from_uniformly(encoder: Encoder) -> None:
@@ -59,15 +60,21 @@ def test_scores_weights_values_and_head_output_close(encoder: Encoder) -> None:
             weights = np.exp(scores - scores.max(axis=1, keepdims=True))
             weights /= weights.sum(axis=1, keepdims=True)
             np.testing.assert_allclose(trace.weights(layer, head), weights, rtol=0, atol=CLOSE)
-            product = trace.queries(layer, head) @ trace.keys(layer, head).T * trace.scaling(layer)
+            q, k = trace.queries(layer, head), trace.keys(layer, head)
+            product, size = (a @ b.T * trace.scaling(layer) for a, b in ((q, k), (abs(q), abs(k))))
             bias, allowed = trace.bias(layer, head), trace.allowed(layer)
             product = product if bias is None else product + bias
             if allowed is not None:
                 product[~allowed] = -np.inf
-            np.testing.assert_allclose(product, trace.scores(layer, head), rtol=1e-4, atol=1e-4)
+            size = size if bias is None else size + abs(bias)
+            assert_close(product, trace.scores(layer, head), terms=trace.head_dim, size=size)
             heads.append(trace.head_output(layer, head))
         entered = projection_input(encoder, encoding.inputs, layer)
-        np.testing.assert_allclose(np.concatenate(heads, axis=1), entered, rtol=1e-4, atol=CLOSE)
+        values = [trace.values(layer, head) for head in range(trace.n_heads)]
+        # Scores, weights and their product follow on each other.
+        assert_close(
+            np.concatenate(heads, axis=1), entered, terms=trace.n_tokens, steps=3, size=values
+        )
 
 
 def projection_input(encoder: Encoder, inputs: dict[str, torch.Tensor], layer: int) -> Any:
@@ -96,9 +103,9 @@ def test_slices_and_the_mean_head_are_cut_from_the_layer(encoder: Encoder) -> No
     layer = trace.layer_weights(1)
     rows, cols = slice(2, 5), slice(0, 3)
     whole = trace.weights(1, 2)
-    np.testing.assert_allclose(whole, layer[2], rtol=0, atol=1e-7)
+    assert_close(whole, layer[2], terms=32)
     np.testing.assert_array_equal(trace.weights(1, 2, rows, cols), whole[rows, cols])
-    np.testing.assert_allclose(trace.weights(1, "mean"), layer.mean(axis=0), rtol=0, atol=1e-7)
+    assert_close(trace.weights(1, "mean"), layer.mean(axis=0), terms=32)
     np.testing.assert_array_equal(trace.weights(1, "mean", rows), trace.weights(1, "mean")[rows])
     np.testing.assert_array_equal(trace.scores(1, 2, rows, cols), trace.scores(1, 2)[rows, cols])
 
@@ -113,10 +120,9 @@ def test_masked_predictions_run_the_head_on_the_chosen_positions(encoder: Encode
     with torch.no_grad():
         batch = {name: tensor.expand_as(ids) for name, tensor in extra.items()}
         expected = encoder.model(input_ids=ids, **batch).logits[torch.arange(3), positions]
-    torch.testing.assert_close(rows, expected, **LOGITS)
-    torch.testing.assert_close(
-        forward_ids(encoder, ids, **extra)[torch.arange(3), positions], expected, **LOGITS
-    )
+    assert_close(rows, expected, **tiny_models.RUN)
+    whole = forward_ids(encoder, ids, **extra)[torch.arange(3), positions]
+    assert_close(whole, expected, **tiny_models.RUN)
 
 
 def test_logits_too_large_to_keep_are_computed_when_asked_for(
@@ -127,8 +133,8 @@ def test_logits_too_large_to_keep_are_computed_when_asked_for(
     monkeypatch.setattr("attn_widget.trace.forward.LOGITS_CACHE.limit", 0)
     later = capture(encoder, encoding)
     assert later.nbytes < kept.nbytes
-    np.testing.assert_allclose(later.logits, kept.logits, **LOGITS)
-    np.testing.assert_allclose(later.logits_tensor([2, 0]), kept.logits[[2, 0]], **LOGITS)
+    assert_close(later.logits, kept.logits, **tiny_models.RUN)
+    assert_close(later.logits_tensor([2, 0]), kept.logits[[2, 0]], **tiny_models.RUN)
 
 
 def test_later_runs_take_the_room_of_earlier_logits_which_are_computed_anew(
@@ -141,10 +147,10 @@ def test_later_runs_take_the_room_of_earlier_logits_which_are_computed_anew(
     size, expected = first.nbytes, np.array(first.logits)
     room.limit = 2 * expected.nbytes
     later = [capture(encoder, encoding) for _ in range(2)]
-    if encoder.family.mlm is not None:
+    if encoder.family.lm is not None:
         assert first.nbytes <= size - expected.nbytes
     assert {trace.nbytes for trace in later} == {size}
-    np.testing.assert_allclose(first.logits, expected, **LOGITS)
+    assert_close(first.logits, expected, **tiny_models.RUN)
 
 
 def test_a_model_is_left_as_it_was(encoder: Encoder) -> None:
@@ -307,7 +313,7 @@ def test_a_trace_of_weights_alone_says_what_it_cannot_give() -> None:
     weights = np.full((2, 3, 5, 5), 0.2)
     trace = WeightsTrace(tokens, weights)
     assert (trace.n_layers, trace.n_heads, trace.has_scores, trace.has_qkv) == (2, 3, False, False)
-    np.testing.assert_allclose(trace.weights(1, "mean"), 0.2, rtol=1e-6)
+    assert_close(trace.weights(1, "mean"), 0.2, terms=3)
     for ask in (trace.scores, trace.queries, trace.head_output):
         with pytest.raises(NotAvailableError, match="only the attention weights are known"):
             ask(0, 0)

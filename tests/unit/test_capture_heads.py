@@ -10,9 +10,10 @@ import transformers as tf
 import attn_widget as aw
 from attn_widget.errors import ModelLoadError, NotAvailableError
 from attn_widget.trace.capture import capture
-from attn_widget.trace.forward import forward_ids, mlm_logits
+from attn_widget.trace.forward import forward_ids, lm_logits
+from tests.close import assert_close
 from tests.unit import tiny_models
-from tests.unit.plain import CLOSE, LOGITS, PAIR, TEXT, plain
+from tests.unit.plain import CLOSE, PAIR, TEXT, plain
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_classifier_logits_are_the_models(head: str, kind: str, shape: tuple[int
     labels = {0: "bad", 1: "fair", 2: "good"} if "Question" not in head else {0: "a", 1: "b"}
     model, tokenizer = tiny_models.build("roberta", head, id2label=labels)
     encoder = aw.load((model, tokenizer))
-    assert encoder.classifier == kind and not encoder.has_mlm
+    assert encoder.classifier == kind and not encoder.has_lm
     assert encoder.id2label == ({} if "Question" in head else labels)
     encoding = encoder.encode(TEXT)
     trace = capture(encoder, encoding)
@@ -35,29 +36,29 @@ def test_classifier_logits_are_the_models(head: str, kind: str, shape: tuple[int
     n = trace.n_tokens
     assert trace.classifier_logits is not None
     assert trace.classifier_logits.shape == tuple(n if size < 0 else size for size in shape)
-    np.testing.assert_allclose(trace.classifier_logits, logits[0], **LOGITS)
+    assert_close(trace.classifier_logits, logits[0], **tiny_models.RUN)
     assert trace.logits is None and trace.nsp_logits is None
 
 
 def test_pretraining_heads_give_tokens_and_next_sentence() -> None:
     model, tokenizer = tiny_models.build("bert", "ForPreTraining")
     encoder = aw.load((model, tokenizer))
-    assert encoder.has_mlm and encoder.has_nsp and encoder.classifier is None
+    assert encoder.has_lm and encoder.has_nsp and encoder.classifier is None
     encoding = encoder.encode(TEXT, PAIR)
     trace = capture(encoder, encoding)
     expected = plain(model, encoding.inputs, "sdpa")
-    np.testing.assert_allclose(trace.logits, expected.prediction_logits[0], **LOGITS)
-    np.testing.assert_allclose(trace.nsp_logits, expected.seq_relationship_logits[0], **LOGITS)
+    assert_close(trace.logits, expected.prediction_logits[0], **tiny_models.RUN)
+    assert_close(trace.nsp_logits, expected.seq_relationship_logits[0], **tiny_models.RUN)
     last = torch.from_numpy(np.array(trace.hidden_states[-1]))
-    np.testing.assert_allclose(mlm_logits(encoder, last), trace.logits, **LOGITS)
+    assert_close(lm_logits(encoder, last), trace.logits, **tiny_models.RUN)
 
 
 def test_a_bare_encoder_has_no_predictions() -> None:
     encoder = aw.load(tiny_models.build("distilbert", "Model"))
-    assert not encoder.has_mlm and not encoder.has_nsp and encoder.classifier is None
+    assert not encoder.has_lm and not encoder.has_nsp and encoder.classifier is None
     trace = capture(encoder, encoder.encode(TEXT))
     assert trace.logits is None and trace.hidden_states is not None
-    with pytest.raises(NotAvailableError, match="no masked-LM head"):
+    with pytest.raises(NotAvailableError, match="no language-model head"):
         forward_ids(encoder, torch.tensor([[2, 5, 3]]))
 
 
@@ -83,8 +84,8 @@ def test_a_family_without_an_adapter_still_gives_attention_states_and_prediction
     for layer, attention in enumerate(expected.attentions):
         np.testing.assert_allclose(trace.layer_weights(layer), attention[0], rtol=0, atol=CLOSE)
     states = torch.stack(expected.hidden_states)[:, 0]
-    np.testing.assert_allclose(trace.hidden_states, states, **LOGITS)
-    np.testing.assert_allclose(trace.logits, expected.logits[0], **LOGITS)
+    assert_close(trace.hidden_states, states, **tiny_models.RUN)
+    assert_close(trace.logits, expected.logits[0], **tiny_models.RUN)
 
 
 def test_a_model_without_attention_is_refused_in_words() -> None:

@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from attn_widget.figures.catalog.aims import PATTERNS, SPECIALIZATIONS
-from attn_widget.figures.catalog.manifest import manifest
+from attn_widget.export.manifest import manifest
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import metric
+from attn_widget.figures.catalog.specializations import ALIGNMENT, PATTERNS, SPECIALIZATIONS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "js" / "src" / "figures" / "catalog"
+PAGE = ROOT / "js" / "src"
+WRITTEN = (
+    "catalog/selection.ts",
+    "figures/catalog/names.ts",
+    "figures/catalog/cards.ts",
+    "figures/catalog/explanations.ts",
+    "views/all.ts",
+    "views/lazy-code.ts",
+)
 
 
 def test_the_pages_catalog_is_that_of_the_declarations(tmp_path: Path) -> None:
@@ -25,7 +33,7 @@ def test_the_pages_catalog_is_that_of_the_declarations(tmp_path: Path) -> None:
         cwd=ROOT,
         check=True,
     )
-    for name in ("names.ts", "cards.ts"):
+    for name in WRITTEN:
         written, stored = ((folder / name).read_text("utf-8") for folder in (tmp_path, PAGE))
         assert written == stored, f"{name} is out of date: make catalog."
 
@@ -44,7 +52,9 @@ def test_a_formula_that_the_page_cannot_draw_is_refused(tmp_path: Path) -> None:
     assert "A formula needs <mtable>, which the page cannot draw." in done.stderr
 
 
-@pytest.mark.parametrize("key", [*METRICS, *(aim.key for aim in (*SPECIALIZATIONS, *PATTERNS))])
+@pytest.mark.parametrize(
+    "key", [*METRICS, *(metric.key for metric in (*SPECIALIZATIONS, *PATTERNS, *ALIGNMENT))]
+)
 def test_every_figure_is_defined_in_the_docs(key: str) -> None:
     assert f"`{key}" in (ROOT / "docs" / "definitions.md").read_text("utf-8")
 

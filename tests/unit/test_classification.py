@@ -21,11 +21,11 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.export.tables import task_table
 from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.protocol.answer import answer
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The cat didn't sit on the naïve mat."
 PAIR = "The dog looked at 1998 birds."
-ERROR = 1e-5  # what float32 on another attention kernel may cost
 
 
 def labeled(count: int) -> dict[int, str]:
@@ -62,8 +62,8 @@ def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple
         assert found is not None and found.task == "sequence" and found.activation == "softmax"
         assert found.labels == tuple(labeled(count).values())
         assert found.logits.dtype == np.float32 and found.logits.shape == (count,)
-        np.testing.assert_allclose(found.logits, logits, atol=ERROR)
-        np.testing.assert_allclose(found.probabilities, logits.softmax(-1), atol=ERROR)
+        assert_close(found.logits, logits, **tiny_models.SUMS)
+        assert_close(found.probabilities, logits.softmax(-1), **tiny_models.SUMS, size=logits)
         np.testing.assert_allclose(found.exponentials / found.sum, found.probabilities, rtol=1e-12)
         np.testing.assert_allclose(found.exponentials.sum(), found.sum, rtol=1e-12)
 
@@ -76,8 +76,8 @@ def test_classes_of_tokens_equal_those_of_transformers(family: str) -> None:
     logits = plain(model).logits[0]
     assert found is not None and (found.task, found.axis) == ("token", -1)
     assert found.logits.shape == (analysis.n_tokens, 5) and found.sum.shape == (analysis.n_tokens,)
-    np.testing.assert_allclose(found.logits, logits, atol=ERROR)
-    np.testing.assert_allclose(found.probabilities, logits.softmax(-1), atol=ERROR)
+    assert_close(found.logits, logits, **tiny_models.SUMS)
+    assert_close(found.probabilities, logits.softmax(-1), **tiny_models.SUMS, size=logits)
 
 
 @pytest.mark.parametrize("family", tiny_models.FAMILIES)
@@ -88,8 +88,10 @@ def test_answers_equal_those_of_transformers(family: str) -> None:
     assert found is not None and (found.task, found.axis) == ("question_answering", 0)
     assert found.labels == ("start", "end") and found.sum.shape == (2,)
     for side, logits in enumerate((expected.start_logits[0], expected.end_logits[0])):
-        np.testing.assert_allclose(found.logits[:, side], logits, atol=ERROR)
-        np.testing.assert_allclose(found.probabilities[:, side], logits.softmax(-1), atol=ERROR)
+        assert_close(found.logits[:, side], logits, **tiny_models.SUMS)
+        assert_close(
+            found.probabilities[:, side], logits.softmax(-1), **tiny_models.SUMS, size=logits
+        )
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "electra"])
@@ -115,7 +117,7 @@ def test_outputs_are_read_as_the_pipeline_of_transformers_reads_them(
     said = {one["label"]: one["score"] for one in pipeline(TEXT, top_k=None)}
     values = found.logits if activation == "identity" else found.probabilities
     for label, value in zip(found.labels, values, strict=True):
-        assert value == pytest.approx(said[label], abs=ERROR)
+        assert_close(value, said[label], **tiny_models.SUMS, size=found.logits)
     assert np.isnan(found.probabilities).all() == (activation == "identity")
 
 
@@ -195,9 +197,9 @@ def test_the_table_of_outputs_gives_each_label_its_own_sum_and_values_none() -> 
         assert (row, label) == (0, found.labels[c])
         parts = (found.logits[c], found.exponentials[c], found.sum[c], found.probabilities[c])
         shown = np.array([logit, exp, total, share], dtype=np.float64)
-        np.testing.assert_allclose(shown, parts, rtol=1e-6)
+        assert_close(shown, parts, terms=1)
     value = analysis_of(sequence("bert", 1, problem_type="regression"))
-    ((*_, exp, total, share),) = task_table(value, None).rows
+    ((*_, exp, total, share),) = task_table(value, None).known()
     assert (exp, total, share) == (None, None, None)
 
 
@@ -217,10 +219,12 @@ def test_the_first_token_looks_at_words_in_the_last_six_layers(
     for row, layer in enumerate(found.layers):
         whole = analysis.attention(layer, head)[0]
         for word, (first, end) in enumerate(found.tokens):
-            assert found.weights[row, word] == pytest.approx(whole[first:end].sum(), abs=1e-6)
+            assert_close(
+                found.weights[row, word], whole[first:end].sum(), terms=analysis.n_tokens, size=1
+            )
         rest = whole[[token.special for token in analysis.tokens]].sum()
-        assert found.special[row] == pytest.approx(rest, abs=1e-6)
-        assert found.weights[row].sum() + found.special[row] == pytest.approx(1, abs=ERROR)
+        assert_close(found.special[row], rest, terms=analysis.n_tokens, size=1)
+        assert_close(found.weights[row].sum() + found.special[row], 1, terms=analysis.n_tokens)
 
 
 def test_the_first_token_over_tokens_is_the_row_itself() -> None:
@@ -284,15 +288,18 @@ def test_a_class_gradient_is_the_change_of_the_logit_when_a_score_is_nudged(fami
 
 def test_raising_all_scores_alike_changes_no_class() -> None:
     gradient = analysis_of(sequence("roberta")).class_gradient(1)
-    np.testing.assert_allclose(gradient.sum(axis=-1), 0, atol=1e-5)
+    assert_close(gradient.sum(axis=-1), 0, terms=gradient.shape[-1], size=gradient)
 
 
 def test_gradients_over_words_add_up_their_tokens() -> None:
     analysis = analysis_of(sequence("roberta"), TEXT, PAIR)
     tokens, words = (analysis.class_gradient("label <b>2</b>", words=w) for w in (False, True))
     for word, (first, end) in enumerate(analysis.first_token().tokens):
-        np.testing.assert_allclose(
-            words[:, :, word], tokens[:, :, first:end].sum(axis=-1), atol=1e-6
+        assert_close(
+            words[:, :, word],
+            tokens[:, :, first:end].sum(axis=-1),
+            terms=analysis.n_tokens,
+            size=tokens,
         )
 
 
@@ -314,7 +321,7 @@ def test_gradients_leave_the_model_as_it_was_and_need_none_of_its_weights() -> N
     frozen = sequence("electra")
     frozen[0].requires_grad_(False)
     frozen[0].train()
-    np.testing.assert_allclose(analysis_of(frozen).class_gradient(0), trained, atol=1e-6)
+    assert_close(analysis_of(frozen).class_gradient(0), trained, **tiny_models.SUMS)
     assert frozen[0].training and not any(p.requires_grad for p in frozen[0].parameters())
 
 
@@ -359,7 +366,7 @@ def test_a_text_that_was_run_stays_beside_the_next_one_once() -> None:
 
 
 def test_the_oldest_of_too_many_texts_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attn_widget.analysis.beside.MOST_BESIDE", 2)
+    monkeypatch.setattr("attn_widget.analysis.comparison_texts.MAX_COMPARISON_TEXTS", 2)
     widget = aw.show("A cat.", model=sequence(), tagger=None, progress=False)
     for text in ("A dog.", "A bird.", "A mouse."):
         widget.run(text)
@@ -377,3 +384,17 @@ def test_texts_beside_are_checked_before_anything_runs() -> None:
         analysis_of(model, beside=[TEXT] * 51)
     with pytest.raises(InputError, match="does not classify texts"):
         analysis_of(tiny_models.build("bert"), beside=[TEXT])
+
+
+def test_the_table_of_an_answer_has_the_sum_of_each_column_and_that_of_tokens_of_each_row() -> None:
+    answer = analysis_of(tiny_models.build("bert", "ForQuestionAnswering"), "Who looked?", PAIR)
+    tokens = analysis_of(tiny_models.build("bert", "ForTokenClassification", num_labels=3))
+    for analysis, by_column in ((answer, True), (tokens, False)):
+        found = analysis.classification
+        assert found is not None
+        columns = {label: c for c, label in enumerate(found.labels)}
+        for row, label, _, exp, total, share in task_table(analysis, None).rows:
+            assert_close(
+                total, found.sum[columns[label] if by_column else row], terms=analysis.n_tokens
+            )
+            assert_close(share, exp / total, terms=analysis.n_tokens)

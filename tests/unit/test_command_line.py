@@ -17,6 +17,8 @@ import attn_widget as aw
 from attn_widget.__main__ import main, read_lines
 from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
+from tests.close import assert_close
+from tests.unit.tiny_models import EMBEDDED
 
 TEXT = "Alice lives in Paris. She likes it."
 
@@ -33,13 +35,16 @@ def test_json_holds_the_figures_of_the_analysis(printed: dict) -> None:
     analysis = aw.analyze(TEXT, "Bob does too.", progress=False)
     assert [token["text"] for token in printed["tokens"]] == [t.text for t in analysis.tokens]
     for key, values in analysis.metrics.as_dict().items():
-        np.testing.assert_allclose(printed["metrics"][key], values, rtol=1e-5, atol=1e-6)
+        assert_close(printed["metrics"][key], values, **EMBEDDED, size=np.fmax(values, 1))
     for key, values in analysis.specialization.raw.items():
         there = np.array(printed["specialization"]["raw"][key], dtype=float)
-        np.testing.assert_allclose(there, values, atol=1e-5)
-    np.testing.assert_allclose(printed["rollout"], analysis.rollout(), atol=1e-5)
-    np.testing.assert_allclose(
-        printed["next_sentence"]["probabilities"], analysis.next_sentence.probabilities, atol=1e-4
+        assert_close(there, values, **EMBEDDED, size=np.fmax(values, 1))
+    assert_close(printed["rollout"], analysis.rollout(), **EMBEDDED)
+    assert_close(
+        printed["next_sentence"]["probabilities"],
+        analysis.next_sentence.probabilities,
+        **EMBEDDED,
+        size=analysis.trace.nsp_logits,
     )
     n = analysis.n_tokens
     assert len(printed["predictions"]) == 5 * n

@@ -13,6 +13,7 @@ import attn_widget as aw
 from attn_widget.comparison import distances as js
 from attn_widget.comparison import outputs
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 A, B = "The cat sat on the mat.", "The old dog sat on the mat, and ran."
@@ -42,10 +43,10 @@ def test_distances_are_those_of_scipy(c: Any) -> None:
     assert found.n_queries == len(pairs) >= 6
     for layer, head in np.ndindex(*found.distances.shape):
         expected = by_scipy(c.a, c.b, pairs, (layer, layer), (head, head))
-        assert found.distances[layer, head] == pytest.approx(expected, abs=1e-6)
+        assert_close(found.distances[layer, head], expected, terms=len(pairs), size=1)
         of_b = [j for _, j in pairs]
         dropped = 1 - c.b.attention(layer, head)[np.ix_(of_b, of_b)].sum(axis=1)
-        assert found.dropped_b[layer, head] == pytest.approx(dropped.mean(), abs=1e-6)
+        assert_close(found.dropped_b[layer, head], dropped.mean(), terms=len(pairs), size=1)
     assert found.partner[1, 2].tolist() == [1, 2]
     assert repr(found).startswith("<HeadDistances")
 
@@ -79,15 +80,16 @@ def test_masked_predictions_are_those_of_a_masked_run(c: Any) -> None:
     entry = c.b.run.encoder.tokenizer.convert_tokens_to_ids(record["token"])
     logits = run.trace.logits[record["position_b"]].astype(np.float64)
     p = np.exp(logits - logits.max())
-    assert record["after"] == pytest.approx(p[entry] / p.sum(), rel=1e-4)
+    p /= p.sum()
+    assert_close(record["after"], p[entry], **tiny_models.RUN, size=logits * p[entry])
     with pytest.raises(InputError, match="mode"):
         c.predictions(1, "wrong")
 
 
 def test_identical_texts_have_no_distance_and_say_so(tiny: Any) -> None:
     c = aw.compare(A, A, model=tiny, tagger=None, progress=False)
-    np.testing.assert_allclose(c.distances().distances, 0, atol=1e-7)
-    np.testing.assert_allclose(c.states(), 1, atol=1e-6)
+    np.testing.assert_array_equal(c.distances().distances, 0)
+    assert_close(c.states(), 1, terms=32)
     assert "identical" in c.notes[0] and "every difference is 0" in c.notes[1]
     assert all(record["log_odds"] == 0 for record in c.predictions())
 
@@ -105,12 +107,15 @@ def test_differences_are_those_of_numpy(c: Any) -> None:
             for run in (c.a, c.b)
         ]
         expected = matrices[1][np.ix_(of_b, of_b)] - matrices[0][np.ix_(of_a, of_a)]
-        np.testing.assert_allclose(found.difference, expected, atol=1e-6)
+        assert_close(found.difference, expected, terms=1, size=matrices[1])
         assert (list(found.positions_a), list(found.positions_b)) == (of_a, of_b)
     assert c.difference(0, 0, "alti").a.shape == (len(of_a), len(of_a))
     change = c.metrics()["focus_entropy"]
-    np.testing.assert_allclose(
-        change.difference, c.b.metrics.focus_entropy - c.a.metrics.focus_entropy, atol=1e-6
+    assert_close(
+        change.difference,
+        c.b.metrics.focus_entropy - c.a.metrics.focus_entropy,
+        terms=1,
+        size=c.b.metrics.focus_entropy,
     )
 
 
@@ -119,7 +124,7 @@ def test_states_are_cosines(c: Any) -> None:
     for k, (i, j) in enumerate(c.alignment.tokens):
         x, y = c.a.hidden_states[:, i], c.b.hidden_states[:, j]
         expected = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
-        np.testing.assert_allclose(found[:, k], expected, atol=1e-5)
+        assert_close(found[:, k], expected, terms=32)
 
 
 def test_matching_is_the_least_of_all_permutations(c: Any) -> None:
@@ -139,7 +144,7 @@ def test_matching_is_the_least_of_all_permutations(c: Any) -> None:
     costs = js.every_distance([a], [b])  # 4 x 4 heads of the first layer
     for i, j in itertools.product(range(4), repeat=2):
         expected = by_scipy(c.a, c.b, c.alignment.tokens, (0, 0), (i, j))
-        assert costs[i, j] == pytest.approx(expected, abs=1e-6)
+        assert_close(costs[i, j], expected, terms=len(c.alignment.tokens), size=1)
 
 
 def test_models_of_other_shape(tiny: Any) -> None:
@@ -153,7 +158,7 @@ def test_models_of_other_shape(tiny: Any) -> None:
     layer, head = np.argwhere(there)[0]
     other = matching.partner[layer, head]
     expected = by_scipy(c.a, c.b, c.alignment.tokens, (layer, other[0]), (head, other[1]))
-    assert found.distances[layer, head] == pytest.approx(expected, abs=1e-6)
+    assert_close(found.distances[layer, head], expected, terms=len(c.alignment.tokens), size=1)
     assert c.difference(int(layer), int(head)).b.shape[0] == len(c.alignment.tokens)
     assert c.metrics()["focus_entropy"].b.shape == (3, 4)
     assert len(c.to_dataframe()) == 12
@@ -181,7 +186,12 @@ def test_predictions_are_the_same_in_blocks_of_tokens(
     blocks = outputs.predictions(c.a, c.b, c.alignment.tokens, 3)
     assert len(whole) > 6
     for one, other in zip(whole, blocks, strict=True):
-        assert one == pytest.approx(other, abs=1e-6)
+        assert one.keys() == other.keys()
+        for name, value in other.items():
+            if isinstance(value, float):
+                assert_close(one[name], value, terms=32, steps=2, size=max(1, abs(value)))
+            else:
+                assert one[name] == value
 
 
 def test_predictions_before_and_after(c: Any) -> None:
@@ -195,9 +205,10 @@ def test_predictions_before_and_after(c: Any) -> None:
         ):
             logits = run.trace.logits[position].astype(np.float64)
             p = np.exp(logits - logits.max())
-            assert record[name] == pytest.approx(p[entry] / p.sum(), rel=1e-4, abs=1e-9)
+            p /= p.sum()
+            assert_close(record[name], p[entry], **tiny_models.RUN, size=logits * p[entry])
         p, q = record["before"], record["after"]
-        assert record["log_odds"] == pytest.approx(np.log(q / (1 - q) / (p / (1 - p))), abs=1e-6)
+        assert_close(record["log_odds"], np.log(q / (1 - q) / (p / (1 - p))), terms=1)
     with pytest.raises(NotAvailableError, match="classifier"):
         c.classes()
 
@@ -330,7 +341,7 @@ def test_a_text_in_windows_compares_without_targets(tiny: Any) -> None:
     there = [row.sum(axis=1) > 0 for row in rows]
     each = jensenshannon(*(row.astype(np.float64) for row in rows), axis=1)
     expected = each[there[0] & there[1]].mean()
-    assert c.distances().distances[1, 2] == pytest.approx(expected, abs=1e-6)
+    assert_close(c.distances().distances[1, 2], expected, terms=n, size=1)
     assert c.proposals() == []
     with pytest.raises(NotAvailableError, match="windows"):
         c.patch([("head", 0, 0)])
@@ -358,5 +369,5 @@ def test_every_quantity_differs_as_numpy_says(c: Any, quantity: Any) -> None:
     ]
     expected = whole[1][np.ix_(of_b, of_b)] - whole[0][np.ix_(of_a, of_a)]
     found = c.difference(2, 1, quantity)
-    np.testing.assert_allclose(found.difference, expected, atol=1e-6)
+    assert_close(found.difference, expected, terms=1, size=whole[1])
     assert np.abs(expected).max() > 1e-4

@@ -12,6 +12,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.checks.rounding import TIE
 from attn_widget.errors import InputError, InputTypeError
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 
@@ -35,7 +36,7 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
         aw.compare(a, b, model=tiny, tagger=None, progress=False).distances().distances
         for a, b in PAIRS
     ]
-    np.testing.assert_allclose(many.mean, np.mean(each, axis=0), atol=1e-6)
+    assert_close(many.mean, np.mean(each, axis=0), terms=len(PAIRS), size=1)
     assert np.isnan(many.interval[0]).all() and "3 pairs" in str(many.interval_note)
     assert many.heads()[0] == divmod(int(np.mean(each, axis=0).argmax()), 4)
     table = many.to_dataframe()
@@ -86,12 +87,17 @@ def test_a_null_takes_off_what_any_other_word_would_change(tiny: Any) -> None:
     assert many.null is not None
     np.testing.assert_array_equal(many.null.distances, alone.distances)
     excess, low, high = many.excess
-    np.testing.assert_allclose(excess, many.mean - alone.mean, atol=1e-6)
+    assert_close(excess, many.mean - alone.mean, terms=len(PLURALS), size=many.mean)
     assert ((low <= excess) & (excess <= high)).all()
     assert many.heads()[0] == divmod(int(excess.argmax()), 4)
     table = many.to_dataframe()
     assert sorted_up_to_ties(table["excess"])
-    np.testing.assert_allclose(table["distance"] - table["null"], table["excess"], atol=1e-6)
+    assert_close(
+        table["distance"] - table["null"],
+        table["excess"],
+        terms=1,
+        size=[table["distance"], table["null"]],
+    )
     assert "in null pairs" in repr(many) and "null pairs" in many.plot().axes[0].get_xlabel()
     without = aw.compare_many(PLURALS, model=tiny, progress=False)
     assert np.isnan(without.excess[0]).all() and "never below 0" in repr(without)
@@ -114,11 +120,13 @@ def test_heads_are_chosen_on_one_half_and_measured_on_the_other(tiny: Any) -> No
     assert [(row["layer"], row["head"]) for row in rows] == [divmod(int(k), 4) for k in order]
     for row in rows:
         place = row["layer"], row["head"]
-        assert row["chosen"] == pytest.approx(many.distances[first].mean(axis=0)[place], abs=1e-6)
+        assert_close(row["chosen"], many.distances[first].mean(axis=0)[place], terms=10)
         other = many.distances[~first].mean(axis=0)[place]
-        assert row["distance"] == pytest.approx(other, abs=1e-6)
+        assert_close(row["distance"], other, terms=10)
         assert row["low"] < row["distance"] < row["high"]
-        assert row["excess"] == pytest.approx(beyond[~first].mean(axis=0)[place], abs=1e-6)
+        assert_close(
+            row["excess"], beyond[~first].mean(axis=0)[place], terms=10, size=many.distances
+        )
     same = aw.compare_many(PLURALS, groups=["template"] * 10, model=tiny, progress=False)
     assert np.isnan(same.interval[0]).all()
     with pytest.raises(InputError, match="cannot be divided"):

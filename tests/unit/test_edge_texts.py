@@ -10,7 +10,9 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.analysis.report_json import document
+from attn_widget.protocol.initial_payload import unknown_tokens
 from attn_widget.protocol.pack import to_json
+from tests.close import assert_close
 
 EDGES = {
     "only punctuation": "?! ... --",
@@ -37,6 +39,15 @@ def test_every_section_is_there_or_says_why_not(name: str) -> None:
         missing = all(value is None for row in values for value in row)
         assert missing == (key in reasons)
     np.testing.assert_allclose(np.sum(whole["rollout"], axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"), [("cat", 0), ("cat ☃", 0), ("cat ☃ ☃", 2), ("☃", 1), ("☃ ☃", 2)]
+)
+def test_unknown_tokens_are_told_where_they_are_most_of_the_text(text: str, unknown: int) -> None:
+    found = unknown_tokens(aw.analyze(text, tagger=None, progress=False))
+    wanted = {"count": unknown, "tokens": len(text.split()), "text": "[UNK]"}
+    assert found == (wanted if unknown else None)
 
 
 def test_only_punctuation_has_no_word_classes_and_a_share_of_punctuation() -> None:
@@ -71,6 +82,8 @@ def test_the_residual_bars_are_those_of_the_plain_modules() -> None:
         into = states[index, "attention in"]
         middle, out = states[index, "attention"], states[index, "layer"]
         expected = (middle - into).norm(dim=-1) / into.norm(dim=-1)
-        np.testing.assert_allclose(found.attention[index], expected, rtol=1e-4)
+        size = (middle.norm(dim=-1) + into.norm(dim=-1)) / into.norm(dim=-1)
+        assert_close(found.attention[index], expected, terms=384, size=size)
         expected = (out - middle).norm(dim=-1) / middle.norm(dim=-1)
-        np.testing.assert_allclose(found.ffn[index], expected, rtol=1e-4)
+        size = (out.norm(dim=-1) + middle.norm(dim=-1)) / middle.norm(dim=-1)
+        assert_close(found.ffn[index], expected, terms=384, size=size)

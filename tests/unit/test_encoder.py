@@ -53,7 +53,7 @@ def test_the_embedded_model_loads_to_float32_and_is_cached(mini: Encoder) -> Non
     assert mini.name == "attn_widget/mini"
     assert (mini.n_layers, mini.n_heads, mini.head_dim, mini.hidden_size) == (6, 12, 32, 384)
     assert (mini.vocab_size, mini.max_length) == (30522, 512)
-    assert mini.has_mlm and mini.classifier is None and mini.id2label == {}
+    assert mini.has_lm and mini.classifier is None and mini.id2label == {}
     assert mini.dtype == torch.float32 and not mini.model.training
     assert aw.load(progress=False) is mini
     assert aw.load(mini) is mini
@@ -62,7 +62,7 @@ def test_the_embedded_model_loads_to_float32_and_is_cached(mini: Encoder) -> Non
 def test_a_folder_loads_and_other_arguments_give_another_encoder(tmp_path: Path) -> None:
     folder = save(tmp_path / "tiny")
     encoder = aw.load(str(folder), progress=False)
-    assert encoder.name == "tiny" and encoder.has_mlm
+    assert encoder.name == "tiny" and encoder.has_lm
     assert aw.load(folder, progress=False) is encoder
     half = aw.load(folder, dtype="bfloat16", progress=False)
     assert half is not encoder and half.dtype == torch.bfloat16
@@ -88,7 +88,7 @@ def test_a_model_that_is_loaded_in_inference_mode_can_have_gradients(tmp_path: P
         part.save_pretrained(tmp_path)
     with torch.inference_mode():
         small = aw.load(tmp_path, progress=False).model
-        embedded = Encoder(embedded_checkpoint(locate(None, None)))
+        embedded = Encoder(embedded_checkpoint(locate(None, None), in_torch=True))
         networks = [small, embedded.network, embedded.model]
     for network in networks:
         tensors = [*network.parameters(), *network.buffers()]
@@ -131,7 +131,7 @@ def test_the_heads_are_those_of_the_checkpoint(
 ) -> None:
     changes = {"is_decoder": True} if head == "LMHeadModel" else {}
     encoder = aw.load(save(tmp_path / "tiny", family, head, **changes), progress=False)
-    assert (encoder.has_mlm, encoder.has_nsp, encoder.classifier) == (mlm, nsp, classifier)
+    assert (encoder.has_lm, encoder.has_nsp, encoder.classifier) == (mlm, nsp, classifier)
 
 
 def test_a_next_sentence_head_is_found_behind_a_config_that_names_a_masked_lm(
@@ -142,7 +142,7 @@ def test_a_next_sentence_head_is_found_behind_a_config_that_names_a_masked_lm(
     config = (folder / "config.json").read_text()
     (folder / "config.json").write_text(config.replace("BertForPreTraining", "BertForMaskedLM"))
     encoder = aw.load(folder, progress=False)
-    assert encoder.has_mlm and encoder.has_nsp
+    assert encoder.has_lm and encoder.has_nsp
 
 
 def test_a_head_without_trained_weights_is_left_out(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_head_without_trained_weights_is_left_out(tmp_path: Path) -> None:
     for head in ("BertForMaskedLM", "BertForSequenceClassification", "BertForPreTraining"):
         (folder / "config.json").write_text(config.replace('"BertModel"', f'"{head}"'))
         encoder = aw.load(folder, progress=False)
-        assert not encoder.has_mlm and not encoder.has_nsp and encoder.classifier is None
+        assert not encoder.has_lm and not encoder.has_nsp and encoder.classifier is None
         assert type(encoder.model).__name__ == "BertModel"
         aw.unload(encoder)
 
@@ -215,14 +215,14 @@ def test_a_cached_hub_name_needs_no_network(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(tmp_path))
     encoder = aw.load("team/tiny", progress=False)
-    assert (encoder.name, encoder.revision, encoder.has_mlm) == ("team/tiny", commit, True)
+    assert (encoder.name, encoder.revision, encoder.has_lm) == ("team/tiny", commit, True)
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [("./no/such/folder", "does not exist"), (Path("nowhere"), "does not exist"),
      ("two words", "neither a folder nor a hub name"), ("", "neither a folder nor a hub name"),
-     ("a/b/c", "neither a folder nor a hub name"), (__file__, "is a file"),
+     ("~nobody-of-this-name/x", "home folder"), ("a/b/c", "neither a folder nor a hub name"), (__file__, "is a file"),
      ("a" * 300, "'a{199}…' is neither a folder nor a hub name"), ("a--b", "nor a hub name"),
      ("./" + "a" * 300, "does not exist"), (Path("a" * 300), "does not exist")],
 )  # fmt: skip
@@ -251,18 +251,20 @@ def test_wrong_types_are_refused_in_words() -> None:
         aw.load(device="nowhere")
 
 
-def test_decoders_and_encoder_decoders_are_refused(tmp_path: Path) -> None:
-    tokenizer = tiny_models.tokenizer("bytes")
-    gpt = tf.GPT2LMHeadModel(tf.GPT2Config(vocab_size=512, n_embd=16, n_layer=1, n_head=2))
-    bart = tf.BartModel(
-        tf.BartConfig(vocab_size=512, d_model=16, encoder_layers=1, decoder_layers=1,
-                      encoder_attention_heads=2, decoder_attention_heads=2)
-    )  # fmt: skip
-    gpt.config.save_pretrained(tmp_path)  # refused before any weights are looked for
+def test_parts_of_encoder_decoders_and_recurrent_models_are_refused(tmp_path: Path) -> None:
+    bart, tokenizer = tiny_models.build("bart")
+    tf.BlenderbotConfig(vocab_size=512, d_model=16).save_pretrained(tmp_path / "unknown")
+    tf.MarianConfig(share_encoder_decoder_embeddings=False).save_pretrained(tmp_path / "two")
+    # Refused before any weights are looked for.
+    tf.MambaConfig(vocab_size=512, hidden_size=16).save_pretrained(tmp_path / "mamba")
+    tf.Qwen3NextConfig(vocab_size=512, hidden_size=16).save_pretrained(tmp_path / "hybrid")
     for given, words in [
-        ((gpt, tokenizer), "decoder-only"),
-        (tmp_path, "decoder-only"),
-        ((bart, tokenizer), "encoder-decoder"),
+        ((bart.get_encoder(), tokenizer), "BartEncoder, which is not a whole encoder-decoder"),
+        ((tf.BartForSequenceClassification(bart.config), tokenizer), "not a whole encoder-decoder"),
+        (tmp_path / "unknown", "encoder-decoder model of a family that is not known"),
+        (tmp_path / "two", "one vocabulary for what it reads and another for what it writes"),
+        (tmp_path / "mamba", "has recurrent layers"),
+        (tmp_path / "hybrid", "has layers of the kind 'linear_attention'"),
     ]:
         with pytest.raises(ModelLoadError, match=words):
             aw.load(given, progress=False)
@@ -294,7 +296,7 @@ def test_broken_folders_are_refused_in_words(tmp_path: Path) -> None:
     (folder / "config.json").write_text(
         config.replace('"num_hidden_layers": 3', '"num_hidden_layers": 5')
     )
-    with pytest.raises(ModelLoadError, match="lacks weights of its encoder"):
+    with pytest.raises(ModelLoadError, match="lacks weights of its layers"):
         aw.load(folder, progress=False)
 
 

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
+from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.caption import caption
-from attn_widget.export.matrix import shown_matrix
+from attn_widget.export.matrix import Unit, shown_matrix
 from attn_widget.export.tables import TABLES, root_of, tree_table
-from attn_widget.export.units import Unit, project, units_of
+from attn_widget.figures.influence import influence_tree
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
+from tests.close import assert_close
 from tests.golden.make import analysis as masked_analysis
 
 TEXT = "The unbelievably fast train left. It was late, -5 minutes."
@@ -81,7 +83,7 @@ def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
     widget.words = True
     merged = widget.analysis.view(words=True)
     assert merged.n_tokens < widget.analysis.n_tokens
-    np.testing.assert_allclose(widget.to_numpy(), merged.attention(2, 3), rtol=1e-6, atol=0)
+    assert_close(widget.to_numpy(), merged.attention(2, 3), terms=merged.n_tokens)
     names = widget.to_dataframe("attention")["query_token"].unique()
     assert "unbelievably" in names
     assert "score" not in widget.to_dataframe("attention")
@@ -145,9 +147,19 @@ def test_a_caption_says_what_is_carried_and_by_whom(
     assert made["definition"].startswith(said)
 
 
-def test_the_tree_is_that_of_the_analysis(widget: aw.AttentionWidget) -> None:
+def test_the_tree_is_that_of_the_words(widget: aw.AttentionWidget) -> None:
     widget.token, widget.top_k, widget.depth = 3, 2, 2
-    whole = widget.analysis.influence(3, layer=2, head=3, top_k=2, depth=2)
+    analysis = widget.analysis
+    words = [i for i, token in enumerate(analysis.tokens) if token.text.strip("#").isalnum()]
+    keep = np.isin(np.arange(analysis.n_tokens), words)
+    whole = influence_tree(
+        analysis.attention(2, 3),
+        3,
+        top_k=2,
+        depth=2,
+        scores=analysis.trace.scores(2, 3),
+        keep=keep,
+    )
     expected = {
         (n.token, c.token): (c.weight, c.product, c.score) for n in whole.walk() for c in n.children
     }
@@ -173,7 +185,10 @@ def test_what_the_mask_forbids_is_absent_and_not_zero() -> None:
     assert frame["weight"][future].isna().all() and frame["weight"][~future].notna().all()
     assert frame["score"][future].isna().all()
     assert np.isnan(widget.to_numpy()[0, 1])
-    assert set(widget.to_dataframe("tree")["child_token"]) == {"[CLS]"}
+    # Words only: the first word sees none before it, the second one.
+    assert widget.to_dataframe("tree").empty
+    widget.token, widget.depth = 3, 1
+    assert set(widget.to_dataframe("tree")["child_token"]) == {"naïve"}
     widget.close()
 
 
@@ -226,15 +241,16 @@ def test_a_closed_widget_says_so() -> None:
 
 def test_the_projection_adds_up_for_words_of_many_pieces() -> None:
     weights = np.random.default_rng(0).dirichlet(np.ones(6), size=6).astype(np.float32)
-    units = [Unit(0, 1, "", "", False), Unit(1, 5, "", "", False), Unit(5, 6, "", "", False)]
-    seen = project(weights, units)
-    np.testing.assert_allclose(seen[1, 1], weights[1:5, 1:5].sum(dtype=float) / 4, rtol=1e-6)
-    np.testing.assert_allclose(seen.sum(axis=1), 1, rtol=1e-6)
+    groups = Groups(np.array([0, 1, 5]), np.array([1, 4, 1]), np.ones(3, dtype=bool))
+    seen = merge_weights(weights, groups, renormalize=False)
+    assert_close(seen[1, 1], weights[1:5, 1:5].sum(dtype=float) / 4, terms=16)
+    assert_close(seen.sum(axis=1), 1, terms=16)
 
 
 def test_units_are_called_by_the_text_between_their_pieces() -> None:
     run = aw.analyze("don't re-enter", tagger=None, progress=False)
-    names = [unit.text for unit in units_of(run, words=True, special=False)]
+    shown = shown_matrix(run, Selection(words=True, special=False), words_have_scores=False)
+    names = [unit.text for unit in shown.units]
     assert "".join(names).replace(" ", "") == "don'tre-enter"
 
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 import attn_widget as aw
+from attn_widget.protocol.initial_payload import HEADS_BYTES, first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import HEADS_BYTES, first_paint
 from tests.unit import tiny_models
 
 

@@ -9,6 +9,7 @@ import pytest
 from attn_widget.errors import InputError
 from tests import fuzz
 from tests.fuzz import outside
+from tests.fuzz.hostile import RefusedError
 
 CALLS = 400
 
@@ -50,3 +51,4 @@ def test_the_rule_knows_a_bare_traceback() -> None:
     assert "bare KeyError" in fuzz.why_bare(KeyError("a"), None)
     assert fuzz.why_bare(TypeError("missing 1 required positional argument"), None) == ""
     assert fuzz.why_bare(InputError("a" * 10**6), None) == ""
+    assert fuzz.why_bare(RefusedError(), told.value.__traceback__) == ""

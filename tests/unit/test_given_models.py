@@ -161,7 +161,7 @@ def test_a_head_that_the_config_does_not_name_is_found_in_the_weights(
     del config["architectures"]
     (tmp_path / "config.json").write_text(json.dumps(config))
     encoder = aw.load(tmp_path, progress=False)
-    assert encoder.has_mlm
+    assert encoder.has_lm
     found = aw.analyze(TEXT, model=encoder, tagger=None, progress=False).trace.logits
     wanted = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False).trace.logits
     np.testing.assert_array_equal(found, wanted)
@@ -169,7 +169,7 @@ def test_a_head_that_the_config_does_not_name_is_found_in_the_weights(
     for part in (model.base_model, tokenizer):
         part.save_pretrained(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(config))
-    assert not aw.load(tmp_path, progress=False).has_mlm
+    assert not aw.load(tmp_path, progress=False).has_lm
 
 
 def test_models_that_fail_or_that_no_matrix_shows_are_named() -> None:

@@ -11,6 +11,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.model.families import layer_modules
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The cat sat, and naïve Dr. Smith's dog ran."
@@ -48,9 +49,10 @@ def plain(a: Any) -> tuple[Any, Any, tuple[Any, ...]]:
 def test_gradient_x_input_is_that_of_autograd(run: Any) -> None:
     value, vectors, _ = plain(run)
     (slope,) = torch.autograd.grad(value, [vectors])
-    expected = (slope * vectors).sum(dim=-1)[0].detach().numpy()
+    products = (slope * vectors)[0].detach().numpy()
+    expected = products.sum(axis=-1)
     found = run.contributions(TARGET, "gradient_x_input").values
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    assert_close(found, expected, **tiny_models.BOTH_WAYS, size=np.abs(products).sum(axis=-1))
 
 
 def test_attention_gradient_is_that_of_autograd(run: Any) -> None:
@@ -63,12 +65,14 @@ def test_attention_gradient_is_that_of_autograd(run: Any) -> None:
         rolled = rolled + step @ rolled
     expected = rolled[TARGET.position] - np.eye(run.n_tokens)[TARGET.position]
     found = run.contributions(TARGET, "attention_gradient").values
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    assert_close(found, expected, **tiny_models.BOTH_WAYS)
 
 
 def test_the_proxy_is_the_slope_by_the_heads_weights(run: Any) -> None:
     value, _, weights = plain(run)
     slopes = torch.autograd.grad(value, weights)
-    expected = [(w * g)[0].sum(dim=(1, 2)).abs().detach().numpy() for w, g in zip(weights, slopes, strict=True)]  # fmt: skip
+    products = [(w * g)[0].detach().numpy() for w, g in zip(weights, slopes, strict=True)]
+    expected = [np.abs(product.sum(axis=(1, 2))) for product in products]
+    summed = [np.abs(product).sum(axis=(1, 2)) for product in products]
     found = run.head_effects(TARGET).proxy
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.max(expected))
+    assert_close(found, expected, **tiny_models.BOTH_WAYS, size=summed)

@@ -12,11 +12,11 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
 from attn_widget.model.families import layer_modules
+from tests.close import assert_adds_up, assert_close
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat, and naïve Dr. Smith's dog ran."
 HEADS = [(0, 1), (1, 3), (1, 0)]
-CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
 
 
 def analysis(family: str, head: str = "ForMaskedLM", **changes: Any) -> Any:
@@ -57,11 +57,11 @@ def plain(a: Any, heads: list[tuple[int, int]], masked: list[int] | None = None)
 def test_heads_that_are_off_give_nothing(run: Any) -> None:
     expected = plain(run, HEADS)
     off = run.ablate(HEADS)
-    np.testing.assert_allclose(off.trace.logits, expected.logits[0].numpy(), **CLOSE)
+    assert_close(off.trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
     assert off.heads_off == tuple(sorted(HEADS)) and run.heads_off == ()
-    np.testing.assert_allclose(off.attention(0, 0), run.attention(0, 0), **CLOSE)
+    assert_close(off.attention(0, 0), run.attention(0, 0), **tiny_models.SUMS)
     assert np.abs(off.attention(1, 0) - run.attention(1, 0)).max() > 1e-4
-    np.testing.assert_allclose(run.trace.logits, plain(run, []).logits[0].numpy(), **CLOSE)
+    assert_close(run.trace.logits, plain(run, []).logits[0].numpy(), **tiny_models.SUMS)
 
 
 def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any) -> None:
@@ -69,17 +69,19 @@ def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any
     expected = plain(run, HEADS, masked=[3])
     best = torch.softmax(expected.logits[0, 3].double(), dim=-1).max()
     masked = off.predictions(1, "masked", rows=slice(3, 4))
-    assert masked.probabilities[0, 0] == pytest.approx(float(best), rel=1e-4)
-    np.testing.assert_allclose(off.mask([3]).trace.logits, expected.logits[0].numpy(), **CLOSE)
+    assert_close(masked.probabilities[0, 0], float(best), **tiny_models.RUN, size=expected.logits)
+    assert_close(off.mask([3]).trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
     assert off.mask([3]).mask([]) is off
     c = off.contributions(aw.target(position=3, token=17, masked=True))
-    assert c.value == pytest.approx(float(expected.logits[0, 3, 17]), abs=1e-5, rel=1e-5)
-    assert c.gap <= 1e-3
+    assert_close(
+        c.value, float(expected.logits[0, 3, 17]), **tiny_models.SUMS, size=expected.logits
+    )
+    assert_adds_up(c, **tiny_models.BOTH_WAYS)
     pre_norm = run.run.encoder.family.block.pre_norm
     for layer in range(2):
         parts = off.inside(layer)
         y = parts.attention_sum if pre_norm else parts.attention_norm
-        np.testing.assert_allclose(off.decompose_output(layer, 4).output, y[4], **CLOSE)
+        assert_close(off.decompose_output(layer, 4).output, y[4], **tiny_models.SUMS)
 
 
 def test_a_mean_head_gives_every_position_the_same() -> None:
@@ -91,8 +93,8 @@ def test_a_mean_head_gives_every_position_the_same() -> None:
     flat = torch.from_numpy(context.transpose(1, 0, 2).reshape(a.n_tokens, -1))
     with torch.no_grad():
         expected = output(flat[None], torch.from_numpy(a.hidden_states[1].copy())[None])[0].numpy()
-    np.testing.assert_allclose(off.inside(1).attention_norm, expected, **CLOSE)
-    np.testing.assert_allclose(off.decompose_output(1, 3).output, expected[3], **CLOSE)
+    assert_close(off.inside(1).attention_norm, expected, **tiny_models.SUMS)
+    assert_close(off.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
 
 
 def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
@@ -104,10 +106,12 @@ def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
         for head in range(run.n_heads):
             off = plain(run, [(layer, head)], masked=[3]).logits[0, 3].double()
             expected = float((whole[17] - whole[40]) - (off[17] - off[40]))
-            assert effects.effects[layer, head] == pytest.approx(expected, abs=1e-5, rel=0)
+            assert_close(effects.effects[layer, head], expected, **tiny_models.SUMS, size=whole)
             p, q = whole.log_softmax(0), off.log_softmax(0)
             divergence = float((p.exp() * (p - q)).sum())
-            assert effects.divergence[layer, head] == pytest.approx(divergence, abs=1e-5, rel=0)
+            assert_close(
+                effects.divergence[layer, head], divergence, **tiny_models.SUMS, size=whole
+            )
     assert not any("forward" in vars(module) for module in run.run.encoder.model.modules())
 
 
@@ -141,7 +145,7 @@ def test_effects_of_a_class_and_their_table() -> None:
     assert -1 <= effects.correlation <= 1 and "HeadEffects" in repr(effects)
     off = a.ablate([(1, 2)], "mean").classification.logits
     expected = a.classification.logits[1] - off[1]
-    assert effects.effects[1, 2] == pytest.approx(expected, abs=1e-5)
+    assert_close(effects.effects[1, 2], expected, **tiny_models.SUMS, size=off)
     assert a.head_effects(target, "mean") is effects
 
 

@@ -11,8 +11,9 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.encoder import HeadMeans
+from tests.close import assert_adds_up, assert_close
 from tests.unit import tiny_models
-from tests.unit.test_head_effects import CLOSE, analysis, unshared
+from tests.unit.test_head_effects import analysis, unshared
 
 TEXTS = ["The cat sat on the mat.", "Dogs ran.", "Dr. Smith's naïve dog sat, and the cat ran."]
 HEADS = [(0, 1), (1, 3)]
@@ -41,7 +42,9 @@ def test_means_are_those_of_every_position_of_every_text(run: Any) -> None:
     means = means_of(run)
     for layer, head in [*HEADS, (1, 0)]:
         every = np.concatenate([trace.head_output(layer, head) for trace in traces])
-        np.testing.assert_allclose(means.values[layer, head], every.mean(axis=0), **CLOSE)
+        assert_close(
+            means.values[layer, head], every.mean(axis=0), terms=len(every), steps=4, size=every
+        )
     assert (means.texts, means.tokens) == (3, sum(trace.n_tokens for trace in traces))
 
 
@@ -62,20 +65,23 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
             columns.zero_()
         inputs = {name: tensor.clone() for name, tensor in run.run.encoding.inputs.items()}
         expected = model(**inputs).logits[0].numpy()
-    np.testing.assert_allclose(off.trace.logits, expected, rtol=1e-5, atol=5e-5)
+    assert_close(off.trace.logits, expected, **tiny_models.RUN)
     assert off.ablate(HEADS, means) is off and off.ablate(HEADS) is not off
     assert off.ablate([]) is run
     target = aw.target(position=3, token=17, masked=True)
-    assert off.contributions(target).gap <= 1e-3
+    assert_adds_up(off.contributions(target), **tiny_models.BOTH_WAYS)
     if run.trace.has_qkv:
         parts = off.inside(1)
         y = parts.attention_sum if encoder.family.block.pre_norm else parts.attention_norm
         whole = off.decompose_output(1, 4)
-        np.testing.assert_allclose(whole.output, y[4], **CLOSE)
-        assert whole.gap <= 1e-4
+        assert_close(whole.output, y[4], **tiny_models.SUMS)
+        total = whole.vectors.sum(axis=0) + whole.bias + whole.shift
+        assert_close(total, y[4], **tiny_models.RUN, size=np.abs(whole.vectors).sum(axis=0))
     effects = run.head_effects(target, means)
     again = run.ablate([(1, 3)], means).contributions(target).value
-    assert effects.effects[1, 3] == pytest.approx(effects.value - again, abs=1e-4)
+    assert_close(
+        effects.effects[1, 3], effects.value - again, **tiny_models.RUN, size=off.trace.logits
+    )
 
 
 def test_the_mean_over_texts_is_neither_zero_nor_the_mean_of_this_text() -> None:

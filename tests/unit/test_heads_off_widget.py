@@ -14,6 +14,7 @@ from attn_widget.page.saved_run import saved_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The keys to the cabinet [MASK] here."
@@ -101,11 +102,11 @@ def test_the_page_is_told_what_the_model_said_before() -> None:
     )
     before = a.predictions(top_k=1)
     np.testing.assert_array_equal(ids, before.ids[:, 0])
-    np.testing.assert_allclose(probabilities, before.probabilities[:, 0], rtol=1e-6)
+    assert_close(probabilities, before.probabilities[:, 0], terms=384, steps=6)
     now = [
         off.softmax(i, token_ids=[int(one)]).entries[0]["probability"] for i, one in enumerate(ids)
     ]
-    np.testing.assert_allclose(left, now, rtol=1e-6)
+    assert_close(left, now, terms=384, steps=6)
     assert off.intact is a and a.intact is a
 
 

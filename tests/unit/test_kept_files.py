@@ -22,8 +22,8 @@ from attn_widget.corpus.storage import read
 from attn_widget.corpus.totals import Totals
 from attn_widget.corpus.totals_file import write_totals
 from attn_widget.errors import InputError, ModelLoadError
-from attn_widget.host.locked_folder import LOCK, locked
 from attn_widget.host.parquet_file import EMPTY, DamagedError
+from attn_widget.host.store import LOCK, locked
 from tests.unit import tiny_models
 
 # A text may hold what a checksum looks like.
@@ -173,7 +173,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tiny: Any, tmp_path: Path) -> N
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from attn_widget.host.locked_folder import locked
+from attn_widget.host.store import locked
 with locked(Path(sys.argv[1]), "resume"):
     print("held", flush=True)
     time.sleep(600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -12,9 +13,9 @@ PACKAGE = Path(__file__).parents[2] / "attn_widget"
 # From the ground up: a room imports what stands before it, and nothing that stands after it.
 ROOMS = (
     "_version", "errors", "checks", "host", "model", "trace", "language", "figures", "influence", "analysis",
-    "corpus", "comparison", "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
+    "similarities", "corpus", "comparison", "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
 )  # fmt: skip
-MOST_AT_THE_TOP = 6
+MAX_AT_THE_TOP = 6
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -76,4 +77,22 @@ def test_a_widget_is_known_at_the_top_alone() -> None:
 
 
 def test_the_top_of_the_package_is_short() -> None:
-    assert len(list(PACKAGE.glob("*.py"))) <= MOST_AT_THE_TOP
+    assert len(list(PACKAGE.glob("*.py"))) <= MAX_AT_THE_TOP
+
+
+def test_every_dependency_is_imported() -> None:
+    # The tested Pythons begin with 3.10, which has no tomllib.
+    text = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
+    listed = text.split("\ndependencies = [\n")[1].split("\n]")[0]
+    names = re.findall(r'^\s*"([\w-]+)', listed, re.MULTILINE)
+    modules = {name: {"scikit-learn": "sklearn"}.get(name, name) for name in names}
+    imports = {
+        name.split(".")[0]
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+        )
+    }  # fmt: skip
+    assert [name for name, module in modules.items() if module not in imports] == []

@@ -14,10 +14,19 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.detail import Matrix, levels_of_detail
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.long import build_pyramid, pooled, strongest_links
-from attn_widget.figures.long.pyramid import TILE, coarsest_level, tiles_of, tokens_of_tile
+from attn_widget.figures.long import pooled, strongest_links
+from attn_widget.figures.long.pyramid import (
+    FINEST_KEPT,
+    TILE,
+    assemble,
+    block_part,
+    coarsest_level,
+    tiles_of,
+    tokens_of_tile,
+)
 from attn_widget.protocol import answer as protocol
 from attn_widget.trace.base import BLOCK_ROWS, Area
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", ",", "and", "it", "looked", "at", "a", "bird"]
@@ -81,14 +90,14 @@ def test_every_tile_of_every_level_is_numpys_on_the_full_matrix(quantity: str, l
             if pooling == "max" or level == 0:
                 np.testing.assert_array_equal(found, expected)
             else:
-                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+                assert_close(found, expected, terms=4**level, size=np.nan_to_num(whole))
 
 
 def test_the_full_matrix_in_blocks_is_the_matrix_of_the_trace() -> None:
     analysis = modern()
     for layer in (0, 1):
         whole = np.nan_to_num(full(analysis, Matrix("weights", layer, 0)))
-        np.testing.assert_allclose(whole, analysis.attention(layer, 0), atol=1e-6)
+        assert_close(whole, analysis.attention(layer, 0), terms=32)
 
 
 def test_the_mean_head_has_the_same_levels() -> None:
@@ -97,8 +106,8 @@ def test_the_mean_head_has_the_same_levels() -> None:
     found = levels_of_detail(analysis).pyramid(matrix)
     whole = full(analysis, matrix)
     for level in (3,):
-        np.testing.assert_allclose(found.maximum[level], by_hand(whole, level, "max"), atol=1e-6)
-        np.testing.assert_allclose(found.mean[level], by_hand(whole, level, "mean"), atol=1e-6)
+        assert_close(found.maximum[level], by_hand(whole, level, "max"), terms=32)
+        assert_close(found.mean[level], by_hand(whole, level, "mean"), terms=32)
 
 
 def test_what_is_known_of_the_matrix_as_a_whole() -> None:
@@ -110,25 +119,27 @@ def test_what_is_known_of_the_matrix_as_a_whole() -> None:
     signed = levels_of_detail(analysis).pyramid(Matrix("scores", 1, 0))
     assert (signed.largest, signed.smallest) == (np.nanmax(scores), np.nanmin(scores))
     assert found.word_max == np.nanmax(whole[1:-1, 1:-1])
-    np.testing.assert_allclose(found.received, np.nan_to_num(whole).mean(axis=0), atol=1e-7)
+    # Of the queries that may look at a key.
+    assert_close(found.received, np.nanmean(whole, axis=0), terms=len(whole))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 255, 256, 257, 511, 513, 1025])
 def test_edges_of_any_length(n: int) -> None:
     weights = np.random.default_rng(n).dirichlet(np.ones(n), size=n).astype(np.float32)
-    blocks = [
-        (Area(slice(a, min(a + BLOCK_ROWS, n)), slice(0, n)), weights[a : a + BLOCK_ROWS])
+    coarsest, words = coarsest_level(n), np.zeros(n, dtype=bool)
+    parts = [
+        block_part(
+            Area(slice(a, min(a + BLOCK_ROWS, n)), slice(0, n)),
+            weights[a : a + BLOCK_ROWS], min(FINEST_KEPT, coarsest), None, words,
+        )
         for a in range(0, n, BLOCK_ROWS)
-    ]
-    found = build_pyramid(blocks, n, None, np.zeros(n, dtype=bool))
-    coarsest = coarsest_level(n)
+    ]  # fmt: skip
+    found = assemble(parts, n, None, words)
     assert -(-n >> coarsest) <= TILE and found.coarsest == coarsest
     assert tokens_of_tile(coarsest, 0, n) == slice(0, n)
     for level, maximum in found.maximum.items():
         np.testing.assert_array_equal(maximum, by_hand(weights, level, "max"))
-        np.testing.assert_allclose(
-            found.mean[level], by_hand(weights, level, "mean"), rtol=1e-6, atol=1e-7
-        )
+        assert_close(found.mean[level], by_hand(weights, level, "mean"), terms=4**level)
 
 
 def test_a_window_may_begin_inside_a_block() -> None:

@@ -137,7 +137,14 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
         ({"engine": 1}, InputTypeError, "expected True or False"),
         ({"engine": "lite"}, InputError, "expected True, False or 'light'"),
         ({"assets": "there"}, InputError, "not a folder"),
+        ({"assets": np.zeros(2)}, InputTypeError, "assets is a ndarray"),
+        ({"engine": False, "assets": np.zeros(2)}, InputTypeError, "assets is a ndarray"),
         ({"engine": False, "assets": "beside"}, InputError, "there is no engine"),
+        (
+            {"engine": "light", "assets": "beside"},
+            InputError,
+            "Leave assets out, or give engine=True",
+        ),
     ],
 )
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(

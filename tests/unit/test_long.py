@@ -10,14 +10,16 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.figures.choice import Choice, kinds_of
 from attn_widget.figures.long import walk_heads
 from attn_widget.figures.marginals import layer_marginals
 from attn_widget.figures.metrics import KEYS, layer_metrics
 from attn_widget.model.tokens import Token
-from attn_widget.protocol.survey import survey
+from attn_widget.protocol.head_scan import survey
 from attn_widget.trace import LayerQKV, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.base import BLOCK_ROWS, LONG_TOKENS
 from attn_widget.trace.capture import capture
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat", ",", "and", "it", "looked", "at", "a", "bird"]
@@ -62,14 +64,12 @@ def test_blocks_give_the_figures_of_whole_layers(make: object) -> None:
     for layer in range(trace.n_layers):
         weights, allowed = trace.layer_weights(layer), trace.allowed(layer)
         for key, values in layer_metrics(weights, allowed).items():
-            np.testing.assert_allclose(
-                metrics.values[key][layer], values, rtol=2e-6, atol=1e-9, err_msg=key
-            )
-        expected = layer_marginals(weights)
-        for name in ("received", "on_self", "far", "on_previous", "on_next"):
-            np.testing.assert_allclose(
-                getattr(marginals, name)[layer], getattr(expected, name), rtol=2e-6, atol=1e-6
-            )
+            size = [1, *np.ravel(values)]
+            assert_close(metrics.values[key][layer], values, terms=trace.n_tokens, size=size)
+        queries = Choice(allowed, trace.n_tokens).queries
+        expected = layer_marginals(weights, queries, kinds_of(trace.tokens))
+        for name, values in vars(expected).items():
+            assert_close(getattr(marginals, name)[layer], values, terms=trace.n_tokens)
     assert set(metrics.values) == set(KEYS)
 
 
@@ -91,7 +91,8 @@ def test_the_walk_works_where_the_tensors_are(family: str) -> None:
     there = QKVTrace(trace.tokens, moved)
     one, other = walk_heads(there)[0], walk_heads(trace)[0]
     for key in KEYS:
-        np.testing.assert_allclose(one.values[key], other.values[key], rtol=1e-3, atol=1e-5)
+        size = np.fmax(np.abs(other.values[key]), 1)
+        assert_close(one.values[key], other.values[key], **tiny_models.RUN, size=size)
 
 
 def test_a_windowed_layer_is_computed_inside_its_window() -> None:
@@ -106,9 +107,7 @@ def test_a_windowed_layer_is_computed_inside_its_window() -> None:
         outside = allowed[area.rows].copy()
         outside[:, area.cols] = False
         assert not outside.any()
-        np.testing.assert_allclose(
-            weights, trace.weights(1, 0, area.rows, area.cols), rtol=0, atol=1e-6
-        )
+        assert_close(weights, trace.weights(1, 0, area.rows, area.cols), terms=32)
 
 
 def test_an_opened_mask_leaves_far_keys_out() -> None:
@@ -121,7 +120,7 @@ def test_an_opened_mask_leaves_far_keys_out() -> None:
     ]  # fmt: skip
     metrics, _ = walk_heads(trace)
     expected = layer_metrics(trace.layer_weights(1), near)
-    np.testing.assert_allclose(metrics.sparsity[1], expected["sparsity"], rtol=1e-6)
+    assert_close(metrics.sparsity[1], expected["sparsity"], terms=1)
 
 
 @pytest.mark.parametrize("windowed", [False, True])
@@ -142,7 +141,7 @@ def test_the_survey_of_a_long_text_is_that_of_its_matrices(windowed: bool) -> No
     np.testing.assert_array_equal(found.thumbs, np.ceil(np.sqrt(pooled / largest) * 255))
     assert (found.word_max == found.head_max).all()
     metrics = layer_metrics(weights[0], near if windowed else None)
-    np.testing.assert_allclose(analysis.metrics.q75[0], metrics["q75"], rtol=2e-6)
+    assert_close(analysis.metrics.q75[0], metrics["q75"], terms=32)
 
 
 def test_the_mean_head_of_a_long_text_is_the_mean() -> None:
@@ -150,4 +149,4 @@ def test_the_mean_head_of_a_long_text_is_the_mean() -> None:
     assert trace.n_tokens <= LONG_TOKENS
     expected = trace.layer_weights(1).mean(axis=0)
     total = trace._mean(1, slice(None)).numpy()  # pyright: ignore
-    np.testing.assert_allclose(total, expected, atol=1e-7)
+    assert_close(total, expected, terms=4)

@@ -13,8 +13,8 @@ import attn_widget as aw
 from attn_widget.page.encodings import long
 from attn_widget.page.encodings.chunks import least_bytes
 from attn_widget.page.encodings.long import places_of_largest
-from attn_widget.page.fitting import left_out, parts_that_fit
 from attn_widget.page.saved_run import ExportOptions
+from attn_widget.page.size_limit import left_out, parts_that_fit
 from attn_widget.page.snapshot import Snapshot, snapshot, targets_of
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
@@ -49,15 +49,15 @@ def weights_alone() -> aw.Analysis:
     )
 
 
-def mask_of(arrays: Arrays) -> NDArray[np.bool_] | None:
+def mask_of(arrays: Arrays, n: int = TOKENS) -> NDArray[np.bool_] | None:
     """As the documents say: differences from row to row, and keys that all rows allow; or bits."""
     if "mask_bits" in arrays:
         bits = np.unpackbits(arrays["mask_bits"], axis=1, bitorder="little")
-        return bits[:, :TOKENS].astype(bool)
+        return bits[:, :n].astype(bool)
     if "mask_start" not in arrays:
         return None
     start, stop = (np.cumsum(arrays[f"mask_{end}"]) for end in ("start", "stop"))
-    keys = np.arange(TOKENS)
+    keys = np.arange(n)
     found = (keys >= start[:, None]) & (keys < stop[:, None])
     return found | (arrays["mask_common"] != 0) if "mask_common" in arrays else found
 
@@ -77,20 +77,20 @@ def test_scores_and_weights_of_every_head_are_as_exact_as_the_page_states(finene
     found = modern()
     for layer in range(found.n_layers):
         heads = range(found.n_heads)
-        coded = long.encode_layer(found, layer, heads, ("qk", fineness))
+        encoded = long.encode_layer(found, layer, heads, ("qk", fineness))
         # The step is chosen by sampled rows, with a reserve of a tenth; the page states what is measured on all.
-        assert max(coded.score_errors) <= 1.1 * fineness
+        assert max(encoded.score_errors) <= 1.1 * fineness
         for head in heads:
-            _, arrays = unpack(coded.chunks[f"head-{layer}-{head}"])
+            _, arrays = unpack(encoded.chunks[f"head-{layer}-{head}"])
             scores = scores_of(arrays)
             exact = found.scores(layer, head)
             np.testing.assert_array_equal(np.isfinite(scores), np.isfinite(exact))
             possible = np.isfinite(exact)
             off = np.abs(scores[possible] - exact[possible])
-            assert off.max() <= coded.score_errors[head]
+            assert off.max() <= encoded.score_errors[head]
             weights = np.exp(scores.astype(float) - arrays["log_total"][:, None])
             np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
-            assert np.abs(weights - found.attention(layer, head)).max() <= coded.errors[head]
+            assert np.abs(weights - found.attention(layer, head)).max() <= encoded.errors[head]
 
 
 def test_the_page_of_a_long_text_holds_no_matrix() -> None:
@@ -116,15 +116,15 @@ def test_the_coarsest_level_is_that_of_the_weights_that_a_reader_sees(
     found = modern()
     heads = range(found.n_heads)
     for layer in (0, 1):
-        coded = long.encode_layer(
+        encoded = long.encode_layer(
             found, layer, heads, (code, 0.0002 if code == "qk" else 65535), mean=True
         )
-        meta, arrays = unpack(coded.chunks[f"head-{layer}-{head}"])
+        meta, arrays = unpack(encoded.chunks[f"head-{layer}-{head}"])
         exact = found.attention(layer, head)
         mask = found.trace.allowed(layer)
         exact = exact if mask is None else np.where(mask, exact, np.nan)
         assert (meta["coarsest"], meta["masked"]) == (LEVEL, mask is not None)
-        worst = 2 * max(coded.errors)
+        worst = 2 * max(encoded.errors)
         np.testing.assert_allclose(arrays["mean"], by_hand(exact, LEVEL, "mean"), atol=worst)
         most = by_hand(exact, LEVEL, "max")
         if code == "weights":
@@ -135,8 +135,8 @@ def test_the_coarsest_level_is_that_of_the_weights_that_a_reader_sees(
             cells = exact[row + (place >> LEVEL), column + (place & (1 << LEVEL) - 1)]
             np.testing.assert_allclose(cells, most, atol=worst)
         if head == "mean":
-            assert coded.mean is not None
-            assert np.abs(coded.mean - found.attention(layer, "mean")).max() <= worst
+            assert encoded.mean is not None
+            assert np.abs(encoded.mean - found.attention(layer, "mean")).max() <= worst
 
 
 def test_weights_alone_are_saved_by_rows() -> None:

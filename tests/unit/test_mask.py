@@ -10,8 +10,9 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import first_paint
+from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.needs import needs_spacy
 
@@ -77,16 +78,16 @@ def test_rank_and_probability_are_of_the_token_in_the_text(
     cat = analysis.trace.tokens[CAT].id
     logits = masked.trace.logits[CAT].astype(float)  # type: ignore[index]
     odds = np.exp(logits - logits.max())
-    assert predictions.original_probability[CAT] == pytest.approx(odds[cat] / odds.sum(), rel=1e-4)
+    p = odds[cat] / odds.sum()
+    assert_close(predictions.original_probability[CAT], p, **tiny_models.EMBEDDED, size=logits * p)
     assert predictions.original_rank[CAT] == 1 + (logits > logits[cat]).sum()
     alone = analysis.predictions(mode="masked", rows=slice(CAT, CAT + 1))
-    np.testing.assert_allclose(
-        alone.original_probability, predictions.original_probability[CAT : CAT + 1], rtol=1e-4
-    )
+    found, wanted = alone.original_probability[0], predictions.original_probability[CAT]
+    assert_close(found, wanted, **tiny_models.EMBEDDED, size=logits * p)
     # Each position masked in turn, with the mask that is there left in its place.
     both = masked.predictions(mode="masked", rows=slice(SAT, SAT + 1))
     pair = analysis.mask([CAT, SAT]).predictions()
-    np.testing.assert_allclose(both.logits[0], pair.logits[SAT], atol=1e-4)
+    assert_close(both.logits[0], pair.logits[SAT], **tiny_models.EMBEDDED)
 
 
 def test_masks_are_of_the_text_whatever_is_masked_already(

@@ -12,10 +12,13 @@ from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.capture import capture
 from attn_widget.trace.windows.masks import (
     RowSpans,
-    allowed_on_diagonal,
+    diagonal_of,
     keys_per_query,
+    looks_back,
     reach_of,
+    sums_by_key,
 )
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 N = 300
@@ -44,7 +47,12 @@ def test_a_rule_is_its_matrix(name: str) -> None:
     np.testing.assert_array_equal(rule[picked], mask[picked])
     np.testing.assert_array_equal(rule.counts(), keys_per_query(mask))
     for offset in (-200, -1, 0, 1, 64, 65):
-        assert rule.on_diagonal(offset) == allowed_on_diagonal(mask, offset)
+        np.testing.assert_array_equal(rule.diagonal(offset), np.diagonal(mask, offset))
+        np.testing.assert_array_equal(diagonal_of(rule, offset), diagonal_of(mask, offset))
+    values = np.random.default_rng(0).random(N)
+    for of in (rule, mask):
+        np.testing.assert_allclose(sums_by_key(of, values), values @ mask, rtol=1e-12)
+    assert looks_back(rule) == looks_back(mask) == (name == "causal")
     for rows in (slice(0, 128), slice(128, 256), slice(256, 300)):
         assert reach_of(rule, rows) == reach_of(mask, rows)
 
@@ -66,7 +74,7 @@ def test_a_long_text_holds_no_mask_of_all_cells() -> None:
     assert all(held.allowed is None for held in trace._layers)  # pyright: ignore
     for layer, rule in enumerate(rules):
         weights = trace.weights(layer, 0)
-        np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-5)
+        assert_close(weights.sum(axis=1), 1, terms=weights.shape[1])
         if isinstance(rule, RowSpans):
             assert (weights[~rule[:]] == 0).all()
             assert rule.counts().max() < n

@@ -71,7 +71,7 @@ def test_figures_that_will_not_fit_are_refused_and_the_widget_stays(
     reply: dict[str, Any] = {"later": 1}
     while "later" in reply:
         reply, _ = widget.slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
-    assert "would fit" in reply["error"]
+    assert "would fit" in reply["hint"]
     free(monkeypatch, 1e12)
     assert not np.isnan(widget.analysis.metrics.q25).any()  # what failed is tried again
     widget.close()

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.checks.rounding import rounding
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.figures import mixing as figures
 from attn_widget.model.families import layer_modules
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The cat sat, and naïve Dr. Smith's dog ran."
-TOLERANCE = 1e-5
 VALUES = {
     "distilbert": "attention.v_lin",
     "albert": "attention.value",
@@ -90,11 +91,11 @@ def test_every_quantity_is_what_the_definition_gives(run: Any) -> None:
         n = run.n_tokens
         for h in range(run.n_heads):
             norms = np.linalg.norm(d.f[h], axis=-1)
-            np.testing.assert_allclose(run.mixing("norms", layer, h), norms, rtol=TOLERANCE, atol=1e-9)  # fmt: skip
+            assert_close(run.mixing("norms", layer, h), norms, terms=32, steps=4)
         norms = np.linalg.norm(d.f.sum(axis=0), axis=-1)
-        np.testing.assert_allclose(run.mixing("norms", layer), norms, rtol=TOLERANCE, atol=1e-9)
+        assert_close(run.mixing("norms", layer), norms, terms=32, steps=4)
         mixing = np.linalg.norm(d.g, axis=-1)
-        np.testing.assert_allclose(run.mixing("mixing", layer), mixing, rtol=TOLERANCE, atol=1e-7)
+        assert_close(run.mixing("mixing", layer), mixing, terms=32, steps=4)
         ratio = np.zeros(n)
         c = np.zeros((n, n))
         for i in range(n):
@@ -102,9 +103,11 @@ def test_every_quantity_is_what_the_definition_gives(run: Any) -> None:
             ratio[i] = context / (context + np.linalg.norm(d.g[i, i]))
             for j in range(n):
                 c[i, j] = max(0, np.abs(d.y[i]).sum() - np.abs(d.y[i] - d.g[i, j]).sum())
-        np.testing.assert_allclose(run.mixing_ratio(layer), ratio, rtol=0, atol=TOLERANCE)
-        c /= c.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(run.mixing("alti", layer), c, rtol=0, atol=TOLERANCE)
+        assert_close(run.mixing_ratio(layer), ratio, terms=32, steps=4, size=1)
+        total = c.sum(axis=1, keepdims=True)
+        # c is the difference of two such sums
+        summed = np.abs(d.y).sum(axis=1, keepdims=True) / total
+        assert_close(run.mixing("alti", layer), c / total, terms=32, steps=4, size=summed)
 
 
 def test_the_decomposition_of_an_output_closes(run: Any) -> None:
@@ -112,13 +115,14 @@ def test_the_decomposition_of_an_output_closes(run: Any) -> None:
         d = Definition(run, layer)
         for i in range(run.n_tokens):
             parts = run.decompose_output(layer, i)
-            np.testing.assert_allclose(parts.vectors, d.g[i], rtol=0, atol=TOLERANCE)
-            np.testing.assert_allclose(parts.bias, d.g_b[i], rtol=0, atol=TOLERANCE)
+            assert_close(parts.vectors, d.g[i], terms=32, steps=4)
+            assert_close(parts.bias, d.g_b[i], terms=32, steps=4)
             total = parts.vectors.sum(axis=0) + parts.bias + parts.shift
-            assert np.linalg.norm(total - d.y[i]) <= 1e-4 * np.linalg.norm(d.y[i])
-            np.testing.assert_allclose(parts.output, d.y[i], rtol=0, atol=TOLERANCE)
-            assert parts.gap <= 1e-4
-            np.testing.assert_allclose(parts.norms, run.mixing("mixing", layer)[i], atol=TOLERANCE)
+            size = np.abs(parts.vectors).sum(axis=0) + np.abs(parts.bias) + np.abs(parts.shift)
+            assert_close(total, d.y[i], terms=32, steps=4, size=size)
+            assert_close(parts.output, d.y[i], terms=32, steps=4)
+            assert parts.gap <= rounding(size.max() / np.linalg.norm(d.y[i]), 32, 4) * 32**0.5
+            assert_close(parts.norms, run.mixing("mixing", layer)[i], terms=32, steps=4)
 
 
 def without(model: Any, family: str, layer: int, key: int, inputs: Any, layers: list[Any]) -> Any:
@@ -172,8 +176,10 @@ def test_value_zeroing_is_a_run_without_the_values(run: Any) -> None:
             for i in range(n):
                 cosine = h[i] @ whole[i] / np.linalg.norm(h[i]) / np.linalg.norm(whole[i])
                 distances[i, j] = 1 - cosine
-        distances /= distances.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(run.mixing("value_zeroing", layer), distances, rtol=0, atol=1e-4)
+        totals = distances.sum(axis=1, keepdims=True)
+        # Of cosines, divided by what is shared out.
+        found = run.mixing("value_zeroing", layer)
+        assert_close(found, distances / totals, **tiny_models.RUN, size=1 / totals)
 
 
 def plain(model: Any, layers: list[Any], layer: int, inputs: Any) -> Any:
@@ -201,7 +207,7 @@ def test_rollouts_are_products_of_row_normalized_matrices() -> None:
             if kind == "norms":
                 step = 0.5 * step + 0.5 * np.eye(a.n_tokens)
             rolled = step @ rolled
-            np.testing.assert_allclose(a.mixing_rollout(kind, layer), rolled, atol=TOLERANCE)
+            assert_close(a.mixing_rollout(kind, layer), rolled, terms=a.n_tokens, steps=a.n_layers)
         np.testing.assert_array_equal(
             a.mixing_rollout(kind), a.mixing_rollout(kind, a.n_layers - 1)
         )
@@ -224,8 +230,8 @@ def test_blocks_of_keys_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_alti = analysis("bert").mixing("alti", 1)
     monkeypatch.setattr(figures, "BLOCK_BYTES", 1)
     monkeypatch.setattr(figures, "CACHED_BYTES", 1)
-    np.testing.assert_allclose(analysis("bert").mixing("mixing", 1), whole, rtol=1e-6)
-    np.testing.assert_allclose(analysis("bert").mixing("alti", 1), whole_alti, atol=1e-6)
+    assert_close(analysis("bert").mixing("mixing", 1), whole, terms=32)
+    assert_close(analysis("bert").mixing("alti", 1), whole_alti, terms=32)
 
 
 def test_heads_that_cancel_leave_their_true_norm() -> None:
@@ -234,9 +240,13 @@ def test_heads_that_cancel_leave_their_true_norm() -> None:
     values = np.repeat(rng.normal(size=(1, 3, 4)), 2, axis=0).astype(np.float32)
     first = rng.normal(size=(4, 8)).astype(np.float32)
     projection = np.stack([first, -first * np.float32(1 + 1e-5)])
-    exact = np.einsum("hij,hjk,hkd->ijd", *(x.astype(np.float64) for x in (weights, values, projection)))  # fmt: skip
-    found = figures.layer_norms(weights, values, projection)
-    np.testing.assert_allclose(found, np.linalg.norm(exact, axis=-1), rtol=TOLERANCE)
+    parts = np.einsum("hij,hjk,hkd->hijd", *(x.astype(np.float64) for x in (weights, values, projection)))  # fmt: skip
+    found = figures.layer_norms(weights, values, projection).astype(np.float64)
+    # Products of heads are summed in float64, and the norm is float32.
+    summed = (np.linalg.norm(parts, axis=-1) ** 2).sum(axis=0).max()
+    exact = np.linalg.norm(parts.sum(axis=0), axis=-1)
+    off = 2.0**-52 * np.sqrt(2 * 2 * 8) * summed
+    np.testing.assert_allclose(found**2, exact**2, rtol=2.0**-23, atol=off)
 
 
 def test_a_model_is_left_as_it_was() -> None:
@@ -283,10 +293,10 @@ def test_a_view_merges_what_is_carried_as_it_merges_weights() -> None:
             [np.mean([sum(matrix[i, j] for j in keys) for i in queries]) for keys in groups]
             for queries in groups
         ]
-        np.testing.assert_allclose(words.mixing(kind, 2), expected, rtol=1e-5, atol=1e-6)
+        assert_close(words.mixing(kind, 2), expected, terms=a.n_tokens)
     alone = a.view(special=False, words=True)
-    assert alone.mixing("alti", 2).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert_close(alone.mixing("alti", 2).sum(axis=1), 1, terms=a.n_tokens)
     whole = words.mixing("norms", 2, head=1)
-    np.testing.assert_allclose(alone.mixing("norms", 2, head=1), whole[1:-1, 1:-1], rtol=1e-6)
-    assert words.mixing_rollout("alti").sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert_close(alone.mixing("norms", 2, head=1), whole[1:-1, 1:-1], terms=1)
+    assert_close(words.mixing_rollout("alti").sum(axis=1), 1, terms=a.n_tokens)
     assert words.mixing_matrices("norms", per_head=True).shape == (6, 12, 8, 8)

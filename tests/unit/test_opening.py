@@ -20,10 +20,11 @@ from attn_widget.analysis.opening import (
     word_pairs,
 )
 from attn_widget.model.tokens import Token
+from attn_widget.protocol.head_scan import survey
+from attn_widget.protocol.initial_payload import opening
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import opening
 from attn_widget.protocol.run_source import RunSource
-from attn_widget.protocol.survey import survey
+from tests.close import assert_close
 
 TROPHY = "The trophy does not fit in the suitcase because it is too large."
 PARIS = "Paris is the capital of France."
@@ -63,7 +64,7 @@ def test_the_head_that_opens_is_the_one_that_the_rule_names(text: str) -> None:
     others = (scores.sum(axis=1, keepdims=True) - scores) / (widget.analysis.n_heads - 1)
     best = np.unravel_index((scores - others).argmax(), scores.shape)
     assert (widget.layer, widget.head) == tuple(best)
-    np.testing.assert_allclose(survey(widget.analysis).links, scores, atol=1e-6)
+    assert_close(survey(widget.analysis).links, scores, terms=widget.analysis.n_tokens, size=1)
 
 
 def test_its_strongest_word_is_the_focus_token() -> None:
@@ -238,4 +239,12 @@ def test_a_sample_of_a_short_text_is_all_of_it() -> None:
         links_beyond_chance(analysis.trace.layer_weights(layer), pairs)
         for layer in range(analysis.n_layers)
     ]
-    np.testing.assert_allclose(sampled_links(analysis), expected, atol=1e-6)
+    assert_close(sampled_links(analysis), expected, terms=analysis.n_tokens, size=1)
+
+
+@pytest.mark.parametrize(("words", "some"), [(1, False), (2, True)])
+def test_the_largest_weight_between_words_needs_two_of_them(words: int, some: bool) -> None:
+    tokens = ["[CLS]", *["cat", "dog"][:words], "[SEP]"]
+    n = len(tokens)
+    run = aw.from_attentions(np.full((1, 1, n, n), 1 / n), tokens, tagger=None)
+    assert survey(run).word_max.tolist() == [[np.float32(1 / n) if some else 0.0]]

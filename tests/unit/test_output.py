@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from traitlets import TraitError
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
@@ -220,26 +221,16 @@ def test_a_profile_has_a_page_of_its_figures_without_weights(tmp_path: Path) -> 
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.html"]
 
 
-def test_an_output_leads_to_a_page_with_an_engine_that_all_cells_share(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    model = build("bert", "ForMaskedLM")
-    times: list[int] = []
-    for text in ("the cat sat", "a dog"):
-        shown = aw.show(text, model=model, tagger=None, saved="engine", progress=False)
-        found = outputs(shown.source, shown.selection, shown.saved, code=True)["text/html"]
-        link = re.search(r'<a href="(attn-widget-pages/\w+\.html)"', found)
-        assert link is not None
-        page = (tmp_path / link[1]).read_text(encoding="utf-8")
-        assert 'id="aw-engine"' in page
-        assert 'class="aw-weights"' not in page
-        assert len(found) < 1_000_000
-        [script] = (tmp_path / "attn-widget-pages").glob("*.engine.js")
-        times.append(script.stat().st_mtime_ns)
-        shown.close()
-    assert times[0] == times[1]
-    other = aw.show("a dog", model=build("roberta"), tagger=None, saved="engine", progress=False)
-    found = outputs(other.source, other.selection, other.saved, code=True)["text/html"]
-    assert "It cannot be run here." in found
-    other.close()
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("engine", "one of 'page', 'full', 'picture', 'none'"), ("all", "one of 'page', 'full'")],
+)
+def test_an_output_that_does_not_exist_is_refused(given: str, message: str) -> None:
+    analysis = aw.analyze("the cat sat", tagger=None, progress=False)
+    with pytest.raises(TraitError, match=message):
+        aw.AttentionWidget(analysis, saved=given)
+    widget = aw.AttentionWidget(analysis)
+    with pytest.raises(TraitError, match=message):
+        widget.saved = given
+    assert widget.saved == "page"
+    widget.close()

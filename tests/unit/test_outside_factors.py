@@ -11,6 +11,7 @@ from attn_widget.page.snapshot import snapshot
 from attn_widget.page.tensors import groups
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
+from tests.close import assert_close
 
 N, WIDTH = 6, 4
 
@@ -31,7 +32,7 @@ def test_queries_and_keys_are_answered_without_values(analysis: Analysis) -> Non
     assert [array["name"] for array in reply["arrays"]] == ["q", "k"]
     q, k = (np.frombuffer(buffer, dtype=np.float32).reshape(N, WIDTH) for buffer in buffers)
     scores = q @ k.T * np.float32(reply["data"]["scaling"])
-    np.testing.assert_allclose(scores, analysis.scores(0, 0), atol=1e-6)
+    assert_close(scores, analysis.scores(0, 0), terms=WIDTH)
 
 
 def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis) -> None:
@@ -44,7 +45,7 @@ def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis
 
 def test_a_saved_page_has_the_vectors_of_the_selected_layer_before_other_tensors() -> None:
     analysis = aw.analyze("the cat sat on the mat", tagger=None, progress=False)
-    found = list(groups(analysis, 3, [5], room=1e6))
+    found = list(groups(analysis, 3, [5], budget=1e6))
     # After the embeddings, on which the view Inside opens.
     later = [group for group in found if "layer" in group[0][0]]
     assert later[0] == [({"kind": "qkv", "layer": 3, "head": 5}, 8 * 3 * 32)]

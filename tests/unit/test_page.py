@@ -149,7 +149,7 @@ def test_what_is_not_there_is_refused_and_nothing_is_written(
 
 
 def test_what_is_no_widget_is_refused(widget: aw.AttentionWidget, tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match="saves widgets, got str"):
+    with pytest.raises(InputTypeError, match="saves widgets and results, got str"):
         aw.to_html(["the cat"], tmp_path / "cat.html")  # type: ignore[list-item]
     with pytest.raises(InputError, match="no widget"):
         aw.to_html([], tmp_path / "cat.html")
@@ -157,16 +157,26 @@ def test_what_is_no_widget_is_refused(widget: aw.AttentionWidget, tmp_path: Path
 
 @pytest.mark.parametrize("nothing", [None, 3])
 def test_what_is_not_several_widgets_is_refused(nothing: object, tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match="saves widgets, got"):
+    with pytest.raises(InputTypeError, match="saves widgets and results, got"):
         aw.to_html(nothing, tmp_path / "cat.html")  # pyright: ignore[reportArgumentType]
 
 
-def test_an_analysis_is_no_widget_and_the_way_to_one_is_named(
+def test_a_result_is_saved_as_show_would_show_it(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:
-    for one in (widget.analysis, [widget.analysis]):
-        with pytest.raises(InputTypeError, match=r"got Analysis\. .*show\(analysis\)"):
-            aw.to_html(one, tmp_path / "cat.html")  # pyright: ignore[reportArgumentType]
+    shown, given = (
+        aw.to_html(one, tmp_path / f"{k}.html", views=["attention", "heads"]).read_bytes()
+        for k, one in enumerate((aw.show(widget.analysis), widget.analysis))
+    )
+    assert (shown == given) is True  # a difference of megabytes is not written out
+    profile = aw.profile([widget.analysis.text], tagger=None, progress=False)
+    shown, given = (
+        aw.to_html(one, tmp_path / f"{k}.html").read_bytes()
+        for k, one in enumerate((aw.show(profile), profile))
+    )
+    assert (shown == given) is True  # a difference of megabytes is not written out
+    both = aw.to_html([widget, profile, widget.analysis], tmp_path / "all.html")
+    assert b'data-run="2"' in both.read_bytes()
 
 
 def test_layers_and_heads_may_come_from_numpy_and_from_iterators(
@@ -217,7 +227,7 @@ def test_many_widgets_share_the_room_of_a_page_and_too_many_are_refused(
     five = aw.to_html([widget] * 5, tmp_path / "five.html").stat().st_size
     code = sum(len(part) for part in page_parts([], "", "stack"))
     assert five - code < 4 * (one - code)  # tensors share; the rows of the focus tokens do not
-    monkeypatch.setattr("attn_widget.page.size_budget.MOST_BYTES", 1e6)
+    monkeypatch.setattr("attn_widget.page.size_budget.MAX_BYTES", 1e6)
     with pytest.raises(InputError, match=r"these 20 widgets would .* report\(\)"):
         aw.to_html([widget] * 20, tmp_path / "many.html")
     assert not (tmp_path / "many.html").exists()

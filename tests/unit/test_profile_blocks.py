@@ -17,6 +17,7 @@ from attn_widget.corpus.reading.chunks import _together
 from attn_widget.figures.metrics import KEYS as METRICS
 from attn_widget.figures.metrics import layer_metrics
 from attn_widget.model.loading import load
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 WORDS = [
@@ -52,7 +53,7 @@ def test_metrics_of_many_matrices_are_those_of_each(n: int, sharp: float) -> Non
     weights = (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
     alone = layer_metrics(weights)
     for key, values in zip(METRICS, batched_metrics(weights), strict=True):
-        np.testing.assert_allclose(values, alone[key], rtol=1e-6, atol=1e-6, err_msg=key)
+        assert_close(values, alone[key], terms=n, steps=2, size=np.fmax(alone[key], 1))
 
 
 def test_a_matrix_that_holds_nan_has_no_metrics_and_spoils_no_other() -> None:
@@ -68,10 +69,9 @@ def test_texts_read_together_have_the_figures_of_single_runs(tagger: Any) -> Non
     found = profile(texts, tagger=tagger, progress=False)
     for k in range(0, 60, 7):
         alone = read_alone(encoder, texts[k], tagger, False)[0][0]
-        for place, key in enumerate(KEYS):
-            np.testing.assert_allclose(
-                found.figures[k, place], alone[place], rtol=2e-6, atol=1e-6, err_msg=key
-            )
+        for place in range(len(KEYS)):
+            size = np.fmax(alone[place], 1)
+            assert_close(found.figures[k, place], alone[place], terms=384, steps=6, size=size)
 
 
 @pytest.mark.parametrize("family", sorted(tiny_models.FAMILIES))
@@ -85,7 +85,8 @@ def test_every_family_has_the_figures_of_single_runs(family: str) -> None:
     found = profile(texts, model=encoder, tagger=None, progress=False)
     for k, text in enumerate(texts):
         alone = read_alone(encoder, text, None, False)[0][0]
-        np.testing.assert_allclose(found.figures[k], alone, rtol=1e-5, atol=1e-6)
+        for figures, expected in zip(found.figures[k], alone, strict=True):
+            assert_close(figures, expected, **tiny_models.RUN, size=np.fmax(expected, 1))
 
 
 def test_blocks_hold_texts_of_one_length_and_do_not_depend_on_their_order() -> None:

@@ -49,6 +49,19 @@ def widget(profile: Profile) -> Iterator[ProfileWidget]:
     shown.close()
 
 
+def test_it_opens_on_the_head_that_stands_out_most(profile: Profile) -> None:
+    keys = [k for k in (*specialization.KEYS, *patterns.KEYS) if k in profile.keys]
+    figures = np.stack([profile.mean[k] for k in keys]).reshape(len(keys), -1)
+    known = figures[np.isfinite(figures).all(axis=1)]
+    scores = (known - known.mean(axis=1, keepdims=True)) / known.std(axis=1, keepdims=True)
+    place = divmod(int(scores.max(axis=0).argmax()), profile.n_heads)
+    shown, chosen = aw.show(profile), aw.show(profile, layer=4, head=1)
+    assert (shown.layer, shown.head) == place
+    assert (chosen.layer, chosen.head) == (4, 1)
+    shown.close()
+    chosen.close()
+
+
 def ask(widget: ProfileWidget, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     reply, buffers = widget.slice(request, [])
     assert isinstance(reply, dict)
@@ -78,6 +91,7 @@ def test_the_pack_has_every_figure_of_the_profile_and_no_text(
             and row["keys"] == ("all" if row["pattern"] in SPECIAL_TOKENS else "words")
         },
         "interval_note": "no intervals: 4 texts, and an interval takes 8 different ones",
+        "looks_back": False,
         "examples": False,
     }
     assert meta["text"] == "" and all(column == [] for column in meta["tokens"].values())
@@ -130,7 +144,7 @@ def test_roles_are_those_of_the_profile(widget: ProfileWidget, profile: Profile)
 def test_metrics_and_patterns_are_means(widget: ProfileWidget, profile: Profile) -> None:
     for kind, prefix, keys in (
         ("metrics", "metric", metrics.KEYS),
-        ("patterns", "pattern", patterns.KEYS),
+        ("patterns", "pattern", tuple(patterns.OFFSETS)),
     ):
         _, arrays = ask(widget, kind=kind)
         for key in keys:
@@ -261,14 +275,14 @@ def test_examples_are_those_of_the_profile_with_the_row_of_their_link(live: Prof
 
 
 def test_an_example_is_opened_as_a_run_of_its_own(live: ProfileWidget) -> None:
-    reply, arrays = ask(live, kind="weights", layer=2, head=3, example=1)
+    reply, arrays = ask(live, kind="weights", layer=2, head=3, source={"example": 1})
     assert not reply["ok"] and "no longer open" in reply["error"]
     reply, arrays = ask(live, kind="example_paint", index=1, layer=2, head=3)
     meta, packed = unpack(arrays["paint"].tobytes())
     a = aw.analyze(TEXTS[1], tagger=None, progress=False)
     assert meta["text"] == TEXTS[1] and meta["selected"] == {"layer": 2, "head": 3}
     assert np.array_equal(packed["weights"], a.attention(2, 3))
-    _, arrays = ask(live, kind="weights", layer=1, head=0, example=1)
+    _, arrays = ask(live, kind="weights", layer=1, head=0, source={"example": 1})
     assert np.array_equal(arrays["weights"], a.attention(1, 0))
     reply, _ = ask(live, kind="example_paint", index=99, layer=2, head=3)
     assert "not at hand" in reply["error"]
@@ -278,6 +292,7 @@ def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> Non
     for light, heads in ((True, 1), (False, 72)):
         found = profile_snapshot(live.source, live.selection, "", light=light)
         meta, arrays = unpack(found.chunks["paint"])
+        assert not meta["profile"]["looks_back"]
         recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "examples"]
         assert len(recorded) == heads
         own = next(

@@ -19,7 +19,7 @@ import traitlets
 import attn_widget as aw
 from attn_widget import tasks
 from attn_widget.errors import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     InputError,
     InputTypeError,
     ModelLoadError,
@@ -258,7 +258,7 @@ def test_messages_are_short_whatever_was_given(analysis: aw.Analysis, given: Any
     for ask in asks:
         with pytest.raises((aw.AttnWidgetError, traitlets.TraitError)) as told:
             ask()
-        assert len(str(told.value)) <= 2 * MOST_CHARACTERS
+        assert len(str(told.value)) <= 2 * MAX_CHARACTERS
 
 
 def claims(folder: Path, **sizes: int) -> Path:

@@ -17,6 +17,7 @@ from attn_widget.page import base85
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.slices.inside import TENSORS
+from tests.close import assert_close
 
 TEXT = "The cat sat on the mat. It slept."
 
@@ -52,10 +53,10 @@ def test_the_softmax_of_the_scores_is_the_weights_and_q_k_give_the_scores(
     data, qkv = ask(analysis, kind="qkv", layer=1, head=0)
     by_hand = np.exp(scores["scores"].astype(float))
     by_hand /= by_hand.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(by_hand, weights["weights"], atol=1e-5)
-    np.testing.assert_allclose(
-        qkv["q"].astype(float) @ qkv["k"].T * data["scaling"], scores["scores"], atol=1e-4
-    )
+    assert_close(by_hand, weights["weights"], terms=32, size=scores["scores"])
+    product = qkv["q"].astype(float) @ qkv["k"].T * data["scaling"]
+    size = np.abs(qkv["q"]) @ np.abs(qkv["k"]).T * data["scaling"]
+    assert_close(product, scores["scores"], terms=qkv["q"].shape[1], size=size)
 
 
 def test_the_code_of_later_views_is_a_compressed_module_of_the_pages_own_build(
@@ -77,7 +78,7 @@ def test_metrics_come_with_the_tau_that_was_asked_for(analysis: Analysis) -> Non
     assert data["tau"] == "uniform"
     weights = np.stack([analysis.trace.layer_weights(i) for i in range(analysis.n_layers)])
     by_hand = (weights < 1 / analysis.n_tokens).mean(axis=(2, 3))
-    np.testing.assert_allclose(arrays["metric:sparsity"], by_hand, atol=1e-6)
+    assert_close(arrays["metric:sparsity"], by_hand, terms=1)
 
 
 def test_the_softmax_of_a_position_closes(analysis: Analysis) -> None:
@@ -97,8 +98,8 @@ def test_masked_predictions_are_those_of_the_masked_text(analysis: Analysis) -> 
     masked = aw.analyze(TEXT.replace("cat", "[MASK]"), progress=False)
     expected = masked.predictions(top_k=3)
     np.testing.assert_array_equal(arrays["prediction_ids"][2], expected.ids[2])
-    np.testing.assert_allclose(
-        arrays["prediction_probabilities"][2], expected.probabilities[2], atol=1e-5
+    assert_close(
+        arrays["prediction_probabilities"][2], expected.probabilities[2], terms=384, steps=6, size=1
     )
     assert data["mode"] == "masked"
 

@@ -15,7 +15,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, TooLongError
 from attn_widget.page.compress import inflate
 from attn_widget.page.saved_run import SavedRun
-from attn_widget.page.size_budget import ENOUGH, MOST_BYTES, SizeBudget
+from attn_widget.page.size_budget import ENOUGH, MAX_BYTES, SizeBudget
 from attn_widget.page.snapshot import Snapshot
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.pack import unpack
@@ -133,7 +133,7 @@ def saved_of(size: int) -> SavedRun:
 
 def test_more_texts_than_a_browser_can_open_are_refused_after_a_few() -> None:
     many = SizeBudget([20] * 3000)
-    large = saved_of(int(MOST_BYTES / 2000))
+    large = saved_of(int(MAX_BYTES / 2000))
     for _ in range(ENOUGH - 1):
         many.take(large)
     with pytest.raises(InputError, match=r"3,000 texts .* Give about 1,\d{3} at a time"):
@@ -142,16 +142,16 @@ def test_more_texts_than_a_browser_can_open_are_refused_after_a_few() -> None:
 
 def test_three_thousand_short_texts_have_room_and_share_it() -> None:
     room = SizeBudget([20] * 3000)
-    small = saved_of(int(MOST_BYTES / 3000 * 0.7))
+    small = saved_of(int(MAX_BYTES / 3000 * 0.7))
     for _ in range(2 * ENOUGH):
         room.take(small)
-    assert room.of_one["most"] * 3000 < MOST_BYTES
+    assert room.of_one["most"] * 3000 < MAX_BYTES
     assert room.of_one["tensors"] == 1 / 3000
 
 
 def test_a_long_text_at_the_beginning_does_not_speak_for_short_ones() -> None:
     room = SizeBudget([400] * ENOUGH + [10] * 3000)
-    large = saved_of(int(MOST_BYTES / 2000))
+    large = saved_of(int(MAX_BYTES / 2000))
     for _ in range(ENOUGH):
         room.take(large)
 

@@ -14,6 +14,7 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.figures.hidden import residual_bars, sinusoidal_positions
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TENSORS
+from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.slice_replies import MODELS, TEXT, ask, equal, made, reply_to
 
@@ -175,8 +176,8 @@ def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_compute
     for name, array in arrays.items():
         equal(joined[name], array)
     equal(arrays["prediction_ids"], whole.ids)
-    np.testing.assert_allclose(arrays["prediction_logits"], whole.logits, atol=1e-4)
-    np.testing.assert_allclose(arrays["log_sum_exp"], whole.log_sum_exp, atol=1e-4)
+    for found, wanted in (("prediction_logits", whole.logits), ("log_sum_exp", whole.log_sum_exp)):
+        assert_close(arrays[found], wanted, **tiny_models.EMBEDDED, size=whole.logits)
     equal(arrays["original_rank"], whole.original_rank)
     _, fewer = ask(analysis, kind="predictions", mode="masked", top_k=2)
     _, more = ask(analysis, kind="predictions", mode="masked", top_k=20)
@@ -207,8 +208,8 @@ def test_predictions_as_is_come_by_rows_too(of_model: Analysis) -> None:
     _, arrays = ask(of_model, kind="predictions", rows=[2, 4], top_k=3)
     whole = of_model.predictions(top_k=3)
     equal(arrays["prediction_ids"], whole.ids[2:4])
-    np.testing.assert_allclose(
-        arrays["original_probability"], whole.original_probability[2:4], rtol=1e-6
+    assert_close(
+        arrays["original_probability"], whole.original_probability[2:4], terms=32
     )  # a batch of another size
 
 
@@ -230,12 +231,14 @@ def test_classes_come_with_their_softmax_opened_up(head: str, task: str, columns
     rows = 1 if task == "sequence" else analysis.n_tokens
     assert arrays["logits"].shape == arrays["exp"].shape == (rows, columns)
     equal(arrays["logits"], np.asarray(analysis.trace.classifier_logits).reshape(rows, columns))
-    np.testing.assert_allclose(arrays["exp"].sum(axis=axis), arrays["sum"], rtol=1e-5)
-    np.testing.assert_allclose(
-        arrays["exp"] / np.expand_dims(arrays["sum"], axis), arrays["probabilities"], rtol=1e-5
+    assert_close(arrays["exp"].sum(axis=axis), arrays["sum"], terms=arrays["exp"].shape[axis])
+    assert_close(
+        arrays["exp"] / np.expand_dims(arrays["sum"], axis),
+        arrays["probabilities"],
+        terms=arrays["exp"].shape[axis],
     )
     reply, _ = reply_to(analysis, kind="predictions")
-    assert "no masked-LM head" in reply["error"]
+    assert "no language-model head" in reply["error"]
 
 
 def test_a_model_without_a_classifier_or_next_sentence_head_says_so(analysis: Analysis) -> None:
@@ -249,7 +252,7 @@ def test_the_next_sentence_is_opened_up() -> None:
     analysis = aw.analyze("It rains.", "Take a coat.", model=model, tagger=None, progress=False)
     data, arrays = ask(analysis, kind="next_sentence")
     assert data["labels"] == ["is next", "is not next"]
-    np.testing.assert_allclose(arrays["probabilities"].sum(), 1, rtol=1e-6)
+    assert_close(arrays["probabilities"].sum(), 1, terms=2)
     equal(arrays["logits"][0], analysis.trace.nsp_logits)
 
 

@@ -14,13 +14,14 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis.long import layered
 from attn_widget.analysis.long.layered import LayeredWalk
-from attn_widget.analysis.opening import links_beyond_chance, strongest_word, word_pairs
+from attn_widget.analysis.opening import chance_of, links_beyond_chance, strongest_word, word_pairs
 from attn_widget.figures.metrics import KEYS
 from attn_widget.figures.sentences import isa_mass, mean_weights, strongest
+from attn_widget.protocol.head_scan import head_scan, survey
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import first_paint
-from attn_widget.protocol.survey import survey, surveyor
 from attn_widget.trace.base import LONG_TOKENS
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 LIMIT_S = 60
@@ -85,7 +86,7 @@ def test_the_first_paint_has_the_selected_head_and_the_rest_comes_by_layers(
     assert seen[0] == widget.layer, "the selected layer comes first"
     _, expected = unpack(first_paint(long_run(), widget.layer, widget.head))
     for name in ("thumbs", "head_max", "word_max", *(f"metric:{key}" for key in KEYS)):
-        np.testing.assert_allclose(whole[name], expected[name], rtol=1e-6, err_msg=name)
+        assert_close(whole[name], expected[name], terms=1)
     selected = arrays["thumbs"][widget.layer, widget.head]
     np.testing.assert_array_equal(selected, expected["thumbs"][widget.layer, widget.head])
 
@@ -94,7 +95,7 @@ def test_python_waits_for_what_a_page_streams(widget: aw.AttentionWidget) -> Non
     ask(widget, 0)
     metrics = widget.analysis.metrics  # the layers that the page has are not computed again
     assert not np.isnan(metrics.q75).any()
-    assert surveyor(widget.analysis).walk.complete
+    assert head_scan(widget.analysis).walk.complete
     np.testing.assert_array_equal(survey(widget.analysis).head_max.shape, (3, 4))
 
 
@@ -103,13 +104,13 @@ def test_what_reads_all_heads_waits_for_them(widget: aw.AttentionWidget) -> None
     while not reply["ok"]:  # pyright: ignore
         assert reply["later"] and len(reply["progress"]) == 2  # pyright: ignore
         reply, _ = widget.slice({"kind": "patterns"}, [])
-    assert surveyor(widget.analysis).walk.complete
+    assert head_scan(widget.analysis).walk.complete
 
 
 def test_dropping_the_request_ends_the_work(widget: aw.AttentionWidget) -> None:
     ask(widget, 0)
     widget.slice({"kind": "drop", "of": {"kind": "heads", "start": 1}}, [])
-    until(lambda: not any(t.name == "attn_widget heads" for t in threading.enumerate()))
+    until(lambda: not any(t.name == "attn_widget task" for t in threading.enumerate()))
     data, _ = ask(widget, 0)  # what was done is still there
     assert data["layers"][0] == widget.layer
 
@@ -117,12 +118,12 @@ def test_dropping_the_request_ends_the_work(widget: aw.AttentionWidget) -> None:
 def test_another_run_holds_the_stream_until_it_is_over(widget: aw.AttentionWidget) -> None:
     before = widget.analysis
     ask(widget, 0)
-    job = widget._begin()  # pyright: ignore[reportPrivateUsage]
-    until(lambda: not any(t.name == "attn_widget heads" for t in threading.enumerate()))
+    job = widget._runs.begin()  # pyright: ignore
+    until(lambda: not any(t.name == "attn_widget task" for t in threading.enumerate()))
     reply, _ = widget.slice({"kind": "heads", "start": 3}, [])
-    assert surveyor(before).walk.complete or reply["later"]  # pyright: ignore
-    assert not any(t.name == "attn_widget heads" for t in threading.enumerate())
-    widget._fail(job, RuntimeError("broken"))  # pyright: ignore[reportPrivateUsage]
+    assert head_scan(before).walk.complete or reply["later"]  # pyright: ignore
+    assert not any(t.name == "attn_widget task" for t in threading.enumerate())
+    widget._runs.fail(job, RuntimeError("broken"))  # pyright: ignore
     assert widget.analysis is before and widget.first_paint
     seen = len(ask(widget, 0)[0]["layers"])
     while seen < 3:
@@ -154,7 +155,7 @@ def test_a_layer_that_was_given_up_is_computed_anew() -> None:
     walk.prefer(2)
     walk.finish()
     assert walk.done == (2, 0, 1)
-    np.testing.assert_allclose(totals, trace.n_tokens, rtol=1e-4)
+    assert_close(totals, trace.n_tokens, terms=trace.n_tokens)
 
 
 def test_failing_work_is_reported_and_keeps_what_is_there(widget: aw.AttentionWidget) -> None:
@@ -173,19 +174,21 @@ def test_failing_work_is_reported_and_keeps_what_is_there(widget: aw.AttentionWi
 def test_a_long_text_opens_where_a_sample_of_its_queries_does() -> None:
     analysis = long_run()
     assert analysis.n_tokens > LONG_TOKENS
-    pairs = word_pairs(analysis.tokens)
+    mask = analysis.trace.mask(1)
+    pairs = word_pairs(analysis.tokens, mask=mask)
     rows = np.array([1, 400, 900])
-    np.testing.assert_array_equal(word_pairs(analysis.tokens, rows), pairs[rows])
+    np.testing.assert_array_equal(word_pairs(analysis.tokens, rows, mask), pairs[rows])
     weights = analysis.trace.layer_weights(1)
-    np.testing.assert_allclose(
-        analysis.trace.picked_rows(1, rows), weights[:, rows], rtol=0, atol=1e-6
-    )
+    assert_close(analysis.trace.picked_rows(1, rows), weights[:, rows], terms=32)
     found = survey(analysis).links[1]
-    np.testing.assert_allclose(found, links_beyond_chance(weights, pairs), rtol=1e-3)
+    chance = chance_of(mask, analysis.n_tokens)
+    expected = links_beyond_chance(weights, pairs, chance)
+    mean = expected + np.max(chance)  # of which the chance is taken
+    assert_close(found, expected, terms=int(pairs.sum()), steps=2, size=mean)  # two such sums
     whole = np.where(pairs, weights[2], 0)
     strongest = strongest_word(analysis, 1, 2)
     assert strongest is not None
-    assert whole[strongest].max() == pytest.approx(whole.max(), rel=1e-6)
+    assert_close(whole[strongest].max(), whole.max(), terms=1)
 
 
 def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
@@ -207,8 +210,10 @@ def test_sentences_of_a_long_text_are_summed_by_rows_and_by_heads() -> None:
         [[trace.weights(i, h) for h in range(trace.n_heads)] for i in range(trace.n_layers)]
     )
     mean = mean_weights(trace)
-    np.testing.assert_allclose(mean, weights.mean(axis=(0, 1), dtype=np.float64), atol=1e-7)
-    np.testing.assert_allclose(mean_weights(trace, 1, 0), weights[1, 0], rtol=0, atol=1e-7)
+    assert_close(
+        mean, weights.mean(axis=(0, 1), dtype=np.float64), terms=weights.shape[0] * weights.shape[1]
+    )
+    assert_close(mean_weights(trace, 1, 0), weights[1, 0], terms=1)
     top = strongest(trace)
     np.testing.assert_array_equal(top.weights, weights.max(axis=(0, 1)))
     sentences = [range(1, 300), [300], range(301, trace.n_tokens - 1)]
@@ -219,4 +224,4 @@ def test_sentences_of_a_long_text_are_summed_by_rows_and_by_heads() -> None:
         ]
         for a in sentences
     ]
-    np.testing.assert_allclose(isa_mass(mean, sentences), expected, atol=1e-6)
+    assert_close(isa_mass(mean, sentences), expected, terms=trace.n_tokens)

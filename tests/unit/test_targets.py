@@ -79,7 +79,7 @@ def test_a_target_that_the_text_or_model_lacks_is_refused(given: Any, match: str
 
 def test_a_model_without_the_head_says_so() -> None:
     token, label = aw.target(position=3, token="cat"), aw.target(label="positive")
-    with pytest.raises(NotAvailableError, match="no masked-LM head"):
+    with pytest.raises(NotAvailableError, match="no language-model head"):
         analysis("bert", "ForSequenceClassification").contributions(token)
     with pytest.raises(NotAvailableError, match="no classifier"):
         analysis("bert").contributions(label)

@@ -22,6 +22,7 @@ from attn_widget.tasks import passes
 from attn_widget.tasks.fit import fit_classifier
 from attn_widget.tasks.fitted import FittedClassifier, load_classifier
 from attn_widget.tasks.heads import HEADS, build
+from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES
 from tests.unit.toy_task import ANIMALS, QUICK, REVIEW, texts_and_labels, tiny
@@ -58,7 +59,7 @@ def test_a_small_model_learns_the_task(fitted: FittedClassifier) -> None:
 def test_probabilities_are_those_of_the_pipeline_of_transformers(fitted: FittedClassifier) -> None:
     texts = [REVIEW, "cat", *texts_and_labels(5, 70)[0]]
     expected = [by_class(answer) for answer in pipeline_of(fitted)(texts)]
-    np.testing.assert_allclose(fitted.probabilities(texts), expected, atol=1e-5)
+    assert_close(fitted.probabilities(texts), expected, **tiny_models.SUMS, size=1)
 
 
 def test_probabilities_are_not_rounded_as_training_is(
@@ -80,7 +81,9 @@ def test_other_activations_than_a_softmax_are_those_of_the_task_view(tmp_path: P
     labels = found["multi_label_classification"]
     expected = aw.analyze(REVIEW, model=labels, tagger=None).classification
     assert expected is not None and expected.activation == "sigmoid"
-    np.testing.assert_allclose(labels.probabilities([REVIEW])[0], expected.probabilities, atol=1e-6)
+    assert_close(
+        labels.probabilities([REVIEW])[0], expected.probabilities, **tiny_models.SUMS, size=1
+    )
     with pytest.raises(NotAvailableError, match="regression"):
         found["regression"].probabilities([REVIEW])
 
@@ -104,7 +107,7 @@ def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
         f"The head reads {'windows over' if windows else 'the mean of'} all tokens"
     )
     expected = by_class(pipeline_of(fitted)([REVIEW])[0])
-    np.testing.assert_allclose(found.probabilities, expected, atol=1e-5)
+    assert_close(found.probabilities, expected, **tiny_models.SUMS, size=1)
     widget.close()
 
 
@@ -117,17 +120,18 @@ def test_another_view_can_be_asked_for(fitted: FittedClassifier) -> None:
 def test_all_figures_of_the_encoder_are_there(fitted: FittedClassifier) -> None:
     analysis = aw.analyze(REVIEW, model=fitted, progress=False)
     weights = analysis.attention(2, 1)
-    np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
+    assert_close(weights.sum(1), 1, terms=len(weights))
     with torch.no_grad():
         inputs = fitted.tokenizer(REVIEW, return_tensors="pt")
         base = copy.deepcopy(fitted.model.base_model)
         base.config._attn_implementation = "eager"
         eager = base(**inputs, output_attentions=True).attentions[2][0, 1].numpy()
-    np.testing.assert_allclose(weights, eager, atol=1e-5)
+    assert_close(weights, eager, **tiny_models.SUMS, size=1)
     assert analysis.metrics.confidence_max.shape == (3, 4)
     slopes = analysis.class_gradient("fox")
     assert np.abs(slopes).max() > 0
-    np.testing.assert_allclose(slopes.sum(-1), 0, atol=1e-4)
+    # The classes' probabilities add up to 1.
+    assert_close(slopes.sum(-1), 0, **tiny_models.BOTH_WAYS, size=np.abs(slopes).sum(-1))
     assert analysis.ffn(1).shape == (analysis.n_tokens, 48)
     assert analysis.run is not None and analysis.run.encoder.family.name == "bert"
 
@@ -150,7 +154,7 @@ def test_every_family_can_be_fine_tuned_saved_and_shown(
     np.testing.assert_array_equal(found.probabilities(texts), expected)
     analysis = aw.analyze(texts[0], model=tmp_path / "saved", progress=False)
     assert analysis.classification is not None
-    np.testing.assert_allclose(analysis.classification.probabilities, expected[0], atol=1e-5)
+    assert_close(analysis.classification.probabilities, expected[0], **tiny_models.SUMS, size=1)
     assert analysis.run is not None and analysis.run.encoder.family.name == family
 
 
@@ -212,10 +216,10 @@ def test_a_classifier_of_the_first_version_still_loads(head: str, tmp_path: Path
     assert found.classes == ANIMALS and found.settings == settings
     with torch.no_grad():
         logits = old.eval()(**tokenizer(REVIEW, return_tensors="pt")).logits[0]
-    np.testing.assert_allclose(found.probabilities([REVIEW])[0], logits.softmax(0), atol=1e-6)
+    assert_close(found.probabilities([REVIEW])[0], logits.softmax(0), **tiny_models.SUMS, size=1)
     shown = aw.analyze(REVIEW, model=folder, tagger=None, progress=False).classification
     assert shown is not None and shown.labels == ANIMALS
-    np.testing.assert_allclose(shown.logits, logits, atol=1e-5)
+    assert_close(shown.logits, logits, **tiny_models.SUMS)
 
 
 def test_a_folder_of_other_things_is_not_overwritten(
@@ -247,7 +251,7 @@ def test_one_line_names_the_heads_that_moved(fitted: FittedClassifier) -> None:
     ]
     expected = np.mean([found.distances for found in each], axis=0)
     assert fitted.moved is not None and expected.max() > 0.01
-    np.testing.assert_allclose(fitted.moved, expected, atol=1e-6)
+    assert_close(fitted.moved, expected, terms=4, size=1)
     layer, head = np.unravel_index(expected.argmax(), expected.shape)
     line = repr(fitted).splitlines()[1]
     assert f"heads that moved most: L{layer} H{head} {expected.max():.3f}, " in line

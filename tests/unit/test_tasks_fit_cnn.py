@@ -11,6 +11,8 @@ import torch
 from attn_widget.model.loading import load
 from attn_widget.tasks.batches import by_length, shuffled, tokenize
 from attn_widget.tasks.heads import build
+from tests.close import assert_close
+from tests.unit import tiny_models
 from tests.unit.toy_task import texts_and_labels, tiny
 
 
@@ -39,8 +41,10 @@ def naive(model: Any, hidden: torch.Tensor) -> list[float]:
 def test_maxima_are_those_of_every_window_of_the_text(model: Any, n: int) -> None:
     hidden = torch.randn(n, 32, generator=torch.Generator().manual_seed(n))
     with torch.no_grad():
-        found = model.maxima(hidden[None], torch.ones(1, n, dtype=torch.long))
-        np.testing.assert_allclose(found[0], naive(model, hidden), atol=1e-4)
+        found = model.features(hidden[None], torch.ones(1, n, dtype=torch.long))
+        widest = [one.weight.abs().sum(dim=(1, 2)).max() for one in model.convolutions]
+        size = float(max(widest) * hidden.abs().max())
+        assert_close(found[0], naive(model, hidden), terms=5 * hidden.shape[1], size=size)
 
 
 @pytest.mark.parametrize("n", [1, 4, 9])
@@ -52,8 +56,8 @@ def test_padding_changes_nothing_wherever_it_stands(model: Any, n: int, before: 
     mask = torch.zeros(1, n + 10, dtype=torch.long)
     mask[0, before : before + n] = 1
     with torch.no_grad():
-        alone = model.maxima(hidden[None], torch.ones(1, n, dtype=torch.long))
-        torch.testing.assert_close(model.maxima(padded, mask), alone, atol=1e-5, rtol=1e-5)
+        alone = model.features(hidden[None], torch.ones(1, n, dtype=torch.long))
+        assert_close(model.features(padded, mask), alone, **tiny_models.SUMS)
 
 
 def test_a_text_alone_and_in_a_batch_has_the_same_logits(model: Any) -> None:
@@ -63,7 +67,7 @@ def test_a_text_alone_and_in_a_batch_has_the_same_logits(model: Any) -> None:
     with torch.no_grad():
         together = model(**examples.batch(range(13), torch.device("cpu"))).logits
         alone = [model(**encoder.tokenizer(text, return_tensors="pt")).logits[0] for text in texts]
-    torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=1e-5)
+    assert_close(together, torch.stack(alone), **tiny_models.SUMS)
 
 
 def test_the_loss_is_the_cross_entropy_of_the_logits(model: Any) -> None:
@@ -71,7 +75,7 @@ def test_the_loss_is_the_cross_entropy_of_the_logits(model: Any) -> None:
     with torch.no_grad():
         found = model(**inputs, labels=torch.tensor([2, 0]))
     logs = found.logits.log_softmax(1)
-    assert float(found.loss) == pytest.approx(float(-(logs[0, 2] + logs[1, 0]) / 2), abs=1e-6)
+    assert_close(float(found.loss), float(-(logs[0, 2] + logs[1, 0]) / 2), terms=3)
 
 
 def test_batches_hold_every_text_once_and_texts_of_like_lengths() -> None:

@@ -14,13 +14,13 @@ from attn_widget.errors import (
     NotAvailableError,
     TooLongError,
 )
-from attn_widget.tasks import fit
+from attn_widget.host import installed
 from attn_widget.tasks.fit import fit_classifier
 from tests.unit.toy_task import QUICK, texts_and_labels, tiny
 
 
 def test_without_accelerate_training_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "find_spec", lambda name: None)
+    monkeypatch.setattr(installed, "find_spec", lambda name: None)
     with pytest.raises(NotAvailableError, match=r"needs accelerate.*attn-widget\[tasks\]"):
         fit_classifier(tiny(), *texts_and_labels(9), **QUICK)
 

@@ -114,7 +114,7 @@ except attn_widget.AttnWidgetError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "pip install 'attn-widget[tasks]'" in done.stdout
+    assert 'pip install "attn-widget[tasks]"' in done.stdout
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_widget.figures.catalog.targets import offset_hits, positional_targets
+from attn_widget.figures.catalog.targets import positional_targets
 from training.corpus import Corpus
 from training.data import (
     CLS,
@@ -20,6 +20,7 @@ from training.data import (
     build_batch,
     mask_tokens,
 )
+from training.heads import offset_hits
 from training.masked import masked_sequences
 from training.settings import read_settings
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from scipy.stats import binomtest, spearmanr
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.influence.agreement import spearman, word_scores
 from attn_widget.influence.contributions import maskable_words
 from attn_widget.influence.faithfulness import Deletion, ranked
 from attn_widget.influence.methods import METHODS
 from attn_widget.influence.orders.order_test import LEVEL
 from attn_widget.protocol.answer import answer
+from tests.close import assert_close
+from tests.unit import tiny_models
 
 TEXT = "The keys to the cabinet are here."
 TARGET = aw.target(position=6, token="are", against="is", masked=True)
@@ -48,7 +51,7 @@ def test_rho_is_that_of_scipy(analysis: Analysis) -> None:
             a, b = scores[one], scores[other]
             if {"weights", "alti"} & {one, other}:
                 a, b = np.abs(a), np.abs(b)
-            assert found.rho[i, j] == pytest.approx(spearmanr(a, b)[0], abs=1e-6)
+            assert_close(found.rho[i, j], spearmanr(a, b)[0], terms=1, size=1)
 
 
 def test_all_methods_are_compared_by_default(analysis: Analysis) -> None:
@@ -91,9 +94,9 @@ def test_curves_are_probabilities_of_texts_masked_by_hand(analysis: Analysis) ->
         first = [piece for word in order[:k] for piece in words[word]]
         rest = [piece for word in order[k:] for piece in words[word]]
         curve = found.curves["occlusion"]
-        assert curve.deleted[k] == pytest.approx(probability(first), abs=1e-5)
-        assert curve.kept[k] == pytest.approx(probability(rest), abs=1e-5)
-    assert found.probability == pytest.approx(probability([]), abs=1e-5)
+        assert_close(curve.deleted[k], probability(first), terms=384, steps=6, size=1)
+        assert_close(curve.kept[k], probability(rest), terms=384, steps=6, size=1)
+    assert_close(found.probability, probability([]), terms=384, steps=6, size=1)
 
 
 def test_areas_are_trapezoids() -> None:
@@ -201,10 +204,39 @@ def test_a_short_text_is_sent_without_a_verdict() -> None:
     assert reply["data"]["tests"] == [None]
 
 
-@pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]"])
+def test_words_too_few_for_a_rank_correlation_are_said() -> None:
+    target = aw.target(position=1, token="cat", masked=True)
+    a = aw.analyze("cats sleep", tagger=None, progress=False)
+    agreed = a.agreement(target, ["decomposition", "weights"])
+    assert repr(agreed) == "Agreement(2 methods, 1 word: a rank correlation takes 3)"
+    methods = ["decomposition", "weights"]
+    many = aw.agreement(["cats sleep"], target=target, methods=methods, tagger=None, progress=False)
+    assert "no text has a rank correlation" in repr(many)
+
+
+def test_probabilities_that_are_no_numbers_are_named_and_give_no_curve() -> None:
+    model, tokenizer = tiny_models.build("bert")
+    model = copy.deepcopy(model)
+    mask = tokenizer.mask_token_id
+    model.bert.embeddings.register_forward_hook(
+        lambda _module, _args, given, output: (
+            output * torch.nan if (given["input_ids"] == mask).sum() > 3 else output
+        ),
+        with_kwargs=True,
+    )
+    options: dict[str, Any] = {"model": (model, tokenizer), "tagger": None, "progress": False}
+    target = aw.target(position=3, token=17)
+    a = aw.analyze(TEXT, **options)
+    with pytest.raises(NotFiniteError, match="gives nan for this target"):
+        a.faithfulness(target, ["decomposition"])
+    with pytest.raises(InputError, match="gives nan for this target"):
+        aw.faithfulness([TEXT], target=target, methods=["decomposition"], **options)
+
+
+@pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]", "cat"])
 def test_a_text_of_masks_has_no_word_to_mask(text: str) -> None:
     a = aw.analyze(text, tagger=None, progress=False)
-    target = aw.target(position=1, token="cat")
+    target = aw.target(position=1, token="cat", masked=True)
     with pytest.raises(NotAvailableError, match="no word that can be masked"):
         a.faithfulness(target, ["decomposition"])
     with pytest.raises(NotAvailableError, match="no path from a masked text"):
@@ -221,7 +253,7 @@ def test_masks_of_the_text_itself_count_neither_as_words_nor_in_rho() -> None:
     assert agreed.words == 5
     alive = [[1], [3], [4], [7], [8]]
     one, other = (word_scores(a.contributions(target, m), alive) for m in ("decomposition", "weights"))  # fmt: skip
-    assert agreed.rho[0, 1] == pytest.approx(spearmanr(np.abs(one), other)[0], abs=1e-6)
+    assert_close(agreed.rho[0, 1], spearmanr(np.abs(one), other)[0], terms=1, size=1)
     tokens = a.contributions(target).tokens
     assert maskable_words(tokens, 103) == alive
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp, ttest_rel
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError
+from tests.close import assert_close
 
 TEXTS = ["The keys to the cabinet are here.", "The dogs near the house are old.", "The cat sat."]
 METHODS = ["decomposition", "weights", "alti"]
@@ -37,8 +38,8 @@ def test_agreement_is_that_of_each_text_and_failures_are_listed() -> None:
     assert many.index.tolist() == [0, 1] and many.methods == tuple(METHODS)
     assert [one["index"] for one in many.failed] == [2] and "99" in many.failed[0]["reason"]
     own = [single(text).agreement(verb(single(text)), METHODS).rho for text in TEXTS[:2]]
-    np.testing.assert_allclose(many.rho, own, atol=1e-6)
-    np.testing.assert_allclose(many.mean, np.mean(own, axis=0), atol=1e-6)
+    assert_close(many.rho, own, terms=1)
+    assert_close(many.mean, np.mean(own, axis=0), terms=2)
     table = many.to_dataframe()
     assert len(table) == 3 and (table["texts"] == 2).all()
     assert np.isnan(many.interval[0]).all() and np.isnan(table["low"]).all()
@@ -52,15 +53,19 @@ def test_faithfulness_is_that_of_each_text() -> None:
         a = single(text)
         own = a.faithfulness(verb(a), METHODS)
         expected = [*(one.comprehensiveness for one in own.curves.values()), own.band()[0]]
-        np.testing.assert_allclose(many.comprehensiveness[k], expected, rtol=1e-5)
+        assert_close(many.comprehensiveness[k], expected, terms=1)
         lasts = [*(one.sufficiency for one in own.curves.values()), own.band()[0]]
-        np.testing.assert_allclose(many.sufficiency[k], lasts, rtol=1e-5)
+        assert_close(many.sufficiency[k], lasts, terms=1)
         percentiles = [own.tests[method].percentile for method in METHODS]
-        np.testing.assert_allclose(many.percentile[k], percentiles, rtol=1e-5)
-    gain, low, high = many.gain
+        assert_close(many.percentile[k], percentiles, terms=1)
     beyond = many.comprehensiveness[:, :-1] - many.comprehensiveness[:, -1:]
-    np.testing.assert_allclose(gain, beyond.mean(axis=0), atol=1e-6)
+    assert_close(many.gain, beyond.mean(axis=0), terms=2, size=many.comprehensiveness)
+    rank, low, high = many.mean_percentile
+    assert_close(rank, np.mean(many.percentile, axis=0), terms=2)
     assert np.isnan(low).all() and np.isnan(high).all() and many.tested == 2
+    assert (
+        many.interval_note == "no intervals: 2 tested texts, and an interval takes 8 different ones"
+    )
     table = many.to_dataframe()
     assert table["method"].tolist() == [*METHODS, "random"]
     assert table["better_than_random"][:3].between(0, 1).all() and "2 texts" in repr(many)
@@ -72,23 +77,29 @@ NOUNS = ["keys", "dogs", "boys", "books", "cars", "hands", "names", "birds", "ro
 def test_intervals_differences_and_groups() -> None:
     texts = [f"The {noun} near the house are old." for noun in NOUNS]
     many = ask("faithfulness", texts)
-    gain, low, high = many.gain
-    assert many.interval_note is None and ((low < gain) & (gain < high)).all()
-    mean, bottom, top = many.mean_percentile
-    np.testing.assert_allclose(mean, many.percentile.mean(axis=0), rtol=1e-5)
-    assert ((bottom < mean) & (mean < top)).all()
-    assert many.to_dataframe()["percentile"].iloc[-1] == 50
+    mean, low, high = many.mean_percentile
+    assert many.interval_note is None and ((low < mean) & (mean < high)).all()
+    table = many.to_dataframe()
+    assert table["percentile"].iloc[-1] == 50 and table["gain"].iloc[-1] == 0
+    np.testing.assert_array_equal(table["low"][:3], low)
     rows = {(row["method"], row["other"]): row for row in many.differences()}
     assert len(rows) == 3
     test: Any = ttest_rel(many.percentile[:, 0], many.percentile[:, 1])
     assert rows["decomposition", "weights"]["p"] == pytest.approx(test.pvalue, rel=1e-3)
     assert all(row["adjusted"] >= row["p"] for row in rows.values())
+    other: Any = ttest_1samp(many.percentile, 50)
+    smallest = int(np.argmin(other.pvalue))
+    assert many.adjusted[smallest] == pytest.approx(3 * other.pvalue[smallest], rel=1e-3)
+    np.testing.assert_array_equal(table["adjusted"][:3], many.adjusted)
     first, last = many.better_interval
     share = many.better_than_random
     assert ((first <= share) & (share <= last)).all() and (last - first > 0.2).all()
     grouped = ask("faithfulness", texts, groups=["one", "two"] * 5)
-    assert np.isnan(grouped.gain[1]).all() and "fewer than 8 of them different" in repr(grouped)
+    assert np.isnan(grouped.mean_percentile[1]).all() and "fewer than 8 of them different" in repr(
+        grouped
+    )
     assert all(np.isnan(row["adjusted"]) for row in grouped.differences())
+    assert np.isnan(grouped.adjusted).all()
     repeated = ask("agreement", texts[:3] * 4)
     assert repeated.rho.shape[0] == 12 and np.isnan(repeated.interval[0]).all()
     with pytest.raises(InputError, match="groups holds 2, and there are 10 texts"):
@@ -100,6 +111,10 @@ def test_texts_with_too_few_words_count_as_not_tested() -> None:
     many = ask("faithfulness", [long, short])
     assert many.tested == 1 and np.isnan(many.percentile[1]).all()
     assert many.to_dataframe()["tested"].tolist() == [1] * 4
+    none = ask("faithfulness", [short])
+    assert none.tested == 0 and np.isnan(none.mean_percentile[0]).all()
+    assert none.to_dataframe()[["low", "adjusted", "better_low"]].isna().all(axis=None)
+    assert "none can be tested; no intervals: 0 tested texts" in repr(none)
     assert ((many.better_than_random == 0) | (many.better_than_random == 1)).all()
 
 
@@ -130,6 +145,14 @@ def test_a_target_for_each_text() -> None:
     targets = [verb(single(text)) for text in TEXTS[:2]]
     one = ask("agreement", TEXTS[:2], target=targets)
     np.testing.assert_array_equal(one.rho, ask("agreement", TEXTS[:2]).rho)
+
+
+def test_kept_work_is_told_apart_by_targets_that_are_read_once(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    targets = [verb(single(TEXTS[0])), aw.target(position=2, token="dogs", masked=True)]
+    ask("agreement", TEXTS[:2], target=iter(targets), resume=tmp_path)
+    with pytest.raises(InputError, match="not of this run"):
+        ask("agreement", TEXTS[:2], target=iter(targets[::-1]), resume=tmp_path)
 
 
 @pytest.mark.parametrize("name", ["agreement", "faithfulness"])

@@ -1,4 +1,4 @@
-"""What the view Why asks: slices, work aside, the trait `target`, saved pages, the command line."""
+"""What the view Why asks: slices, tasks, the trait `target`, saved pages, the command line."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import traitlets
 
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.analysis.influence.proposals import proposals, telling_word
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.influence.methods import METHODS
 from attn_widget.page.saved_run import ExportOptions, saved_run
-from attn_widget.protocol import aside as aside_room
+from attn_widget.protocol import tasks as tasks_room
 from attn_widget.protocol.answer import answer
-from attn_widget.protocol.aside import Aside
-from attn_widget.protocol.handlers import SLOW
+from attn_widget.protocol.handlers import HANDLERS, Handler
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.tasks import Tasks
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The keys to the cabinet are here."
@@ -77,20 +79,20 @@ def test_the_tests_of_methods_are_those_of_python(analysis: Analysis) -> None:
     found = analysis.faithfulness(TARGET, methods)
     for i, method in enumerate(methods):
         curve = found.curves[method]
-        np.testing.assert_allclose(arrays["deleted"][i], curve.deleted, atol=1e-6)
+        assert_close(arrays["deleted"][i], curve.deleted, terms=1)
         assert data["comprehensiveness"][i] == pytest.approx(curve.comprehensiveness)
     mean, low, high = found.band()
     assert data["random"] == pytest.approx(
         {"mean": mean, "low": low, "high": high, "orders": 5040, "drawn": False, "words": 7}
     )
-    np.testing.assert_allclose(
-        arrays["random"], [found.random.mean, found.random.low, found.random.high], atol=1e-6
+    assert_close(
+        arrays["random"], [found.random.mean, found.random.low, found.random.high], terms=1
     )
     for sent, test in zip(data["tests"], found.tests.values(), strict=True):
         assert sent["percentile"] == test.percentile and sent["better"] is test.better
     assert data["untestable"] is None
     rho = analysis.agreement(TARGET, methods).rho
-    np.testing.assert_allclose(arrays["rho"], rho, atol=1e-6)
+    assert_close(arrays["rho"], rho, terms=1)
 
 
 def test_a_single_method_has_nobody_to_agree_with(analysis: Analysis) -> None:
@@ -142,8 +144,10 @@ def test_the_last_entry_of_the_lens_is_what_the_model_says(family: str) -> None:
     lens = a.logit_lens(target)
     assert lens.values.shape == (a.n_layers + 1,)
     opened = a.softmax(2, token_ids=[17]).entries[0]
-    assert lens.values[-1] == pytest.approx(opened["logit"], abs=1e-4)
-    assert lens.probabilities[-1] == pytest.approx(opened["probability"], abs=1e-5)
+    assert_close(lens.values[-1], opened["logit"], **tiny_models.RUN, size=a.trace.logits)
+    assert_close(
+        lens.probabilities[-1], opened["probability"], **tiny_models.SUMS, size=lens.values
+    )
     assert lens.ranks[-1] == opened["rank"]
     assert [record["layer"] for record in lens.to_records()] == list(range(a.n_layers + 1))
     assert len(lens.to_dataframe()) == a.n_layers + 1 and "LogitLens" in repr(lens)
@@ -166,13 +170,47 @@ def test_a_mask_is_what_one_asks_about_first() -> None:
     assert (first.position, first.token, first.against, first.masked) == (6, *ids, False)
 
 
-def test_without_a_mask_it_is_the_last_word_of_the_first_sentence() -> None:
-    a = aw.analyze("The cat sat on the mat. Then it slept", tagger=None, progress=False)
+@pytest.mark.parametrize(
+    ("text", "word", "names"),
+    [
+        (TEXT, "are", ["are", "is"]),
+        ("Paris is the capital of France.", "capital", ["capital", "centre"]),
+    ],
+)
+def test_without_a_mask_it_is_the_word_that_gains_most_from_the_text(
+    text: str, word: str, names: list[str]
+) -> None:
+    a = aw.analyze(text, tagger=None, progress=False)
     (first,) = proposals(a)
-    assert first.position == 6 and first.masked
-    own = a.tokens[6].id
-    likeliest = int(a.predictions(top_k=1, mode="masked").ids[6, 0])
-    assert first.token == likeliest and (likeliest == own or first.against == own)
+    assert a.run is not None and first.masked
+    assert first.position == [token.surface for token in a.tokens].index(word)
+    assert a.run.encoder.token_texts([first.token, first.against]) == names  # type: ignore[list-item]
+
+
+def test_the_most_telling_word_is_the_largest_gain_over_a_text_that_is_one_mask() -> None:
+    a = aw.analyze("Paris is the capital of France.", tagger=None, progress=False)
+    assert a.run is not None
+    alone = aw.analyze("[MASK]", tagger=None, progress=False)
+    masked = a.predictions(top_k=2, mode="masked")
+    ids = [token.id for token in a.tokens]
+    gains: dict[int, float] = {}
+    for i, own in enumerate(ids):
+        # Words that stand once, and that the model has among its first two.
+        if ids.count(own) == 1 and own in masked.ids[i] and a.tokens[i].surface.isalnum():
+            (entry,) = alone.softmax(1, token_ids=[int(masked.ids[i, 0])]).entries
+            p = float(masked.probabilities[i, 0])
+            gains[i] = p * np.log(p / entry["probability"])
+    assert len(gains) > 1
+    assert telling_word(a.run) == max(gains, key=lambda i: gains[i])
+
+
+def test_a_long_text_is_asked_about_a_few_of_its_words_wherever_they_stand() -> None:
+    a = aw.analyze("a bird and a cat " * 60, tagger=None, progress=False)
+    assert a.run is not None
+    steps: list[tuple[int, int]] = []
+    found = telling_word(a.run, lambda done, words: steps.append((done, words)))
+    assert found is not None and steps[-1] == (6, 6)
+    assert telling_word(a.run) == found
 
 
 def test_a_classifier_proposes_its_two_likeliest_classes_and_a_pair_the_next_sentence() -> None:
@@ -186,6 +224,55 @@ def test_a_classifier_proposes_its_two_likeliest_classes_and_a_pair_the_next_sen
     assert proposals(pair)[-1] == aw.target(next_sentence=True)
 
 
+def test_a_token_classifier_proposes_the_clearest_label_that_is_not_the_usual_one() -> None:
+    model = tiny_models.build("bert", "ForTokenClassification", seed=7, num_labels=4)
+    a = aw.analyze(
+        "the cat sat on the mat, and the dog looked at the bird",
+        model=model,
+        tagger=None,
+        progress=False,
+    )
+    (first,) = proposals(a)
+    assert a.classification is not None and first.position is not None
+    z = a.classification.logits
+    order = np.argsort(-z, axis=-1)
+    assert [first.label, first.against] == order[first.position, :2].tolist()
+    words = [i for i, token in enumerate(a.tokens) if not token.special]
+    labels = [int(order[i, 0]) for i in words]
+    usual = max(labels, key=labels.count)
+    leads = {i: z[i, order[i, 0]] - z[i, order[i, 1]] for i in words if order[i, 0] != usual}
+    assert len(leads) > 1 and first.position == max(leads, key=lambda i: leads[i])
+    usual_only = aw.analyze("mat", model=model, tagger=None, progress=False)
+    assert proposals(usual_only)[0].position == 1
+
+
+def test_the_label_of_a_token_is_explained_like_the_class_of_a_text() -> None:
+    model, tokenizer = tiny_models.build("bert", "ForTokenClassification", num_labels=3)
+    a = aw.analyze("the cat sat on it", model=(model, tokenizer), tagger=None, progress=False)
+    position, target = 2, {"position": 2, "against": 0, "label": 1}
+    data, arrays = ask(a, kind="contributions", target=target, method="occlusion")
+    assert (data["of"], data["names"]) == ("class", ["LABEL_1", "LABEL_0"])
+    assert data["target"] == target
+
+    def plain(masked: int | None) -> float:
+        inputs = tokenizer(a.text, return_tensors="pt")
+        if masked is not None:
+            inputs["input_ids"][0, masked] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model(**inputs).logits[0, position]
+        return float(logits[1] - logits[0])
+
+    words = [i for i, token in enumerate(a.tokens) if not token.special]
+    falls = [plain(None) - plain(i) for i in words]
+    assert_close(arrays["values"][words], falls, **tiny_models.RUN, size=a.trace.classifier_logits)  # fmt: skip
+    assert a.contributions(aw.target(**target)).gap <= 1e-5
+    tested = a.faithfulness(aw.target(**target), ["occlusion"])
+    logits = torch.tensor([[0.0, plain(None)]])
+    assert tested.probability == pytest.approx(float(logits.softmax(-1)[0, 1]), rel=1e-4)
+    with pytest.raises(InputError, match="position is missing"):
+        a.contributions(aw.target(label=1))
+
+
 @pytest.mark.parametrize("text", ["[CLS]", ".", "a"])
 def test_a_text_with_nothing_to_explain_has_few_proposals(text: str) -> None:
     a = aw.analyze(text, tagger=None, progress=False)
@@ -194,7 +281,7 @@ def test_a_text_with_nothing_to_explain_has_few_proposals(text: str) -> None:
     assert len(proposals(a)) <= 1
 
 
-# -- aside ------------------------------------------------------------------------------------
+# -- tasks ------------------------------------------------------------------------------------
 
 
 def slowly(monkeypatch: pytest.MonkeyPatch, steps: int = 1000) -> threading.Event:
@@ -210,18 +297,18 @@ def slowly(monkeypatch: pytest.MonkeyPatch, steps: int = 1000) -> threading.Even
             ended.set()
         return {"steps": steps}, {}
 
-    monkeypatch.setitem(SLOW, "tortoise", tortoise)
-    monkeypatch.setattr(aside_room, "SOON_S", 0.05)
+    monkeypatch.setitem(HANDLERS, "tortoise", Handler(tortoise, slow=True))
+    monkeypatch.setattr(tasks_room, "SOON_S", 0.05)
     return ended
 
 
-def test_work_aside_tells_how_far_it_is_and_answers_once(
+def test_a_task_reports_its_progress_and_answers_once(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slowly(monkeypatch, steps=40)
-    aside, seen = Aside(), []
+    tasks, seen = Tasks(lambda: analysis), []
     while True:
-        reply, _ = aside.answer(analysis, {"kind": "tortoise"})
+        reply, _ = tasks.answer({"kind": "tortoise"})
         if reply["ok"]:
             break
         assert reply["later"] > 0
@@ -234,26 +321,28 @@ def test_what_is_dropped_ends_and_the_kernel_answers_others_meanwhile(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = slowly(monkeypatch)
-    aside = Aside()
+    tasks = Tasks(lambda: analysis)
     request = {"kind": "tortoise", "a": 1, "b": 2}
-    assert "later" in aside.answer(analysis, request)[0]
-    assert aside.answer(analysis, {"kind": "weights", "layer": 0, "head": 0})[0]["ok"]
+    assert "later" in tasks.answer(request)[0]
+    assert tasks.answer({"kind": "weights", "layer": 0, "head": 0})[0]["ok"]
     # The same question, with its words in another order.
-    assert aside.answer(analysis, {"kind": "drop", "of": {"b": 2, "a": 1, "kind": "tortoise"}})[0]["ok"]  # fmt: skip
+    assert tasks.answer({"kind": "drop", "of": {"b": 2, "a": 1, "kind": "tortoise"}})[0]["ok"]  # fmt: skip
     assert ended.wait(10)
 
 
 def test_a_closed_widget_and_too_many_questions_end_the_work(
     analysis: Analysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = slowly(monkeypatch)
-    aside = Aside()
-    for number in range(aside_room.MOST + 1):
-        aside.answer(analysis, {"kind": "tortoise", "number": number})
+    ended = slowly(monkeypatch, steps=100_000)
+    tasks = Tasks(lambda: analysis)
+    for number in range(tasks_room.MAX_TASKS):
+        tasks.answer({"kind": "tortoise", "number": number})
+        assert not ended.is_set()
+    tasks.answer({"kind": "tortoise", "number": tasks_room.MAX_TASKS})
     assert ended.wait(10)  # the first one
-    aside.close()
-    assert all(not t.name.startswith("attn_widget aside") or not t.is_alive() or t.join(10) is None for t in threading.enumerate())  # fmt: skip
-    assert not aside.answer(None, {"kind": "tortoise"})[0]["ok"]
+    tasks.close()
+    assert all(not t.name.startswith("attn_widget task") or not t.is_alive() or t.join(10) is None for t in threading.enumerate())  # fmt: skip
+    assert not Tasks(lambda: None).answer({"kind": "tortoise"})[0]["ok"]
 
 
 def test_attention_can_be_asked_for_while_heads_are_switched_off() -> None:
@@ -315,7 +404,7 @@ def recorded(analysis: Analysis, **options: Any) -> list[dict[str, Any]]:
 
 
 def test_a_page_keeps_what_was_asked_for_in_full(analysis: Analysis) -> None:
-    asked = recorded(analysis, kept=ExportOptions(why=[TARGET]))
+    asked = recorded(analysis, options=ExportOptions(why=[TARGET]))
     methods = [one["method"] for one in asked if one["kind"] == "contributions"]
     assert methods == list(METHODS)
     assert {"kind": "trust", "target": PLAIN, "methods": methods} in asked
@@ -325,7 +414,10 @@ def test_a_page_keeps_what_was_asked_for_in_full(analysis: Analysis) -> None:
 
 def test_a_page_keeps_quick_answers_about_the_proposal_by_default(analysis: Analysis) -> None:
     asked = recorded(analysis)
-    assert {"kind": "targets"} in asked and not any(one["kind"] == "trust" for one in asked)
+    assert {"kind": "targets"} in asked
+    # The test of all methods is in pages of up to ten tokens, and in no report.
+    assert analysis.n_tokens <= 10 and any(one["kind"] == "trust" for one in asked)
+    assert not any(one["kind"] == "trust" for one in recorded(analysis, masked=False))
     (proposal,) = proposals(analysis)
     targets = [one["target"] for one in asked if one["kind"] == "contributions"]
     assert targets and all(one["token"] == proposal.token for one in targets)
@@ -336,8 +428,8 @@ def test_a_page_keeps_quick_answers_about_the_proposal_by_default(analysis: Anal
 def test_a_page_of_its_own_has_more_of_a_short_text_than_a_report(analysis: Analysis) -> None:
     own, reported = recorded(analysis), recorded(analysis, masked=False)
     more = [one for one in own if one not in reported]
-    assert [one.get("method", one["kind"]) for one in more if "target" in one] == [
-        "occlusion", "value_zeroing", "head_effects"
+    assert sorted(one.get("method", one["kind"]) for one in more if "target" in one) == [
+        "head_effects", "integrated_gradients", "occlusion", "trust", "value_zeroing"
     ]  # fmt: skip
 
 

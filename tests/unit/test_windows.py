@@ -12,9 +12,10 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.figures.metrics import layer_metrics
 from attn_widget.protocol.answer import answer
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.paint import first_paint
 from attn_widget.trace.windows.plan import Windows, plan_windows
+from tests.close import assert_close
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat, and the dog looked at the bird in the old tree near our house. " * 4
@@ -63,18 +64,20 @@ def test_each_row_is_a_row_of_its_own_window_and_forbidden_beyond_it(family: str
         for layer in (0, a.n_layers - 1):
             expected = found.attentions[layer][0, 1].numpy()[own]
             rows = a.attention(layer, 1)[places[own]]
-            np.testing.assert_allclose(rows[:, places], expected, atol=2e-5)
+            # Of a score's error a weight takes at most half.
+            size = np.nan_to_num(a.scores(layer, 1), neginf=0) / 2
+            assert_close(rows[:, places], expected, **tiny_models.RUN, size=size)
             assert (rows[:, outside] == 0).all()
             allowed = a.trace.allowed(layer)
             assert allowed is not None and not allowed[np.ix_(places[own], outside)].any()
         states = a.trace.hidden_states
         assert states is not None
         last = found.hidden_states[-1][0].numpy()[own]
-        np.testing.assert_allclose(states[-1, places[own]], last, atol=1e-3)
+        assert_close(states[-1, places[own]], last, **tiny_models.RUN)
         logits = a.trace.logits
         assert logits is not None
-        np.testing.assert_allclose(logits[places[own]], found.logits[0].numpy()[own], atol=1e-3)
-    np.testing.assert_allclose(a.attention(0, "mean").sum(axis=1), 1, atol=1e-5)
+        assert_close(logits[places[own]], found.logits[0].numpy()[own], **tiny_models.RUN)
+    assert_close(a.attention(0, "mean").sum(axis=1), 1, terms=a.n_tokens)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -83,17 +86,22 @@ def test_blocks_rows_and_scores_agree_with_the_whole_matrix(family: str) -> None
     trace, layer = a.trace, a.n_layers - 1
     whole = trace.layer_weights(layer)
     picked = np.array([0, 5, 40, a.n_tokens - 1])
-    np.testing.assert_allclose(trace.picked_rows(layer, picked), whole[:, picked], atol=1e-6)
+    assert_close(trace.picked_rows(layer, picked), whole[:, picked], terms=32)
     np.testing.assert_array_equal(
         a.attention(layer, 1, slice(9, 30), slice(5, 50)), whole[1, 9:30, 5:50]
     )
     for area, weights in trace.head_blocks(layer, 2, trace.row_blocks(layer)):
-        np.testing.assert_allclose(weights, whole[2][area], atol=1e-6)
+        assert_close(weights, whole[2][area], terms=32)
     scores = a.scores(layer, 2)
     exps = np.exp(scores - scores.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(exps / exps.sum(axis=1, keepdims=True), whole[2], atol=1e-5)
+    assert_close(
+        exps / exps.sum(axis=1, keepdims=True),
+        whole[2],
+        terms=32,
+        size=np.nan_to_num(scores, neginf=0),
+    )
     expected = layer_metrics(whole, trace.allowed(layer))
-    np.testing.assert_allclose(a.metrics.uniformity[layer], expected["uniformity"], rtol=1e-5)
+    assert_close(a.metrics.uniformity[layer], expected["uniformity"], terms=a.n_tokens, steps=2)
 
 
 def test_predictions_and_masks_are_those_of_the_own_window() -> None:
@@ -157,7 +165,8 @@ def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
         mine = np.flatnonzero(windows.of == number)
         rows = a.attention(1, 2)[mine]
         own = np.flatnonzero(np.isin(places, mine))
-        np.testing.assert_allclose(rows[:, places], plain_weights[own], atol=2e-5)
+        size = np.nan_to_num(a.scores(1, 2), neginf=0) / 2
+        assert_close(rows[:, places], plain_weights[own], **tiny_models.RUN, size=size)
         assert not np.delete(rows, places, axis=1).any()
     model.set_attn_implementation(implementation)
     hidden = a.mask([other[0], int(windows.spans[1][1]) - 1])

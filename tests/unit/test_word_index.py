@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.corpus.words import build
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.protocol.answer import answer
+from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.made_texts import corpus
 
@@ -53,12 +55,23 @@ def test_the_nearest_are_those_of_a_search_by_hand(index: aw.WordIndex) -> None:
     rows.sort(reverse=True)
     assert (index.n_texts, index.n_tokens, index.approximate) == (len(TEXTS), len(rows), False)
     found = index.near(asked, token=5, k=8)
-    np.testing.assert_allclose(found["similarity"], [row[0] for row in rows[:8]], atol=1e-5)
+    assert_close(found["similarity"], [row[0] for row in rows[:8]], terms=384, size=1)
     for one, (_, place, position, token) in zip(found.itertuples(), rows, strict=False):
         assert (one.index, one.position, one.token) == (place, position, token)
         assert one.text == TEXTS[place] and one.text[one.start : one.end].lower() == token
     assert found["token"][0] == "river" and found["pos"][0] == "NOUN"
     assert index.failed[0]["index"] == len(TEXTS) and "empty" in index.failed[0]["reason"]
+
+
+def test_whole_texts_are_ranked_and_each_is_explained(index: aw.WordIndex) -> None:
+    options: Any = {"model": "attn_widget/mini", "progress": False}
+    ranked = index.similar("A boat on the river.", **options)
+    assert ranked.passages == TEXTS
+    plain = aw.similarity("A boat on the river.", TEXTS, **options)
+    np.testing.assert_allclose(ranked.scores, plain.scores, atol=1e-6)
+    assert ranked.explain(ranked.order[0]).b.text == TEXTS[ranked.order[0]]
+    with pytest.raises(InputError, match="a is empty"):
+        index.similar("", **options)
 
 
 def test_the_page_is_told_the_words_and_their_tags(index: aw.WordIndex) -> None:
@@ -82,6 +95,10 @@ def test_it_is_opened_again_and_refuses_other_models_and_layers(
     assert again.neighbors(asked, 1, 3) == index.neighbors(asked, 1, 3, LAYER)
     with pytest.raises(InputError, match="holds the output of layer 3"):
         again.near(asked, 1, layer=2)
+    with pytest.raises(InputError, match="layer is array"):
+        again.near(asked, 1, layer=np.arange(2))  # pyright: ignore
+    with pytest.raises(InputTypeError, match="neither pickled nor copied: it holds an open"):
+        copy.deepcopy(again)
     other = tiny_models.build("bert")
     with pytest.raises(InputError, match="other weights"):
         aw.WordIndex.open(place, model=other)
@@ -94,6 +111,7 @@ def test_it_is_opened_again_and_refuses_other_models_and_layers(
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
+        ({"texts": np.float32(1)}, InputTypeError, "texts is .*, expected several texts"),
         ({"texts": []}, InputError, "texts is empty"),
         ({"layer": 6}, InputError, "layer is 6"),
         ({"layer": "last"}, InputError, "layer is .last."),
@@ -120,7 +138,7 @@ def test_every_layer_gives_out_what_an_analysis_has(tmp_path: Path) -> None:
             [encoder.encode("the cat")] * 2
         )
         a = aw.analyze("the cat", model=encoder, progress=False)
-        np.testing.assert_allclose(states[1], a.hidden_states[layer + 1], atol=1e-5)
+        assert_close(states[1], a.hidden_states[layer + 1], terms=384, steps=6)
 
 
 def test_a_large_index_is_approximate_and_finds_nearly_all(

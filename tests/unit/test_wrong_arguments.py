@@ -115,6 +115,8 @@ def test_another_text_is_not_cut_by_a_word() -> None:
     shown = aw.show(TEXT, progress=False)
     with pytest.raises(InputTypeError, match="truncation is 'no'"):
         shown.run("dog " * 600, truncation=cut)
+    with pytest.raises(InputTypeError, match="truncation is array"):
+        shown.run("the dog", truncation=np.zeros(2))  # pyright: ignore
     shown.close()
     with pytest.raises(InputTypeError, match="truncation is 'no'"):
         encoders.load(progress=False).encode(TEXT, truncation=cut)
@@ -174,6 +176,10 @@ def test_tensors_from_outside_are_real_and_their_tokens_whole(
         ("probabilities cannot be read", lambda: tasks.score([0], "x")),
         ("scores cannot be read as an array", lambda: tasks.stars("x")),
         ("scores cannot be read as an array", lambda: tasks.stars([[1.0], [1.0, 2.0]])),
+        (
+            "name is 5, expected a str",
+            lambda: tasks.RatedSentences(FIVE, ("1",), ("1",), ("a",), np.zeros(1)),
+        ),
         ("train is a int, expected a Split", lambda: tasks.LexiconBaseline().fit(FIVE)),
     ],
 )

@@ -6,8 +6,10 @@ second and without a network. Weights are random but large, so that attention is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -35,19 +37,24 @@ SPREAD = 0.3  # standard deviation of the weights: peaked attention in a narrow 
 
 @cache
 def tokenizer(kind: str) -> Any:
-    """A fast tokenizer: ``"wordpiece"``, ``"bytes"`` (BPE), ``"untrimmed"`` (BPE) or ``"unigram"``."""
-    return {"wordpiece": _wordpiece, "bytes": _bytes, "untrimmed": _untrimmed, "unigram": _unigram}[kind]()  # fmt: skip
+    """A fast tokenizer: ``"wordpiece"``, ``"bytes"`` (BPE), ``"untrimmed"`` (BPE), ``"unigram"``, and of
+    decoders ``"beginning"`` (BPE after a beginning token) or ``"text"`` (BPE alone); ``"ending"``: unigram before an
+    end token."""
+    return {
+        "wordpiece": _wordpiece, "bytes": _bytes, "untrimmed": _untrimmed, "unigram": _unigram,
+        "beginning": _beginning, "text": _text, "ending": _ending,
+    }[kind]()  # fmt: skip
 
 
 def _wordpiece() -> Any:
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    # Trained once on TEXTS: WordPieceTrainer gives other pieces each time.
+    pieces = Path(__file__).with_name("tiny_wordpiece.txt").read_text().split()
+    vocab = {piece: k for k, piece in enumerate(pieces)}
+    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    backend.add_special_tokens(pieces[:5])
     backend.normalizer = normalizers.BertNormalizer(lowercase=True)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
-    backend.train_from_iterator(
-        TEXTS, trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
-    )  # fmt: skip
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
@@ -99,6 +106,34 @@ def _untrimmed() -> Any:
     return _wrap_angles(backend)
 
 
+def _beginning() -> Any:
+    """As Llama's: a beginning token before the text."""
+    backend = _bpe()
+    backend.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 0)]
+    )
+    return tf.PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+def _text() -> Any:
+    """As GPT-2's: no token but those of the text. It names segment ids, as tokenizers do by default."""
+    return tf.PreTrainedTokenizerFast(
+        tokenizer_object=_bpe(), eos_token="</s>", unk_token="</s>",
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )  # fmt: skip
+
+
+def _ending() -> Any:
+    """As T5's, Marian's and Pegasus': SentencePiece's marks, and an end token alone."""
+    backend = Tokenizer.from_str(_unigram().backend_tokenizer.to_str())
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 2)]
+    )
+    return _wrap_angles(backend)
+
+
 def _unigram() -> Any:
     """As XLM-R's and ALBERT's: SentencePiece's marks for spaces."""
     backend = Tokenizer(models.Unigram())
@@ -109,6 +144,11 @@ def _unigram() -> Any:
         vocab_size=VOCABULARY, special_tokens=ANGLES, unk_token="<unk>", show_progress=False
     )
     backend.train_from_iterator(TEXTS, trainer)
+    # The trainer sets pieces of equal score 0.0001 apart, in another order each time.
+    pieces = json.loads(backend.to_str())["model"]["vocab"][len(ANGLES) :]
+    pieces = sorted((-round(score, 2), piece) for piece, score in pieces)
+    vocab = [*((name, 0.0) for name in ANGLES), *((piece, -score) for score, piece in pieces)]
+    backend.model = models.Unigram(vocab, ANGLES.index("<unk>"), False)
     backend.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
         pair="<s> $A </s> </s> $B </s>",
@@ -126,6 +166,16 @@ SMALL: dict[str, Any] = {
     "max_position_embeddings": 128,
     "initializer_range": SPREAD,
 }
+# The sums of one run, for `tests.close`: as long as a hidden state, one layer after the other.
+SUMS = {"terms": SMALL["hidden_size"], "steps": SMALL["num_hidden_layers"]}
+# The same where all kernels may differ: four products follow on each other in a layer (values, output, two of the
+# feed-forward part), and two in a head. The longest sum is that of the feed-forward part.
+RUN = {"terms": SMALL["intermediate_size"], "steps": 4 * SMALL["num_hidden_layers"] + 2}
+# A run and a pass back through it, or two runs.
+BOTH_WAYS = {"terms": RUN["terms"], "steps": 2 * RUN["steps"]}
+# As `RUN` and `BOTH_WAYS`, of the embedded model.
+EMBEDDED = {"terms": 1536, "steps": 4 * 6 + 2}
+EMBEDDED_BOTH_WAYS = {"terms": 1536, "steps": 2 * EMBEDDED["steps"]}
 ROBERTA: dict[str, Any] = {
     **SMALL, "max_position_embeddings": 130, "type_vocab_size": 1, "pad_token_id": 1,
     "bos_token_id": 0, "eos_token_id": 2,
@@ -189,8 +239,135 @@ FAMILIES: dict[str, tuple[str, Callable[[], Any], str]] = {
 DISPATCHED = tuple(name for name in FAMILIES if name not in ("deberta", "deberta-v2", "mpnet"))
 
 
+GROUPED: dict[str, Any] = {**SMALL, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 1}
+GPT: dict[str, Any] = {
+    "vocab_size": 512, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 128, "initializer_range": SPREAD,
+}  # fmt: skip
+ONE_GROUP: dict[str, Any] = {**GROUPED, "num_key_value_heads": 1}
+IDS: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 2}
+
+# decoder -> (its class, its config, its tokenizer)
+DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "gpt2": ("GPT2LMHeadModel", lambda: tf.GPT2Config(**GPT, **IDS), "text"),
+    "gpt_neo": (
+        "GPTNeoForCausalLM",
+        lambda: tf.GPTNeoConfig(
+            vocab_size=512, hidden_size=32, num_layers=2, num_heads=4, intermediate_size=48,
+            max_position_embeddings=128, window_size=8, attention_types=[[["global", "local"], 1]],
+            initializer_range=SPREAD, **IDS,
+        ),
+        "text",
+    ),
+    "gptj": ("GPTJForCausalLM", lambda: tf.GPTJConfig(**GPT, **IDS, rotary_dim=4), "text"),
+    "gpt_neox": ("GPTNeoXForCausalLM", lambda: tf.GPTNeoXConfig(**SMALL, **IDS), "text"),
+    "llama": ("LlamaForCausalLM", lambda: tf.LlamaConfig(**GROUPED, **IDS), "beginning"),
+    "mistral": (
+        "MistralForCausalLM", lambda: tf.MistralConfig(**GROUPED, **IDS, sliding_window=8), "beginning"
+    ),
+    "qwen2": ("Qwen2ForCausalLM", lambda: tf.Qwen2Config(**GROUPED, **IDS), "text"),
+    "qwen3": ("Qwen3ForCausalLM", lambda: tf.Qwen3Config(**GROUPED, **IDS), "text"),
+    "gemma": (
+        "GemmaForCausalLM",
+        lambda: tf.GemmaConfig(**ONE_GROUP, **IDS),
+        "beginning",
+    ),
+    "gemma2": (
+        "Gemma2ForCausalLM",
+        lambda: tf.Gemma2Config(
+            **GROUPED, **IDS, sliding_window=8, query_pre_attn_scalar=8,
+            attn_logit_softcapping=5.0, final_logit_softcapping=3.0,
+        ),
+        "beginning",
+    ),
+    "gemma3_text": (
+        "Gemma3ForCausalLM",
+        lambda: tf.Gemma3TextConfig(
+            **GROUPED, **IDS, sliding_window=8, query_pre_attn_scalar=8,
+            layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+        ),
+        "beginning",
+    ),
+    "phi3": ("Phi3ForCausalLM", lambda: tf.Phi3Config(**GROUPED, **IDS), "beginning"),
+    "olmo2": ("Olmo2ForCausalLM", lambda: tf.Olmo2Config(**GROUPED, **IDS), "text"),
+    "smollm3": (
+        "SmolLM3ForCausalLM", lambda: tf.SmolLM3Config(**GROUPED, **IDS, no_rope_layers=[1, 0, 1]), "text"
+    ),
+    "opt": (
+        "OPTForCausalLM",
+        lambda: tf.OPTConfig(
+            vocab_size=512, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, ffn_dim=48,
+            max_position_embeddings=128, word_embed_proj_dim=32, init_std=SPREAD, pad_token_id=1, **IDS,
+        ),
+        "beginning",
+    ),
+    "bloom": (
+        "BloomForCausalLM",
+        lambda: tf.BloomConfig(
+            vocab_size=512, hidden_size=32, n_layer=3, n_head=4, initializer_range=SPREAD, **IDS
+        ),
+        "text",
+    ),
+    "mpt": (
+        "MptForCausalLM",
+        lambda: tf.MptConfig(
+            vocab_size=512, d_model=32, n_layers=3, n_heads=4, expansion_ratio=2, max_seq_len=128,
+            initializer_range=SPREAD, use_cache=True, **IDS,
+        ),
+        "text",
+    ),
+    "falcon": (
+        "FalconForCausalLM",
+        lambda: tf.FalconConfig(
+            vocab_size=512, hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
+            initializer_range=SPREAD, **IDS,
+        ),
+        "text",
+    ),
+    "gpt_oss": (
+        "GptOssForCausalLM",
+        lambda: tf.GptOssConfig(
+            **GROUPED, **IDS, num_local_experts=3, num_experts_per_tok=2, sliding_window=8,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        ),
+        "text",
+    ),
+    "mixtral": (
+        "MixtralForCausalLM",
+        lambda: tf.MixtralConfig(**GROUPED, **IDS, num_local_experts=3, num_experts_per_tok=2),
+        "beginning",
+    ),
+}  # fmt: skip
+
+STACKS: dict[str, Any] = {
+    "vocab_size": 512, "d_model": 32, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 64,
+    "init_std": SPREAD / 3, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+    "forced_eos_token_id": None,
+}  # fmt: skip
+T5: dict[str, Any] = {
+    "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
+    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 16, "pad_token_id": 1,
+    "eos_token_id": 2, "decoder_start_token_id": 1, "initializer_factor": 1.0,
+}  # fmt: skip
+
+# encoder-decoder -> (its class, its config, its tokenizer)
+ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
+    "t5": ("T5ForConditionalGeneration", lambda: tf.T5Config(**T5), "ending"),
+    "mt5": (
+        "MT5ForConditionalGeneration",
+        lambda: tf.MT5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+        "ending",
+    ),
+    "bart": ("BartForConditionalGeneration", lambda: tf.BartConfig(**STACKS), "bytes"),
+    "mbart": ("MBartForConditionalGeneration", lambda: tf.MBartConfig(**STACKS), "unigram"),
+    "marian": ("MarianMTModel", lambda: tf.MarianConfig(**STACKS), "ending"),
+    "pegasus": ("PegasusForConditionalGeneration", lambda: tf.PegasusConfig(**STACKS), "ending"),
+}
+
+
 def build(family: str, head: str = "ForMaskedLM", seed: int = 0, **changes: Any) -> tuple[Any, Any]:
-    """A random model of ``family`` and its tokenizer.
+    """A random model of ``family`` and its tokenizer; those that write come with their language-model head.
 
     Parameters
     ----------
@@ -199,12 +376,17 @@ def build(family: str, head: str = "ForMaskedLM", seed: int = 0, **changes: Any)
     changes
         Attributes of the config.
     """
-    prefix, config_of, kind = FAMILIES[family]
+    writing = {**DECODERS, **ENCODER_DECODERS}
+    if family in writing:
+        named, config_of, kind = writing[family]
+    else:
+        prefix, config_of, kind = FAMILIES[family]
+        named = f"{prefix}{head}"
     config = config_of()
     for name, value in changes.items():
         setattr(config, name, value)
     torch.manual_seed(seed)
-    model = getattr(tf, f"{prefix}{head}")(config).eval()
+    model = getattr(tf, named)(config).eval()
     with torch.no_grad():  # biases and norms start at 0 and 1, where many mistakes cannot be seen
         for parameter in model.parameters():
             if parameter.dim() == 1:
@@ -213,4 +395,6 @@ def build(family: str, head: str = "ForMaskedLM", seed: int = 0, **changes: Any)
             for name, parameter in model.named_parameters():
                 if name.endswith(("self.query.weight", "self.key.weight")):
                     parameter.mul_(6)
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.normal_()
     return model, tokenizer(kind)

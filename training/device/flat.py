@@ -177,7 +177,7 @@ class Flat(nn.Module):
         shares: list[Tensor] = []
         *layers, last = self.layers
         for number, layer in enumerate(layers):
-            # evaluation does without the compiled layer, which would be compiled anew
+            # evaluation does without the compiled layer, which would be compiled again
             run = layer if torch.is_grad_enabled() else layer.forward
             x, share = run(x, step, self.attend, resting and number > 0)
             if share is not None:

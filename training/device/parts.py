@@ -28,10 +28,12 @@ WEIGHTS = "model.safetensors"
 
 
 def compress(content: bytes) -> bytes:
-    return lzma.compress(content, preset=6)
+    # most of it is numbers of two bytes each
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lp": 1, "pb": 1}]
+    return lzma.compress(content, filters=filters)
 
 
-def pieces_of(data: Path, splits: list[str], weights: Path) -> dict[str, bytes]:
+def files_of(data: Path, splits: list[str], weights: Path) -> dict[str, bytes]:
     """Content to pack, by file name: tokens, lengths of sentences and names of each split, and the weights."""
     whole = {WEIGHTS: (weights / WEIGHTS).read_bytes()}
     for split in splits:
@@ -40,16 +42,16 @@ def pieces_of(data: Path, splits: list[str], weights: Path) -> dict[str, bytes]:
         if not split.startswith(HELD):
             whole[f"{split}.lengths"] = np.diff(corpus.sentences).astype(np.uint16).tobytes()
             whole[f"{split}.names"] = corpus.names.tobytes()
-    return {
+    return whole
+
+
+def write_parts(files: dict[str, bytes], out: Path) -> list[Path]:
+    """Write the folders; returns them."""
+    pieces = {
         f"{name}.{number}": content[start : start + CHUNK_BYTES]
-        for name, content in whole.items()
+        for name, content in files.items()
         for number, start in enumerate(range(0, max(1, len(content)), CHUNK_BYTES))
     }
-
-
-def pack(data: Path, splits: list[str], weights: Path, out: Path) -> list[Path]:
-    """Write the folders; returns them."""
-    pieces = pieces_of(data, splits, weights)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         packed = dict(zip(pieces, pool.map(compress, pieces.values()), strict=True))
     manifest = {name: hashlib.sha256(content).hexdigest() for name, content in pieces.items()}
@@ -78,7 +80,7 @@ def _read(item: tuple[Path, str]) -> bytes:
 
 
 def unpack(parts: Path) -> dict[str, bytes]:
-    """The content of all files by name.
+    """The content of all files by name, of everything that was packed into subfolders of ``parts``.
 
     Raises
     ------
@@ -90,8 +92,10 @@ def unpack(parts: Path) -> dict[str, bytes]:
     files = {file.stem: file for file in parts.glob("*/*.xz")}
     manifests = sorted(parts.glob("*/manifest.json"))
     if not manifests:
-        raise FileNotFoundError(f"no parts in {parts}: expected folders 1, 2, ... by `parts.pack`")
-    manifest: dict[str, str] = json.loads(manifests[0].read_text())
+        raise FileNotFoundError(f"no parts in {parts}: expected folders 1, 2, ... by `write_parts`")
+    manifest: dict[str, str] = {}
+    for file in manifests:
+        manifest |= json.loads(file.read_text())
     if missing := sorted(set(manifest) - set(files)):
         raise FileNotFoundError(
             f"{len(missing)} of {len(manifest)} files have not arrived in {parts}, such as "
@@ -136,7 +140,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     splits = sorted(file.stem for file in arguments.data.glob("*.tokens"))
-    for folder in pack(arguments.data, splits, arguments.weights, arguments.out):
+    for folder in write_parts(files_of(arguments.data, splits, arguments.weights), arguments.out):
         size = sum(file.stat().st_size for file in folder.iterdir())
         print(f"{folder}  {size / 2**20:.1f} MiB  {len(list(folder.iterdir()))} files")
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from attn_widget.analysis.influence import InfluenceFigures
 from attn_widget.checks import check_callable, check_choice, check_count, check_seed, check_several
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.host.installed import require_torch
+from attn_widget.influence.targets import Target
+from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
     from attn_widget.influence.agreement import Agreement
     from attn_widget.influence.contributions import Contributions
     from attn_widget.influence.faithfulness import Faithfulness
-    from attn_widget.influence.methods import Method
-    from attn_widget.influence.targets import Target
-    from attn_widget.trace.forward import Progress
 
 
 class TrustFigures(InfluenceFigures):
@@ -28,7 +28,7 @@ class TrustFigures(InfluenceFigures):
         *,
         progress: Progress | None = None,
     ) -> Agreement:
-        """Whether methods agree on the words that matter for a target: Spearman's rho of every two.
+        """Agreement of methods on the words that matter for a target: Spearman's rho of every two.
 
         Parameters
         ----------
@@ -55,6 +55,7 @@ class TrustFigures(InfluenceFigures):
         >>> a.agreement(number, ["decomposition", "occlusion", "weights"]).rho.shape
         (3, 3)
         """
+        require_torch("Agreement of methods")
         from attn_widget.influence.agreement import agreement
 
         contributions = self._contributions_by(target, methods, progress)
@@ -75,7 +76,7 @@ class TrustFigures(InfluenceFigures):
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Faithfulness:
-        """How the target's probability falls as words are masked in each method's order.
+        """Decrease of the target's probability as words are masked in each method's order.
 
         Parameters
         ----------
@@ -110,6 +111,7 @@ class TrustFigures(InfluenceFigures):
         >>> f.curves["decomposition"].deleted.shape, f.random.orders  # seven words: 7! orders
         ((8,), 5040)
         """
+        require_torch("A test of methods")
         from attn_widget.influence.contributions import maskable_words
         from attn_widget.influence.faithfulness import faithfulness
 
@@ -121,7 +123,11 @@ class TrustFigures(InfluenceFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         words = maskable_words(where.language.tokens, run.encoder.mask_token_id)
-        known: dict[int, float] = where._freely(
+        if (
+            run.encoder.predicts == "next"
+        ):  # no token looks at a later word, nor is the last one looked at
+            words = [pieces for pieces in words if pieces[0] < max(bound.rows)]
+        probabilities: dict[int, float] = where._cached_unlocked(
             ("masked_sets", bound.as_target(target), str(words)), dict
         )
         return faithfulness(
@@ -130,7 +136,7 @@ class TrustFigures(InfluenceFigures):
             bound,
             contributions,
             words,
-            known,
+            probabilities,
             n_random=n_random,
             progress=progress,
         )
@@ -139,20 +145,18 @@ class TrustFigures(InfluenceFigures):
         self, target: Target, methods: Sequence[str] | None, progress: Progress | None
     ) -> dict[str, Contributions]:
         """Contributions by each method; without ``methods``, by all that are available."""
-        from attn_widget.influence.methods import METHODS
-
         check_callable(progress, "progress")
         self._bound(target)
-        wanted = METHODS
+        wanted = self.methods
         if methods is not None:
             wanted = [
-                check_choice(name, "methods", METHODS)
+                check_choice(name, "methods", self.methods)
                 for name in check_several(methods, "methods", "names")
             ]
         contributions: dict[str, Contributions] = {}
         for done, method in enumerate(wanted):
             try:
-                contributions[method] = self.contributions(target, cast("Method", method))
+                contributions[method] = self.contributions(target, method)
             except NotAvailableError:
                 if methods is not None:
                     raise

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from attn_widget.checks import shown
+from attn_widget.analysis import Analysis
+from attn_widget.checks import short_repr
 from attn_widget.errors import InputError
 from attn_widget.influence.targets import Target
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
 
 EXAMPLES = '"[MASK]=are,is", "cat=dog" (cat is masked), "6=are", "class=positive" or "next"'
 
@@ -18,11 +14,6 @@ def target_written(analysis: Analysis, written: str) -> Target:
     """``PLACE=WORD[,OTHER]``, ``class=LABEL[,OTHER]`` or ``next`` as a target.
 
     The place is a token of the text (its first occurrence; a word is masked) or a position.
-
-    Raises
-    ------
-    InputError
-        It says nothing of this kind, or the text has no such place.
 
     Examples
     --------
@@ -36,7 +27,7 @@ def target_written(analysis: Analysis, written: str) -> Target:
     place, equals, words = (part.strip() for part in written.rpartition("="))
     names = [word.strip() for word in words.split(",")]
     if not (place and equals and 1 <= len(names) <= 2 and all(names)):
-        raise InputError(f"{shown(written)} is not a target.", f"For example {EXAMPLES}.")
+        raise InputError(f"{short_repr(written)} is not a target.", f"For example {EXAMPLES}.")
     name, against = names[0], names[1] if len(names) == 2 else None
     if place == "class":
         return Target(label=name, against=against)
@@ -57,6 +48,6 @@ def _position(analysis: Analysis, place: str) -> int:
     if place.isdecimal() and int(place) < len(tokens):
         return int(place)
     raise InputError(
-        f"{shown(place)} is not a token of the text.",
+        f"{short_repr(place)} is not a token of the text.",
         f"Tokens: {', '.join(token.text for token in tokens[:12])}{', ...' if len(tokens) > 12 else ''}.",
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from attn_widget.analysis.base import once
+from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.base import cached
+from attn_widget.analysis.opening import sinks
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.long.links import Links, strongest_links
@@ -26,12 +27,10 @@ from attn_widget.figures.long.pyramid import (
     tokens_of_tile,
 )
 from attn_widget.figures.metrics import usable_cores
+from attn_widget.host.threads import pool
 from attn_widget.trace.base import BLOCK_ROWS, Area
+from attn_widget.trace.forward import Progress
 from attn_widget.trace.windows.masks import Mask
-
-if TYPE_CHECKING:
-    from attn_widget.analysis.attention import AttentionFigures
-    from attn_widget.trace.forward import Progress
 
 Quantity: TypeAlias = Literal["weights", "scores", "rollout"]
 QUANTITIES: tuple[Quantity, ...] = ("weights", "scores", "rollout")
@@ -59,6 +58,8 @@ class LevelsOfDetail:
         self._lock = threading.Lock()
         tokens = analysis.trace.tokens
         self._special = np.array([token.special for token in tokens], dtype=bool)
+        keys = [token.special for token in analysis.trace.key_tokens]
+        self._special_keys = np.array(keys, dtype=bool)
 
     def pyramid(self, matrix: Matrix, progress: Progress | None = None) -> Pyramid:
         """The coarse levels of a matrix, from one walk over it; kept for the last few."""
@@ -68,10 +69,10 @@ class LevelsOfDetail:
     def walk(self, matrix: Matrix, visit: Callable[[Area, Float32], None]) -> None:
         """Show every block of a matrix to ``visit``, one at a time in any order; its pyramid is built on the way."""
         with self._lock:
-            known = matrix in self._pyramids
-            if not known:
+            is_cached = matrix in self._pyramids
+            if not is_cached:
                 _kept(self._pyramids, matrix, PYRAMIDS, lambda: self._build(matrix, None, visit))
-        if known:
+        if is_cached:
             for area, block in self._blocks(matrix, self._areas(matrix)):
                 visit(area, block)
 
@@ -107,7 +108,10 @@ class LevelsOfDetail:
     ) -> Links:
         """The strongest links of a matrix; see `strongest_links`."""
         blocks = self._blocks(matrix, self._areas(matrix))
-        keep = None if special or not self._special.any() else ~self._special
+        left_out = self._special.any() or self._special_keys.any()
+        keep = None if special or not left_out else (~self._special, ~self._special_keys)
+        if not self._analysis.trace.square:  # places of two texts cannot be compared
+            neighbors = itself = True
         allowed = self._allowed(matrix)
         possible = blocks if allowed is None else _forbidden_out(blocks, allowed)
         return strongest_links(
@@ -122,6 +126,7 @@ class LevelsOfDetail:
     ) -> Pyramid:
         n, areas, allowed = self._analysis.n_tokens, self._areas(matrix), self._allowed(matrix)
         base, signed = min(FINEST_KEPT, coarsest_level(n)), matrix.quantity == "scores"
+        outside = sinks(self._analysis.trace.tokens, allowed)
         visiting = threading.Lock()
 
         def part(area: Area) -> BlockPart:
@@ -129,7 +134,7 @@ class LevelsOfDetail:
             if visit is not None:
                 with visiting:
                     visit(area, block)
-            return block_part(area, block, base, allowed, self._special, signed=signed)
+            return block_part(area, block, base, allowed, outside, signed=signed)
 
         def reporting(parts: Iterator[BlockPart]) -> Iterator[BlockPart]:
             for i, block in enumerate(parts):
@@ -137,11 +142,12 @@ class LevelsOfDetail:
                     progress(i, len(areas))
                 yield block
 
-        with ThreadPoolExecutor(usable_cores()) as pool:
+        with pool(usable_cores()) as workers:
             try:
-                return assemble(reporting(pool.map(part, areas)), n, self._special, signed=signed)
+                parts = reporting(workers.map(part, areas))
+                return assemble(parts, n, allowed, outside, signed=signed)
             except BaseException:
-                pool.shutdown(cancel_futures=True)
+                workers.shutdown(cancel_futures=True)
                 raise
 
     def _band(self, matrix: Matrix, rows: slice) -> tuple[Area, Float32]:
@@ -165,7 +171,7 @@ class LevelsOfDetail:
                 for start in range(0, n, BLOCK_ROWS)
             ]
         key = ("row_blocks", matrix.layer)
-        return once(self._analysis, key, lambda: trace.row_blocks(matrix.layer))
+        return cached(self._analysis, key, lambda: trace.row_blocks(matrix.layer))
 
     def _blocks(self, matrix: Matrix, areas: Sequence[Area]) -> Iterator[tuple[Area, Float32]]:
         trace = self._analysis.trace
@@ -185,7 +191,7 @@ class LevelsOfDetail:
             for area in areas:
                 yield area, trace.scores(layer, head, area.rows, area.cols)
         elif head == "mean":
-            heads = [trace.head_blocks(layer, one, areas) for one in range(trace.n_heads)]
+            heads = [trace.head_blocks(layer, head, areas) for head in range(trace.n_heads)]
             for area in areas:
                 total = next(heads[0])[1].copy()
                 for other in heads[1:]:
@@ -211,7 +217,7 @@ def check_rollout(n: int) -> None:
 
 def levels_of_detail(analysis: AttentionFigures) -> LevelsOfDetail:
     """The levels of detail of a run, made on first use."""
-    return once(analysis, "levels_of_detail", lambda: LevelsOfDetail(analysis))
+    return cached(analysis, "levels_of_detail", lambda: LevelsOfDetail(analysis))
 
 
 Key = TypeVar("Key", bound=Hashable)

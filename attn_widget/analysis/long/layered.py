@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attn_widget.figures.arrays import Float32
+from attn_widget.figures.choice import Choice, kinds_of
 from attn_widget.figures.long import Visit, visit_layer, walk_layer
-from attn_widget.figures.marginals import Marginals, layer_marginals, stack_marginals
+from attn_widget.figures.marginals import (
+    Marginals,
+    layer_marginals,
+    received_alone,
+    stack_marginals,
+)
 from attn_widget.figures.metrics import (
     TAU,
     Metrics,
@@ -17,16 +23,16 @@ from attn_widget.figures.metrics import (
     usable_cores,
 )
 from attn_widget.host.memory import check_memory
+from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS, Area
-
-if TYPE_CHECKING:
-    from attn_widget.trace import Trace
 
 STREAMED_CELLS = 6e7  # weights of all heads: some 0.7 s of figures on two cores
 
 
 def comes_in_layers(trace: Trace) -> bool:
-    """Whether the figures of all heads take so long that a picture should not wait for them."""
+    """True if the figures of all heads take so long that a picture should not wait for them; never of two texts."""
+    if not trace.square:
+        return False
     return trace.n_layers * trace.n_heads * trace.n_tokens**2 > STREAMED_CELLS
 
 
@@ -56,12 +62,12 @@ class LayeredWalk:
         trace: Trace,
         visit: Visit | None = None,
         begin: Callable[[int], None] | None = None,
-        known: tuple[Metrics, Marginals] | None = None,
+        computed: tuple[Metrics, Marginals] | None = None,
     ) -> None:
         self._trace = trace
         self._visit = visit
         self._begin = begin
-        self._known = known
+        self._known = computed
         self._first = 0
         self._working = threading.Lock()
         self._found: dict[int, LayerFigures | None] = {}  # in the order in which they were computed
@@ -73,7 +79,7 @@ class LayeredWalk:
 
     @property
     def complete(self) -> bool:
-        """Whether all layers are here."""
+        """True if all layers are here."""
         return len(self._found) == self._trace.n_layers
 
     def prefer(self, layer: int) -> None:
@@ -134,19 +140,25 @@ class LayeredWalk:
             self._begin(layer)
         visit = checked(self._visit, check)
         trace = self._trace
-        if trace.n_tokens > LONG_TOKENS:
+        if trace.n_tokens > LONG_TOKENS and trace.square:
             if self._known is None:
                 return LayerFigures(*walk_layer(trace, layer, TAU, visit))
             if visit is not None:
                 visit_layer(trace, layer, visit)
             return None
         weights = trace.layer_weights(layer)
-        every = slice(0, trace.n_tokens)
+        every, keys = slice(0, trace.n_tokens), slice(0, trace.n_keys)
         if visit is not None:
-            visit(layer, slice(0, trace.n_heads), Area(every, every), weights)
+            visit(layer, slice(0, trace.n_heads), Area(every, keys), weights)
         if self._known is not None:
             return None
-        return LayerFigures(layer_metrics(weights, trace.allowed(layer)), layer_marginals(weights))
+        mask = trace.allowed(layer)
+        if not trace.square:
+            figures = layer_metrics(weights, mask, square=False)
+            return LayerFigures(figures, received_alone(weights))
+        queries = None if mask is None else Choice(mask, n).queries
+        sums = layer_marginals(weights, queries, kinds_of(trace.tokens))
+        return LayerFigures(layer_metrics(weights, mask), sums)
 
 
 def checked(visit: Visit | None, check: Callable[[], None] | None) -> Visit | None:

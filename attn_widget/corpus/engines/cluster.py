@@ -26,11 +26,6 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
         ``"auto"``, ``"host:6379"``, ``"ray://host:10001"``; None: this machine.
     processors : int or None
         Least number of them on this machine; more where it has more.
-
-    Raises
-    ------
-    InputError
-        No cluster at the address, or one that Ray cannot join.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would be sent over the network
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

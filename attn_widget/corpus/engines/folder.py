@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from attn_widget.corpus.storage import Rows, packed, read
+from attn_widget.corpus.storage import HINT, Rows, packed, read
 from attn_widget.errors import InputError
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.json_file import parsed_object
 from attn_widget.host.parquet_file import need_pyarrow
+from attn_widget.host.store import check_identity
 
 SETTINGS = "settings.json"
-CHANGES = ("first", "texts")  # of a part, not of the run
 
 
 class Folder:
-    """Where chunks are kept: a folder of this machine, one that all machines share, or an object store.
+    """Storage of chunks: a folder of this machine, one that all machines share, or an object store.
 
     A part appears once it is whole, under a name made from the settings of the run, the place of the chunk and
     its texts: work that is done twice gives one part.
@@ -72,15 +72,7 @@ class Folder:
                 f"folder={shown} cannot be made: {_reason(error)}.",
                 "Give a folder that you may write to.",
             ) from error
-        other = [key for key, value in self.identity.items() if before.get(key) != value]
-        if other:
-            was = ", ".join(
-                f"{key} {before.get(key)!r} (now {self.identity[key]!r})" for key in other
-            )
-            raise InputError(
-                f"The work in {shown} is not of this run: it was made with {was}.",
-                "Give another folder, or the same model, texts and options.",
-            )
+        check_identity(before, self.identity, f"The work in {shown} is not of this run", HINT)
 
     def _settings(self) -> dict[str, Any] | None:
         """The settings that were written; None where there are none, or none that can be read.

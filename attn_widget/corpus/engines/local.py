@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attn_widget.checks import listed
 from attn_widget.corpus.engines.folder import Folder
-from attn_widget.corpus.engines.settings import Options, failure_record, kept_identity, profile_meta
+from attn_widget.corpus.engines.settings import (
+    Options,
+    failure_record,
+    kept_identity,
+    load_for_profile,
+    profile_meta,
+)
 from attn_widget.corpus.examples import ReadTexts
 from attn_widget.corpus.identity import digest_of
 from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.reading.chunks import Failure, chunks_of, read_chunk
 from attn_widget.corpus.reading.sources import is_source, read_sources
+from attn_widget.corpus.reading.two_texts import as_item, check_item, in_words
 from attn_widget.corpus.storage import Rows, join
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.language.taggers import TaggerLike
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
 
 
 class ProfileError(InputError):
@@ -47,17 +52,18 @@ def profile_here(texts: Any, options: Options) -> Profile:
     sources, failed = _given(texts, options.column)
     tagger, truncation, place = options.tagger, options.truncation, options.folder
     texts_read = [text for source in sources for text in source]
-    from attn_widget.model.loading import load
-
-    encoder = load(options.model, progress=options.progress)
+    encoder, generate = load_for_profile(options), options.generate
+    if encoder.part is not None:
+        sources = [[as_item(text) for text in source] for source in sources]
+        texts_read = [text for source in sources for text in source]
     strict = options.strict
-    lengths = _lengths(encoder, texts_read, truncation) if strict else None
-    meta = profile_meta(encoder, tagger, truncation)
+    lengths = _lengths(encoder, texts_read, truncation, generate) if strict else None
+    meta = profile_meta(encoder, tagger, truncation, generate)
     folder = None if place is None else Folder(place, kept_identity(meta, tagger))
     if folder is not None:
         folder.open()
     meta |= {"n_texts": len(texts_read), "texts": digest_of([str(text) for text in texts_read])}
-    read = ReadTexts(texts_read, encoder, truncation, tagger)
+    read = ReadTexts(texts_read, encoder, truncation, tagger, generate)
     done: list[Rows] = []
 
     def profile_of(done: Sequence[Rows]) -> Profile:
@@ -66,18 +72,19 @@ def profile_here(texts: Any, options: Options) -> Profile:
 
     from tqdm.auto import tqdm
 
-    total = None if lengths is None else sum(lengths)
+    total = None if lengths is None or generate else sum(lengths)
     with tqdm(total=total, desc="profile", unit="token", disable=not options.progress) as bar:
         before = 0
         for number, source in enumerate(sources):
             first = 0
             for chunk in chunks_of(source):
-                rows, bad = _chunk(folder, number, first, chunk, encoder, tagger, truncation)
+                where = folder, number, first
+                rows, bad = _chunk(*where, chunk, encoder, tagger, truncation, generate)
                 begins = before + first
                 # One copy of the texts is enough: examples take them from `read`.
                 done.append(replace(rows, index=rows.index + begins, texts=None, tokens=None))
                 if bad and strict:
-                    some = any(len(one.index) for one in done)
+                    some = any(len(part.index) for part in done)
                     so_far = profile_of(done) if some else None
                     raise _stopped(begins, bad[0], so_far, place) from bad[0].error
                 failed += [failure_record(begins, failure) for failure in bad]
@@ -100,17 +107,18 @@ def _chunk(
     encoder: Encoder,
     tagger: TaggerLike,
     truncation: bool,
+    generate: int,
 ) -> tuple[Rows, list[Failure]]:
     """A chunk from the folder, or read now and kept there; one with failures is read again next time."""
     if folder is None:
-        return read_chunk(encoder, chunk, tagger, truncation)
+        return read_chunk(encoder, chunk, tagger, truncation, None, generate)
     name = folder.name_of(number, first, chunk)
-    kept = folder.find(name)
-    if kept is not None:
-        return kept, []
-    rows, bad = read_chunk(encoder, chunk, tagger, truncation)
+    stored = folder.find(name)
+    if stored is not None:
+        return stored, []
+    rows, bad = read_chunk(encoder, chunk, tagger, truncation, None, generate)
     if not bad:
-        folder.write(name, replace(rows, texts=[chunk[k] for k in rows.index]))
+        folder.write(name, replace(rows, texts=[in_words(chunk[k]) for k in rows.index]))
     return rows, bad
 
 
@@ -130,12 +138,16 @@ def _given(texts: Any, column: str | None) -> tuple[list[list[Any]], list[dict[s
     return sources, failed
 
 
-def _lengths(encoder: Encoder, texts: Sequence[Any], truncation: bool) -> list[int]:
+def _lengths(encoder: Encoder, texts: Sequence[Any], truncation: bool, generate: int) -> list[int]:
     """Tokens of each text; every text that cannot be read is known before the work begins."""
     lengths: list[int] = []
     for k, text in enumerate(texts):
         try:
-            lengths.append(encoder.encode(text, truncation=truncation).n_tokens)
+            if encoder.part is None:
+                lengths.append(encoder.encode(text, truncation=truncation).n_tokens)
+            else:
+                length = check_item(encoder, text, truncation=truncation, generate=generate)
+                lengths.append(length)
         except AttnWidgetError as error:
             raise type(error)(f"Text {k} of {len(texts)}: {error.message}", error.hint) from error
     return lengths

@@ -16,7 +16,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,13 @@ import numpy as np
 from attn_widget.checks import listed
 from attn_widget.corpus.engines.cluster import connected
 from attn_widget.corpus.engines.folder import Folder
-from attn_widget.corpus.engines.settings import Options, failure_record, kept_identity, profile_meta
+from attn_widget.corpus.engines.settings import (
+    Options,
+    failure_record,
+    kept_identity,
+    load_for_profile,
+    profile_meta,
+)
 from attn_widget.corpus.examples import ReadTexts
 from attn_widget.corpus.heaps import Heaps, example_names
 from attn_widget.corpus.identity import same_model
@@ -42,6 +47,9 @@ from attn_widget.corpus.reading.sources import (
 )
 from attn_widget.corpus.totals import Totals
 from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError
+from attn_widget.host.installed import require_extra
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
 
 # Processors that a task which reads files asks for: it must run while the models have all of them.
 READING = 0
@@ -63,19 +71,8 @@ def profile_with_ray(
     workers : int or None
     threads : int
         Of each worker.
-
-    Raises
-    ------
-    InputError
-        A wrong source, folder or address is reported before work begins.
-    NotAvailableError
-        Ray is not installed.
     """
-    if find_spec("ray") is None:
-        raise NotAvailableError(
-            "engine='ray' needs Ray, which is not installed.",
-            "Install it with: pip install 'attn-widget[ray]'",
-        )
+    require_extra("ray", "engine='ray' needs Ray", "ray")
     check_column(options.column)
     files = files_of(texts) if isinstance(texts, (str, Path)) else None
     if files is not None:
@@ -86,13 +83,16 @@ def profile_with_ray(
         texts = listed(texts, "texts")
         if not texts:
             raise InputError("texts is empty.", "Give at least one text.")
-    from attn_widget.model.loading import load
-
-    encoder = load(options.model, progress=options.progress)
+    encoder = load_for_profile(options)
+    if encoder.part is not None:
+        raise NotAvailableError(
+            f"{encoder.name} is an encoder-decoder, and workers of Ray read one text for each run.",
+            "Use engine='local'; folder= keeps what is finished.",
+        )
     meta = profile_meta(encoder, options.tagger, options.truncation)
     with _folder(options.folder) as place:
-        kept = options.folder is not None
-        folder = Folder(place, kept_identity(meta, options.tagger) if kept else dict(meta))
+        stores = options.folder is not None
+        folder = Folder(place, kept_identity(meta, options.tagger) if stores else dict(meta))
         folder.open()
         with connected(address, threads if workers is None else workers * threads):
             run = _Run(folder, options, encoder, workers, threads)
@@ -193,8 +193,6 @@ class Worker:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         import torch
 
-        from attn_widget.model.loading import load
-
         torch.set_num_threads(1)
         self.folder, self.options, self.threads = folder, options, threads
         self.encoder = load(model, progress=False)
@@ -273,8 +271,6 @@ class _Run:
         import ray
         from tqdm.auto import tqdm
 
-        from attn_widget.model.encoder import Encoder
-
         model = self.options.model
         if isinstance(model, Encoder):
             model = (model.model, model.tokenizer)
@@ -306,9 +302,9 @@ class _Run:
             part["begins"] = begins + part["first"]
             total += part["texts"]
             failed += part["failed"]
-            for one in part["bad"]:
-                index = one["index"] + begins
-                failed.append({**one, "index": index, "source": f"text {index}"})
+            for bad in part["bad"]:
+                index = bad["index"] + begins
+                failed.append({**bad, "index": index, "source": f"text {index}"})
         return parts, failed
 
     def total(self, parts: list[dict[str, Any]]) -> Totals:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attn_widget.corpus.identity import identity_of, value_digest
-from attn_widget.corpus.reading.blocks import KEYS
+from attn_widget.corpus.reading.blocks import keys_of
 from attn_widget.corpus.reading.chunks import Failure
 from attn_widget.language.taggers import TaggerLike, resolve
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
+from attn_widget.model.two_texts import check_part_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Options:
         Where finished chunks are kept.
     strict : bool
         A text without figures stops the profile.
+    part : str or None
+        Of an encoder-decoder; None: "cross".
+    generate : int
+        Tokens that it writes for each text, 0 where its outputs are given.
     """
 
     column: str | None
@@ -40,6 +44,23 @@ class Options:
     progress: bool
     folder: str | None
     strict: bool
+    part: Any = None
+    generate: int = 0
+
+
+def load_for_profile(options: Options) -> Encoder:
+    """The model of a profile; of an encoder-decoder, its part.
+
+    Raises
+    ------
+    NotAvailableError
+        ``part`` or ``generate`` of a model that reads one text.
+    """
+    encoder = load(options.model, progress=options.progress)
+    if encoder.part is not None:
+        return encoder.of(options.part or "cross")
+    check_part_of(encoder, options.part, options.generate)
+    return encoder
 
 
 def failure_record(begins: int, failure: Failure) -> dict[str, Any]:
@@ -48,14 +69,18 @@ def failure_record(begins: int, failure: Failure) -> dict[str, Any]:
     return {"source": f"text {index}", "reason": failure.reason, "index": index}
 
 
-def profile_meta(encoder: Encoder, tagger: TaggerLike, truncation: bool) -> dict[str, Any]:
+def profile_meta(
+    encoder: Encoder, tagger: TaggerLike, truncation: bool, generate: int = 0
+) -> dict[str, Any]:
     """Settings that the figures depend on."""
     tag_with, _ = resolve(tagger)
+    two_texts = {} if encoder.part is None else {"part": encoder.part, "generate": generate}
     return {
-        "keys": list(KEYS),
+        "keys": list(keys_of(encoder)),
         **identity_of(encoder),
         "tagger": None if tag_with is None else tag_with.name,
         "truncation": truncation,
+        **two_texts,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import layer_modules
+from attn_widget.trace.capture import capturing, plain_attention
+from attn_widget.trace.forward import on_device
 
 if TYPE_CHECKING:
     import torch
 
-    from attn_widget.model.encoder import Encoder
 
 # Called with the number of a layer and its weights, float32 [texts, H, n, n].
 VisitBatch = Callable[[int, NDArray[np.float32]], None]
@@ -26,11 +29,11 @@ class NotBatchedError(Exception):
 
 
 def batchable(encoder: Encoder) -> bool:
-    """Whether `visit_batch` can see the attention of this family."""
-    known = layer_modules(encoder.family, encoder.network) is not None
+    """True if `visit_batch` can see the attention of this family."""
+    has_layers = layer_modules(encoder.family, encoder.network) is not None
     # Heads are switched off, and pieces put in, in the thread that asks; batches run in several.
     changed = bool(encoder.heads_off) or encoder.patch is not None
-    return known and encoder.family.mechanism == "dispatch" and not changed
+    return has_layers and encoder.family.mechanism == "dispatch" and not changed
 
 
 @contextmanager
@@ -47,6 +50,16 @@ def one_thread() -> Generator[None]:
         torch.set_num_threads(before)
 
 
+def joined(encodings: Sequence[Encoding]) -> dict[str, torch.Tensor]:
+    """The inputs of texts of one length as those of a batch."""
+    import torch
+
+    return {
+        name: torch.cat([encoding.inputs[name] for encoding in encodings])
+        for name in encodings[0].inputs
+    }
+
+
 def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitBatch) -> None:
     """Run the encoder, without the heads above it, and show each layer's weights as it attends.
 
@@ -58,16 +71,8 @@ def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitB
     inputs : dict of str to int64 tensor [texts, n]
         Without padding.
     visit : callable
-
-    Raises
-    ------
-    NotBatchedError
-        A layer forbids or biases some of the links, or gave numbers that are not finite.
     """
     import torch
-
-    from attn_widget.trace.capture import capturing, plain_attention
-    from attn_widget.trace.forward import on_device
 
     n = inputs["input_ids"].shape[1]
     seen = 0

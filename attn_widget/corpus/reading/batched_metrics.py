@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attn_widget.figures.arrays import Float32, Float64, Tau
+from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.metrics import KEYS, TAU, threshold
 from attn_widget.figures.quartiles import COUNTED_FROM, quartiles
 
@@ -16,15 +16,13 @@ CELLS = 2**16  # at once: a quarter of a megabyte stays in the cache
 _SMALLEST = np.finfo(np.float32).tiny
 
 
-def batched_metrics(weights: Float32, tau: Tau = TAU) -> Float32:
-    """The metrics of every matrix; where a matrix holds NaN, all are NaN.
+def batched_metrics(weights: Float32) -> Float32:
+    """The metrics of every matrix at the usual threshold; where a matrix holds NaN, all are NaN.
 
     Parameters
     ----------
     weights : float32 [M, n, n]
         Rows are queries; each sums to 1. No cell is impossible.
-    tau : float or "uniform"
-        See `threshold`.
 
     Returns
     -------
@@ -38,7 +36,7 @@ def batched_metrics(weights: Float32, tau: Tau = TAU) -> Float32:
     [1.0, 1.0]
     """
     n_matrices, n, _ = weights.shape
-    tau32 = threshold(tau, n)
+    tau32 = threshold(TAU, n)
     figures = np.empty((len(KEYS), n_matrices), np.float32)
     step = max(1, CELLS // n**2)
 

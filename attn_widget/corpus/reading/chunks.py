@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attn_widget.corpus.identity import text_digest
 from attn_widget.corpus.reading.batch import batchable, one_thread
-from attn_widget.corpus.reading.blocks import KEYS, blocks_of, read_alone, read_together
+from attn_widget.corpus.reading.blocks import blocks_of, keys_of, read_alone, read_together
 from attn_widget.corpus.reading.observed import Observed
+from attn_widget.corpus.reading.two_texts import in_words, item_digest, read_item
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import AttnWidgetError
 from attn_widget.figures.metrics import usable_cores
-
-if TYPE_CHECKING:
-    from attn_widget.language.taggers import TaggerLike
-    from attn_widget.model.encoder import Encoder
+from attn_widget.language.taggers import TaggerLike
+from attn_widget.model.encoder import Encoder
+from attn_widget.trace.forward import inference_mode
 
 # Some ten seconds of work for two cores: what a crash may cost.
 CHUNK_TEXTS = 512
@@ -60,7 +59,13 @@ def chunks_of(texts: Iterable[Any]) -> Iterator[list[Any]]:
     chunk: list[Any] = []
     characters = 0
     for text in texts:
-        length = len(text) if isinstance(text, str) else 0
+        length = (
+            sum(map(len, text))
+            if isinstance(text, tuple)
+            else len(text)
+            if isinstance(text, str)
+            else 0
+        )
         if chunk and (len(chunk) >= CHUNK_TEXTS or characters + length > CHUNK_CHARACTERS):
             yield chunk
             chunk, characters = [], 0
@@ -76,6 +81,7 @@ def read_chunk(
     tagger: TaggerLike,
     truncation: bool,
     threads: int | None = None,
+    generate: int = 0,
 ) -> tuple[Rows, list[Failure]]:
     """The figures of a chunk's texts, and those that have none.
 
@@ -87,12 +93,16 @@ def read_chunk(
     ----------
     threads : int, optional
         Blocks that are read at once; by default as many as there are cores.
+    generate : int
+        How many tokens an encoder-decoder writes for each text. It reads one text, or pair, after the other.
 
     Returns
     -------
     Rows, list of Failure
         ``index`` counts from the beginning of the chunk.
     """
+    if encoder.part is not None:
+        return _read_pairs(encoder, texts, tagger, truncation, generate)
     failures: list[Failure] = []
     places: list[int] = []
     encodings: list[Any] = []
@@ -103,7 +113,7 @@ def read_chunk(
         except Exception as error:
             failures.append(Failure(place, str(text), error))
     lengths = [encoding.n_tokens for encoding in encodings]
-    digests = [text_digest(texts[place]) for place in places]
+    digests = [item_digest(texts[place]) for place in places]
     done: list[tuple[list[int], Any, Observed]] = []
     blocks = blocks_of(lengths, digests)
     with one_thread():
@@ -124,7 +134,7 @@ def read_chunk(
     failures.sort(key=lambda failure: failure.place)
     order = [k for block, _, _ in done for k in block]
     if not order:
-        return Rows.empty(len(KEYS), encoder.n_layers, encoder.n_heads), failures
+        return Rows.empty(len(keys_of(encoder)), encoder.n_layers, encoder.n_heads), failures
     turned = np.argsort(order)
     rows = Rows(
         np.array([places[k] for k in order])[turned],
@@ -137,12 +147,45 @@ def read_chunk(
     return rows, failures
 
 
+def _read_pairs(
+    encoder: Encoder, items: Sequence[Any], tagger: TaggerLike, truncation: bool, generate: int
+) -> tuple[Rows, list[Failure]]:
+    """`read_chunk` of what an encoder-decoder reads and writes."""
+    failures: list[Failure] = []
+    places: list[int] = []
+    figures: list[Any] = []
+    observed: list[Observed] = []
+    tokens: list[list[str]] = []
+    keys = keys_of(encoder)
+    options = {"truncation": truncation, "generate": generate}
+    with one_thread():
+        for place, item in enumerate(items):
+            try:
+                values, seen, names = read_item(encoder, item, keys, tagger, options)
+            except Exception as error:
+                failures.append(Failure(place, in_words(item), error))
+                continue
+            places.append(place)
+            figures.append(values)
+            observed.append(seen)
+            tokens.append(names)
+    if not places:
+        return Rows.empty(len(keys), encoder.n_layers, encoder.n_heads), failures
+    rows = Rows(
+        np.array(places),
+        np.array([len(names) for names in tokens]),
+        np.concatenate(figures),
+        np.array([item_digest(items[place]) for place in places], np.uint64),
+        Observed.join(observed),
+        tokens=tokens,
+    )
+    return rows, failures
+
+
 def _together(
     encoder: Encoder, blocks: list[list[Any]], tagger: TaggerLike, threads: int | None
 ) -> list[tuple[Any, Observed] | None]:
     """Results of `read_together` for each block."""
-    from attn_widget.trace.forward import inference_mode
-
     if not batchable(encoder):
         return [None] * len(blocks)
     with (

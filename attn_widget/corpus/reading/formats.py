@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any, Literal
@@ -42,15 +43,10 @@ BINARY = {
 
 
 def format_of(path: File, column: str | None) -> tuple[Format, str]:
-    """How the texts of a file are read, and the delimiter of a table.
+    """Format of a file of texts, and the delimiter of a table.
 
     The name decides among tables; a file of any other name is read by its content: Parquet, JSON, JSON lines, a table
     whose header has ``column``, or a text per line.
-
-    Raises
-    ------
-    InputError
-        No text and no table, or a ``column`` of a file without columns.
     """
     with path.open("rb") as file:
         start = file.read(FIRST)
@@ -93,8 +89,6 @@ def fields_of(line: str, delimiter: str) -> list[str]:
     """Fields of one line of a table; quotes belong to tab-separated fields."""
     if delimiter == "\t":
         return line.rstrip("\r\n").split("\t")
-    import csv
-
     with wide_fields():
         return next(csv.reader([line], delimiter=delimiter), [])
 
@@ -102,8 +96,8 @@ def fields_of(line: str, delimiter: str) -> list[str]:
 def _delimiter(path: File, header: str, column: str) -> str:
     """The delimiter by which the header has the column; else the usual one of the name."""
     usual = "," if path.suffix.lower() == ".csv" else "\t"
-    order = (usual, *(one for one in DELIMITERS if one != usual))
-    return next((one for one in order if column in fields_of(header, one)), usual)
+    order = (usual, *(delimiter for delimiter in DELIMITERS if delimiter != usual))
+    return next((delimiter for delimiter in order if column in fields_of(header, delimiter)), usual)
 
 
 def _json(line: str) -> Any:
@@ -114,9 +108,9 @@ def _json(line: str) -> Any:
 
 
 def _is_array(path: File, first: str) -> bool:
-    """Whether the whole file is a JSON array of texts or of mappings."""
+    """True if the whole file is a JSON array of texts or of mappings."""
     if not first.lstrip().startswith("["):
         return False  # "[CLS] a text" goes on
     with path.open("rb") as file:
         content = _json(file.read().decode("utf-8-sig", errors="replace"))
-    return isinstance(content, list) and all(isinstance(one, (str, dict)) for one in content)
+    return isinstance(content, list) and all(isinstance(entry, (str, dict)) for entry in content)

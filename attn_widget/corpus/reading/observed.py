@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from attn_widget.figures.catalog.targets import (
     positional_targets,
     relation_targets,
 )
-
-if TYPE_CHECKING:
-    from attn_widget.language.language import Language
-    from attn_widget.model.encoding import Encoding
+from attn_widget.language.keys import is_punctuation
+from attn_widget.language.language import Language
+from attn_widget.model.encoding import Encoding
+from attn_widget.model.tokens import Token
 
 PATTERNS = (*POSITIONAL, *RELATIONS)
 # Which keys compete, and the pattern. Among the words alone no special token can be right.
@@ -81,15 +81,20 @@ class Observed:
         )
 
 
+def is_word(token: Token) -> bool:
+    """True if a token is of a word: neither special nor punctuation."""
+    return not token.special and not is_punctuation(token.surface)
+
+
 def ends_are_special(encoding: Encoding) -> bool:
-    """Whether the first and the last token are special, as patterns need it."""
+    """True if the first and the last token are special, as patterns need it."""
     tokens = encoding.tokens
     return len(tokens) > 1 and tokens[0].special and tokens[-1].special
 
 
 def targets_of(encoding: Encoding, language: Language) -> dict[str, NDArray[np.bool_]]:
     """The targets of every pattern in one text, bool [n, n]; those of relations where the tagger parses."""
-    ids = encoding.inputs["input_ids"][0].numpy()
+    ids = np.array([token.id for token in encoding.tokens])
     targets = positional_targets(ids, [token.surface for token in encoding.tokens])
     if language.arcs:
         starts = np.array(
@@ -100,25 +105,19 @@ def targets_of(encoding: Encoding, language: Language) -> dict[str, NDArray[np.b
 
 
 class Observer:
-    """Collects `Observed` of texts of one length, layer by layer.
-
-    Parameters
-    ----------
-    encodings : sequence of Encoding
-    languages : sequence of Language
-    """
+    """Collects `Observed` of texts of one length, layer by layer."""
 
     def __init__(self, encodings: Sequence[Encoding], languages: Sequence[Language]) -> None:
         self._n = encodings[0].n_tokens
-        self._words = np.array([[not token.special for token in e.tokens] for e in encodings])
+        self._words = np.array([[is_word(token) for token in e.tokens] for e in encodings])
         self._plain = all(ends_are_special(encoding) for encoding in encodings)
         self._targets = dict[str, NDArray[np.bool_]]()
         if self._plain:
-            each = [targets_of(*one) for one in zip(encodings, languages, strict=True)]
+            each = [targets_of(*text) for text in zip(encodings, languages, strict=True)]
             nothing = np.zeros((self._n, self._n), bool)
             for name in PATTERNS:
-                if any(name in one for one in each):
-                    self._targets[name] = np.stack([one.get(name, nothing) for one in each])
+                if any(name in targets for targets in each):
+                    self._targets[name] = np.stack([targets.get(name, nothing) for targets in each])
         self._cells = {
             name: np.nonzero(self._targets[name]) for name in SHARES if name in self._targets
         }
@@ -196,6 +195,43 @@ class Observer:
         )
 
 
+def observed_between(
+    queries: Sequence[Token], keys: Sequence[Token], layers: Iterable[NDArray[np.float32]]
+) -> Observed:
+    """Links of cross-attention: of each head the largest weight of a row that writes a word, on a word of the source.
+
+    Row i writes token i + 1. All that is of tokens of one text is N/A.
+
+    Parameters
+    ----------
+    layers : iterable of float32 [H, n, m]
+    """
+    rows = np.flatnonzero([is_word(token) for token in queries[1:]])
+    cols = np.flatnonzero([is_word(token) for token in keys])
+    links: list[list[NDArray[Any]]] = []
+    for weights in layers:
+        found = _no_links(1, len(weights))
+        if len(rows) and len(cols):
+            between = weights[:, rows[:, None], cols].reshape(len(weights), -1)
+            best = between.argmax(axis=1)
+            row, col = np.divmod(best, len(cols))
+            largest = np.take_along_axis(between, best[:, None], 1)[:, 0]
+            _put(found, 0, slice(None), (largest[None], rows[row][None], cols[col][None]))
+        links.append(found)
+    weights_of, queries_at, keys_at = (np.stack(part, 2) for part in zip(*links, strict=True))
+    heads = weights_of.shape[2:]
+    return Observed(
+        weights_of,
+        queries_at,
+        keys_at,
+        np.full((1, len(SHARES), *heads), np.nan, np.float32),
+        np.zeros((1, len(ROWS), *heads), np.int16),
+        np.zeros((1, len(ROWS)), np.int32),
+        np.zeros((1, len(ROWS))),
+        np.zeros((1, len(ROWS), len(OFFSETS)), np.int16),
+    )
+
+
 Found = tuple[NDArray[np.float32], NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 
 
@@ -222,7 +258,7 @@ def _largest(
     if inner.shape[1] and inner.all():
         return _peak(weights[:, :, first:stop, first:stop], np.arange(first, stop))
     links = _no_links(*weights.shape[:2])
-    for text in np.flatnonzero(words.any(1)):  # a typed [MASK], say, is special in the middle
+    for text in np.flatnonzero(words.any(1)):  # punctuation, or a typed [MASK], in the middle
         mine = np.flatnonzero(words[text])
         _put(links, 0, [text], _peak(weights[[text]][:, :, mine[:, None], mine], mine))
     return links[0][:, 0], links[1][:, 0], links[2][:, 0]

@@ -6,11 +6,11 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError
+from attn_widget.host.installed import require_extra
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,8 @@ class RemoteFile:
 
 
 def remote_files(pattern: str) -> Iterator[RemoteFile]:
-    """The files that an address names; ``*``, ``?`` and ``[]`` in its last part match several.
-
-    Raises
-    ------
-    InputError
-        None matches, or the store does not answer.
-    NotAvailableError
-        pyarrow is not installed.
-    """
-    if find_spec("pyarrow") is None:
-        raise NotAvailableError(
-            "Reading addresses needs pyarrow, which is not installed.",
-            "Install it with: pip install 'attn-widget[pandas]'",
-        )
+    """The files that an address names; ``*``, ``?`` and ``[]`` in its last part match several."""
+    require_extra("pyarrow", "Reading addresses needs pyarrow", "pandas")
     import pyarrow as pa
     from pyarrow import fs
 
@@ -61,8 +49,10 @@ def remote_files(pattern: str) -> Iterator[RemoteFile]:
             f"{pattern!r} cannot be listed: {error}.", "Give an address that pyarrow can open."
         ) from error
     names = sorted(entry.base_name for entry in entries if entry.is_file)
-    matching = [one for one in names if one == name] or [one for one in names if fnmatch(one, name)]
+    matching = [file for file in names if file == name] or [
+        file for file in names if fnmatch(file, name)
+    ]
     if not matching:
         raise InputError(f"No file matches {pattern!r}.", "Give an address of files, or a glob.")
-    for one in matching:
-        yield RemoteFile(f"{parent}/{one}")
+    for file in matching:
+        yield RemoteFile(f"{parent}/{file}")

@@ -6,14 +6,14 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
 from glob import has_magic
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from attn_widget.corpus.reading.formats import File, fields_of, format_of
 from attn_widget.corpus.reading.globs import matching_files
 from attn_widget.corpus.reading.remote import remote_files
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.installed import require_extra
 from attn_widget.host.wide_fields import wide_fields
 
 COLUMN = "text"
@@ -46,8 +46,6 @@ def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str
     NotAvailableError
         Parquet without pyarrow.
     """
-    if column is not None and not isinstance(column, str):
-        raise InputTypeError(f"column is a {type(column).__name__}, expected a str.", "")
     sources, failed = read_sources(texts, column)
     return [text for source in sources for text in source], failed
 
@@ -72,13 +70,7 @@ def check_column(column: Any) -> None:
 
 
 def dataset_texts(texts: Any, column: str | None, fail: Fail) -> Iterator[str]:
-    """The texts of a dataset or a table, one after the other.
-
-    Raises
-    ------
-    InputError
-        It is several, by the names of their splits; a table without the column.
-    """
+    """The texts of a dataset or a table, one after the other."""
     if is_table(texts):
         yield from _table_column(texts, COLUMN if column is None else column, fail)
         return
@@ -91,7 +83,7 @@ def dataset_texts(texts: Any, column: str | None, fail: Fail) -> Iterator[str]:
 
 
 def is_table(texts: Any) -> bool:
-    """Whether it is a DataFrame (of pandas, polars ...) or a table of Arrow: whole columns in memory."""
+    """True if it is a DataFrame (of pandas, polars ...) or a table of Arrow: whole columns in memory."""
     return all(hasattr(texts, name) for name in ("columns", "shape", "__getitem__"))
 
 
@@ -111,13 +103,7 @@ def _table_column(table: Any, column: str, fail: Fail) -> Iterator[str]:
 
 
 def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
-    """The texts of a file, one after the other.
-
-    Raises
-    ------
-    InputError
-        The file cannot be opened, or its column is missing or holds no text.
-    """
+    """The texts of a file, one after the other."""
     try:
         yield from _read(path, column, fail)
     except OSError as error:
@@ -141,18 +127,12 @@ def check_sources(files: Iterable[File], column: str | None) -> None:
 
 
 def is_source(texts: Any) -> bool:
-    """Whether texts are to be read from files or from a dataset's column."""
+    """True if texts are to be read from files or from a dataset's column."""
     return isinstance(texts, (str, Path)) or hasattr(texts, "column_names") or is_table(texts)
 
 
 def files_of(pattern: str | Path) -> list[File]:
-    """The files of a path, a glob or an address.
-
-    Raises
-    ------
-    InputError
-        None matches.
-    """
+    """The files of a path, a glob or an address."""
     written = str(pattern)
     if "://" in written:
         return [*remote_files(written)]
@@ -208,7 +188,7 @@ def _table(path: File, delimiter: str, column: str, fail: Fail) -> Iterator[tupl
 
 
 def _rows(path: File, delimiter: str, fail: Fail) -> Iterator[tuple[str, list[str]]]:
-    """Where a row is, and its fields; blank lines have none."""
+    """Place of each row, as messages name it, and its fields; blank lines have none."""
     if delimiter == "\t":
         for number, line in _lines(path, fail):
             yield f"line {number}", fields_of(line, delimiter) if line.strip("\r\n") else []
@@ -250,7 +230,7 @@ def _json_file(path: File, column: str | None, fail: Fail) -> Iterator[str]:
             f", or a list {name!r}.",
             "Name the list of the texts: profile(..., column=name).",
         )
-    if column is None and all(isinstance(one, str) for one in data):
+    if column is None and all(isinstance(text, str) for text in data):
         yield from data
     else:
         yield from _records(str(path), enumerate(data), name, fail)
@@ -293,11 +273,7 @@ def _records(
 
 
 def _parquet(path: File, column: str, fail: Fail) -> Iterator[str]:
-    if find_spec("pyarrow") is None:
-        raise NotAvailableError(
-            "Reading Parquet needs pyarrow, which is not installed.",
-            "Install it with: pip install 'attn-widget[pandas]'",
-        )
+    require_extra("pyarrow", "Reading Parquet needs pyarrow", "pandas")
     import pyarrow as pa
     import pyarrow.parquet as pq
 

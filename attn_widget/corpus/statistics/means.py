@@ -21,7 +21,7 @@ SQUARES = (2.0**10, 2.0**38, 2.0**66)  # units of the three parts of a square
 
 
 def count(figures: Floats) -> NDArray[np.int64]:
-    """How many texts have each figure: int64 [...] of float32 [texts, ...]."""
+    """Number of texts that have each figure: int64 [...] of float32 [texts, ...]."""
     return np.asarray(np.sum(~np.isnan(figures), axis=0))
 
 

@@ -6,13 +6,21 @@ import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import check_flag, check_kind, check_path, first_line, index_in, listed
+from attn_widget.checks import (
+    check_flag,
+    check_kind,
+    check_path,
+    check_several,
+    first_line,
+    index_in,
+)
+from attn_widget.corpus.engines.settings import failure_record
 from attn_widget.corpus.identity import identity_of, text_digest
-from attn_widget.corpus.reading.batch import one_thread
+from attn_widget.corpus.reading.batch import joined, one_thread
 from attn_widget.corpus.reading.blocks import blocks_of
 from attn_widget.corpus.reading.chunks import Failure, chunks_of
 from attn_widget.corpus.reading.sources import is_source, read_texts
@@ -27,13 +35,15 @@ from attn_widget.corpus.words.word_index import (
     holds,
 )
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.host.locked_folder import locked
 from attn_widget.host.model_failures import named_failures as model_failures
+from attn_widget.host.store import locked
+from attn_widget.language import annotate
 from attn_widget.language.taggers import TaggerLike, resolve
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
+from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.hooks import hidden_of, hooked
 
 SUBVECTOR = 8  # dimensions that one byte of the approximate index stands for
 
@@ -60,7 +70,7 @@ def index(
         As for `profile`.
     path : str or path
         A folder that is new or empty; or an address of an object store. It holds the texts. An index that was not
-        finished, because the process ended, is made anew.
+        finished, because the process ended, is made again.
     layer : int
         Layer whose output is stored, 0-based.
     column, model, tagger, truncation, progress
@@ -102,11 +112,9 @@ def index(
     elif column is not None:
         raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
     else:
-        checked, failed = listed(texts, "texts"), []
+        checked, failed = check_several(texts, "texts", "texts"), []
     if not checked:
         raise InputError("texts is empty.", "Give at least one text.")
-    from attn_widget.model.loading import load
-
     encoder = load(model, progress=progress)
     layer = index_in(layer, encoder.n_layers, "layer")
     if layer_modules(encoder.family, encoder.network) is None:
@@ -122,12 +130,7 @@ def index(
 
 
 def refuse_finished(database: Any, path: Any) -> None:
-    """Refuse a folder with a finished index; what a call left that did not finish is replaced.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a folder with a finished index; what a call left that did not finish is replaced."""
     if holds(database, SETTINGS):
         raise InputError(
             f"{str(path)!r} holds an index already.",
@@ -237,8 +240,6 @@ class _Builder:
 
     def chunk(self, texts: list[Any], first: int) -> tuple[list[dict[str, Any]], Any]:
         """Rows of the chunk's tokens, and their hidden states, float32 [tokens, d]."""
-        from attn_widget.language import annotate
-
         places: list[int] = []
         encodings: list[Any] = []
         for place, text in enumerate(texts):
@@ -246,9 +247,7 @@ class _Builder:
                 encoding = self.encoder.encode(text, truncation=self.truncation)
                 language = annotate(encoding.tokens, encoding.text, None, tagger=self.tagger)
             except Exception as error:
-                reason = Failure(place, str(text), error).reason
-                at = first + place
-                self.failed.append({"source": f"text {at}", "reason": reason, "index": at})
+                self.failed.append(failure_record(first, Failure(place, str(text), error)))
                 continue
             places.append(place)
             encodings.append((encoding, language))
@@ -259,40 +258,29 @@ class _Builder:
             for block in blocks_of(lengths, [text_digest(texts[k]) for k in places]):
                 hidden = self._states([encodings[k][0] for k in block])
                 for k, own in zip(block, hidden, strict=True):
-                    kept = list(_rows(encodings[k][1].tokens, first + places[k]))
-                    rows += kept
-                    states.append(own[[row["position"] for row in kept]])
+                    of_text = list(_rows(encodings[k][1].tokens, first + places[k]))
+                    rows += of_text
+                    states.append(own[[row["position"] for row in of_text]])
         self.n_texts += len(places)
         self.n_tokens += len(rows)
         return rows, np.concatenate(states) if states else np.zeros((0, 0), np.float32)
 
     def _states(self, encodings: list[Any]) -> Any:
         """Output of the layer, float32 [texts, n, d]."""
-        import torch
-
-        from attn_widget.trace.forward import inference_mode, on_device
-
-        inputs = {
-            name: torch.cat([encoding.inputs[name] for encoding in encodings])
-            for name in encodings[0].inputs
-        }
         encoder = self.encoder
+        inputs = on_device(encoder, joined(encodings))
         entered: list[Any] = []
 
         def note(_module: Any, args: Any, kwargs: Any) -> None:
-            entered.append(args[0] if args else kwargs["hidden_states"])
+            entered.append(hidden_of(args, kwargs))
 
         modules: Any = layer_modules(encoder.family, encoder.network)
-        hooks = [
-            module.register_forward_pre_hook(note, with_kwargs=True)
-            for module in {id(module): module for module in modules}.values()  # some are shared
-        ]
-        try:
-            with inference_mode(encoder), model_failures(encoder.network, encoder.name):
-                outputs = encoder.network.base_model(**on_device(encoder, inputs), return_dict=True)
-        finally:
-            for hook in hooks:
-                hook.remove()
+        with (
+            inference_mode(encoder),
+            hooked(modules, before=note),
+            model_failures(encoder.network, encoder.name),
+        ):
+            outputs = encoder.network.base_model(**inputs, return_dict=True)
         # The output of a layer enters the next one; after the last one some models normalize once more.
         states = [*entered, outputs[0]][self.layer + 1]
         return states.float().cpu().numpy()

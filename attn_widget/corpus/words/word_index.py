@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from importlib.util import find_spec
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import (
     check_count,
     check_kind,
@@ -17,16 +19,18 @@ from attn_widget.checks import (
     check_seed,
     first_line,
     index_in,
-    shown,
+    short_repr,
 )
 from attn_widget.corpus.identity import same_model
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, NotPickled
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import require_extra
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
+from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
+    from attn_widget.similarities import Ranking
 
 KEYS = ("layer", "model", "weights", "tagger", "n_texts", "n_tokens", "failed")
 TOKENS, TEXTS, SETTINGS = "tokens", "texts", "settings"
@@ -42,12 +46,7 @@ _open: weakref.WeakKeyDictionary[Any, WordIndex] = weakref.WeakKeyDictionary()
 
 
 def need_lancedb() -> None:
-    """Raise a NotAvailableError in words where LanceDB is not installed."""
-    if find_spec("lancedb") is None:
-        raise NotAvailableError(
-            "An index of words needs LanceDB, which is not installed.",
-            "Install it with: pip install 'attn-widget[index]'",
-        )
+    require_extra("lancedb", "An index of words needs LanceDB", "index")
 
 
 def open_index(encoder: Encoder) -> WordIndex | None:
@@ -76,7 +75,7 @@ def connect(path: str | Path) -> Any:
 
 
 def holds(database: Any, name: str) -> bool:
-    """Whether there is such a table."""
+    """True if the database has a table of this name."""
     try:
         database.open_table(name)
     except (ValueError, RuntimeError, OSError):
@@ -84,7 +83,18 @@ def holds(database: Any, name: str) -> bool:
     return True
 
 
-class WordIndex:
+@contextmanager
+def _readable() -> Generator[None]:
+    """Say that the tables cannot be read, and why: of a damaged one LanceDB raises errors of many kinds."""
+    try:
+        yield
+    except Exception as error:
+        raise InputError(
+            f"The index of words cannot be read: {first_line(error)}.", "Make it again."
+        ) from error
+
+
+class WordIndex(NotPickled):
     """Hidden states of the tokens of many texts, with text, tag and place, in LanceDB.
 
     Made by `attn_widget.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
@@ -108,6 +118,9 @@ class WordIndex:
         Whether there is an approximate index.
     """
 
+    WHY = "it holds an open database"
+    INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
+
     def __init__(self, database: Any, encoder: Encoder, settings: dict[str, Any]) -> None:
         hint = "index(texts, path, layer=...) makes a WordIndex."
         check_kind(settings, dict, "settings", hint)
@@ -118,13 +131,9 @@ class WordIndex:
         check_kind(database, DBConnection, "database", hint)
         if missing := [key for key in KEYS if key not in settings]:
             raise InputError(f"settings has no {missing[0]!r}.", hint)
-        try:
+        with _readable():
             self._tokens = database.open_table(TOKENS)
             self._texts = database.open_table(TEXTS)
-        except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
-            raise InputError(
-                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
-            ) from error
         self._encoder, self.settings = encoder, settings
         self.layer, self.model = int(settings["layer"]), str(settings["model"])
         self.n_texts, self.n_tokens = int(settings["n_texts"]), int(settings["n_tokens"])
@@ -149,8 +158,6 @@ class WordIndex:
         NotAvailableError
             LanceDB is not installed.
         """
-        from attn_widget.model.loading import load
-
         database = connect(path)
         try:
             rows = database.open_table(SETTINGS).to_arrow().to_pylist()
@@ -216,6 +223,40 @@ class WordIndex:
         """
         return dataframe(self.neighbors(analysis, token, k, layer, exact=exact))
 
+    def similar(
+        self,
+        text: str,
+        model: Any = None,
+        *,
+        pooling: Any = None,
+        truncation: bool = False,
+        progress: bool = True,
+    ) -> Ranking:
+        """The texts of the index, ranked by their similarity to ``text``; each one is explained by a click, or by `explain`.
+
+        Texts are embedded when this is called: an index holds vectors of words, not of texts.
+
+        Parameters
+        ----------
+        text : str
+        model, pooling, truncation, progress : optional
+            As in `attn_widget.similarity`. The model need not be that of the index, which may be no embedder; by default
+            all-MiniLM-L6-v2.
+
+        Raises
+        ------
+        InputError, InputTypeError, ModelLoadError
+            As in `attn_widget.similarity`; also an index that cannot be read.
+        """
+        from attn_widget.similarities import similarity
+
+        with _readable():
+            rows = self._texts.search().select(["index", "text"]).to_list()
+        rows.sort(key=lambda row: int(row["index"]))
+        texts = [str(row["text"]) for row in rows]
+        options: dict[str, Any] = {"pooling": pooling, "truncation": truncation}
+        return similarity(text, texts, model, progress=progress, **options)
+
     def neighbors(
         self, analysis: Any, token: int, k: int, layer: int | None = None, *, exact: bool = False
     ) -> list[dict[str, Any]]:
@@ -226,14 +267,12 @@ class WordIndex:
         analysis, token, k, layer, exact
             As in `near`.
         """
-        from attn_widget.analysis import Analysis
-
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
         token = index_in(token, analysis.n_tokens, "token")
         k = check_count(k, "k", 1, 1000)
-        if layer is not None and layer != self.layer:
+        if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
-                f"layer is {shown(layer)}, and this index holds the output of layer {self.layer}.",
+                f"layer is {short_repr(layer)}, and this index holds the output of layer {self.layer}.",
                 "Make another index: attn_widget.index(texts, path, layer=...)",
             )
         run = analysis.run
@@ -251,7 +290,7 @@ class WordIndex:
             query = query.bypass_vector_index()
         else:
             query = query.nprobes(PROBED).refine_factor(REFINED)
-        try:
+        with _readable():
             rows = query.select(columns).to_list()
             places = sorted({int(row["index"]) for row in rows})
             texts: dict[int, str] = {}
@@ -259,10 +298,6 @@ class WordIndex:
                 wanted = f"index in ({', '.join(map(str, places))})"
                 matches = self._texts.search().where(wanted).limit(len(places)).to_list()
                 texts = {int(row["index"]): row["text"] for row in matches}
-        except Exception as error:
-            raise InputError(
-                f"The index of words cannot be read: {first_line(error)}.", "Make it again."
-            ) from error
         return [
             {
                 "similarity": 1.0 - float(row["_distance"]),

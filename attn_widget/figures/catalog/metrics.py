@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from attn_widget.figures.arrays import Tau
-from attn_widget.figures.catalog.head_matrix import HeadMatrix
+from attn_widget.figures.catalog.head_matrix import CELLS_AT_ONCE, HeadMatrix
 from attn_widget.figures.catalog.references import CLARK, GOLSHANRAD, VOITA
 from attn_widget.figures.catalog.registry import METRICS, Card, Counts, metric
 
 __all__ = ["METRICS"]
-
-
-CELLS_AT_ONCE = 2**16  # a quarter of a megabyte: what BLAS sums in float32 stays exact to 1e-6
 
 
 def _mean_share(counts: Counts) -> float:
@@ -20,30 +17,27 @@ def _mean_share(counts: Counts) -> float:
 
 
 def _largest_entropy(counts: Counts) -> float:
-    return float(np.log(counts[counts > 0]).sum())
+    return float(np.log(counts).sum())
 
 
 def _uniform_median(counts: Counts) -> float:
     """Median of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
-    kinds, rows = np.unique(counts[counts > 0], return_counts=True)
+    kinds, rows = np.unique(counts, return_counts=True)
     values, reach = 1 / kinds[::-1], np.cumsum((kinds * rows)[::-1])  # from the least value on
     middle = [(int(reach[-1]) - 1) // 2, int(reach[-1]) // 2]
     return float(values[np.searchsorted(reach, middle, side="right")].mean())
 
 
-def _uniform_deviation(counts: Counts) -> float:
-    center = len(counts) / counts.sum()
-    return float(np.sqrt((counts * (1 / counts - center) ** 2).sum() / counts.sum()))
-
-
 def _one_hot_deviation(counts: Counts) -> float:
     center = len(counts) / counts.sum()
-    return float(np.sqrt(center * (1 - center)))
+    share = center if counts.min() == counts.max() else _mean_share(counts)
+    return float(np.sqrt(center * (1 - share)))
 
 
 def _uniform_sparsity(counts: Counts, tau: Tau) -> float:
-    limit = 1 / len(counts) if tau == "uniform" else tau
-    return float(counts[1 / counts < limit].sum() / counts.sum())
+    if tau == "uniform":
+        return 0.0
+    return float(counts[1 / counts < tau].sum() / counts.sum())
 
 
 @metric(
@@ -51,13 +45,11 @@ def _uniform_sparsity(counts: Counts, tau: Tau) -> float:
     "Confidence (max)",
     Card(
         short="Conf. max",
-        unit="",
         summary="the sharpest single link",
         formula=r"\max_{i,j} A_{ij}",
         spoken="the largest weight of the whole matrix",
         high="at least one query puts nearly all its attention on one key.",
         low="no single link stands out anywhere.",
-        warning=None,
         range="1/n to 1",
         chance="1/n",
         bounds=lambda counts: (float(1 / counts.min()), 1),
@@ -74,13 +66,11 @@ def confidence_max(head: HeadMatrix) -> float:
     "Confidence (average)",
     Card(
         short="Conf. avg",
-        unit="",
         summary="how sure a typical query is",
         formula=r"\frac{1}{n} \sum_i \max_j A_{ij}",
         spoken="the mean, over queries, of each row’s largest weight",
         high="most queries settle on one key each: a sharp head.",
         low="most queries spread their attention over many keys.",
-        warning=None,
         range="1/n to 1",
         chance="1/n",
         bounds=lambda counts: (_mean_share(counts), 1),
@@ -120,13 +110,15 @@ def focus_entropy(head: HeadMatrix) -> float:
     "Sparsity",
     Card(
         short="Sparsity",
-        unit="",
         summary="share of weights below τ",
         formula=r"\frac{1}{n^2} \sum_{i,j} 1(A_{ij} < \tau)",
         spoken="the share of cells whose weight is strictly below tau",
+        by_row=(
+            r"\frac{1}{\sum_i m_i} \sum_{i,j} 1(A_{ij} < \tau)",
+            "the share of possible cells whose weight is strictly below tau",
+        ),
         high="most weights are close to zero: attention rests on few keys.",
         low="hardly any weight is close to zero.",
-        warning=None,
         range="0 to 1",
         chance="0, or 1 where 1/n < τ",
         bounds=lambda _: (0, 1),
@@ -135,6 +127,9 @@ def focus_entropy(head: HeadMatrix) -> float:
     ),
 )
 def sparsity(head: HeadMatrix) -> float:
+    if isinstance(head.tau, np.ndarray):
+        low = sum(np.count_nonzero(part < tau) for part, tau in head.by_query(head.tau))
+        return low / head.cells.size
     return np.count_nonzero(head.cells < head.tau) / head.cells.size
 
 
@@ -143,13 +138,11 @@ def sparsity(head: HeadMatrix) -> float:
     "Distribution (median)",
     Card(
         short="Median",
-        unit="",
         summary="the weight in the middle",
         formula=r"\operatorname*{median}_{i,j} A_{ij}",
         spoken="the median of all cells",
         high="attention is spread: half of the cells carry at least this much.",
         low="half of the cells carry next to nothing: attention sits on few keys.",
-        warning=None,
         range="0 to 1",
         chance="1/n",
         bounds=lambda _: (0, 1),
@@ -166,22 +159,31 @@ def distribution_median(head: HeadMatrix) -> float:
     "Uniformity",
     Card(
         short="Uniformity",
-        unit="",
         summary="standard deviation of the weights",
         formula=r"\sqrt{\frac{1}{n^2} \sum_{i,j} (A_{ij} - \frac{1}{n})^2}",
         spoken="the population standard deviation of all cells, whose mean is one over n",
+        by_row=(
+            r"\sqrt{\frac{1}{\sum_i m_i} \sum_{i,j} (A_{ij} - \frac{1}{m_i})^2}",
+            "the root mean square of each possible cell’s distance from one over the number of its query’s keys",
+        ),
         high="weights differ much: a few large ones among many small ones.",
         low="weights are alike: near-uniform attention.",
         warning="High is less uniform.",
         range="0 to √(n − 1) / n",
         chance="0",
         bounds=lambda counts: (0, _one_hot_deviation(counts)),
-        uniform=lambda counts, _: _uniform_deviation(counts),
+        uniform=lambda _counts, _: 0.0,
         references=[GOLSHANRAD],
     ),
 )
 def uniformity(head: HeadMatrix) -> float:
     """In two passes: one would cancel for even attention. By parts, which stay in the cache."""
+    if head.counts is not None:
+        shares = (1 / head.counts).astype(np.float32)
+        parts = (part - share for part, share in head.by_query(shares))
+        forced = head.forced - 1
+        squares = sum(float(part @ part) for part in parts) + float(forced @ forced)
+        return float(np.sqrt(squares / (head.cells.size + forced.size)))
     cells = head.cells
     mean = np.float32(cells.mean(dtype=np.float64))
     parts = (cells[i : i + CELLS_AT_ONCE] - mean for i in range(0, cells.size, CELLS_AT_ONCE))

@@ -31,3 +31,21 @@ KOVALEVA = Reference(
     "Kovaleva, Romanov, Rogers & Rumshisky (2019), Revealing the Dark Secrets of BERT, EMNLP-IJCNLP",
     "10.18653/v1/D19-1445",
 )
+XIAO = Reference(
+    "Xiao, Tian, Chen, Han & Lewis (2024), Efficient Streaming Language Models with Attention Sinks, ICLR",
+    "10.48550/arXiv.2309.17453",
+)
+WANG = Reference(
+    "Wang, Variengien, Conmy, Shlegeris & Steinhardt (2023), Interpretability in the Wild: a Circuit "
+    "for Indirect Object Identification in GPT-2 Small, ICLR",
+    "10.48550/arXiv.2211.00593",
+)
+OLSSON = Reference(
+    "Olsson, Elhage, Nanda, Joseph, DasSarma et al. (2022), In-context Learning and Induction Heads, "
+    "Transformer Circuits Thread",
+    "10.48550/arXiv.2209.11895",
+)
+RAFFEL = Reference(
+    "Raffel, Luong, Liu, Weiss & Eck (2017), Online and Linear-Time Attention by Enforcing Monotonic Alignments, ICML",
+    "10.48550/arXiv.1704.00784",
+)

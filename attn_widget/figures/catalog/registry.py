@@ -1,4 +1,4 @@
-"""Where a figure of a head is declared: how it is called, written, read, and computed.
+"""Declarations of the figures of a head: name, formula, meaning, and function of each.
 
 The page's texts and formulas (``js/src/figures/catalog.ts``) are written from these declarations by
 ``make catalog``.
@@ -24,7 +24,7 @@ Value: TypeAlias = Callable[[HeadMatrix], float]
 Declared = TypeVar("Declared", bound=Value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Card:
     """Texts of a metric that has a card of its own.
 
@@ -35,7 +35,10 @@ class Card:
     unit, summary : str
         ``""`` for a figure without a unit; what it says in half a sentence.
     formula, spoken : str
-        In TeX, and for readers who hear it.
+        In TeX, and for screen readers.
+    by_row : (str, str) or None
+        Formula and spoken text for a matrix that is not square or has a mask, where they differ; ``m_i`` is the number of
+        keys that query i may attend to.
     high, low : str
         What a high and a low figure mean.
     warning : str or None
@@ -50,18 +53,19 @@ class Card:
     """
 
     short: str
-    unit: str
     summary: str
     formula: str
     spoken: str
     high: str
     low: str
-    warning: str | None
     range: str
     chance: str
     bounds: Callable[[Counts], tuple[float, float]]
     uniform: Callable[[Counts, Tau], float]
     references: Sequence[Reference]
+    unit: str = ""
+    warning: str | None = None
+    by_row: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,11 +97,6 @@ METRICS: Mapping[str, Metric] = MappingProxyType(_METRICS)
 
 def metric(key: str, name: str, card: Card | None = None) -> Callable[[Declared], Declared]:
     """Declare the decorated function as the value of a metric.
-
-    Raises
-    ------
-    ValueError
-        The key is taken.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class Arc(NamedTuple):
 
 
 def is_punctuation(piece: str) -> bool:
-    """Whether every character is in one of Unicode's categories P*."""
+    """True if every character is in one of Unicode's categories P*."""
     return all(unicodedata.category(character).startswith("P") for character in piece)
 
 
@@ -119,25 +119,3 @@ def relation_targets(arcs: Iterable[Arc], starts: NDArray[np.integer[Any]]) -> d
                 query, keys = (governor, child) if from_governor else (child, governor)
                 targets[name][query[0], keys] = True
     return targets
-
-
-def offset_hits(targets: Bool) -> NDArray[np.int64]:
-    """Hits of each fixed offset of `OFFSETS`, int [offsets]."""
-    return np.array([np.diagonal(targets, k).sum() for k in OFFSETS])
-
-
-def hits_of(picked: NDArray[np.int64], targets: Bool) -> NDArray[np.int64]:
-    """How many queries with a target have the key that a head picked among their targets.
-
-    Parameters
-    ----------
-    picked : int [..., n]
-        For each query, the key with the largest weight.
-    targets : bool [n, n]
-
-    Returns
-    -------
-    int [...]
-    """
-    rows = np.flatnonzero(targets.any(1))
-    return targets[rows, picked[..., rows]].sum(-1)

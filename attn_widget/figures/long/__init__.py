@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from attn_widget.figures.long.blocks import head_of_blocks
 from attn_widget.figures.long.links import Links, strongest_links
-from attn_widget.figures.long.pyramid import Pyramid, build_pyramid, pooled
+from attn_widget.figures.long.pyramid import Pyramid, pooled
 from attn_widget.figures.long.walk import Visit, visit_layer, walk_heads, walk_layer
 
 __all__ = [
     "Links",
     "Pyramid",
     "Visit",
-    "build_pyramid",
     "head_of_blocks",
     "pooled",
     "strongest_links",

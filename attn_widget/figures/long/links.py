@@ -34,7 +34,7 @@ def strongest_links(
     count: int,
     *,
     least: float = -np.inf,
-    keep: Bool | None = None,
+    keep: tuple[Bool, Bool] | None = None,
     neighbors: bool = True,
     itself: bool = True,
 ) -> Links:
@@ -46,7 +46,7 @@ def strongest_links(
     count : int
     least : float
         Smaller cells do not count; cells of -inf and NaN never do.
-    keep : bool [n], optional
+    keep : (bool [n], bool [m]), optional
         Only queries and keys that are True here.
     neighbors, itself : bool
         Whether a token's links to the token before and after it, and to itself, count.
@@ -65,11 +65,11 @@ def strongest_links(
     weights = np.empty(0, dtype=np.float32)
     total = 0
     for area, block in blocks:
-        left = np.flatnonzero(keep[area.rows]) if keep is not None else np.arange(len(block))
+        left = np.flatnonzero(keep[0][area.rows]) if keep is not None else np.arange(len(block))
         rows = left + area.rows.start
         cells = block[left] if len(left) < len(block) else block.copy()
         if keep is not None:
-            cells[:, ~keep[area.cols]] = -np.inf
+            cells[:, ~keep[1][area.cols]] = -np.inf
         apart = [*([0] if not itself else []), *([-1, 1] if not neighbors else [])]
         for away in apart:
             columns = rows + away - area.cols.start

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Bool, Float32, Float64
 from attn_widget.trace.base import BLOCK_ROWS, Area
-from attn_widget.trace.windows.masks import Mask
+from attn_widget.trace.windows.masks import Mask, sums_by_key
 
 Pooling: TypeAlias = Literal["max", "mean"]
 TILE = 256  # cells a side: 262,144 bytes of float32
@@ -37,17 +37,20 @@ class Pyramid:
     maximum, mean : dict of int to float32 [m, m]
         By level, ``m = ceil(n / 2**level)``; the mean is that of the cells that the mask allows.
     received : float32 [n]
-        Mean of every column over all queries.
+        Mean of every column over the queries that may look at the key.
+    given : float32 [n]
+        Sum of every row.
     largest, smallest : float
         Of all allowed cells.
     word_max : float
-        Of the cells between tokens that are not special; ``largest`` where there are none.
+        Of the cells between tokens that are no sinks (special ones, token 0 in a causal mask); ``largest`` where there are none.
     """
 
     n: int
     maximum: dict[int, Float32]
     mean: dict[int, Float32]
     received: Float32
+    given: Float32
     largest: float
     smallest: float
     word_max: float
@@ -153,44 +156,6 @@ def pooled(
         )
 
 
-def build_pyramid(
-    blocks: Iterable[tuple[Area, Float32]],
-    n: int,
-    allowed: Mask | None,
-    special: Bool,
-    *,
-    signed: bool = False,
-) -> Pyramid:
-    """The coarse levels of a matrix, out of one walk over it.
-
-    Parameters
-    ----------
-    blocks : iterable of (Area, float32 [rows, cols])
-        All rows in order, beginning at multiples of `BLOCK_ROWS`; the mask forbids what lies outside.
-    n : int
-        Rows and columns.
-    allowed : bool [n, n] or RowSpans, optional
-    special : bool [n]
-        Tokens that are no words.
-    signed : bool
-        Scores, which may be negative, and -inf where the mask forbids; weights are at least 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weights = np.full((512, 512), 1 / 512, dtype=np.float32)
-    >>> every = slice(0, 512)
-    >>> made = build_pyramid([(Area(every, every), weights)], 512, None, np.zeros(512, dtype=bool))
-    >>> made.coarsest, made.maximum[1].shape, float(made.received[0]) * 512
-    (1, (256, 256), 1.0)
-    """
-    base = min(FINEST_KEPT, coarsest_level(n))
-    parts = (
-        block_part(area, weights, base, allowed, special, signed=signed) for area, weights in blocks
-    )
-    return assemble(parts, n, special, signed=signed)
-
-
 class BlockPart(NamedTuple):
     """Share of a block of rows in a pyramid: its finest kept level, and figures of it as a whole.
 
@@ -203,6 +168,8 @@ class BlockPart(NamedTuple):
         By block of ``2**base`` tokens a side.
     received : float32 [cols]
         Sums of the columns.
+    given : float32 [rows]
+        Sums of the rows.
     smallest, word_max : float
     """
 
@@ -211,6 +178,7 @@ class BlockPart(NamedTuple):
     total: Float64
     counts: NDArray[np.int32]
     received: Float32
+    given: Float32
     smallest: float
     word_max: float
 
@@ -224,7 +192,21 @@ def block_part(
     *,
     signed: bool = False,
 ) -> BlockPart:
-    """The part of one block of rows; see `build_pyramid` for the arguments."""
+    """The part of one block of rows.
+
+    Parameters
+    ----------
+    area : Area
+        All rows in order begin at multiples of `BLOCK_ROWS`; the mask forbids what lies outside.
+    weights : float32 [rows, cols]
+    base : int
+        The finest level that is kept.
+    allowed : bool [n, n] or RowSpans, optional
+    special : bool [n]
+        Tokens that are no words.
+    signed : bool
+        Scores, which may be negative, and -inf where the mask forbids; weights are at least 0.
+    """
     words = ~special
     possible = None if allowed is None else allowed[area]
     offset = area.cols.start & ((1 << base) - 1)
@@ -246,27 +228,47 @@ def block_part(
         summed(finite, base, offset),
         counted(weights.shape, possible, base, offset),
         np.ones(len(weights), dtype=np.float32) @ finite,
+        finite @ np.ones(finite.shape[1], dtype=np.float32),
         smallest,
         word_max,
     )
 
 
-def assemble(parts: Iterable[BlockPart], n: int, special: Bool, *, signed: bool = False) -> Pyramid:
-    """The pyramid of a matrix from the parts of its blocks."""
+def assemble(
+    parts: Iterable[BlockPart],
+    n: int,
+    allowed: Mask | None,
+    special: Bool,
+    *,
+    signed: bool = False,
+) -> Pyramid:
+    """The pyramid of a matrix from the parts of its blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> every, words = slice(0, 512), np.zeros(512, dtype=bool)
+    >>> part = block_part(Area(every, every), np.full((512, 512), 1 / 512, np.float32), 1, None, words)
+    >>> made = assemble([part], 512, None, words)
+    >>> made.coarsest, made.maximum[1].shape, float(made.received[0]) * 512
+    (1, (256, 256), 1.0)
+    """
     coarsest = coarsest_level(n)
     base = min(FINEST_KEPT, coarsest)
     side = side_of(n, base)
     most = np.full((side, side), -np.inf, dtype=np.float32)
     total = np.zeros((side, side))
     count = np.zeros((side, side), dtype=np.int32)
-    received = np.zeros(n)
+    received, given = np.zeros(n), np.zeros(n, dtype=np.float32)
     smallest, word_max = np.inf if signed else 0.0, -np.inf
     for part in parts:
         left, top = part.area.cols.start >> base, part.area.rows.start >> base
         here = (slice(top, top + part.most.shape[0]), slice(left, left + part.most.shape[1]))
         most[here], total[here], count[here] = part.most, part.total, part.counts
         received[part.area.cols] += part.received
+        given[part.area.rows] += part.given
         smallest, word_max = min(smallest, part.smallest), max(word_max, part.word_max)
+    queries = n if allowed is None else np.maximum(sums_by_key(allowed, np.ones(n)), 1)
     some = count > 0
     largest = float(most[some].max()) if some.any() else 0.0
     maximum = {base: np.where(some, most, np.float32(np.nan))}
@@ -276,7 +278,8 @@ def assemble(parts: Iterable[BlockPart], n: int, special: Bool, *, signed: bool 
         maximum[level] = np.where(count > 0, most, np.float32(np.nan))
         mean[level] = _mean(total, count)
     word_max = word_max if np.isfinite(word_max) and (~special).sum() > 1 else largest
-    return Pyramid(n, maximum, mean, (received / n).astype(np.float32), largest, smallest, word_max)
+    by_key = (received / queries).astype(np.float32)
+    return Pyramid(n, maximum, mean, by_key, given, largest, smallest, word_max)
 
 
 def largest_of(weights: Float32, level: int, first: int = 0) -> Float32:
@@ -309,7 +312,7 @@ def finite_of(weights: Float32) -> Float32:
 def counted(
     shape: tuple[int, ...], allowed: Bool | None, level: int, first: int = 0
 ) -> NDArray[np.int32]:
-    """How many cells of every block of a window the mask allows, int32 [r, c]."""
+    """Number of cells that the mask allows in every block of a window, int32 [r, c]."""
     size = 1 << level
     starts = starts_of(shape[1], level, first)
     if allowed is None:

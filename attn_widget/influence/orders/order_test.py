@@ -40,7 +40,7 @@ class OrderTest:
 
     @property
     def better(self) -> bool | None:
-        """Whether the order is better than random; None where that cannot be tested."""
+        """True if the order is better than random; None where that cannot be tested."""
         return None if math.isnan(self.adjusted) else self.adjusted <= LEVEL
 
     @staticmethod
@@ -100,7 +100,7 @@ def clopper_pearson(successes: int, total: int) -> tuple[float, float]:
 
 
 def most_orders_above(orders: int, n_methods: int) -> int:
-    """How many of the drawn orders may lower the probability at least as much as the first method to pass.
+    """Largest number of drawn orders that may lower the probability at least as much as the first method to pass.
 
     Examples
     --------

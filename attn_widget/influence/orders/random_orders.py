@@ -51,12 +51,12 @@ class RandomOrders:
 
     @property
     def orders(self) -> int:
-        """How many orders were read."""
+        """Number of orders that were read."""
         return len(self.areas)
 
     @property
     def flat(self) -> bool:
-        """Whether all orders have the same area."""
+        """True if all orders have the same area."""
         return bool(self.areas[-1] - self.areas[0] <= SAME)
 
     def band(self) -> tuple[float, float, float]:
@@ -82,7 +82,7 @@ class RandomOrders:
 
 
 def cuts(size: int) -> list[int]:
-    """How many of ``size`` words are masked at each step; ``k`` and ``size - k`` are both among them.
+    """Numbers of masked words, of ``size``, at each step; ``k`` and ``size - k`` are both among them.
 
     Examples
     --------
@@ -177,9 +177,11 @@ def drawn_orders(
             rng.permutation(words).tolist() for _ in range(min(AT_ONCE, n_random - len(areas)))
         ]
         sets = [prefixes(order) for order in orders]
-        curves += list(probabilities([one for each in sets for one in each]).reshape(len(sets), -1))
+        curves += list(
+            probabilities([prefix for each in sets for prefix in each]).reshape(len(sets), -1)
+        )
         areas += [area(shares, curve[0] - curve) for curve in curves[len(areas) :]]
-        if all(sum(one >= mine - SAME for one in areas) > most_above for mine in methods):
+        if all(sum(area >= mine - SAME for area in areas) > most_above for mine in methods):
             break
     low, high = np.percentile(curves, BAND, axis=0)
     mean = np.mean(curves, axis=0)

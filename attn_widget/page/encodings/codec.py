@@ -1,13 +1,16 @@
 """Attention in few bytes: two codes, and the largest error that each of them made.
 
-``weights``: one or two bytes a cell on a square-root scale, so that small weights are less far off than
+``weights``: one or two bytes a cell on a square-root scale, so that small weights have smaller errors than
 large ones. Grows with ``n^2``; smaller for short texts.
 
 ``qk``: two factors of the score matrix, from which a reader computes scores and weights. Of a long text
 they are queries and keys (``factors.py``) and grow with ``n``; up to twice as many tokens as a head has
-numbers, they are the scores and the identity (``scores.py``): fewer bytes still.
+numbers, the scores themselves: fewer bytes still. Of a longer one with a mask, coarser factors and
+corrections of single cells (``corrected.py``).
 
-Errors are measured: what a reader will compute, in his order and precision, against what the kernel shows.
+Cells that the mask forbids are not stored.
+
+Errors are measured by decoding exactly as the page does, in its order and precision.
 """
 
 from __future__ import annotations
@@ -20,15 +23,17 @@ from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Float32, Float64
 
-MOST_LEVELS = 2**16 - 1
-WORST = 0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
-# Scores of a sharp head may be far off before a weight is: this keeps two digits.
-WORST_SCORE = 0.05
+MAX_LEVELS = 2**16 - 1
+MAX_WEIGHT_ERROR = (
+    0.0039  # weights: what one byte allows at 1 anyway (half a step of a square is 1 / 255)
+)
+# Large errors of a sharp head's scores hardly change a weight: this keeps two digits.
+MAX_SCORE_ERROR = 0.05
 MARGIN = 1e-7  # the reader's arithmetic: half a unit of float32 at 1, and softmax in another order
 
 # The search for a step of the code "qk", in `factors` and `scores`.
 FINEST, COARSEST = 2.0**-20, 0.5  # steps that are tried
-MOST_STEPS = 2**22  # a whole number of steps fits into three bytes as zigzag
+MAX_STEPS = 2**22  # a whole number of steps fits into three bytes as zigzag
 SEARCHES = 4
 GOOD, AIM = 0.9, 0.95  # shares of the allowed error: good enough, and aimed at
 SMALLEST = 1e-12
@@ -45,7 +50,7 @@ class EncodedWeights:
     levels : int
         Steps from 0 to the largest weight.
     largest : float
-    shown : float32 [n, n]
+    decoded : float32 [n, n]
         The weights that a reader sees.
     error : float
         The largest error of any weight.
@@ -54,7 +59,7 @@ class EncodedWeights:
     codes: NDArray[np.uint16]
     levels: int
     largest: float
-    shown: Float32
+    decoded: Float32
     error: float
 
 
@@ -65,11 +70,12 @@ class EncodedFactors:
     Attributes
     ----------
     queries, keys : int32 [n, r]
-        Whole numbers of steps; ``r`` directions: at most ``head_dim``, the strongest first; or keys, at most n.
+        Whole numbers of steps; ``r`` directions: at most ``head_dim``, the strongest first. Where ``keys`` is None,
+        ``queries`` is the product itself, [n, n], 0 where the mask forbids.
     step : float
     shift : float32 [n]
         What centring the keys took from each row.
-    shown : float32 [n, n]
+    decoded : float32 [n, n]
         The weights that a reader sees.
     error : float
         The largest error of any weight.
@@ -78,10 +84,10 @@ class EncodedFactors:
     """
 
     queries: NDArray[np.int32]
-    keys: NDArray[np.int32]
+    keys: NDArray[np.int32] | None
     step: float
     shift: Float32
-    shown: Float32
+    decoded: Float32
     error: float
     score_error: float
 
@@ -100,16 +106,18 @@ def encode_weights(weights: Float32, levels: int = 255) -> EncodedWeights:
     >>> weights = np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32)
     >>> [bool(encode_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
     [True, True]
-    >>> coded = encode_weights(weights)
-    >>> bool(np.abs(coded.shown - weights).max() <= coded.error)
+    >>> encoded = encode_weights(weights)
+    >>> bool(np.abs(encoded.decoded - weights).max() <= encoded.error)
     True
     """
     largest = float(weights.max(initial=0))
-    codes, shown = coded_cells(weights, largest, levels)
-    return EncodedWeights(codes, levels, largest, shown, worst_of(shown, weights) + MARGIN)
+    codes, decoded = encode_cells(weights, largest, levels)
+    return EncodedWeights(
+        codes, levels, largest, decoded, max_difference(decoded, weights) + MARGIN
+    )
 
 
-def coded_cells(
+def encode_cells(
     weights: Float32, largest: float, levels: int
 ) -> tuple[NDArray[np.uint16], Float32]:
     """Codes of some weights up to ``largest``, and the weights that a reader sees."""
@@ -119,23 +127,9 @@ def coded_cells(
     return codes, (largest * (codes / levels) ** 2).astype(np.float32)
 
 
-def worst_of(shown: Float32, exact: Float32) -> float:
+def max_difference(decoded: Float32, exact: Float32) -> float:
     """The largest difference."""
-    return float(np.abs(shown - exact).max(initial=0))
-
-
-def error_of_weight(weight: float, levels: int) -> float:
-    """The most that a weight of this size can be off when it is coded: half a step at its place.
-
-    Largest where the head's largest weight is 1; concave, so that the bound of a mean of weights holds
-    for their mean.
-
-    Examples
-    --------
-    >>> [f"{error_of_weight(weight, 255):.4f}" for weight in (0, 0.01, 1)]
-    ['0.0000', '0.0004', '0.0039']
-    """
-    return weight**0.5 / levels + 0.25 / levels**2 + MARGIN * weight
+    return float(np.abs(decoded - exact).max(initial=0))
 
 
 def weight_error(score_error: float) -> float:
@@ -151,24 +145,26 @@ def weight_error(score_error: float) -> float:
     return math.tanh(score_error / 2)
 
 
-def decode_scores(coded: EncodedFactors, bias: Float32 | None = None) -> Float32:
+def decode_scores(encoded: EncodedFactors, bias: Float32 | None = None) -> Float32:
     """The scores that a reader sees where the mask forbids nothing, float32 [n, n]."""
-    product = coded.queries.astype(np.float64) @ coded.keys.astype(np.float64).T
-    scores = product * coded.step**2 + coded.shift[:, None]
+    product = encoded.queries.astype(np.float64)
+    if encoded.keys is not None:
+        product = product @ encoded.keys.astype(np.float64).T
+    scores = product * encoded.step**2 + encoded.shift[:, None]
     return (scores if bias is None else scores + bias).astype(np.float32)
 
 
-def rounded_shift(shift: Float64, worst_score: float) -> Float32:
-    """Row offsets in steps of a power of two, small beside the largest error of a score.
+def rounded_shift(shift: Float64, largest_step: float) -> Float32:
+    """Row offsets in steps of a power of two, at most ``largest_step``.
 
     Softmax ignores it, and float32 with zeros at the end compresses to half.
 
     Examples
     --------
-    >>> rounded_shift(np.array([0.3, -20.00001]), 0.005)
+    >>> rounded_shift(np.array([0.3, -20.00001]), 0.0002)
     array([  0.30004883, -20.        ], dtype=float32)
     """
-    step = 2.0 ** math.floor(math.log2(worst_score / SHIFT_STEPS))
+    step = 2.0 ** math.floor(math.log2(largest_step))
     return (np.rint(shift / step) * step).astype(np.float32)
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.opening import sinks
+from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.long.pyramid import (
     FINEST_KEPT,
     BlockPart,
@@ -25,23 +28,19 @@ from attn_widget.figures.long.pyramid import (
 )
 from attn_widget.page.encodings.codec import (
     MARGIN,
-    WORST,
-    coded_cells,
-    rounded_shift,
+    MAX_WEIGHT_ERROR,
+    encode_cells,
+    softmax,
     weight_error,
 )
-from attn_widget.page.encodings.factors import balanced, search_step
+from attn_widget.page.encodings.factors import Factors
 from attn_widget.page.encodings.planes import BYTE, Arrays, code_planes, planes
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.slices.long import described
 from attn_widget.trace.base import Area
 from attn_widget.trace.windows.masks import Mask, RowSpans
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.figures.arrays import Bool, Float32, Float64
-
-ROWS = 256  # of a chunk of coded weights
+ROWS = 256  # of a chunk of encoded weights
 DETAIL_FROM = 2048  # tokens, up to which a page walks over a head in half a second
 SAMPLED_ROWS = 1024  # by which the step of a head is chosen, before it is measured over all rows
 TIGHTER = 0.9  # of a step that was too wide beyond these rows
@@ -67,8 +66,8 @@ class LongLayer:
     mean: Float32 | None = None
 
 
-class CodedHead(Protocol):
-    """A head that is coded block by block."""
+class EncodedHead(Protocol):
+    """A head that is encoded block by block."""
 
     error: float
     score_error: float | None
@@ -86,7 +85,7 @@ def encode_layer(
     analysis: Analysis,
     layer: int,
     heads: Sequence[int],
-    way: tuple[str, float],
+    encoding: tuple[str, float],
     *,
     mean: bool = False,
 ) -> LongLayer:
@@ -94,39 +93,39 @@ def encode_layer(
 
     Parameters
     ----------
-    way : (code, fineness)
+    encoding : (code, fineness)
         As in `attn_widget.page.encodings.chunks`.
     mean : bool
         Keep the mean matrix too, for a rollout.
     """
     trace = analysis.trace
     n, mask = trace.n_tokens, trace.mask(layer)
-    coded: list[CodedHead] = [coded_head(analysis, layer, head, way) for head in heads]
-    details = [Detail(analysis, layer, way[0]) for _ in coded]
+    encoded: list[EncodedHead] = [encode_head(analysis, layer, head, encoding) for head in heads]
+    details = [Detail(analysis, layer, encoding[0]) for _ in encoded]
     whole = len(heads) == trace.n_heads
-    of_mean = Detail(analysis, layer, way[0])
+    of_mean = Detail(analysis, layer, encoding[0])
     found = LongLayer(mean=np.zeros((n, n), dtype=np.float32) if mean and whole else None)
     for area in trace.row_blocks(layer):
         total: Any = 0.0
-        for one, detail in zip(coded, details, strict=True):
-            shown = one.block(area)
+        for encoded_head, detail in zip(encoded, details, strict=True):
+            shown = encoded_head.block(area)
             detail.add(area, shown)
             if whole:
                 total = total + shown.astype(np.float64)
         if whole:
-            block = (total / len(coded)).astype(np.float32)
+            block = (total / len(encoded)).astype(np.float32)
             of_mean.add(area, block)
             if found.mean is not None:
                 found.mean[area] = block
     rule = mask_arrays(mask)
-    for head, one, detail in zip(heads, coded, details, strict=True):
-        (name, meta, first), *rest = one.chunks(f"{layer}-{head}")
+    for head, encoded_head, detail in zip(heads, encoded, details, strict=True):
+        (name, meta, first), *rest = encoded_head.chunks(f"{layer}-{head}")
         about, arrays = detail.answer()
         found.chunks[name] = pack({**meta, **about}, {**first, **arrays, **rule})
         found.chunks |= {name: pack(meta, arrays) for name, meta, arrays in rest}
-        found.errors.append(one.error)
-        if one.score_error is not None:
-            found.score_errors.append(one.score_error)
+        found.errors.append(encoded_head.error)
+        if encoded_head.score_error is not None:
+            found.score_errors.append(encoded_head.score_error)
     if whole:
         about, arrays = of_mean.answer()
         found.chunks[f"head-{layer}-mean"] = pack(about, {**arrays, **rule})
@@ -139,8 +138,8 @@ class Detail:
     def __init__(self, analysis: Analysis, layer: int, code: str) -> None:
         tokens = analysis.trace.tokens
         self._n, self._mask = len(tokens), analysis.trace.mask(layer)
-        self._special = np.array([token.special for token in tokens], dtype=bool)
-        self._by_place = code == "qk"
+        self._special = sinks(tokens, self._mask)
+        self._by_place, self._rest = code == "qk", analysis.trace.has_rest
         self._parts: list[BlockPart] = []
         self._level = coarsest_level(self._n)
         side = side_of(self._n, self._level)
@@ -163,8 +162,8 @@ class Detail:
         """The answer to ``pyramid``; with places of the largest cells, ``places``, for ``max``."""
         if self._n <= DETAIL_FROM:
             return {}, {}
-        found = assemble(self._parts, self._n, self._special)
-        about, arrays = described(found, masked=self._mask is not None)
+        found = assemble(self._parts, self._n, self._mask, self._special)
+        about, arrays = described(found, masked=self._mask is not None, rest=self._rest)
         if not self._by_place:
             return about, arrays
         low, high = self._places.astype(np.uint8), (self._places >> 8).astype(np.uint8)
@@ -173,7 +172,7 @@ class Detail:
 
 
 def places_of_largest(weights: Float32, level: int, first: int) -> NDArray[np.uint16]:
-    """Where the largest cell of every block of ``2**level`` tokens a side is: its row and column in the block.
+    """Place of the largest cell of every block of ``2**level`` tokens a side: its row and column in the block.
 
     Parameters
     ----------
@@ -200,9 +199,11 @@ def places_of_largest(weights: Float32, level: int, first: int) -> NDArray[np.ui
     return blocks.reshape(rows, cols, size * size).argmax(axis=2).astype(np.uint16)
 
 
-def coded_head(analysis: Analysis, layer: int, head: int, way: tuple[str, float]) -> CodedHead:
+def encode_head(
+    analysis: Analysis, layer: int, head: int, encoding: tuple[str, float]
+) -> EncodedHead:
     """A head in one code."""
-    code, fineness = way
+    code, fineness = encoding
     if code == "weights":
         return LongWeights(analysis, layer, head, int(fineness))
     return LongFactors(analysis, layer, head, fineness)
@@ -211,60 +212,41 @@ def coded_head(analysis: Analysis, layer: int, head: int, way: tuple[str, float]
 class LongFactors:
     """Queries and keys in whole steps, the normalizer of every row, and how far weights and scores are off."""
 
-    def __init__(self, analysis: Analysis, layer: int, head: int, worst_score: float) -> None:
+    def __init__(self, analysis: Analysis, layer: int, head: int, max_score_error: float) -> None:
         self._trace, self._place = analysis.trace, (layer, head)
         self._mask: Mask | None = analysis.trace.mask(layer)
-        wide = analysis.queries(layer, head).astype(np.float64) * analysis.trace.scaling(layer)
-        keys = analysis.keys(layer, head)
-        center = keys.mean(axis=0, dtype=np.float64)
-        exact_shift = wide @ center
-        self._shift = rounded_shift(exact_shift, worst_score)
-        left, right = balanced(wide, keys - center)
-        rest = exact_shift - self._shift
-        n = len(left)
-        rows = np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.intp)
-        some = self._possible(rows, slice(0, n))
-        # A tenth is left for the rows that are not among the sampled ones.
-        worst = TIGHTER * worst_score
-        checks_weights = weight_error(worst_score) > WORST
-        self.step = search_step(
-            left,
-            right,
-            worst,
-            lambda step: self._share(
-                (left, right), rest, rows, some, step, worst, weights=checks_weights
-            ),
+        queries, keys = (side(layer, head)[None] for side in (analysis.queries, analysis.keys))
+        found = Factors.of(
+            queries, keys, analysis.trace.scaling(layer), max_score_error, scores_up_to=0
         )
-        self._queries, self._keys = np.rint(left / self.step), np.rint(right / self.step)
+        n = analysis.n_tokens
+        rows = np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.intp)
+        possible = True if self._mask is None else self._mask[rows, slice(0, n)]
+        exact = found.exact(rows)[0]
+        checks_weights = weight_error(max_score_error) > MAX_WEIGHT_ERROR
+        # A tenth is left for the rows that are not among the sampled ones.
+        max_score_error *= TIGHTER
+
+        def share_of(step: Float64, heads: Any) -> Float64:
+            product = found.rounded(step, heads, rows)[0]
+            share = np.abs(product - exact).max(initial=0, where=possible) / max_score_error
+            if checks_weights:
+                seen, wanted = (
+                    softmax(np.where(possible, scores, -np.inf)) for scores in (product, exact)
+                )
+                share = max(
+                    share, np.abs(seen - wanted).max(initial=0) / (TIGHTER * MAX_WEIGHT_ERROR)
+                )
+            return np.array([share])
+
+        (self.step,) = found.search(max_score_error, share_of)
+        (self._shift,) = found.shift
+        queries, keys = found.codes(0, self.step)
+        assert keys is not None  # `scores_up_to` is 0
+        self._queries, self._keys = queries.astype(np.float64), keys.astype(np.float64)
         self._log_total = np.full(n, np.inf)
         self.error = MARGIN
         self.score_error: float | None = MARGIN
-
-    def _possible(self, rows: Any, cols: slice) -> Bool | None:
-        return None if self._mask is None else self._mask[rows, cols]
-
-    def _share(
-        self,
-        sides: tuple[Float64, Float64],
-        rest: Float64,
-        rows: NDArray[np.intp],
-        possible: Bool | None,
-        step: float,
-        worst: float,
-        *,
-        weights: bool,
-    ) -> float:
-        """The errors of a step in some rows, as a share of those that are allowed."""
-        left, right = sides
-        exact = left[rows] @ right.T + rest[rows, None]
-        found = np.rint(left[rows] / step) @ np.rint(right / step).T * step**2
-        off = np.abs(found - exact)
-        share = float(off.max(initial=0, where=True if possible is None else possible)) / worst
-        if weights:
-            for one in (exact, found):
-                softened(one, possible)
-            share = max(share, float(np.abs(found - exact).max(initial=0)) / (TIGHTER * WORST))
-        return share
 
     def block(self, area: Area) -> Float32:
         exact = self._trace.scores(*self._place, area.rows, area.cols)
@@ -273,9 +255,8 @@ class LongFactors:
         product *= self.step**2
         product += self._shift[area.rows, None].astype(np.float64)
         scores = product.astype(np.float32)
-        possible = self._possible(area.rows, area.cols)
-        if possible is not None:
-            scores[~possible] = -np.inf
+        if self._mask is not None:
+            scores[~self._mask[area.rows, area.cols]] = -np.inf
         where = np.isfinite(exact)
         off = np.subtract(scores, exact, out=np.zeros_like(scores), where=where)
         reach = float(np.abs(exact).max(initial=1, where=where))
@@ -295,10 +276,9 @@ class LongFactors:
         return shown
 
     def chunks(self, name: str) -> Iterator[tuple[str, dict[str, Any], Arrays]]:
-        used = np.flatnonzero(np.abs(self._queries).max(axis=0) * np.abs(self._keys).max(axis=0))
-        sides = [side[:, used].astype(np.int32).T.ravel() for side in (self._queries, self._keys)]
+        sides = [side.astype(np.int32).T.ravel() for side in (self._queries, self._keys)]
         arrays: Arrays = {
-            "rank": np.array([len(used)], dtype=np.int32),
+            "rank": np.array([self._queries.shape[1]], dtype=np.int32),
             "step": np.array([self.step]),
             "shift": self._shift,
             "log_total": self._log_total,
@@ -325,7 +305,7 @@ class LongWeights:
 
     def block(self, area: Area) -> Float32:
         ((_, weights),) = self._trace.head_blocks(*self._place, [area])
-        codes, shown = coded_cells(weights, self._largest, self._levels)
+        codes, shown = encode_cells(weights, self._largest, self._levels)
         number, first = divmod(area.rows.start, ROWS)
         self._codes[number][first : first + len(codes), area.cols] = codes
         self.error = max(self.error, float(np.abs(shown - weights).max(initial=0)) + MARGIN)
@@ -335,17 +315,6 @@ class LongWeights:
         yield f"head-{name}", {"largest_code": self._largest, "levels": self._levels}, {}
         for number, codes in enumerate(self._codes):
             yield f"rows-{name}-{number}", {}, code_planes(codes, self._levels)
-
-
-def softened(scores: Float64, possible: Bool | None) -> None:
-    """Softmax by row, in place."""
-    if possible is not None:
-        scores[~possible] = -np.inf
-    most = scores.max(axis=1, keepdims=True)
-    scores -= np.where(np.isfinite(most), most, 0)
-    np.exp(scores, out=scores)
-    total = scores.sum(axis=1, keepdims=True)
-    scores /= np.where(total > 0, total, 1)
 
 
 def mask_arrays(mask: Mask | None) -> Arrays:

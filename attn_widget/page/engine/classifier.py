@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
 
 # Heads by the class of the model, and where their tensors are. "pooler." is inside the encoder.
 KINDS = {
@@ -28,11 +26,6 @@ def class_reader(analysis: Analysis) -> dict[str, Any] | None:
     dict or None
         ``kind`` is "mean", "first" or "cnn"; ``labels``, ``activation`` and ``note`` are those of the answer;
         ``tensors`` have a shape, and float32 in base64.
-
-    Raises
-    ------
-    NotAvailableError
-        A classifier of tokens, question answering, or a head of another kind.
     """
     classes = analysis.classification
     if analysis.run is None or classes is None:

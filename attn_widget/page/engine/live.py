@@ -8,14 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.texts import analyze
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.files import destination, write_parts
 from attn_widget.host.memory import check_bytes
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.places import EMBEDDED, MINI
 from attn_widget.page.engine.classifier import class_reader
+from attn_widget.page.engine.embedder import check_embedder, embedder_facts
 from attn_widget.page.engine.options import EngineOptions, check_views_of
 from attn_widget.page.engine.packing import MAGIC, pack
 from attn_widget.page.engine.rounding import Texts, rounding_of
@@ -28,27 +32,24 @@ from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.model.encoder import Encoder
+    from attn_widget.protocol.similarity_source import SimilaritySource
+    from attn_widget.similarities import Similarity
 
-MOST_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
+MAX_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
 SUFFIX = ".engine.js"
 BYTES_OF_A_WEIGHT = (
     22  # of address space while a page is written; measured: 20.3 for the embedded model
 )
-MOST_TEXTS = 8  # of a page that the rounding is measured on
+MAX_TEXTS = 8  # of a page that the rounding is measured on
 
 
 def save_live(
     path: str | os.PathLike[str],
     shown: Sequence[tuple[Source, Selection]],
-    kept: ExportOptions,
+    export: ExportOptions,
     options: EngineOptions,
-    model: PageModel | None = None,
 ) -> Path:
     """Write a page that opens on what is shown, then runs what is typed. Several widgets share one engine.
-
-    ``model`` is what `page_model` gave for another page in the same folder.
 
     Raises
     ------
@@ -58,8 +59,17 @@ def save_live(
         A profile, a run without a model, a model that the engine cannot run.
     """
     target = destination(path)
-    kept = replace(kept, views=check_views_of(kept))
-    analyses = [runnable(source) for source, _ in shown]
+    similar = [found for source, _ in shown if (found := embedded(source)) is not None]
+    if similar and len(shown) > 1:
+        raise InputError(
+            f"A page with an engine holds one similarity alone, got {len(shown)} widgets.",
+            "Save a page for each.",
+        )
+    if similar:
+        check_options_of(shown[0][0], export)
+    else:
+        export = replace(export, views=check_views_of(export))
+    analyses = [found.a for found in similar] or [runnable(source) for source, _ in shown]
     encoders = [analysis.run.encoder for analysis in analyses if analysis.run is not None]
     if any(encoder.lock is not encoders[0].lock for encoder in encoders):
         raise InputError(
@@ -67,39 +77,52 @@ def save_live(
             "Save a page for each model.",
         )
     texts = [(str(analysis.text), analysis.text_pair) for analysis in analyses]
-    if model is None:
-        model = page_model(encoders[0], target, options, texts)
-    room = SizeBudget([source.size for source, _ in shown], "widgets")
+    model = page_model(encoders[0], target, options, texts, similar[0] if similar else None)
+    budget = SizeBudget([source.size for source, _ in shown], "widgets")
 
     def runs() -> Iterator[SavedRun]:
         for source, selection in shown:
-            check_options_of(source, kept)
-            share: Any = room.of_one if len(shown) > 1 else {}
-            run = saved_run(source, shown_by_engine(selection, kept), kept, **share)
-            room.take(run)
+            check_options_of(source, export)
+            share: Any = budget.of_one if len(shown) > 1 else {}
+            opened = selection if similar else shown_by_engine(selection, export)
+            run = saved_run(source, opened, export, **share)
+            budget.take(run)
             yield run
 
-    title = kept.title or shown[0][0].title
+    title = export.title or shown[0][0].title
     write_parts(target, page_parts(runs(), title, "stack", model))
     return target
 
 
-def shown_by_engine(selection: Selection, kept: ExportOptions) -> Selection:
+def shown_by_engine(selection: Selection, export: ExportOptions) -> Selection:
     """``selection`` with a view that the engine computes."""
-    views = check_views_of(kept)
+    views = check_views_of(export)
     return selection if selection.view in views else replace(selection, view=views[0])
 
 
-def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Texts) -> PageModel:
-    """The model for ``page``; weights that lie beside it are written.
+def embedded(source: Source) -> Similarity | None:
+    """The similarity behind ``source``, if the engine can compare other texts as it does; None of a run."""
+    if source.name != "similarity":
+        return None
+    return check_embedder(cast("SimilaritySource", source).result)
+
+
+def page_model(
+    encoder: Encoder,
+    page: Path,
+    options: EngineOptions,
+    texts: Texts,
+    similar: Similarity | None = None,
+) -> PageModel:
+    """The model for ``page``; weights in files next to it are written.
 
     Parameters
     ----------
     texts : sequence of (str, str or None)
         What the rounding of its matrices is measured on, with others for a light model.
+    similar : Similarity, optional
+        Whose texts can be replaced by typed ones; its rounding is measured instead.
     """
-    from attn_widget.analysis.texts import analyze
-
     # Before the tokenizer writes its tables: its library ends the process where memory runs out.
     check_bytes(
         f"A page with the weights of {encoder.name}",
@@ -107,20 +130,22 @@ def page_model(encoder: Encoder, page: Path, options: EngineOptions, texts: Text
         "Free some memory, raise the limit (ulimit -v), or save the page without an engine.",
     )
     file = packed(encoder, light=options.light)
-    rounding = rounding_of(encoder, texts[:MOST_TEXTS], light=options.light)
+    exact = {"weight": 0.0, "rollout": 0.0, "score": 0.0}
+    rounding = exact if similar else rounding_of(encoder, texts[:MAX_TEXTS], light=options.light)
     run = analyze(*texts[0], model=encoder, tagger=None, truncation=True, progress=False)
     facts: dict[str, Any] = {
         "rounding": rounding,
         "tagger": tag_reader(encoder),
         "architecture": architecture(run, {"kind": "architecture"})[0],
         "classifier": class_reader(run),
+        "embedder": None if similar is None else embedder_facts(similar, light=options.light),
         "beside": None,
     }
     text = as_text(file)
-    if len(text) > MOST_BYTES:
+    if len(text) > MAX_BYTES:
         raise NotAvailableError(
             f"{encoder.name} takes {len(text) / 1e6:.0f} MB of a page, more than a browser reads.",
-            f"A page holds at most {MOST_BYTES / 1e6:.0f} MB of weights.",
+            f"A page holds at most {MAX_BYTES / 1e6:.0f} MB of weights.",
         )
     if options.folder is None:
         return PageModel(json.dumps(facts), text)
@@ -190,11 +215,11 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
     inside = f"{model.base_model_prefix}."
     weights: dict[str, Any] = {}
     for name, tensor in model.state_dict().items():
-        if name.startswith(("cls.", "vocab_")) and not encoder.has_mlm:
+        if name.startswith(("cls.", "vocab_")) and not encoder.has_lm:
             continue  # it was not trained
-        known = name.startswith(("cls.", "vocab_", inside)) or model is not model.base_model
+        has_place = name.startswith(("cls.", "vocab_", inside)) or model is not model.base_model
         full = f"bert.{name.removeprefix(inside)}" if name.startswith(inside) else name
-        weights[full if known else f"bert.{name}"] = tensor.detach().float().cpu().numpy()
+        weights[full if has_place else f"bert.{name}"] = tensor.detach().float().cpu().numpy()
     segments = "bert.embeddings.token_type_embeddings.weight"
     if segments in weights and not encoder.takes_segments:
         settings["type_vocab_size"] = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from attn_widget.checks import check_flag, check_path, shown
+from attn_widget.checks import check_flag, check_path, short_repr
 from attn_widget.errors import InputError
 from attn_widget.page.saved_run import ExportOptions
 
@@ -26,7 +26,7 @@ class EngineOptions:
     Attributes
     ----------
     light : bool
-        Matrices of 8 bits.
+        Matrices of 8 bits, which are always in the page.
     folder : Path or None
         Where a script with the weights is written for the page to load; None: they are in the page.
     """
@@ -41,11 +41,13 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
     Raises
     ------
     InputError, InputTypeError
-        Another word, assets without an engine, or a folder that does not exist.
+        Another word, assets without an engine or with a light one, or a folder that does not exist.
     """
+    if not isinstance(assets, str):
+        assets = check_path(assets, "assets")
     if isinstance(engine, str):
         if engine != "light":
-            raise InputError(f"engine is {shown(engine)}, expected True, False or 'light'.")
+            raise InputError(f"engine is {short_repr(engine)}, expected True, False or 'light'.")
     elif not check_flag(engine, "engine"):
         if assets != "inside":
             raise InputError(
@@ -56,35 +58,34 @@ def check_engine(engine: object, assets: Assets, page: Path) -> EngineOptions | 
     light = engine == "light"
     if assets == "inside":
         return EngineOptions(light)
+    if light:
+        raise InputError(
+            "The 8-bit weights of engine='light' are always stored in the page, so assets cannot be given with it.",
+            "Leave assets out, or give engine=True.",
+        )
     if assets == "beside":
-        return EngineOptions(light, page.parent)
+        return EngineOptions(folder=page.parent)
     folder = check_path(assets, "assets")
     if not folder.is_dir():
         raise InputError(
             f"assets is {str(assets)!r}, which is not a folder.",
             "Expected 'inside', 'beside' or an existing folder.",
         )
-    return EngineOptions(light, folder)
+    return EngineOptions(folder=folder)
 
 
-def check_views_of(kept: ExportOptions) -> list[str]:
-    """The views of a page with an engine.
-
-    Raises
-    ------
-    InputError
-        Some layers or heads alone, targets to explain, or a view that the engine cannot compute.
-    """
-    if kept.layers is not None or kept.heads is not None:
+def check_views_of(options: ExportOptions) -> list[str]:
+    """The views of a page with an engine."""
+    if options.layers is not None or options.heads is not None:
         raise InputError(
             "A page with an engine computes all layers and heads.",
             "Leave layers and heads out, or leave engine out.",
         )
-    if kept.why is not None:
+    if options.why is not None:
         raise InputError(
             "A page with an engine explains no target: that needs gradients.", "Leave why out."
         )
-    views: Sequence[str] = LIVE_VIEWS if kept.views is None else kept.views
+    views: Sequence[str] = LIVE_VIEWS if options.views is None else options.views
     other = [view for view in views if view not in LIVE_VIEWS]
     if other:
         raise InputError(

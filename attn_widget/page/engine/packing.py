@@ -152,13 +152,7 @@ def pack_model(folder: Path, *, light: bool = False) -> bytes:
 
 
 def check_layout(name: str, settings: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> None:
-    """Refuse what the engine cannot run.
-
-    Raises
-    ------
-    NotAvailableError
-        Another family, activation or tokenizer, sizes that do not fill a SIMD vector.
-    """
+    """Refuse what the engine cannot run."""
     kind, activation = settings["model_type"], settings.get("hidden_act") or "another activation"
     reader = tokenizer["model"]
     if kind not in KINDS or (activation, reader["type"]) != ("gelu", "WordPiece"):
@@ -214,11 +208,6 @@ def pack(
         are rounded.
     light : bool
         Matrices in int8 by row: half the size.
-
-    Raises
-    ------
-    NotAvailableError
-        The model has another layout, another activation, or weights that float16 cannot hold.
     """
     settings, weights = settings_as_bert(settings), weights_as_bert(settings, weights)
     check_layout(name, settings, tokenizer)

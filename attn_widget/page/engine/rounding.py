@@ -1,21 +1,20 @@
-"""How far figures move when a model's matrices are rounded for the engine, measured on texts."""
+"""Errors of figures when a model's matrices are rounded for the engine, measured on texts."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis.texts import analyze
+from attn_widget.model.encoder import Encoder
 from attn_widget.page.engine.packing import dequantized
-
-if TYPE_CHECKING:
-    from attn_widget.model.encoder import Encoder
 
 Texts = Sequence[tuple[str, str | None]]
 
-# What a light model is measured on beside the saved texts: questions, lists, names, numbers, rare words.
+# More texts that a light model is measured on: questions, lists, names, numbers, rare words.
 SAMPLES = (
     "The doctor asked the nurse to help her with the patient.",
     "When the bank closed, she walked along the bank of the river.",
@@ -68,7 +67,7 @@ def rounding_of(encoder: Encoder, texts: Texts, *, light: bool = False) -> dict[
 
 
 def are_halves(encoder: Encoder) -> bool:
-    """Whether float16 holds every matrix of the model."""
+    """True if float16 holds every matrix of the model."""
     import torch
 
     matrices = [parameter for parameter in encoder.model.parameters() if parameter.ndim > 1]
@@ -90,23 +89,21 @@ def rounded(encoder: Encoder, *, light: bool) -> Encoder:
                 parameter.copy_(parameter.half())
     rounded_encoder: Encoder = object.__new__(type(encoder))
     rounded_encoder.__dict__.update(encoder.__dict__)
-    rounded_encoder.network = model
+    rounded_encoder.traced = model
     return rounded_encoder
 
 
-def differences(one: Encoder, other: Encoder, text: str, pair: str | None) -> list[float]:
+def differences(exact: Encoder, rounded: Encoder, text: str, pair: str | None) -> list[float]:
     """Largest differences of weights, rollout and scores between two models on a text."""
-    from attn_widget.analysis.texts import analyze
-
     options: dict[str, Any] = {"tagger": None, "truncation": True, "progress": False}
-    first, second = (analyze(text, pair, model=each, **options) for each in (one, other))
-    every = [(layer, head) for layer in range(one.n_layers) for head in range(one.n_heads)]
+    first, second = (analyze(text, pair, model=each, **options) for each in (exact, rounded))
+    every = [(layer, head) for layer in range(exact.n_layers) for head in range(exact.n_heads)]
 
     def apart(a: Any, b: Any) -> float:
         return float(np.abs(a - b).max())
 
     return [
         max(apart(first.attention(*at), second.attention(*at)) for at in every),
-        apart(first.rollout(one.n_layers - 1), second.rollout(one.n_layers - 1)),
+        apart(first.rollout(exact.n_layers - 1), second.rollout(exact.n_layers - 1)),
         max(apart(first.trace.scores(*at), second.trace.scores(*at)) for at in every),
     ]

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.beside import comparison_text_of
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.comparison_texts import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.analysis.long.detail import check_rollout
 from attn_widget.checks import LARGEST_SEED
+from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import NotAvailableError, SliceError
+from attn_widget.figures.roles import Roles
+from attn_widget.figures.sentences import Aggregation
+from attn_widget.model.classification import ClassProbabilities
+from attn_widget.model.predictions import Mode
 from attn_widget.protocol.handlers import Answer, Arrays, answers
+from attn_widget.protocol.initial_payload import describe_predictions, prediction_arrays
 from attn_widget.protocol.metrics import describe_metrics
-from attn_widget.protocol.paint import describe_predictions, prediction_arrays
 from attn_widget.protocol.request import (
     Request,
     head_of,
@@ -28,14 +35,8 @@ from attn_widget.protocol.request import (
 )
 from attn_widget.trace.base import LONG_TOKENS
 
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.figures.roles import Roles
-    from attn_widget.figures.sentences import Aggregation
-    from attn_widget.model.classification import ClassProbabilities
-    from attn_widget.model.predictions import Mode
-
 MAX_TOP_K = 100
+TEMPERATURES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0)
 MAX_TOKEN_IDS = 1000
 MAX_SEED = LARGEST_SEED + 1
 MAX_FLOW_EDGES = 120_000  # some 4 s on two cores: 140 tokens in 6 layers, 100 in 12
@@ -62,16 +63,20 @@ def scores(analysis: Analysis, request: Request) -> Answer:
 def qkv(analysis: Analysis, request: Request) -> Answer:
     layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
     rows = rows_of(analysis, request)
+    # Keys of another text are none of these rows.
+    keys = rows if analysis.trace.square else slice(None)
     arrays = {
         "q": analysis.queries(layer, head)[rows],
-        "k": analysis.keys(layer, head)[rows],
+        "k": analysis.keys(layer, head)[keys],
     }
     with suppress(NotAvailableError):  # tensors from outside come without values
-        arrays["v"] = analysis.values(layer, head)[rows]
-    return {"scaling": analysis.trace.scaling(layer)}, arrays
+        arrays["v"] = analysis.values(layer, head)[keys]
+    cap = analysis.trace.softcap(layer)
+    capped = {} if cap is None else {"cap": cap}
+    return {"scaling": analysis.trace.scaling(layer), **capped}, arrays
 
 
-@answers("metrics")
+@answers("metrics", needs_heads=True)
 def metrics(analysis: Analysis, request: Request) -> Answer:
     tau = request.get("tau", 0.01)
     figures = analysis.metrics_at(tau)
@@ -83,7 +88,7 @@ def metrics(analysis: Analysis, request: Request) -> Answer:
 def predictions(analysis: Analysis, request: Request) -> Answer:
     top_k = integer({"top_k": request.get("top_k", 5)}, "top_k", 1, MAX_TOP_K + 1)
     rows = rows_of(analysis, request)
-    best = analysis.predictions(top_k=top_k, mode=mode_of(request), rows=rows)
+    best = analysis.predictions(top_k=top_k, mode=mode_of(analysis, request), rows=rows)
     return describe_predictions(best), prediction_arrays(best)
 
 
@@ -94,10 +99,10 @@ def intact(analysis: Analysis, _request: Request) -> Answer:
     arrays: dict[str, NDArray[Any]] = {}
     classes, run = analysis.intact.classification, analysis.run
     if classes is not None and classes.task == "sequence":
-        best = int(np.argmax(classes.logits))
+        best = first_largest(classes.logits)
         share = float(np.ravel(classes.probabilities)[best])
         data["classes"] = {"label": classes.labels[best], "probability": share}
-    if run is not None and run.encoder.has_mlm:
+    if run is not None and run.encoder.has_lm:
         before = analysis.intact.predictions(top_k=1)
         data["vocabulary"] = describe_predictions(before)["vocabulary"]
         arrays = {
@@ -108,8 +113,9 @@ def intact(analysis: Analysis, _request: Request) -> Answer:
     return data, arrays
 
 
-def mode_of(request: Request) -> Mode:
-    return cast("Mode", one_of({"mode": "as_is", **request}, "mode", ("as_is", "masked")))
+def mode_of(analysis: Analysis, request: Request) -> Mode:
+    given = {"mode": analysis.default_mode, **request}
+    return cast("Mode", one_of(given, "mode", ("as_is", "masked", "next")))
 
 
 @answers("softmax")
@@ -121,8 +127,24 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
             raise SliceError(f"token_ids must be a list of at most {MAX_TOKEN_IDS} ids.")
         size = analysis.vocab_size
         ids = [integer({"token_ids": value}, "token_ids", 0, size) for value in ids]
-    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode_of(request)))
+    mode = mode_of(analysis, request)
+    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode))
+    if mode == "next" and analysis.run is not None:
+        logits = analysis.run.trace.logits_tensor([position])[0].float().cpu().numpy()
+        opened["temperatures"] = temperature_sums(logits)
     return opened, {}
+
+
+def temperature_sums(logits: NDArray[np.float32]) -> list[tuple[float, float]]:
+    """Each of `TEMPERATURES` with ``sum(exp((logit - max) / t))`` over the vocabulary, which a page cannot add up itself.
+
+    Examples
+    --------
+    >>> dict(temperature_sums(np.zeros(3, dtype=np.float32)))[0.5]
+    3.0
+    """
+    away = logits.astype(np.float64) - float(logits.max())
+    return [(t, float(np.exp(away / t).sum())) for t in TEMPERATURES]
 
 
 @answers("language", needs_tagger=True)
@@ -139,6 +161,10 @@ def language(analysis: Analysis, _request: Request) -> Answer:
         "tagger": language.tagger_name,
         "notes": list(language.notes),
     }
+    if not analysis.trace.square and "encoder" in analysis.parts:
+        keys = analysis.of("encoder").language.tokens
+        for name in ("word", "sentence", "pos", "entity"):
+            data[f"key_{name}"] = [getattr(token, name) for token in keys]
     return data, {}
 
 
@@ -168,26 +194,37 @@ def layer_change(analysis: Analysis, _request: Request) -> Answer:
     return {}, {"change": analysis.layer_change}
 
 
-@answers("specialization", needs_tagger=True)
+@answers("specialization", needs_tagger=True, needs_heads=True)
 def specialization(analysis: Analysis, _request: Request) -> Answer:
     figures = analysis.specialization
     forms = {"raw": figures.raw, "scaled": figures.scaled(), "z": figures.zscores()}
     arrays: Arrays = {
         f"{form}:{key}": values[key] for form, values in forms.items() for key in figures.raw
     }
-    notes = list(analysis.language.notes)
-    data = {"keys": list(figures.raw), "chance": figures.chance, "reasons": figures.reasons}
+    notes = list(analysis.known_language.notes)
+    chance = by_layer(figures.chance_by_layer)
+    data = {"keys": list(figures.raw), "chance": chance, "reasons": figures.reasons}
     return {**data, "notes": notes}, arrays
 
 
-@answers("patterns")
+@answers("patterns", needs_heads=True)
 def patterns(analysis: Analysis, _request: Request) -> Answer:
-    figures = analysis.patterns.as_dict()
-    arrays: Arrays = {f"pattern:{key}": values for key, values in figures.items()}
-    return {"keys": list(figures), "chance": 1 / analysis.n_tokens}, arrays
+    figures = analysis.patterns
+    arrays: Arrays = {f"pattern:{key}": values for key, values in figures.as_dict().items()}
+    return {"keys": list(figures.keys), "chance": by_layer(figures.chance)}, arrays
 
 
-@answers("roles", needs_tagger=True)
+def by_layer(chance: Mapping[str, NDArray[np.float64]]) -> dict[str, float | list[float]]:
+    """Chance levels [L] by key: one number where all layers are alike, as their masks mostly are."""
+    return {
+        key: float(values[0])
+        if np.array_equal(values, np.full_like(values, values[0]), equal_nan=True)
+        else values.tolist()
+        for key, values in chance.items()
+    }
+
+
+@answers("roles", needs_tagger=True, needs_heads=True)
 def roles(analysis: Analysis, request: Request) -> Answer:
     seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
     return describe_roles(analysis.roles(seed))
@@ -234,6 +271,9 @@ def sentences(analysis: Analysis, request: Request) -> Answer:
         "tokens": [list(tokens) for tokens in sums.tokens],
         "note": sums.note,
     }
+    if not analysis.trace.square:
+        data["key_texts"] = list(sums.key_texts)
+        data["key_tokens"] = [list(tokens) for tokens in sums.key_tokens]
     return data, arrays
 
 
@@ -242,7 +282,7 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
 
     None where it allows all; of a short text the page reads the mask itself.
     """
-    if analysis.n_tokens <= LONG_TOKENS:
+    if analysis.n_tokens <= LONG_TOKENS or not analysis.trace.square:
         return None
     layers = range(analysis.n_layers) if layer is None else [layer]
     every = [analysis.trace.mask(index) for index in layers]
@@ -261,8 +301,8 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
 def drill(analysis: Analysis, request: Request) -> Answer:
     kind, of = aggregation_of(analysis, request)
     sums = analysis.sentences
-    size = len(sums.texts)
-    a, b = (integer(request, name, 0, size) for name in ("a", "b"))
+    a = integer(request, "a", 0, len(sums.texts))
+    b = integer(request, "b", 0, len(sums.key_texts))
     opened = sums.drill(a, b, kind, **of)
     weights = opened.weights
     layer = of["layer"]
@@ -340,19 +380,19 @@ def beside(analysis: Analysis, _request: Request) -> Answer:
     every = (own, *analysis.beside)
     texts = [
         {
-            "text": one.text,
-            "text_pair": one.text_pair,
-            "words": list(one.first_token.positions),
-            "before": list(one.before),
-            "segments": list(one.segments),
+            "text": analysis.text,
+            "text_pair": analysis.text_pair,
+            "words": list(analysis.first_token.positions),
+            "before": list(analysis.before),
+            "segments": list(analysis.segments),
         }
-        for one in every
+        for analysis in every
     ]
-    opened = [opened_classes(one.classification) for one in every]
+    opened = [opened_classes(analysis.classification) for analysis in every]
     arrays: Arrays = {
         name: np.concatenate([classes[name] for classes in opened])
         for name in ("logits", "probabilities")
     }
-    arrays["weights"] = np.concatenate([one.first_token.weights for one in every], axis=1)
-    arrays["special"] = np.stack([one.first_token.special for one in every])
+    arrays["weights"] = np.concatenate([analysis.first_token.weights for analysis in every], axis=1)
+    arrays["special"] = np.stack([analysis.first_token.special for analysis in every])
     return {"texts": texts, "layers": list(own.first_token.layers)}, arrays

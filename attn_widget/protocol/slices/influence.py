@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.checks.rounding import rounding
 from attn_widget.errors import SliceError
-from attn_widget.influence.methods import METHODS, Method
+from attn_widget.host.installed import require_torch
 from attn_widget.influence.targets import Target
-from attn_widget.protocol.handlers import Answer, answers, answers_slowly
+from attn_widget.model.encoder import Ablation
+from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, one_of
+from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.model.encoder import Ablation
-    from attn_widget.trace.forward import Progress
+    from attn_widget.influence.faithfulness import Faithfulness
 
 FIELDS = tuple(Target.__dataclass_fields__)
 
@@ -47,7 +50,10 @@ def as_target(given: object) -> Target:
 
 def plain(target: Target) -> dict[str, Any]:
     """A target as the page has it: without what is not given."""
-    fields = asdict(target).items()
+    # An analysis that a target holds can neither be copied nor sent: its text can.
+    other = target.similar_to
+    sent = target if other is None else replace(target, similar_to=target.other_text)
+    fields = asdict(sent).items()
     return {name: value for name, value in fields if value is not None and value is not False}
 
 
@@ -59,55 +65,73 @@ def canonical(analysis: Analysis, target: Target) -> dict[str, Any]:
     InputError, NotAvailableError
         The run has no such target.
     """
-    _where, _run, bound = analysis._bound(target)  # pyright: ignore[reportPrivateUsage]
+    _where, _run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
     return plain(bound.as_target(target))
 
 
 def described(analysis: Analysis, target: Target) -> dict[str, Any]:
     """A target with its words, for people."""
-    _where, run, bound = analysis._bound(target)  # pyright: ignore[reportPrivateUsage]
-    ids = [bound.plus] if bound.minus is None else [bound.plus, bound.minus]
-    if bound.kind == "token":
-        names = run.encoder.token_texts(ids)
-    elif bound.kind == "class":
-        names = [run.encoder.id2label.get(one, f"LABEL_{one}") for one in ids]
-    else:
-        names = ["is next"]
+    _where, run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
+    from attn_widget.influence.bound_target import names_of  # with torch
+
+    names = names_of(run, target, bound)
     return {"target": plain(bound.as_target(target)), "of": bound.kind, "names": names}
 
 
-@answers("targets")
-def targets(analysis: Analysis, _request: Request) -> Answer:
-    from attn_widget.analysis.influence.proposals import proposals
+@answers("targets", slow=True)
+def targets(analysis: Analysis, _request: Request, progress: Progress | None) -> Answer:
+    if analysis.run is not None:
+        require_torch("Why")
+    proposed = proposals(analysis.writing, progress)
+    return {"targets": [described(analysis, proposal) for proposal in proposed]}, {}
 
-    return {"targets": [described(analysis, proposal) for proposal in proposals(analysis)]}, {}
 
-
-@answers_slowly("contributions", needs_tagger=True)
+@answers("contributions", needs_tagger=True, slow=True)
 def contributions(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     target = target_of(request)
-    method = cast("Method", one_of(request, "method", METHODS))
+    method = one_of(request, "method", analysis.methods)
     explained = analysis.contributions(target, method, progress=progress)
+    whole = max(float(np.abs(explained.values).sum()), abs(explained.value))
+    terms = (whole, explained.bias, explained.baseline)
     data = {
         **described(analysis, target),
         "method": method,
         "signed": explained.signed,
         "value": explained.value,
+        "error": value_error(analysis, terms),
         "bias": explained.bias,
         "baseline": explained.baseline,
         "gap": explained.gap,
     }
-    return data, {"values": explained.values}
+    arrays = {"values": explained.values}
+    if explained.source is not None:
+        arrays["source"] = explained.source
+    return data, arrays
 
 
-@answers_slowly("trust", needs_tagger=True)
+def value_error(analysis: Analysis, sizes: Iterable[float | None]) -> float:
+    """By how much processors may differ in a target, the sum of terms of these sizes: a logit is a sum over the width of every layer."""
+    hidden = analysis.trace.hidden_states
+    width = 1 if hidden is None else hidden.shape[-1]
+    size = sum(abs(size) for size in sizes if size is not None)
+    return rounding(size, width, analysis.n_layers)
+
+
+@answers("trust", needs_tagger=True, slow=True)
 def trust(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
-    target, methods = target_of(request), request.get("methods")
-    if not isinstance(methods, (list, tuple)) or not 1 <= len(methods) <= len(METHODS):
-        raise SliceError("methods must be a list of names of methods.", f"Known: {METHODS}.")
-    names = [one_of({"methods": name}, "methods", METHODS) for name in methods]
+    target, methods, available = target_of(request), request.get("methods"), analysis.methods
+    if not isinstance(methods, (list, tuple)) or not 1 <= len(methods) <= len(available):
+        raise SliceError("methods must be a list of names of methods.", f"Known: {available}.")
+    names = [one_of({"methods": name}, "methods", available) for name in methods]
     agreed = analysis.agreement(target, names) if len(names) > 1 else None
-    tested = analysis.faithfulness(target, names, progress=progress)
+    data, arrays = masking_test(analysis.faithfulness(target, names, progress=progress), names)
+    if agreed is not None:
+        arrays["rho"] = np.asarray(agreed.rho, np.float32)
+    return data, arrays
+
+
+def masking_test(tested: Faithfulness, names: Sequence[str]) -> Answer:
+    """The result of a masking test, as the page reads it."""
     random = tested.random
     mean, low, high = tested.band()
     arrays = {
@@ -115,10 +139,8 @@ def trust(analysis: Analysis, request: Request, progress: Progress | None) -> An
         "deleted": np.stack([curve.deleted for curve in tested.curves.values()]),
         "random": np.stack([random.mean, random.low, random.high]),
     }
-    if agreed is not None:
-        arrays["rho"] = agreed.rho
     data = {
-        "methods": names,
+        "methods": [*names],
         "probability": tested.probability,
         "comprehensiveness": [curve.comprehensiveness for curve in tested.curves.values()],
         "sufficiency": [curve.sufficiency for curve in tested.curves.values()],
@@ -135,7 +157,7 @@ def trust(analysis: Analysis, request: Request, progress: Progress | None) -> An
     return data, {name: np.asarray(array, np.float32) for name, array in arrays.items()}
 
 
-@answers_slowly("head_effects")
+@answers("head_effects", slow=True)
 def head_effects(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     ablation = cast(
         "Ablation", one_of({"ablation": "zero", **request}, "ablation", ("zero", "mean"))
@@ -147,6 +169,21 @@ def head_effects(analysis: Analysis, request: Request, progress: Progress | None
         "proxy": measured.proxy,
     }
     return {"value": measured.value, "correlation": measured.correlation}, arrays
+
+
+@answers("components")
+def components(analysis: Analysis, request: Request) -> Answer:
+    """A next token's logit as a sum over heads, MLPs and the embedding."""
+    target = target_of(request)
+    found = analysis.components(target)
+    data = {
+        **described(analysis, target),
+        "value": found.value,
+        "embedding": found.embedding,
+        "bias": found.bias,
+        "gap": found.gap,
+    }
+    return data, {"heads": found.heads, "mlps": found.mlps}
 
 
 @answers("logit_lens")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from attn_widget.analysis import Analysis
 from attn_widget.errors import SliceError
-from attn_widget.protocol.handlers import Answer, Arrays, answers, answers_slowly
+from attn_widget.figures.catalog.choices import MIXINGS, Mixing
+from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.request import Request, integer, layer_of, one_of, optional, rows_of
-from attn_widget.protocol.selection import MIXINGS
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
-    from attn_widget.influence.mixing import Mixing
-    from attn_widget.trace.forward import Progress
+from attn_widget.trace.forward import Progress
 
 MAX_ZEROED = 15_000_000  # tokens that layers run again: some minutes of bert-base on two cores
 
@@ -28,8 +25,8 @@ def quantity_of(analysis: Analysis, request: Request, layers: int) -> Mixing:
         Not one of them, or the kernel would be busy for too long.
     """
     quantity = one_of(request, "quantity", MIXINGS)
-    n = analysis.n_tokens
-    if quantity == "value_zeroing" and n > 1 and layers * n * n > MAX_ZEROED:
+    n = analysis.n_keys
+    if quantity == "value_zeroing" and n > 1 and layers * n * analysis.n_tokens > MAX_ZEROED:
         raise SliceError(
             f"Value zeroing would run {layers} layers again for each of {n} tokens, which takes many "
             "minutes.",
@@ -38,7 +35,7 @@ def quantity_of(analysis: Analysis, request: Request, layers: int) -> Mixing:
     return cast("Mixing", quantity)
 
 
-@answers_slowly("mixing")
+@answers("mixing", slow=True)
 def mixing(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
     kind = quantity_of(analysis, request, 1)
@@ -52,7 +49,7 @@ def mixing(analysis: Analysis, request: Request, progress: Progress | None) -> A
     return {}, arrays
 
 
-@answers_slowly("mixing_rollout")
+@answers("mixing_rollout", slow=True)
 def mixing_rollout(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     layer, rows = layer_of(analysis, request), rows_of(analysis, request)
     kind = quantity_of(analysis, request, layer + 1)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from attn_widget.analysis import Analysis
 from attn_widget.corpus.words.word_index import open_index
 from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer
-
-if TYPE_CHECKING:
-    from attn_widget.analysis import Analysis
 
 LISTED, COUNTED = 10, 100  # words in the list, and in the histogram of tags
 

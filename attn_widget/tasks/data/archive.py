@@ -12,8 +12,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from attn_widget.checks import check_path
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.cache import CACHE_VARIABLE, cache_folder
 
 VERSION = "3.3.2"
 ARCHIVE = f"vaderSentiment-{VERSION}.tar.gz"
@@ -21,35 +21,9 @@ SHA256 = "5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9"
 # An archive inside the archive.
 INNER = f"vaderSentiment-{VERSION}/additional_resources/hutto_ICWSM_2014.tar.gz"
 FOLDER = "hutto_ICWSM_2014"
-CACHE_VARIABLE = "ATTN_WIDGET_CACHE"
 PIP_SECONDS = 300
 FULL = "the disk is full."
 ROOM = f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}."
-
-
-def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Where the archive is kept: ``cache``, or ``$ATTN_WIDGET_CACHE``, or the user's cache folder.
-
-    Raises
-    ------
-    InputTypeError
-        ``cache`` is no path.
-
-    Examples
-    --------
-    >>> cache_folder("~/data") == Path.home() / "data"
-    True
-    """
-    folder = cache if cache is not None else os.environ.get(CACHE_VARIABLE) or None
-    if folder is not None:
-        return check_path(folder, "cache")
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "attn_widget"
 
 
 def member(name: str, cache: str | os.PathLike[str] | None = None) -> bytes:
@@ -61,10 +35,6 @@ def member(name: str, cache: str | os.PathLike[str] | None = None) -> bytes:
         ``"tweets_GroundTruth.txt"``.
     cache : path, optional
         See `cache_folder`.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -79,13 +49,7 @@ def member(name: str, cache: str | os.PathLike[str] | None = None) -> bytes:
 
 
 def archive(cache: str | os.PathLike[str] | None = None) -> bytes:
-    """The archive's bytes, fetched if need be; those that are returned have the right hash.
-
-    Raises
-    ------
-    NotAvailableError
-        As `member`.
-    """
+    """The archive's bytes, fetched if need be; those that are returned have the right hash."""
     folder = cache_folder(cache)
     path = folder / ARCHIVE
     content = _whole(path)

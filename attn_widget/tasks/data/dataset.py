@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import as_array, check_kind, check_name, check_several, is_iterable, shown
+from attn_widget.checks import (
+    as_array,
+    check_kind,
+    check_name,
+    check_several,
+    is_iterable,
+    short_repr,
+)
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +40,7 @@ class Split:
 
     def __post_init__(self) -> None:
         if isinstance(self.texts, (str, bytes)) or not is_iterable(self.texts):
-            raise InputTypeError(f"texts is {shown(self.texts)}, expected several str.")
+            raise InputTypeError(f"texts is {short_repr(self.texts)}, expected several str.")
         object.__setattr__(self, "texts", tuple(self.texts))
         object.__setattr__(self, "labels", as_array(self.labels, "labels"))
         if self.scores is not None:
@@ -113,3 +121,20 @@ def make_split(texts: Sequence[str], labels: Any, scores: Any, rows: Sequence[in
         np.asarray(labels, dtype=np.int64)[chosen],
         None if scores is None else np.asarray(scores, dtype=np.float64)[chosen],
     )
+
+
+def split_equally(
+    name: str,
+    texts: Sequence[str],
+    labels: NDArray[np.int64],
+    groups: Sequence[Hashable],
+    classes: tuple[str, ...],
+    seed: int,
+    scores: NDArray[np.float64] | None = None,
+) -> Dataset:
+    """Texts as three splits with as many of each class, groups and near copies in one of them."""
+    placed = assign(labels, join_groups(texts, groups), tuple(SHARES), seed)
+    kept = equal_classes(labels, placed, classes)
+    splits = {split: make_split(texts, labels, scores, rows) for split, rows in kept.items()}
+    left_out = len(texts) - sum(map(len, kept.values()))
+    return Dataset(name, classes, **splits, left_out={"to make the classes equal": left_out})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_several, shown
+from attn_widget.checks import check_several, short_repr
 from attn_widget.errors import InputError, InputTypeError
 
 WHOLE = re.compile(r"[+-]?\d+")
@@ -23,13 +23,6 @@ def check_texts(texts: Sequence[Any], rows: Sequence[str]) -> list[str]:
     texts : sequence, length n
     rows : sequence of str, length n
         What to call a row in a message.
-
-    Raises
-    ------
-    InputError
-        No text at all, a missing or an empty one.
-    InputTypeError
-        Anything but a string.
     """
     if not texts:
         raise InputError("There are no rows.", "Give a table with texts and labels.")
@@ -61,12 +54,6 @@ def encode(
     -------
     labels : int64 ndarray [n]
     classes : tuple of str, length c
-
-    Raises
-    ------
-    InputError
-        A missing label, numbers with a gap or a start other than 0 or 1, a label that `classes` lacks,
-        a class without a text, fewer than two classes.
 
     Examples
     --------
@@ -111,7 +98,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """A label as text; 1.0, as data frames write whole numbers beside missing ones, as "1"."""
+    """A label as text; 1.0, as data frames write whole numbers next to missing ones, as "1"."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value).strip()
@@ -169,7 +156,7 @@ def _checked_names(classes: Sequence[str]) -> tuple[str, ...]:
     given = check_several(classes, "classes", "names")
     if not all(isinstance(name, str) for name in given):
         raise InputTypeError(
-            f"classes is {shown(given)}, expected several names.",
+            f"classes is {short_repr(given)}, expected several names.",
             "For example classes=('bad', 'good').",
         )
     names = tuple(name.strip() for name in given)

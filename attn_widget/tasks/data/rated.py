@@ -9,10 +9,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attn_widget.checks import as_array, check_choice, check_seed, check_several, shown
+from attn_widget.checks import (
+    as_array,
+    check_choice,
+    check_name,
+    check_seed,
+    check_several,
+    short_repr,
+)
 from attn_widget.errors import InputError
-from attn_widget.tasks.data.dataset import Dataset, make_split
-from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
+from attn_widget.tasks.data.archive import member
+from attn_widget.tasks.data.dataset import Dataset, split_equally
 
 Source = Literal["amazon", "films", "tweets", "editorials"]
 SOURCES: dict[str, str] = {
@@ -53,6 +60,7 @@ class RatedSentences:
     scores: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        check_name(self.name, "name")
         for name in ("ids", "groups", "texts"):
             object.__setattr__(self, name, tuple(check_several(getattr(self, name), name, "str")))
         object.__setattr__(self, "scores", as_array(self.scores, "scores", np.float64))
@@ -136,19 +144,11 @@ def rated_sentences(name: Source, *, cache: str | os.PathLike[str] | None = None
     media text, section 3.4.
     """
     check_choice(name, "name", SOURCES)
-    from attn_widget.tasks.data.archive import member
-
     return parse(name, member(SOURCES[name], cache))
 
 
 def parse(name: str, data: bytes) -> RatedSentences:
-    """Read ``id TAB rating TAB text`` lines (UTF-8, perhaps with a byte order mark; any line ends).
-
-    Raises
-    ------
-    InputError
-        A line with other columns or without a number, an id that occurs twice.
-    """
+    """Read ``id TAB rating TAB text`` lines (UTF-8, perhaps with a byte order mark; any line ends)."""
     lines = data.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n").split("\n")
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, start=1):
@@ -262,15 +262,10 @@ def load_editorials(
 
 
 def check_classes(classes: object) -> None:
-    """Raise in words unless there are cuts for this many classes.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise in words unless there are cuts for this many classes."""
     if isinstance(classes, bool) or not isinstance(classes, int) or classes not in CLASSES:
         raise InputError(
-            f"classes is {shown(classes)}, expected 5 or 3.", "Use classes=5 or classes=3."
+            f"classes is {short_repr(classes)}, expected 5 or 3.", "Use classes=5 or classes=3."
         )
 
 
@@ -279,18 +274,6 @@ def _load(name: Source, classes: int, seed: int, cache: str | os.PathLike[str] |
     seed = check_seed(seed)
     rated = rated_sentences(name, cache=cache)
     labels = stars(rated.scores, classes)
-    groups = join_groups(rated.texts, rated.groups)
-    placed = assign(labels, groups, tuple(SHARES), seed)
-    kept = equal_classes(labels, placed, CLASSES[classes])
-    splits = {
-        split: make_split(rated.texts, labels, rated.scores, rows) for split, rows in kept.items()
-    }
-    left_out = len(rated) - sum(map(len, kept.values()))
-    return Dataset(
-        name,
-        CLASSES[classes],
-        splits["train"],
-        splits["validation"],
-        splits["test"],
-        {"to make the classes equal": left_out},
+    return split_equally(
+        name, rated.texts, labels, rated.groups, CLASSES[classes], seed, rated.scores
     )

@@ -117,7 +117,7 @@ def assign(
         steps = [(label, whole * count) for label, count in enumerate(counts) if count]
 
         def cost(name: str, steps: list[tuple[int, int]] = steps) -> float:
-            # How much (missing - step)^2 / expected grows.
+            # Growth of (missing - step)^2 / expected.
             return sum(
                 step * (step - 2 * missing[name][label]) / (SHARES[name] * total[label])
                 for label, step in steps
@@ -148,11 +148,6 @@ def equal_classes(
     -------
     dict of str to list of int
         In the same order.
-
-    Raises
-    ------
-    InputError
-        A split would be left without a class.
     """
     counts = {
         name: np.bincount(labels[rows], minlength=len(classes)) for name, rows in placed.items()
@@ -169,16 +164,16 @@ def equal_classes(
     tenths = min(
         (10 * int(by_class.min()) + 9) // SHARES[name] for name, by_class in counts.items()
     )
-    kept: dict[str, list[int]] = {}
+    taken: dict[str, list[int]] = {}
     for name, rows in placed.items():
         quota = max(1, min(int(counts[name].min()), SHARES[name] * tenths // 10))
         left = [quota] * len(classes)
-        kept[name] = []
+        taken[name] = []
         for row in rows:
             if left[labels[row]]:
                 left[labels[row]] -= 1
-                kept[name].append(row)
-    return kept
+                taken[name].append(row)
+    return taken
 
 
 def _shuffle_key(seed: int, row: int) -> bytes:

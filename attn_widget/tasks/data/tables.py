@@ -16,14 +16,14 @@ from attn_widget.checks import (
     check_seed,
     first_line,
     nearest,
-    shown,
+    short_repr,
     stands_at,
 )
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.wide_fields import wide_fields
-from attn_widget.tasks.data.dataset import Dataset, make_split
+from attn_widget.tasks.data.dataset import Dataset, make_split, split_equally
 from attn_widget.tasks.data.labels import check_texts, encode, is_missing
-from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
+from attn_widget.tasks.data.splits import SHARES, assign, join_groups
 
 # Names of the parts of a published dataset.
 SPLIT_NAMES = {
@@ -59,18 +59,11 @@ def read_csv(
 ) -> Dataset:
     r"""A CSV file with a header (tab-separated if named ``.tsv``), as three splits.
 
-    Split as in `from_dataset`.
-
     Parameters
     ----------
     path : str or path
-    text, label : str
-        Names of the columns.
-    group : str, optional
-        Name of a column: rows with the same value (a review, an author) stay in one split.
-    classes : sequence of str, optional
-        See `from_dataset`.
-    seed : int
+    text, label, group, classes, seed
+        As in `from_dataset`, which splits it.
     encoding : str
         The default is UTF-8, with or without a byte order mark.
 
@@ -128,7 +121,7 @@ def read_csv(
         raise
     except (LookupError, ValueError) as error:
         raise InputError(
-            f"{str(path)!r} is not {shown(encoding)}: {first_line(error)}.",
+            f"{str(path)!r} is not {short_repr(encoding)}: {first_line(error)}.",
             "Give its encoding: encoding='cp1252'.",
         ) from error
     except (csv.Error, OSError) as error:
@@ -211,18 +204,8 @@ def _whole(name: str, table: Table, classes: Sequence[str] | None, seed: int) ->
     """One table, split here."""
     texts = check_texts(table.texts, table.rows)
     labels, names = encode(table.labels, table.rows, classes)
-    groups = join_groups(texts, _groups(table) or list(range(len(texts))))
-    kept = equal_classes(labels, assign(labels, groups, tuple(SHARES), seed), names)
-    splits = {split: make_split(texts, labels, None, rows) for split, rows in kept.items()}
-    left_out = len(texts) - sum(map(len, kept.values()))
-    return Dataset(
-        name,
-        names,
-        splits["train"],
-        splits["validation"],
-        splits["test"],
-        {"to make the classes equal": left_out},
-    )
+    groups = _groups(table) or range(len(texts))
+    return split_equally(name, texts, labels, groups, names, seed)
 
 
 def _parts(
@@ -354,13 +337,14 @@ def _check_columns(text: Any, label: Any, group: Any) -> None:
             check_name(name, what, "the name of a column")
     if text == label:
         raise InputError(
-            f"text and label are both {shown(text)}, expected two columns.", "Name each of them."
+            f"text and label are both {short_repr(text)}, expected two columns.",
+            "Name each of them.",
         )
 
 
 def _check_column(name: str, columns: Sequence[str], where: str) -> None:
     if name not in columns:
         raise InputError(
-            f"There is no column {shown(name)} in {where}: it has {shown(list(columns))}.",
+            f"There is no column {short_repr(name)} in {where}: it has {short_repr(list(columns))}.",
             nearest(name, columns) or "Name it: text=..., label=..., group=...",
         )

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks import check_several
-from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.host.installed import require_extra
 from attn_widget.tasks.data.dataset import Split
 
-INSTALL = "Run: pip install 'attn-widget[tasks]'"
 # So little that it only keeps the weights finite where classes are separable without an error.
 INVERSE_PENALTY = 100.0
 
@@ -143,10 +143,5 @@ def _features(compound: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _analyzer() -> Any:
-    try:
-        module = import_module("vaderSentiment.vaderSentiment")
-    except ModuleNotFoundError as error:
-        raise NotAvailableError(
-            "The lexicon needs the package vaderSentiment, which is not installed.", INSTALL
-        ) from error
-    return module.SentimentIntensityAnalyzer()
+    require_extra("vaderSentiment", "The lexicon needs the package vaderSentiment", "tasks")
+    return import_module("vaderSentiment.vaderSentiment").SentimentIntensityAnalyzer()

@@ -88,14 +88,14 @@ class RowSpans:
         before = np.concatenate([[0], np.cumsum(self.common)])
         return counts + before[-1] - (before[self.stop] - before[self.start])
 
-    def on_diagonal(self, offset: int) -> int:
-        """How many of the cells ``[i, i + offset]`` are allowed."""
+    def diagonal(self, offset: int) -> Bools:
+        """Which of the cells ``[i, i + offset]`` are allowed, by query, bool [n - abs(offset)]."""
         query = self._keys[max(0, -offset) : len(self._keys) - max(0, offset)]
         key = query + offset
         allowed = (key >= self.start[query]) & (key < self.stop[query])
         if self.common is not None:
             allowed |= self.common[key]
-        return int(allowed.sum())
+        return allowed
 
     def reach(self, rows: slice) -> tuple[int, int] | None:
         """First key that any of the rows may look at, and past the last; None where there is none."""
@@ -113,13 +113,49 @@ Mask: TypeAlias = Bools | RowSpans
 
 
 def keys_per_query(mask: Mask) -> NDArray[np.int_]:
-    """How many keys each query may look at, int [n]."""
+    """Number of keys that each query may look at, int [n]."""
     return mask.counts() if isinstance(mask, RowSpans) else mask.sum(axis=1)
 
 
-def allowed_on_diagonal(mask: Mask, offset: int) -> int:
-    """How many of the cells ``[i, i + offset]`` are allowed."""
-    return mask.on_diagonal(offset) if isinstance(mask, RowSpans) else int(np.trace(mask, offset))
+def sums_by_key(mask: Mask, values: NDArray[Any]) -> NDArray[np.float64]:
+    """For each key, the sum of ``values`` [n] over the queries that may look at it, float64 [n].
+
+    Examples
+    --------
+    >>> sums_by_key(np.tri(3, dtype=bool), np.ones(3)).tolist()
+    [3.0, 2.0, 1.0]
+    """
+    if not isinstance(mask, RowSpans):
+        return values.astype(np.float64) @ mask
+    n, weights = len(mask.start), values.astype(np.float64)
+    begin = np.bincount(mask.start, weights, minlength=n + 1)
+    end = np.bincount(mask.stop, weights, minlength=n + 1)
+    sums = np.cumsum(begin - end, dtype=np.float64)[:n]
+    return sums if mask.common is None else np.where(mask.common, weights.sum(), sums)
+
+
+def diagonal_of(mask: Mask, offset: int) -> Bools:
+    """Which of the cells ``[i, i + offset]`` are allowed, by query, bool [n - abs(offset)]."""
+    return mask.diagonal(offset) if isinstance(mask, RowSpans) else np.diagonal(mask, offset)
+
+
+def looks_back(mask: Mask | None) -> bool:
+    """True if no query may look at a later key, and some query may look at an earlier one.
+
+    Examples
+    --------
+    >>> looks_back(np.tri(3, dtype=bool)), looks_back(np.ones((3, 3), dtype=bool)), looks_back(None)
+    (True, False, False)
+    """
+    if mask is None:
+        return False
+    n = len(mask.start) if isinstance(mask, RowSpans) else len(mask)
+    for at in range(0, n, ROWS_AT_ONCE):
+        rows = slice(at, at + ROWS_AT_ONCE)
+        reach = reach_of(mask, rows)
+        if reach is not None and reach[1] > at + 1 and np.triu(mask[rows], at + 1).any():
+            return False
+    return n > 1 and bool(keys_per_query(mask).max() > 1)
 
 
 def reach_of(mask: Mask, rows: slice) -> tuple[int, int] | None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, shown
+from attn_widget.checks import check_count, short_repr
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.tokens import Token
 
 SHARED = 4  # by default neighbors share one in so many tokens
 FEWEST_TOKENS = 2  # of the text, in a window
-MOST_WINDOWS = 2_000
+MAX_WINDOWS = 2_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
         return (limit, limit // SHARED) if windows else None
     if not isinstance(windows, (tuple, list)) or len(windows) != 2:
         raise InputTypeError(
-            f"windows is {shown(windows)}, expected True, False or (size, overlap).",
+            f"windows is {short_repr(windows)}, expected True, False or (size, overlap).",
             "windows=(512, 128) reads 512 tokens at a time, and 128 of them again in the next window.",
         )
     size = check_count(
@@ -90,11 +90,6 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
     size, overlap : int
         See `check_windows`.
 
-    Raises
-    ------
-    InputError
-        No room for the text beside what every window has and the overlap, or more than `MOST_WINDOWS`.
-
     Examples
     --------
     >>> found = plan_windows(12, 1, 1, size=6, overlap=2)
@@ -111,9 +106,9 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
         )
     last = max(length - room, 0)
     starts = [*range(0, last, step), last]
-    if len(starts) > MOST_WINDOWS:
+    if len(starts) > MAX_WINDOWS:
         raise InputError(
-            f"The text would be read in {len(starts):,} windows, at most {MOST_WINDOWS:,} are.",
+            f"The text would be read in {len(starts):,} windows, at most {MAX_WINDOWS:,} are.",
             "Give larger windows or a smaller overlap, or a part of the text.",
         )
     spans = [(before + start, before + min(start + room, length)) for start in starts]
@@ -130,7 +125,7 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
 
 
 def read_whole(tokens: Sequence[Token]) -> tuple[int, int]:
-    """How many tokens at the beginning and at the end every window has: special ones, and the shorter text of a pair.
+    """Number of tokens at the beginning and at the end of every window: special ones, and the shorter text of a pair.
 
     Examples
     --------

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import mask
 from attn_widget.trace.capture import capture
+from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.plan import Windows, plan_windows, read_whole
 from attn_widget.trace.windows.windowed import HINT, WindowedTrace
-
-if TYPE_CHECKING:
-    import torch
-
-    from attn_widget.model.encoder import Encoder
-    from attn_widget.trace.forward import Progress
 
 
 class ManyPasses(dict[str, Any]):
@@ -28,10 +24,10 @@ class ManyPasses(dict[str, Any]):
 
     Attributes
     ----------
-    whole : dict of str to int64 tensor [1, n]
+    whole : mapping of str to int64 array [1, n]
     """
 
-    def __init__(self, whole: dict[str, Any], count: int) -> None:
+    def __init__(self, whole: Mapping[str, Any], count: int) -> None:
         super().__init__()
         self.whole = whole
         self._count = count
@@ -82,27 +78,30 @@ class WindowedRun(Run):
         self._windowed = trace
 
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Run:
-        inputs = self.encoding.inputs
+        inputs = self.encoding.arrays
         assert isinstance(inputs, ManyPasses)
-        masked = mask(self.encoder, replace(self.encoding, inputs=inputs.whole), tokens)
+        masked = mask(self.encoder, replace(self.encoding, arrays=inputs.whole), tokens)
         return run_windows(self.encoder, masked, self._windowed.plan, progress=progress)
 
     def with_encoder(self, encoder: Encoder, *, progress: Progress | None = None) -> Run:
-        inputs = self.encoding.inputs
+        inputs = self.encoding.arrays
         assert isinstance(inputs, ManyPasses)
-        whole = replace(self.encoding, inputs=inputs.whole)
+        whole = replace(self.encoding, arrays=inputs.whole)
         return run_windows(encoder, whole, self._windowed.plan, progress=progress)
 
-    def masked_logits(self, positions: list[int]) -> torch.Tensor:
-        import torch
-
+    def masked_logits(self, positions: list[int]) -> Any:
         of, local = self._windowed.plan.of, self._windowed.local
-        by_position: dict[int, torch.Tensor] = {}
+        by_position: dict[int, Any] = {}
         for number in np.unique(of[positions]).tolist():
             mine = [i for i in positions if of[i] == number]
             logits = self._runs[number].masked_logits([int(local[i]) for i in mine])
             by_position.update(zip(mine, logits, strict=True))
-        return torch.stack([by_position[i] for i in positions])
+        rows = [by_position[i] for i in positions]
+        if isinstance(rows[0], np.ndarray):
+            return np.stack(rows)
+        import torch
+
+        return torch.stack(rows)
 
 
 def run_in_windows(
@@ -156,7 +155,7 @@ def run_windows(
         windows,
         token_logits=encoder.classifier == "token",
     )
-    whole = replace(encoding, inputs=ManyPasses(encoding.inputs, count))
+    whole = replace(encoding, arrays=ManyPasses(encoding.arrays, count))
     return WindowedRun(encoder, whole, trace, runs)
 
 
@@ -168,7 +167,7 @@ def window_of(encoding: Encoding, windows: Windows, span: tuple[int, int]) -> En
         encoding.text,
         encoding.text_pair,
         tuple(encoding.tokens[i] for i in places),
-        {name: tensor[:, places] for name, tensor in encoding.inputs.items()},
+        {name: array[:, places] for name, array in encoding.arrays.items()},
         masked=tuple(
             replace(hidden, token=places.index(hidden.token))
             for hidden in encoding.masked

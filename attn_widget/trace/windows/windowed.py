@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.model.tokens import Token
 from attn_widget.trace.base import EVERY, Area, Bools, Floats, Head, Outputs, Trace
 from attn_widget.trace.windows.masks import Mask, RowSpans
 from attn_widget.trace.windows.plan import Windows
-
-if TYPE_CHECKING:
-    from attn_widget.model.tokens import Token
 
 HINT = "Analyze a part of the text that the model reads at once."
 
@@ -110,14 +108,14 @@ class WindowedTrace(Trace):
         self, layer: int, head: int, areas: Sequence[Area]
     ) -> Iterator[tuple[Area, Floats]]:
         layer, head = self._layer(layer), self._no_mean(head)
-        known: dict[int, Floats] = {}
+        matrices: dict[int, Floats] = {}
 
         def matrix(trace: Trace) -> Floats:
-            if id(trace) not in known:
-                while len(known) > 1:  # rows come in order, and so do windows
-                    known.pop(next(iter(known)))
-                known[id(trace)] = trace.weights(layer, head)
-            return known[id(trace)]
+            if id(trace) not in matrices:
+                while len(matrices) > 1:  # rows come in order, and so do windows
+                    matrices.pop(next(iter(matrices)))
+                matrices[id(trace)] = trace.weights(layer, head)
+            return matrices[id(trace)]
 
         for area in areas:
             yield area, self._rows(area.rows, area.cols, 0, matrix)
@@ -183,7 +181,7 @@ class WindowedTrace(Trace):
     def head_output(self, layer: int, head: int) -> Floats:
         return self._gathered([trace.head_output(layer, head) for trace in self._traces])
 
-    # Beside attention
+    # Beyond attention
 
     @property
     def hidden_states(self) -> Floats | None:
@@ -196,9 +194,7 @@ class WindowedTrace(Trace):
         return states
 
     def logits_tensor(self, rows: Any = EVERY) -> Any:
-        """Logits of each token in its window, a tensor [r, vocabulary]; None without a masked-LM head."""
-        import torch
-
+        """Logits of each token in its window, [r, vocabulary]; None without a language-model head."""
         wanted = np.arange(self.n_tokens)[rows]
         logits: Any = None
         of = self.plan.of[wanted]
@@ -208,8 +204,10 @@ class WindowedTrace(Trace):
             if part is None:
                 return None
             if logits is None:
-                logits = part.new_empty((len(wanted), part.shape[-1]))
-            logits[torch.from_numpy(mine)] = part
+                shape = (len(wanted), part.shape[-1])
+                arrays = isinstance(part, np.ndarray)
+                logits = np.empty(shape, part.dtype) if arrays else part.new_empty(shape)
+            logits[mine] = part
         return logits
 
     @property

@@ -1,23 +1,27 @@
 /** Two runs: which tokens and heads stand for each other, and what differs. */
 
+import { ALIGNMENT } from "../figures/catalog/cards";
 import { matrixRequest } from "../figures/matrix";
 import type { Described } from "../figures/targets";
 import { unpack } from "../protocol/pack";
 import { arrayOf, itemAt } from "../protocol/required";
 import { inflate } from "../protocol/saved/inflate";
-import type { Chunks } from "../protocol/saved/recorded";
+import type { Chunks } from "../protocol/saved/run";
+import { firstLargest } from "../protocol/ties";
 import type { HeadIndex, NdArray, Source, Target } from "../protocol/types";
 import type { Selection } from "../state/selection";
 
 export type RecoveryOf = "heads" | "states" | "attention" | "mlp";
 
-/** How much of a target each part of A brings back in B. */
+/** Share of a target that each part of A recovers in B. */
 export interface Recovery {
   readonly target: Described;
   readonly of: RecoveryOf;
   /** The target's value in A and in B. */
   readonly source: number;
   readonly value: number;
+  /** By how much processors may differ in a value. */
+  readonly error: number;
   /** `[L, H]` of heads, `[L, n]` of B's positions else; NaN where nothing can be carried over. */
   readonly values: NdArray;
 }
@@ -25,8 +29,11 @@ export interface Recovery {
 interface CompareMeta {
   readonly notes: readonly string[];
   readonly tokens: readonly (readonly [a: number, b: number])[];
-  /** Those of `tokens` that were matched by hand. */
+  /** Pairs of `tokens` that were matched by hand. */
   readonly hand?: readonly (readonly [a: number, b: number])[];
+  /** Matched tokens of the two sources, in cross-attention; absent where keys are the tokens above. */
+  readonly keys?: readonly (readonly [a: number, b: number])[];
+  readonly keys_hand?: readonly (readonly [a: number, b: number])[];
   readonly predictions: {
     readonly position_a: readonly number[];
     readonly position_b: readonly number[];
@@ -77,14 +84,23 @@ export function comparedOf(pack: ArrayBuffer | ArrayBufferView): Compared {
 export type Side = "a" | "b";
 export type Sources = Readonly<Record<Side, Source>>;
 
+/** Pairs of matched keys: the columns of a difference. */
+export const keyPairs = ({ keys, tokens }: Pick<CompareMeta, "keys" | "tokens">) => keys ?? tokens;
+
 /** The same token in the other run; null without a partner. */
-export function carried(compared: Compared, token: number | null, to: Side): number | null {
+export const partnerToken = (
+  { tokens }: Pick<CompareMeta, "tokens">,
+  token: number | null,
+  to: Side,
+): number | null => partnerIn(tokens, token, to);
+
+function partnerIn(pairs: CompareMeta["tokens"], token: number | null, to: Side): number | null {
   const [from, other] = to === "b" ? [0, 1] : [1, 0];
-  return compared.tokens.find((pair) => pair[from] === token)?.[other] ?? null;
+  return pairs.find((pair) => pair[from] === token)?.[other] ?? null;
 }
 
 /** The same head in the other run, as heads are matched; null without a partner. */
-export function carriedHead(
+export function partnerHead(
   { arrays, distances }: Compared,
   layer: number,
   head: HeadIndex,
@@ -113,20 +129,21 @@ export function carrySelection(
   to: Side,
 ): Partial<Selection> {
   const { layer, head, token, pair, group, target, height, chrome, ...same } = chosen;
-  const ends = pair?.map((end) => carried(compared, end, to)) ?? [null];
-  const position = carried(compared, target?.position ?? null, to);
+  const partnerKey = (key: number) => partnerIn(keyPairs(compared), key, to);
+  const ends = pair ? [partnerToken(compared, pair[0], to), partnerKey(pair[1])] : [null];
+  const position = partnerToken(compared, target?.position ?? null, to);
   return {
     ...same,
-    ...carriedHead(compared, layer, head, to),
-    token: carried(compared, token, to),
+    ...partnerHead(compared, layer, head, to),
+    token: partnerToken(compared, token, to),
     pair: ends.includes(null) ? null : (ends as [number, number]),
-    group: group.map((one) => carried(compared, one, to)).filter((one) => one !== null),
+    group: group.flatMap((each) => partnerKey(each) ?? []),
     target:
       target?.position === undefined ? target : position === null ? null : { ...target, position },
   };
 }
 
-/** A quantity of both runs between matched tokens, row by row: `[size, size]` each. */
+/** A quantity of both runs between matched tokens, row by row: `[rows, columns]` each. */
 export interface Weights {
   readonly a: Float32Array;
   readonly b: Float32Array;
@@ -134,7 +151,8 @@ export interface Weights {
   readonly change: Float32Array;
   /** The largest change, whatever its sign. */
   readonly most: number;
-  readonly size: number;
+  readonly rows: number;
+  readonly columns: number;
 }
 
 /** Null for a head without a partner, or where no token is matched; rejects as a source does. */
@@ -143,37 +161,39 @@ export async function weightsOf(
   sources: Sources,
   { layer, head, quantity }: Pick<Selection, "layer" | "head" | "quantity">,
 ): Promise<Weights | null> {
-  const partner = carriedHead(compared, layer, head, "b");
-  const size = compared.tokens.length;
-  if (partner === null || size === 0) return null;
+  const partner = partnerHead(compared, layer, head, "b");
+  const keys = keyPairs(compared);
+  const [rows, columns] = [compared.tokens.length, keys.length];
+  if (partner === null || rows === 0 || columns === 0) return null;
   const [ofA, ofB] = await Promise.all([
     matrixOf(sources.a, layer, head, quantity),
     matrixOf(sources.b, partner.layer, partner.head, quantity),
   ]);
   // No iterators here: this runs over every cell at every head.
   const between = (matrix: NdArray, side: 0 | 1): Float32Array => {
-    const places = Int32Array.from(compared.tokens, (pair) => pair[side]);
-    const columns = itemAt(matrix.shape, 1);
-    const change = new Float32Array(size * size);
-    for (let i = 0; i < size; i++) {
-      const from = (places[i] as number) * columns;
-      for (let j = 0; j < size; j++) {
-        change[i * size + j] = matrix.data[from + (places[j] as number)] as number;
+    const queries = Int32Array.from(compared.tokens, (pair) => pair[side]);
+    const places = Int32Array.from(keys, (pair) => pair[side]);
+    const width = itemAt(matrix.shape, 1);
+    const values = new Float32Array(rows * columns);
+    for (let i = 0; i < rows; i++) {
+      const from = (queries[i] as number) * width;
+      for (let j = 0; j < columns; j++) {
+        values[i * columns + j] = matrix.data[from + (places[j] as number)] as number;
       }
     }
-    return change;
+    return values;
   };
   const [a, b] = [between(ofA, 0), between(ofB, 1)];
-  const change = new Float32Array(size * size);
+  const change = new Float32Array(rows * columns);
   let most = 0;
   for (let at = 0; at < change.length; at++) {
-    const one = (b[at] as number) - (a[at] as number);
-    change[at] = Number.isFinite(one) ? one : Number.NaN;
+    const value = (b[at] as number) - (a[at] as number);
+    change[at] = Number.isFinite(value) ? value : Number.NaN;
     // As float32 has it, so that it can be found again.
     const size = Math.abs(change[at] as number);
     if (size > most) most = size;
   }
-  return { a, b, change, most, size };
+  return { a, b, change, most, rows, columns };
 }
 
 async function matrixOf(
@@ -183,14 +203,14 @@ async function matrixOf(
   quantity: Selection["quantity"],
 ): Promise<NdArray> {
   if (quantity === "scores" && head !== "mean") {
-    return arrayOf(await source.slice({ kind: "scores", layer, head }), "scores");
+    return arrayOf(await source.ask({ kind: "scores", layer, head }), "scores");
   }
   const request = matrixRequest({ layer, head, quantity });
-  return arrayOf(await source.slice(request), "weights");
+  return arrayOf(await source.ask(request), "weights");
 }
 
 /** Figures of B's heads by the place of A's: `[L, H]` flat of A; NaN without a partner. */
-export function ofPartners(
+function ofPartners(
   compared: Compared,
   values: ArrayLike<number>,
   heads: { readonly a: number; readonly b: number },
@@ -204,6 +224,28 @@ export function ofPartners(
   });
 }
 
+/** A figure of every head of A, and of its partner. */
+interface MetricChange {
+  readonly key: string;
+  readonly a: ArrayLike<number>;
+  readonly b: ArrayLike<number>;
+}
+
+/** The metrics that both runs came with; in cross-attention also its alignment, which the comparison has. */
+export function metricChanges(compared: Compared, { a, b }: Sources): MetricChange[] {
+  const heads = { a: a.meta.model.n_heads, b: b.meta.model.n_heads };
+  const metrics = a.meta.metrics.keys.flatMap((key) => {
+    const [ofA, ofB] = [a.arrays.get(`metric:${key}`), b.arrays.get(`metric:${key}`)];
+    if (ofA === undefined || ofB === undefined) return [];
+    return [{ key, a: ofA.data, b: ofPartners(compared, ofB.data, heads, a.meta.model.n_layers) }];
+  });
+  const alignment = ALIGNMENT.flatMap(({ key }) => {
+    const [ofA, ofB] = [compared.arrays.get(`a:${key}`), compared.arrays.get(`b:${key}`)];
+    return ofA === undefined || ofB === undefined ? [] : [{ key, a: ofA.data, b: ofB.data }];
+  });
+  return [...metrics, ...alignment];
+}
+
 /** Layer and head with the greatest distance. */
 export function farthest({ distances }: Compared): {
   layer: number;
@@ -211,10 +253,7 @@ export function farthest({ distances }: Compared): {
   distance: number;
 } | null {
   if (distances === null) return null;
-  let best = -1;
-  distances.data.forEach((value: number, i: number) => {
-    if (!Number.isNaN(value) && (best < 0 || value > itemAt(distances.data, best))) best = i;
-  });
+  const best = firstLargest(distances.data);
   if (best < 0) return null;
   const heads = itemAt(distances.shape, 1);
   return {

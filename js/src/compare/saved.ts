@@ -2,11 +2,8 @@
 
 import { h } from "../draw/dom";
 import { createFrame, type Frame } from "../frame/frame";
-import type { Chunks } from "../protocol/saved/recorded";
-import { SnapshotSource } from "../protocol/snapshot";
-import { acceptSelection } from "../state/binding";
-import { withSaved } from "../state/saved";
-import { createState, fit } from "../state/state";
+import type { Chunks } from "../protocol/saved/run";
+import { openSaved } from "../state/saved";
 import { openCompared } from "./data";
 import { mount, type Run } from "./mount";
 
@@ -15,11 +12,7 @@ async function openRun(
   chunks: Chunks,
   view: string | undefined,
 ): Promise<Run & { dispose(): void }> {
-  const source = await SnapshotSource.open(chunks);
-  const plain = createState(acceptSelection(source.meta.snapshot.selection));
-  plain.set(fit(plain.get(), source.meta));
-  if (view !== undefined) plain.set({ view });
-  const state = withSaved(plain, source.meta.snapshot);
+  const { source, state } = await openSaved(chunks, view);
   const place = h("section", { class: "aw-page-run", hidden: true });
   let frame: Frame | null = null;
   return {
@@ -37,7 +30,7 @@ async function openRun(
 }
 
 /**
- * Open two runs in `place`, unless they are no longer `wanted` by then; the result closes them. They hear the keys of
+ * Open two runs in `place`, unless they are no longer `wanted` by then; the result closes them. They get the keys of
  * the whole page, which shows one comparison at a time.
  */
 export async function openComparison(
@@ -58,7 +51,6 @@ export async function openComparison(
     patching: null,
     memory: { patching: false, target: 0, of: "heads" },
     shown: "difference",
-    tools: [],
   });
   const [bar, panel] = mounted.elements;
   place.replaceChildren(bar, a.place, b.place, panel);

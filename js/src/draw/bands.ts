@@ -1,14 +1,13 @@
 /** Aligned strips of cells, one below the other, with one cursor through all of them. */
 
-import { exact } from "../figures/format";
+import { exact, shorten } from "../figures/format";
 import { itemAt } from "../protocol/required";
 import { type Mode, RAMP_SIZE, ramp } from "./color/ramp";
 import { signedIndex } from "./color/scale";
-import { consume, h, setAttributes } from "./dom";
-import { svg } from "./strip";
+import { consume, h, setAttributes, svg } from "./dom";
 
 export interface Band {
-  /** How far a value may be off. */
+  /** Largest error of a value. */
   readonly error?: (value: number, index: number) => number;
   /** Value of `data-tensor`. */
   readonly key: string;
@@ -21,14 +20,14 @@ export interface Band {
   readonly missing: string | null;
   /** Signed values diverge from zero; weights begin there. */
   readonly ramp: "signed" | "weight";
-  /** Where the ramp ends. */
+  /** Upper end of the ramp. */
   readonly top: number;
-  readonly lit: boolean;
+  readonly highlighted: boolean;
   /** Begins a group of its own. */
   readonly apart: boolean;
 }
 
-export interface BandsData {
+interface BandsData {
   readonly bands: readonly Band[];
   readonly total: number;
   readonly window: readonly [number, number];
@@ -48,10 +47,12 @@ const AXIS = 18;
 const APART = 8;
 const GAP = 3;
 const TALL = { most: 22, least: 10, room: 190 } as const;
-const CELL_MOST = 48;
+const CELL_MAX = 48;
+/** Start of a reason, room for one of its characters, and its lines. */
+const REASON = { left: LEFT + 16, character: 6, line: 13 } as const;
 /** Room for a character of an axis label, and the most that one may take. */
 const LABEL_ROOM = 7;
-const LABEL_MOST = 7;
+const LABEL_MAX = 7;
 const LABEL_GAP = 6;
 const STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
@@ -99,7 +100,7 @@ export class Bands {
   }
 
   get #cell(): number {
-    return Math.min((this.#width - LEFT - RIGHT) / this.#count, CELL_MOST);
+    return Math.min((this.#width - LEFT - RIGHT) / this.#count, CELL_MAX);
   }
 
   show(data: BandsData, mode: Mode): void {
@@ -126,7 +127,10 @@ export class Bands {
     const { bands } = data;
     this.#tall = Math.max(TALL.least, Math.min(TALL.most, TALL.room / bands.length - GAP));
     const gaps = bands.filter(({ apart }) => apart).length * APART;
-    const height = bands.length * (this.#tall + GAP) + gaps + AXIS;
+    const talls = bands.map((band) =>
+      Math.max(this.#tall, band.values === null ? this.#reason(band).length * REASON.line : 0),
+    );
+    const height = talls.reduce((sum, tall) => sum + tall + GAP, gaps + AXIS);
     setAttributes(this.#svg, {
       width: this.#width,
       height,
@@ -139,12 +143,13 @@ export class Bands {
       if (top !== null) this.#stretches.push([top - 2, y - GAP + 2]);
       top = null;
     };
-    const drawn = bands.map((band) => {
+    const drawn = bands.map((band, i) => {
+      const tall = itemAt(talls, i);
       if (band.values === null) close();
       if (band.apart) y += APART;
       if (band.values !== null) top ??= y;
-      const element = this.#band(band, data, y);
-      y += this.#tall + GAP;
+      const element = this.#band(band, data, y, tall);
+      y += tall + GAP;
       return element;
     });
     close();
@@ -152,24 +157,45 @@ export class Bands {
     this.#place();
   }
 
-  #band(band: Band, { window: [start, stop], root }: BandsData, y: number): SVGElement {
-    const tall = this.#tall;
+  /** Why a band has no values, in lines that fit. */
+  #reason({ missing }: Band): string[] {
+    const most = Math.max(12, Math.floor((this.#width - REASON.left) / REASON.character));
+    const lines = [""];
+    for (const word of (missing ?? "not in this model").split(" ")) {
+      const line = `${lines.at(-1)} ${word}`.trim();
+      if (line.length <= most) lines[lines.length - 1] = line;
+      else lines.push(word);
+    }
+    return lines;
+  }
+
+  #band(
+    band: Band,
+    { window: [start, stop], root }: BandsData,
+    y: number,
+    tall: number,
+  ): SVGElement {
     const group = svg("g", {
-      class: `aw-band${band.lit ? " is-lit" : ""}`,
+      class: `aw-band${band.highlighted ? " is-highlighted" : ""}`,
       "data-aw-part": "strip",
       "data-tensor": band.key,
     });
-    const write = (x: number, name: string, text: string, anchor: string): SVGElement => {
-      const element = svg("text", { x, y: y + tall / 2 + 4, class: name, "text-anchor": anchor });
+    const write = (x: number, name: string, text: string, anchor: string, down = 0): SVGElement => {
+      const at = y + tall / 2 + 4 + down;
+      const element = svg("text", { x, y: at, class: name, "text-anchor": anchor });
       element.textContent = text;
       return element;
     };
     group.append(write(LEFT - 8, "aw-band-label", band.label, "end"));
     if (band.values === null) {
       const line = svg("path", { class: "aw-band-absent", d: `M${LEFT} ${y + tall / 2}h10` });
+      const lines = this.#reason(band);
+      const first = (-REASON.line * (lines.length - 1)) / 2;
       group.append(
         line,
-        write(LEFT + 16, "aw-band-reason", band.missing ?? "not in this model", "start"),
+        ...lines.map((text, i) =>
+          write(REASON.left, "aw-band-reason", text, "start", first + i * REASON.line),
+        ),
       );
       return group;
     }
@@ -202,7 +228,7 @@ export class Bands {
           height: tall,
           fill: itemAt(css, index),
           "data-dimension": i,
-          "data-aw-value": exact(value, band.error?.(value, i)),
+          "data-aw-value": exact({ value, error: band.error?.(value, i) ?? 0 }),
         }),
       );
     }
@@ -234,20 +260,19 @@ export class Bands {
     const group = svg("g", { class: "aw-bands-axis" });
     const cell = this.#cell;
     const widest = Math.min(
-      LABEL_MOST,
+      LABEL_MAX,
       Math.max(...Array.from({ length: stop - start }, (_, i) => name(start + i).length)),
     );
     const every = STEPS.find((step) => step * cell >= widest * LABEL_ROOM + LABEL_GAP) ?? stop;
     const room = Math.max(1, Math.floor((every * cell - 2) / LABEL_ROOM));
     for (let i = start; i < stop; i++) {
       if (i % every !== 0) continue;
-      const text = name(i);
       const label = svg("text", {
         x: +(LEFT + (i - start + 0.5) * cell).toFixed(2),
         y: y + 13,
         "text-anchor": "middle",
       });
-      label.textContent = text.length > room ? `${[...text].slice(0, room - 1).join("")}…` : text;
+      label.textContent = shorten(name(i), room);
       group.append(label);
     }
     if (this.#data?.bands.some(({ aside }) => aside !== null)) {

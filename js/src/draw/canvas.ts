@@ -39,7 +39,7 @@ export function drawFiner(ratio: number): void {
   least = ratio;
 }
 
-export interface Coloring {
+interface Coloring {
   /** The value that gets the last color. */
   readonly top: number;
   /** Square roots instead of values. */
@@ -50,7 +50,7 @@ export interface Coloring {
 
 /** A canvas of one pixel a cell: `values` by color table. */
 export function heatImage(
-  values: Float32Array,
+  values: Float32Array | Uint8Array,
   rows: number,
   columns: number,
   words: Uint32Array,
@@ -85,8 +85,20 @@ export function heatImage(
   return canvas;
 }
 
+/** Patterns by color: a zoom needs the same one at every frame. */
+const patterns = new Map<string, CanvasPattern>();
+
 /** Diagonal hatching: a cell that cannot be, never a color of the ramp. */
 export function hatching(context: CanvasRenderingContext2D, color: string): CanvasPattern {
+  let pattern = patterns.get(color);
+  if (pattern === undefined) {
+    pattern = hatchingTile(context, color);
+    patterns.set(color, pattern);
+  }
+  return pattern;
+}
+
+function hatchingTile(context: CanvasRenderingContext2D, color: string): CanvasPattern {
   const SIDE = 6;
   const tile = document.createElement("canvas");
   tile.width = SIDE;
@@ -104,14 +116,14 @@ export function hatching(context: CanvasRenderingContext2D, color: string): Canv
 
 /** Cut labels by font, width and text: a pan writes the same ones at every frame. */
 const fitted = new Map<string, string>();
-const FITTED_MOST = 5000;
+const FITTED_MAX = 5000;
 
 /** `text` cut with an ellipsis to fit `width`. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${context.font} ${width} ${text}`;
   let cut = fitted.get(key);
   if (cut === undefined) {
-    if (fitted.size >= FITTED_MOST) fitted.clear();
+    if (fitted.size >= FITTED_MAX) fitted.clear();
     cut = cutText(context, text, width);
     fitted.set(key, cut);
   }

@@ -17,6 +17,23 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An SVG element; its numbers have two decimals. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Readonly<Record<string, string | number>>,
+  ...children: readonly (SVGElement | string)[]
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    const rounded = typeof value === "number" ? Math.round(value * 100) / 100 : value;
+    element.setAttribute(name, String(rounded));
+  }
+  element.append(...children);
+  return element;
+}
+
 /** Set, change or remove attributes; what is right already is not touched, for the sake of the style engine. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,5 +1,6 @@
 /** A small non-modal dialog inside the widget: opens at an anchor, stays within its host. */
 
+import { onAbort } from "../protocol/abort";
 import { consume } from "./dom";
 
 const GAP = 6;
@@ -61,7 +62,12 @@ export function createPopover(host: HTMLElement): Popover {
     at.setAttribute("aria-expanded", "true");
     at.setAttribute("aria-controls", id);
     hostMinHeight = host.style.minHeight;
-    place(panel, at, host);
+    const opened = panel;
+    place(opened, at, host);
+    // Its content may come later, and larger.
+    const changed = new MutationObserver(() => place(opened, at, host));
+    changed.observe(content, { childList: true, subtree: true, attributes: true });
+    onAbort(signal, () => changed.disconnect());
     panel.focus({ preventScroll: true });
 
     const inside = (event: Event): boolean =>

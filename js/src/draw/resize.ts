@@ -1,5 +1,7 @@
 /** Keep drawing in step with the size of an element, at most once a frame. */
 
+import { onAbort } from "../protocol/abort";
+
 interface Watched {
   readonly element: Element;
   readonly measure: (width: number) => void;
@@ -27,14 +29,10 @@ export function onResize(
   const entry = { element, measure };
   observer.observe(element);
   watched.add(entry);
-  signal.addEventListener(
-    "abort",
-    () => {
-      observer.disconnect();
-      watched.delete(entry);
-    },
-    { once: true },
-  );
+  onAbort(signal, () => {
+    observer.disconnect();
+    watched.delete(entry);
+  });
 }
 
 /** Draw what has another size within `root` now, without waiting for a frame: a page that prints has none. */

@@ -1,6 +1,4 @@
-/** A strip of dots, one for every value, spread sideways where they crowd; and a sparkline with its band. */
-
-const SVG = "http://www.w3.org/2000/svg";
+/** Places of the dots of a strip, one for every value, spread sideways where they crowd. */
 
 /** Height of the strip and of a dot, px. The width is the element's own. */
 export const STRIP_HEIGHT = 34;
@@ -10,16 +8,7 @@ const BIN = 1 / 40;
 
 export type Domain = readonly [number, number];
 
-export function svg(
-  tag: string,
-  attributes: Readonly<Record<string, string | number>>,
-): SVGElement {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  return element;
-}
-
-/** Where `value` lies in `domain`, as a share; the middle when the domain is a point. */
+/** Position of `value` in `domain`, as a share; the middle when the domain is a point. */
 export function share(value: number, [low, high]: Domain): number {
   return high > low ? (value - low) / (high - low) : 0.5;
 }
@@ -47,70 +36,4 @@ export function dodge(at: readonly number[], height: number): number[] {
     });
   }
   return y;
-}
-
-/** One dot for every value; a value that is N/A has none. Dots carry `data-index`. */
-export function dotStrip(
-  values: readonly number[],
-  domain: Domain,
-): { element: SVGElement; dots: (SVGElement | null)[] } {
-  const element = svg("svg", {
-    class: "aw-strip-dots",
-    height: STRIP_HEIGHT,
-    "aria-hidden": "true",
-  });
-  const at = values.map((value) => share(value, domain));
-  const y = dodge(at, STRIP_HEIGHT);
-  const dots = at.map((x, index) => {
-    if (Number.isNaN(x)) return null;
-    return svg("circle", {
-      class: "aw-dot",
-      cx: percent(x),
-      cy: +(y[index] as number).toFixed(2),
-      r: DOT_RADIUS,
-      "data-index": index,
-    });
-  });
-  element.append(...dots.filter((dot) => dot !== null));
-  return { element, dots };
-}
-
-export const SPARK_HEIGHT = 30;
-
-export interface BandPoint {
-  readonly mean: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-/** A line through the means with a band from the smallest to the largest value, drawn to any width. */
-export function bandSparkline(
-  points: readonly BandPoint[],
-  domain: Domain,
-): { element: SVGElement; x: (index: number) => number; y: (value: number) => number } {
-  const element = svg("svg", { class: "aw-spark", height: SPARK_HEIGHT, "aria-hidden": "true" });
-  const x = (index: number): number => (points.length > 1 ? index / (points.length - 1) : 0.5);
-  const y = (value: number): number => SPARK_HEIGHT * (1 - share(value, domain));
-  const stretched = svg("svg", {
-    viewBox: `0 0 1 ${SPARK_HEIGHT}`,
-    preserveAspectRatio: "none",
-    width: "100%",
-    height: SPARK_HEIGHT,
-  });
-  const known = points.flatMap((point, index) =>
-    Number.isNaN(point.mean) ? [] : [{ point, index }],
-  );
-  const line = (pick: (point: BandPoint) => number, items = known): string =>
-    items
-      .map(({ point, index }) => `${x(index).toFixed(4)},${y(pick(point)).toFixed(2)}`)
-      .join(" ");
-  stretched.append(
-    svg("polygon", {
-      class: "aw-spark-band",
-      points: `${line((p) => p.max)} ${line((p) => p.min, [...known].reverse())}`,
-    }),
-    svg("polyline", { class: "aw-spark-mean", points: line((p) => p.mean) }),
-  );
-  element.append(stretched);
-  return { element, x, y };
 }

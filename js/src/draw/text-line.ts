@@ -37,7 +37,7 @@ export function directionOf(text: string): "ltr" | "rtl" {
 }
 
 /** The text behind a unit that is read as the mask token; null for any other unit. */
-export function maskedText(unit: Unit, meta: Meta): string | null {
+function maskedText(unit: Unit, meta: Meta): string | null {
   const hidden = meta.masked.some(({ token }) => token >= unit.token && token < unit.end);
   return hidden ? unit.surface : null;
 }
@@ -45,7 +45,7 @@ export function maskedText(unit: Unit, meta: Meta): string | null {
 /** On the button of a token that only goes on with the character before it. */
 const CONTINUED = "·";
 
-/** Whether a unit is a further byte of a character that stands on the button before it. */
+/** True if a unit is a further byte of a character that stands on the button before it. */
 const continues = (unit: Unit, { tokens }: Meta): boolean =>
   unit.end - unit.token === 1 && unit.surface !== "" && partOf(tokens, unit.token) === "";
 
@@ -153,11 +153,11 @@ export function buildLine(
       CLOSING.test(itemAt(tokens.text, unit.token))
     ) {
       // Boxes over tags may be parted anywhere; a full stop begins no line.
-      const held = last.classList.contains("aw-held")
+      const unbroken = last.classList.contains("aw-unbroken")
         ? last
-        : h("span", { class: "aw-held" }, last);
-      held.append(standing);
-      nodes[nodes.length - 1] = held;
+        : h("span", { class: "aw-unbroken" }, last);
+      unbroken.append(standing);
+      nodes[nodes.length - 1] = unbroken;
     } else nodes.push(standing);
     return button;
   });

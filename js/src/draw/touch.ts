@@ -3,11 +3,13 @@
  * until the next touch. Where hovering shows a card, a second tap on the same place clicks, and so does a long press.
  */
 
+import { onAbort } from "../protocol/abort";
+
 /** A press this long (ms) that stays within some px. */
 const LONG_MS = 500;
 const SLACK = 10;
 
-/** Whether the main pointer of this machine cannot hover. */
+/** True if the main pointer of this machine cannot hover. */
 export const byTouch = (): boolean => window.matchMedia?.("(hover: none)").matches ?? false;
 
 const isTouch = (event: Event): boolean => (event as PointerEvent).pointerType === "touch";
@@ -64,7 +66,7 @@ export function tapTwice(
   let last: string | null = null;
   let touched = false;
   let start: PointerEvent | null = null;
-  let held: ReturnType<typeof setTimeout> | undefined;
+  let pressing: ReturnType<typeof setTimeout> | undefined;
   /** A long press has clicked already: what comes with lifting the finger is no other click. */
   let done = false;
   const listen = (type: string, listener: (event: MouseEvent) => void): void =>
@@ -72,12 +74,12 @@ export function tapTwice(
 
   listen("pointerdown", (event) => {
     touched = isTouch(event);
-    clearTimeout(held);
+    clearTimeout(pressing);
     done = false;
     if (!touched) return;
     start = event as PointerEvent;
     const { clientX, clientY, target } = event;
-    held = setTimeout(() => {
+    pressing = setTimeout(() => {
       const place = placeOf(event);
       const click = { bubbles: true, cancelable: true, clientX, clientY, ctrlKey: place === null };
       // The touched element may have been redrawn since.
@@ -89,9 +91,10 @@ export function tapTwice(
   });
   listen("pointermove", ({ clientX, clientY }) => {
     if (start === null) return;
-    if (Math.hypot(clientX - start.clientX, clientY - start.clientY) > SLACK) clearTimeout(held);
+    if (Math.hypot(clientX - start.clientX, clientY - start.clientY) > SLACK)
+      clearTimeout(pressing);
   });
-  for (const type of ["pointerup", "pointercancel"]) listen(type, () => clearTimeout(held));
+  for (const type of ["pointerup", "pointercancel"]) listen(type, () => clearTimeout(pressing));
   listen("contextmenu", (event) => touched && event.preventDefault());
   listen("click", (event) => {
     if (!touched || !event.isTrusted) return;
@@ -109,5 +112,5 @@ export function tapTwice(
     },
     { signal, capture: true },
   );
-  signal.addEventListener("abort", () => clearTimeout(held), { once: true });
+  onAbort(signal, () => clearTimeout(pressing));
 }

@@ -17,12 +17,15 @@ const STYLES = [
   "font-family",
   "font-size",
   "font-weight",
+  "font-variant-numeric",
   "text-anchor",
+  "direction",
+  "unicode-bidi",
 ] as const;
-const INTERACTIVE = ["role", "tabindex", "class", "aria-pressed", "aria-describedby"] as const;
+const INTERACTIVE = /^(role|tabindex|class|aria-.*)$/;
 
-/** A copy of `drawing`, which must stand in the page. */
-export function standalone(drawing: SVGSVGElement): SVGSVGElement {
+/** A copy of `drawing`, which must stand in the page; what matches `without` is left out. */
+export function standalone(drawing: SVGSVGElement, without = "script"): SVGSVGElement {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const originals = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
   const copies = [copy, ...copy.querySelectorAll<SVGElement>("*")];
@@ -33,8 +36,15 @@ export function standalone(drawing: SVGSVGElement): SVGSVGElement {
       const value = seen.getPropertyValue(name);
       if (value !== "") element.style.setProperty(name, value);
     }
-    for (const name of INTERACTIVE) element.removeAttribute(name);
+    // Variables of the style sheet are resolved by now.
+    for (const name of [...element.style])
+      if (name.startsWith("--")) element.style.removeProperty(name);
+    for (const { name } of [...original.attributes])
+      if (INTERACTIVE.test(name)) element.removeAttribute(name);
+    if (original.matches(without)) element.remove();
   });
+  const label = drawing.getAttribute("aria-label");
+  if (label !== null) copy.setAttribute("aria-label", label);
   copy.setAttribute("role", "img");
   return copy;
 }

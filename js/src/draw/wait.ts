@@ -1,52 +1,6 @@
-/** Parts of a view that load: nothing at first, then a note, then the part or its error; and deferred work. */
+/** Deferred work: what is asked for only when it comes into sight, or when the page has nothing else to do. */
 
-import { explain, isAbort, isLasting } from "../protocol/failure";
-import { h } from "./dom";
-
-/** An answer that comes sooner needs no word about waiting. */
-export const QUIET_MS = 120;
-
-export interface Wait<T> {
-  readonly waiting: string;
-  readonly ask: () => Promise<T>;
-  /** Put the answer into the element. */
-  readonly fill: (answer: T) => void;
-  readonly signal: AbortSignal;
-}
-
-/** Fill `element` with the answer of `ask`; a failure is shown in its place, with a button to retry where that can help. */
-export async function fillWhenAnswered<T>(element: HTMLElement, wait: Wait<T>): Promise<void> {
-  const { waiting, ask, fill, signal } = wait;
-  const late = setTimeout(() => {
-    element.setAttribute("aria-busy", "true");
-    element.replaceChildren(h("p", { class: "aw-heads-waiting", role: "status" }, waiting));
-  }, QUIET_MS);
-  try {
-    const answer = await ask();
-    if (signal.aborted) return;
-    element.replaceChildren();
-    element.classList.remove("is-absent");
-    fill(answer);
-  } catch (error) {
-    if (isAbort(error) || signal.aborted) return;
-    const { message, hint } = explain(error);
-    const again = h("button", { class: "aw-heads-again" }, "Ask again");
-    again.addEventListener("click", () => void fillWhenAnswered(element, wait), { signal });
-    element.classList.add("is-absent");
-    element.replaceChildren(
-      h(
-        "div",
-        { class: "aw-heads-absent", role: "status" },
-        h("p", {}, message),
-        hint === "" ? null : h("p", { class: "aw-hint" }, hint),
-        isLasting(error) ? null : again,
-      ),
-    );
-  } finally {
-    clearTimeout(late);
-    element.removeAttribute("aria-busy");
-  }
-}
+import { onAbort } from "../protocol/abort";
 
 const unseen = new Map<Element, () => void>();
 
@@ -68,7 +22,7 @@ export function whenSeen(element: Element, call: () => void, signal: AbortSignal
     call();
   });
   observer.observe(element);
-  signal.addEventListener("abort", forget, { once: true });
+  onAbort(signal, forget);
 }
 
 /** Draw what is not in sight within `root`, too: paper has no scrolling. Whether there was anything. */

@@ -102,11 +102,11 @@ async function inWorker(
     waiting.clear();
   };
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-    const one = waiting.get(data.id);
+    const request = waiting.get(data.id);
     waiting.delete(data.id);
-    if ("value" in data) one?.resolve(data.value);
+    if ("value" in data) request?.resolve(data.value);
     else
-      one?.reject(
+      request?.reject(
         data.code === null ? new Error(data.message) : new EngineError(data.code, data.message),
       );
   };

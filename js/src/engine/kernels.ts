@@ -42,6 +42,17 @@ export interface Kernels {
     panel: number,
     weights: number,
   ): void;
+  carry(
+    weights: number,
+    v: number,
+    context: number,
+    stride: number,
+    length: number,
+    size: number,
+    sources: number,
+    scores: number,
+    panel: number,
+  ): void;
   decode(from: number, groups: number, to: number): void;
   gather(matrix: number, index: number, n: number, out: number, bits: number): void;
   addRow(row: number, n: number, out: number): void;

@@ -4,14 +4,18 @@ import { EngineError } from "./errors";
 import { at, type Header, type ModelFile } from "./file";
 import { checkInput, type LayerPart, type ModelInput, type Projection, within } from "./input";
 import type { Kernels } from "./kernels";
-import { COLUMNS, F32, layOut, type Places, ROWS, upTo } from "./places";
+import { inverses, type LayerConstants, linearNorm, pooled, ratiosOf, scale } from "./linearized";
+import { COLUMNS, F32, layOut, type MemoryLayout, ROWS, upTo } from "./memory-layout";
 
 const PAGE = 65_536;
 /** Bytes of the tables of crc32. */
 const CRC_TABLES = 8 * 256 * 4;
 
+/** Told where a layer's parts lie while they are there; `ffn_input` is what the activation reads. */
+type RecordPart = (name: LayerPart | "ffn_input", place: number) => void;
+
 const isOff = ({ off }: ModelInput, layer: number, head: number): boolean =>
-  off?.some((one) => one[0] === layer && one[1] === head) ?? false;
+  off?.some((address) => address[0] === layer && address[1] === head) ?? false;
 
 /** Every array is a view of the engine's memory, valid until the next run, logits or next-sentence call. */
 export class Model {
@@ -20,7 +24,9 @@ export class Model {
   readonly #weights: number;
   readonly #scratch: number;
   readonly #heap: number;
-  #places: Places | null = null;
+  layout: MemoryLayout | null = null;
+  /** Fixed factors of each layer of the last run; found when they are first asked for. */
+  #constants: readonly LayerConstants[] | null = null;
 
   constructor(kernels: Kernels, file: ModelFile) {
     this.#kernels = kernels;
@@ -47,17 +53,18 @@ export class Model {
   run(input: ModelInput): void {
     const { layers, hidden, eps } = this.header;
     checkInput(input, this.header);
-    const places = layOut(this.header, this.#heap, input);
-    const { length, rows, hidden: states } = places;
-    this.#reserve(places.free);
-    this.#places = null;
+    const layout = layOut(this.header, this.#heap, input);
+    const { length, rows, hidden: states } = layout;
+    this.#reserve(layout.free);
+    this.layout = null;
+    this.#constants = null;
     // Rows that fill the last tile are computed too: leave nothing of an earlier run in them.
     this.#floats(states, rows * hidden).fill(0);
     for (let i = 0; i < length; i++) this.#embed(input, i, states + i * hidden * F32);
     this.#norm("embedding_norm", states, 0, rows, states, eps);
-    this.#fillMask(places);
-    for (let layer = 0; layer < layers; layer++) this.#layer(layer, places);
-    this.#places = places;
+    this.#fillMask(layout);
+    for (let layer = 0; layer < layers; layer++) this.#layer(layer, layout);
+    this.layout = layout;
   }
 
   /** Add the embeddings of token `i`, in PyTorch's order. */
@@ -74,33 +81,29 @@ export class Model {
     return this.header.types > 1 ? (typeIds?.[i] ?? 0) : 0;
   }
 
-  #fillMask({ mask, length, input }: Places): void {
+  #fillMask({ mask, length, input }: MemoryLayout): void {
     const keep = this.#floats(mask, upTo(length, COLUMNS)).fill(0);
     for (let i = 0; i < length; i++) keep[i] = input.mask?.[i] === 0 ? 0 : 1;
   }
 
   /** Run one layer from its input to its output; `tell` sees the parts that the run does not keep. */
-  #layer(
-    layer: number,
-    places: Places,
-    tell: (name: LayerPart, place: number) => void = () => undefined,
-  ): void {
+  #layer(layer: number, layout: MemoryLayout, record: RecordPart = () => undefined): void {
     const { hidden } = this.header;
-    const { rows } = places;
+    const { rows } = layout;
     const wide = rows * hidden * F32;
-    const x = places.hidden + layer * wide;
-    const [q, k, v] = [places.query, places.key, places.value].map(
+    const x = layout.hidden + layer * wide;
+    const [q, k, v] = [layout.query, layout.key, layout.value].map(
       (start) => start + layer * wide,
     ) as [number, number, number];
     this.#linear(`${layer}.query`, x, rows, hidden, hidden, q);
     this.#linear(`${layer}.key`, x, rows, hidden, hidden, k);
     this.#linear(`${layer}.value`, x, rows, hidden, hidden, v);
-    this.#attend(layer, places);
-    this.#finish(layer, places, x + wide, tell);
+    this.#attend(layer, layout);
+    this.#finish(layer, layout, x + wide, record);
   }
 
   /** Weights and context of a layer's heads. */
-  #attend(layer: number, { length, rows, context, input, ...places }: Places): void {
+  #attend(layer: number, { length, rows, context, input, ...layout }: MemoryLayout): void {
     const { heads, hidden } = this.header;
     const kernels = this.#kernels;
     const start = layer * rows * hidden * F32;
@@ -108,18 +111,18 @@ export class Model {
     for (let head = 0; head < heads; head++) {
       const column = head * size * F32;
       kernels.head(
-        places.query + start + column,
-        places.key + start + column,
-        places.value + start + column,
+        layout.query + start + column,
+        layout.key + start + column,
+        layout.value + start + column,
         context + column,
         hidden * F32,
         length,
         size,
         1 / Math.sqrt(size),
-        places.mask,
-        places.scores,
+        layout.mask,
+        layout.scores,
         this.#scratch,
-        places.weights + (layer * heads + head) * length * length * F32,
+        layout.weights + (layer * heads + head) * length * length * F32,
       );
       if (isOff(input, layer, head)) this.#silence(context + column, rows, hidden, size);
     }
@@ -128,39 +131,40 @@ export class Model {
   /** The layer's output from the context of its heads. */
   #finish(
     layer: number,
-    places: Places,
+    layout: MemoryLayout,
     out: number,
-    tell: (name: LayerPart, place: number) => void = () => undefined,
+    record: RecordPart = () => undefined,
   ): void {
     const { hidden, intermediate, eps } = this.header;
-    const { rows, context, between, inner } = places;
-    const x = places.hidden + layer * rows * hidden * F32;
+    const { rows, context, between, inner } = layout;
+    const x = layout.hidden + layer * rows * hidden * F32;
     this.#linear(`${layer}.attention`, context, rows, hidden, hidden, between);
-    tell("attention_output", between);
+    record("attention_output", between);
     this.#norm(`${layer}.attention_norm`, between, x, rows, context, eps);
-    tell("attention_norm", context);
+    record("attention_norm", context);
     this.#linear(`${layer}.intermediate`, context, rows, hidden, intermediate, inner);
+    record("ffn_input", inner);
     this.#kernels.gelu(inner, rows * intermediate);
-    tell("ffn_activation", inner);
+    record("ffn_activation", inner);
     this.#linear(`${layer}.output`, inner, rows, intermediate, hidden, between);
-    tell("ffn_output", between);
+    record("ffn_output", between);
     this.#norm(`${layer}.output_norm`, between, context, rows, out, eps);
   }
 
   /** Output `[token][hidden]` of a layer whose input is the run's, while all heads see zeros as one token's values. */
   withoutToken(layer: number, token: number): Float32Array {
     const { heads, hidden, layers } = this.header;
-    const places = this.#ran;
-    const { length, context } = places;
+    const layout = this.#ran;
+    const { length, context } = layout;
     within("layer", layer, layers);
     within("token", token, length);
-    this.#fillMask(places); // predictions were computed in its place
-    this.#attend(layer, places);
+    this.#fillMask(layout); // predictions were computed in its place
+    this.#attend(layer, layout);
     const size = hidden / heads;
     const values = this.projection("value", layer).subarray(token * hidden, (token + 1) * hidden);
     const rows = this.#floats(context, length * hidden);
     for (let head = 0; head < heads; head++) {
-      if (isOff(places.input, layer, head)) continue;
+      if (isOff(layout.input, layer, head)) continue;
       const weights = this.attention(layer, head);
       for (let i = 0; i < length; i++) {
         const weight = weights[i * length + token] as number;
@@ -168,8 +172,8 @@ export class Model {
           rows[i * hidden + d] = (rows[i * hidden + d] as number) - weight * (values[d] as number);
       }
     }
-    this.#finish(layer, places, places.spare);
-    return this.#floats(places.spare, length * hidden);
+    this.#finish(layer, layout, layout.spare);
+    return this.#floats(layout.spare, length * hidden);
   }
 
   /** `W_O` of a layer as `[input][output]`, then its bias, and gain and shift of the norm behind it. */
@@ -195,16 +199,17 @@ export class Model {
     return packed;
   }
 
-  /** Parts of a layer in the order of `LAYER_PARTS`, each `[token][its width]`; computed anew. */
+  /** Parts of a layer in the order of `LAYER_PARTS`, each `[token][its width]`; computed again. */
   layerParts(layer: number): Float32Array<ArrayBuffer> {
     const { hidden, intermediate, layers } = this.header;
     within("layer", layer, layers);
-    const places = this.#ran;
-    const { length } = places;
+    const layout = this.#ran;
+    const { length } = layout;
     const packed = new Float32Array(length * (3 * hidden + intermediate));
     let free = 0;
-    this.#fillMask(places); // predictions were computed in its place
-    this.#layer(layer, places, (name, place) => {
+    this.#fillMask(layout); // predictions were computed in its place
+    this.#layer(layer, layout, (name, place) => {
+      if (name === "ffn_input") return;
       const part = this.#floats(
         place,
         length * (name === "ffn_activation" ? intermediate : hidden),
@@ -213,6 +218,135 @@ export class Model {
       free += part.length;
     });
     return packed;
+  }
+
+  /**
+   * Weighted sums of the last hidden states, `[source][hidden]`, each of the part that comes from one input token:
+   * those from `from` up to `to`. The network is linearized at the run.
+   */
+  carried(from: number, to: number, weights: ArrayLike<number>): Float32Array<ArrayBuffer> {
+    const { length } = this.#ran;
+    within("token", from, length);
+    within("token", to - 1, length);
+    const { hidden } = this.header;
+    const shift = this.#floats(this.#at("embedding_norm.bias"), hidden);
+    // Copies: the memory may grow.
+    const own = this.hidden(0)
+      .slice(from * hidden, to * hidden)
+      .map((value, i) => value - (shift[i % hidden] as number));
+    return this.#carry(to - from, weights, false, (source, row) =>
+      row === from + source ? own.subarray(source * hidden, (source + 1) * hidden) : null,
+    );
+  }
+
+  /** The same of all biases and shifts together, `[hidden]`. */
+  carriedBiases(weights: ArrayLike<number>): Float32Array<ArrayBuffer> {
+    const shift = this.#floats(this.#at("embedding_norm.bias"), this.header.hidden).slice();
+    return this.#carry(1, weights, true, () => shift);
+  }
+
+  /** Carry the rows that `enter` gives for a source and a position through all layers; null stands for zeros. */
+  #carry(
+    count: number,
+    weights: ArrayLike<number>,
+    biased: boolean,
+    enter: (source: number, row: number) => Float32Array | null,
+  ): Float32Array<ArrayBuffer> {
+    const { heads, hidden, intermediate } = this.header;
+    const layout = this.#ran;
+    const { length, rows } = layout;
+    if (weights.length !== length)
+      throw new EngineError("input", `${weights.length} weights were given for ${length} tokens.`);
+    const constants = this.#constantsOf(layout);
+    // Behind what the run keeps, as logits are.
+    let free = layout.end;
+    const take = (numbers: number): number => {
+      const place = free;
+      free = upTo(free + numbers * F32, 16);
+      return place;
+    };
+    const all = count * rows;
+    const x = take(all * hidden);
+    const values = take(all * hidden);
+    const context = take(all * hidden);
+    const inner = take(all * intermediate);
+    const scores = take(rows * upTo(length, COLUMNS));
+    const zeros = take(Math.max(hidden, intermediate));
+    // The views below stay valid: nothing grows the memory after this.
+    this.#reserve(free);
+    this.#floats(zeros, Math.max(hidden, intermediate)).fill(0);
+    const [states, between, mixed] = [x, values, context].map((place) =>
+      this.#floats(place, all * hidden),
+    ) as [Float32Array, Float32Array, Float32Array];
+    states.fill(0);
+    for (let source = 0; source < count; source++)
+      for (let row = 0; row < length; row++) {
+        const entering = enter(source, row);
+        if (entering !== null) states.set(entering, (source * rows + row) * hidden);
+      }
+    const linear = (name: string, from: number, n: number, outputs: number, out: number): void => {
+      const bias = biased ? this.#at(`${name}.bias`) : zeros;
+      const matrix = this.#at(`${name}.weight`);
+      const panels = outputs / COLUMNS;
+      this.#kernels.linear(from, all, n, matrix, panels, bias, out, this.#scratch, this.#bits);
+    };
+    const norm = (name: string, to: Float32Array, from: Float32Array, inverse: Float64Array) => {
+      const [gain, shift] = ["weight", "bias"].map((part) =>
+        this.#floats(this.#at(`${name}.${part}`), hidden),
+      ) as [Float32Array, Float32Array];
+      linearNorm(to, from, rows, gain, inverse, biased ? shift : null);
+    };
+    const size = hidden / heads;
+    constants.forEach(({ ratios, attentionNorm, outputNorm }, layer) => {
+      linear(`${layer}.value`, x, hidden, hidden, values);
+      for (let head = 0; head < heads; head++) {
+        const column = head * size * F32;
+        this.#kernels.carry(
+          layout.weights + (layer * heads + head) * length * length * F32,
+          values + column,
+          context + column,
+          hidden * F32,
+          length,
+          size,
+          count,
+          scores,
+          this.#scratch,
+        );
+        if (isOff(layout.input, layer, head)) this.#silence(context + column, all, hidden, size);
+      }
+      linear(`${layer}.attention`, context, hidden, hidden, values);
+      norm(`${layer}.attention_norm`, between, states, attentionNorm);
+      linear(`${layer}.intermediate`, values, hidden, intermediate, inner);
+      scale(this.#floats(inner, all * intermediate), ratios, rows, intermediate);
+      linear(`${layer}.output`, inner, intermediate, hidden, context);
+      norm(`${layer}.output_norm`, mixed, between, outputNorm);
+      states.set(mixed);
+    });
+    return pooled(states, weights, rows, hidden);
+  }
+
+  /** Fixed factors of every layer of the run; the layers are computed again once. */
+  #constantsOf(layout: MemoryLayout): readonly LayerConstants[] {
+    if (this.#constants !== null) return this.#constants;
+    const { layers, hidden, intermediate, eps } = this.header;
+    const { length, rows, context } = layout;
+    this.#fillMask(layout); // predictions were computed in its place
+    this.#constants = Array.from({ length: layers }, (_, layer) => {
+      const states = this.#floats(layout.hidden + layer * rows * hidden * F32, length * hidden);
+      const found: { -readonly [Name in keyof LayerConstants]?: LayerConstants[Name] } = {};
+      let before = new Float32Array();
+      this.#layer(layer, layout, (name, place) => {
+        const wide = name === "ffn_input" || name === "ffn_activation" ? intermediate : hidden;
+        const part = this.#floats(place, length * wide);
+        if (name === "attention_output") found.attentionNorm = inverses(part, states, hidden, eps);
+        if (name === "ffn_input") before = part.slice();
+        if (name === "ffn_activation") found.ratios = ratiosOf(before, part);
+        if (name === "ffn_output")
+          found.outputNorm = inverses(part, this.#floats(context, length * hidden), hidden, eps);
+      });
+      return found as LayerConstants;
+    });
+    return this.#constants;
   }
 
   /** Embeddings of the run's tokens, of their positions and of their segments, each `[token][hidden]`. */
@@ -332,9 +466,9 @@ export class Model {
     return this.#floats(out, 2).slice();
   }
 
-  get #ran(): Places {
-    if (this.#places === null) throw new EngineError("no-run", "No text has been run yet.");
-    return this.#places;
+  get #ran(): MemoryLayout {
+    if (this.layout === null) throw new EngineError("no-run", "No text has been run yet.");
+    return this.layout;
   }
 
   /** Bits of a weight. */

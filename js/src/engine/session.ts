@@ -78,6 +78,16 @@ export class Session {
     return this.#model.positionTable();
   }
 
+  /** Parts of a weighted sum of the last hidden states that come from some input tokens: see `Model.carried`. */
+  carried(from: number, to: number, weights: readonly number[]): Float32Array<ArrayBuffer> {
+    return this.#model.carried(from, to, weights);
+  }
+
+  /** The part that comes from all biases: see `Model.carriedBiases`. */
+  carriedBiases(weights: readonly number[]): Float32Array<ArrayBuffer> {
+    return this.#model.carriedBiases(weights);
+  }
+
   nextSentence(): Float32Array<ArrayBuffer> {
     return new Float32Array(this.#model.nextSentence());
   }
@@ -107,4 +117,6 @@ export const CALLS = [
   "positionTable",
   "attentionParameters",
   "withoutToken",
+  "carried",
+  "carriedBiases",
 ] as const satisfies readonly (keyof Calls)[];

@@ -21,7 +21,7 @@ export interface Encoded {
   readonly offsets: readonly (readonly [number, number])[];
 }
 
-/** Whether a code point is in the runs of a table: gap, length, gap, length in base 36. */
+/** Test for code points in the runs of a table: gap, length, gap, length in base 36. */
 function inRuns(table: string): (code: number) => boolean {
   const ends: number[] = [];
   let end = 0;

@@ -1,10 +1,8 @@
 /**
- * A table as CSV (RFC 4180), and one rule for the text of a number.
- *
- * `attn_widget/export/text.py` writes the same bytes:
+ * A table as CSV (RFC 4180), and one rule for the text of a number:
  * - UTF-8 without a byte order mark, rows end with CR LF, the first row is the header;
- * - a number has the shortest digits that read back as the same double, as ECMAScript writes them; a float32
- *   is widened to a double first, so nothing is lost; N/A (null, NaN, infinities) is an empty field;
+ * - a number has the shortest digits that read back as the same double; a float32 is widened to a double first, so
+ *   nothing is lost; N/A (null, NaN, infinities) is an empty field;
  * - a text is quoted where RFC 4180 wants it, and when it is empty, so that it is not taken for N/A;
  * - a text that a spreadsheet would take for a formula (it begins with = + - @, tab or carriage return) gets
  *   a single quote in front (OWASP, "CSV Injection").

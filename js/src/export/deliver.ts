@@ -1,6 +1,6 @@
 /** Giving a file or a clipboard to the reader, and saying so where the host does not let us. */
 
-/** How long a browser may take to begin a download before its address is let go, ms. */
+/** Time that a browser may take to begin a download before its address is revoked, ms. */
 const REVOKE_MS = 60_000;
 
 /** Why downloads do not work here; null when nothing speaks against them. */

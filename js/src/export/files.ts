@@ -1,14 +1,16 @@
 /** The files of a drawn view: picture, vector, table; each with its caption and its name. */
 
+import { createElement, render } from "preact";
 import { ramp } from "../draw/color/ramp";
 import { rampValue } from "../draw/color/scale";
 import { modeOf, palette } from "../draw/color/theme";
-import { weightLegend } from "../draw/color/weight-legend";
+import { h } from "../draw/dom";
 import { formatNumber } from "../figures/format";
-import { beyondText, errorOf, topOf } from "../figures/matrix";
+import { errorOf, overflowText, topOf } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import { SliceFailure } from "../protocol/failure";
 import type { Scale } from "../state/selection";
+import { RampLegend } from "../ui/legend";
 import { viewNamed } from "../views";
 import type { OpenView, ViewContext } from "../views/contract";
 import { askCode } from "../views/lazy-views";
@@ -41,31 +43,36 @@ export function captionFor({ source, state }: ViewContext, { name, drawn }: Open
 function rampOf(
   { matrix, state }: ViewContext,
   { name }: OpenView,
-): { max: number; scale: Scale; error: number; beyond: string } | null {
+): { max: number; scale: Scale; error: number; overflow: string } | null {
   const shown = matrix.get();
   if (!viewNamed(name).scores || shown === null || shown.scores !== null) return null;
   const { scale } = state.get();
   const max = topOf(shown, scale);
-  return { max, scale, error: errorOf(shown, max), beyond: beyondText(shown, scale) };
+  return { max, scale, error: errorOf(shown, max), overflow: overflowText(shown, scale) };
 }
 
 export function pictureLegend(
-  stage: ViewContext,
+  context: ViewContext,
   open: OpenView,
 ): NonNullable<PictureOptions["legend"]> | null {
-  const ramp = rampOf(stage, open);
+  const ramp = rampOf(context, open);
   if (ramp === null) return null;
-  const { element, show } = weightLegend();
-  return { element, fill: () => show(ramp.max, ramp.scale, ramp.error, ramp.beyond) };
+  const element = h("div");
+  const fill = () => render(createElement(RampLegend, { ...ramp, mode: modeOf(element) }), element);
+  return { element, fill };
 }
 
-function drawnLegend(stage: ViewContext, open: OpenView, panel: HTMLElement): VectorLegend | null {
-  const shown = rampOf(stage, open);
+function drawnLegend(
+  context: ViewContext,
+  open: OpenView,
+  panel: HTMLElement,
+): VectorLegend | null {
+  const shown = rampOf(context, open);
   if (shown === null) return null;
   const { css } = ramp("weight", modeOf(panel));
   const error = shown.scale === "unit" ? 0 : shown.error;
-  const most = formatNumber(rampValue(1, shown.max, shown.scale), undefined, error);
-  const high = shown.beyond === "" ? most : `${most}, hatched: ${shown.beyond}`;
+  const most = formatNumber({ value: rampValue(1, shown.max, shown.scale), error });
+  const high = shown.overflow === "" ? most : `${most}, hatched: ${shown.overflow}`;
   return { colors: css.filter((_, i) => i % 15 === 0), low: "0", high };
 }
 
@@ -82,30 +89,30 @@ export const csvOf = async (open: OpenView): Promise<string> => toCsv(await tabl
 /** Make one file of what is open; rejects with what to tell the reader. */
 export async function fileOf(
   format: Format,
-  stage: ViewContext,
+  context: ViewContext,
   panel: HTMLElement,
   open: OpenView,
   scale?: number,
 ): Promise<SavedFile> {
-  const caption = captionFor(stage, open);
+  const caption = captionFor(context, open);
   const linesOf = (of: "svg" | "png"): string[] => {
     const part = open.drawn?.part?.(of) ?? null;
-    return [...captionLines(caption), ...(part === null ? [] : [part])];
+    return [...captionLines(caption, context.source.meta), ...(part === null ? [] : [part])];
   };
   const content = async (): Promise<Blob | string> => {
     switch (format) {
       case "png":
         return pictureOf(panel, linesOf("png"), {
           scale,
-          legend: pictureLegend(stage, open),
+          legend: pictureLegend(context, open),
         });
       case "svg": {
         const draw = () => open.drawn?.svg?.() ?? null;
-        const drawing = draw() ?? (await askCode(stage.source, stage.signal).then(draw));
+        const drawing = draw() ?? (await askCode(context.source, context.signal).then(draw));
         if (drawing === null) {
           throw new SliceFailure("This view is drawn in pixels, not in lines.", "Save it as PNG.");
         }
-        return vectorOf(drawing, linesOf("svg"), palette(panel), drawnLegend(stage, open, panel));
+        return vectorOf(drawing, linesOf("svg"), palette(panel), drawnLegend(context, open, panel));
       }
       case "csv":
         return csvOf(open);
@@ -113,7 +120,7 @@ export async function fileOf(
         return toJson(caption, await tableOf(open));
     }
   };
-  const made = await content();
-  const blob = made instanceof Blob ? made : new Blob([made], { type: TYPES[format] });
+  const file = await content();
+  const blob = file instanceof Blob ? file : new Blob([file], { type: TYPES[format] });
   return { name: fileName(caption, format), blob };
 }

@@ -1,6 +1,4 @@
-/**
- * A table with its caption as JSON, one row a line; `attn_widget/export/text.py` writes the same bytes.
- */
+/** A table with its caption as JSON, one row a line. */
 
 import type { Table } from "../figures/table";
 import type { Caption } from "./caption";
@@ -21,7 +19,13 @@ function written(value: Json): string {
 
 /** `{caption fields ..., "columns": [...], "rows": [[...], ...]}`. */
 export function toJson(caption: Caption, { columns, rows }: Table): string {
-  const fields = Object.entries({ ...caption, columns } as unknown as Record<string, Json>);
+  // Ids are for programs; the words of a target are for the lines of a picture.
+  const { explained: _words, ...options } = caption.options ?? {};
+  const fields = Object.entries({
+    ...caption,
+    ...(caption.options && { options }),
+    columns,
+  } as unknown as Record<string, Json>);
   const head = fields.map(([key, value]) => `${JSON.stringify(key)}: ${written(value)}`);
   const body = rows.map((row) => written(row)).join(",\n");
   return `{${head.join(",\n")},\n"rows": [${body === "" ? "" : `\n${body}\n`}]}\n`;

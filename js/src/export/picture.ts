@@ -30,7 +30,7 @@ const frame = (): Promise<void> =>
     });
   });
 
-/** Views draw anew when the theme's attribute is written, also when it is the same one. */
+/** Views redraw when the theme's attribute is written, also when it is the same one. */
 async function redraw(root: HTMLElement): Promise<void> {
   root.setAttribute("data-theme", root.dataset.theme ?? "light");
   await frame();

@@ -1,5 +1,5 @@
 /**
- * A widget on paper: laid out anew at the width of a page, whole, without controls, with a title and a caption.
+ * A widget on paper: laid out again at the width of a page, whole, without controls, with a title and a caption.
  *
  * A browser prints in one task: no frame, no timer and no `ResizeObserver` comes between `beforeprint` and the paper.
  * So everything is laid out in that event and in the microtasks after it.
@@ -9,26 +9,27 @@ import { drawFiner } from "../draw/canvas";
 import { h } from "../draw/dom";
 import { measureNow } from "../draw/resize";
 import { showUnseen } from "../draw/wait";
+import { onAbort } from "../protocol/abort";
 import { SliceFailure } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
 import { viewNamed } from "../views";
-import type { OpenView, Printing, ViewContext } from "../views/contract";
+import type { OpenView, ViewContext } from "../views/contract";
 import { captionLines } from "./caption";
 import { captionFor, pictureLegend } from "./files";
 import { stylesOf } from "./markup";
 import { captionElement, complete } from "./picture";
 
 /** On the root while a page is printed; see `style/print.css`. */
-export const PRINTING = "aw-printing";
-/** Where it is laid out anew; a frame that its document prints keeps its size. */
-const PAPER = "aw-paper";
+const PRINTING = "aw-printing";
+/** Set during the layout for paper; a frame that its document prints keeps its size. */
+const PRINT_LAYOUT = "aw-print-layout";
 /** The only widget of its page that is printed. */
-export const ALONE = "aw-print-alone";
+const ALONE = "aw-print-alone";
 /** Pixels of a canvas to a CSS pixel: 288 to an inch. */
 const SCALE = 3;
 /** A table whose columns would be scaled below this size is broken in two, and each part once more. */
-const LEAST_ZOOM = 0.75;
-/** How long a part that was never in sight may take before the rest is printed, ms. */
+const MIN_ZOOM = 0.75;
+/** Time that a part that was never in sight may take before the rest is printed, ms. */
 const PATIENCE_MS = 20_000;
 /** Longer than a part that is asked for stays quiet about it. */
 const POLL_MS = 200;
@@ -36,17 +37,20 @@ const POLL_MS = 200;
 const PAGE = "@page { margin: 12mm; } body { margin: 0; }";
 const HINT = "Save it with to_html() and print that page, or with save_pdf().";
 
-/** Whether the document lies in a frame of another one, which prints it as it stands there. */
+/** True if the document lies in a frame of another one, which prints it as it stands there. */
 const framed = (): boolean => window.parent !== window;
 
-/** Print what is open in `panel` whenever the page is printed. */
+/**
+ * Print what is open in `panel` whenever the page is printed. `print` draws all that paper shows, and opens the
+ * browser's dialog for this widget alone; it rejects where that is not allowed.
+ */
 export function printing(
   root: HTMLElement,
   panel: HTMLElement,
-  stage: ViewContext,
+  context: ViewContext,
   open: () => OpenView,
   applyTheme: () => void,
-): Printing {
+): { print(): Promise<void> } {
   const undo: (() => void)[] = [];
   /** Undoes changes in the view itself; repeated whenever the view changes. */
   const unfit: (() => void)[] = [];
@@ -67,7 +71,7 @@ export function printing(
     if (!printed) return;
     observer.disconnect();
     unfitAll();
-    if (root.classList.contains(PAPER)) unroll();
+    if (root.classList.contains(PRINT_LAYOUT)) unroll();
     for (const canvas of root.querySelectorAll("canvas")) put(canvas, showCopy);
     observer.observe(panel, { childList: true, subtree: true });
   }
@@ -85,7 +89,7 @@ export function printing(
     }
     for (const element of wide) {
       const table = element.querySelector("table");
-      if (table !== null && tooWide(element) < LEAST_ZOOM) put(table, breakTable);
+      if (table !== null && tooWide(element) < MIN_ZOOM) put(table, breakTable);
       const zoom = tooWide(element);
       if (zoom < 1) {
         element.style.zoom = String(zoom);
@@ -107,18 +111,18 @@ export function printing(
     };
     add(mark(PRINTING)(root));
     const whole = !framed() || root.classList.contains(ALONE);
-    if (whole) add(mark(PAPER)(root));
-    // Views draw anew, in a microtask, when the theme's attribute is written, also when it is the same one.
+    if (whole) add(mark(PRINT_LAYOUT)(root));
+    // Views redraw, in a microtask, when the theme's attribute is written, also when it is the same one.
     root.dataset.theme = "light";
     add(applyTheme);
     const opened = open();
-    const lines = captionLines(captionFor(stage, opened));
+    const lines = captionLines(captionFor(context, opened), context.source.meta);
     const title = h("h2", { class: "aw-print-title", dir: "auto" });
     title.textContent = `${viewNamed(opened.name).label}: ${lines[0]}`;
     // The text stands above, whole, where the ribbon is.
     const bare = root.classList.contains("aw-bare");
     const caption = captionElement(bare ? lines.slice(1) : lines.slice(2));
-    const legend = pictureLegend(stage, opened);
+    const legend = pictureLegend(context, opened);
     if (legend !== null) caption.prepend(legend.element);
     root.prepend(title);
     panel.after(caption);
@@ -130,7 +134,7 @@ export function printing(
     if (whole) {
       measureNow(root);
       showUnseen(panel);
-      for (const choice of panel.querySelectorAll<HTMLElement>("[data-paper]")) {
+      for (const choice of panel.querySelectorAll<HTMLElement>("[data-print]")) {
         const before = choice.parentElement?.querySelector<HTMLElement>("[aria-pressed=true]");
         choice.click();
         add(() => before?.click());
@@ -151,12 +155,12 @@ export function printing(
     measureNow(root);
   }
 
-  const { signal } = stage;
+  const { signal } = context;
   window.addEventListener("beforeprint", begin, { signal });
   window.addEventListener("afterprint", end, { signal });
   const media = window.matchMedia?.("print");
   media?.addEventListener("change", ({ matches }) => (matches ? begin() : end()), { signal });
-  signal.addEventListener("abort", end, { once: true });
+  onAbort(signal, end);
   if (media?.matches) begin();
 
   return {
@@ -204,7 +208,7 @@ function tooWide({ clientWidth, scrollWidth }: Element): number {
 export function breakTable(table: HTMLTableElement): () => void {
   const rows = [...table.rows];
   const columns = Math.max(...rows.map(({ cells }) => cells.length)) - 1;
-  const parts = Math.max(2, Math.ceil(LEAST_ZOOM / tooWide(table.parentElement ?? table)));
+  const parts = Math.max(2, Math.ceil(MIN_ZOOM / tooWide(table.parentElement ?? table)));
   const each = Math.ceil(columns / parts);
   const copies: HTMLTableElement[] = [];
   for (let first = 1; first <= columns; first += each) {
@@ -234,7 +238,7 @@ function keepColumns(row: HTMLTableRowElement, start: number, end: number): void
   }
 }
 
-/** Whether nothing within `element` is on its way any more. */
+/** True if nothing within `element` is on its way any more. */
 const settled = (element: Element): boolean =>
   element.firstElementChild !== null &&
   element.getAttribute("aria-busy") !== "true" &&
@@ -262,8 +266,8 @@ export function openDialog(page: Window): void {
 /** A document in a hidden frame with the widget as it is laid out now: a notebook has more on its page. */
 async function copyOf(root: HTMLElement): Promise<Document> {
   // A copy whose dialog never reported that it was closed.
-  document.querySelector(".aw-paper-frame")?.remove();
-  const frame = h("iframe", { tabindex: -1, "aria-hidden": "true", class: "aw-paper-frame" });
+  document.querySelector(".aw-print-frame")?.remove();
+  const frame = h("iframe", { tabindex: -1, "aria-hidden": "true", class: "aw-print-frame" });
   frame.style.cssText = "position: fixed; left: -10000px; width: 800px; height: 600px; border: 0";
   document.body.append(frame);
   const page = frame.contentDocument;

@@ -1,24 +1,13 @@
 /** A view's own SVG on the widget's ground, with the caption as text: a file that opens by itself. */
 
 import type { Palette } from "../draw/color/theme";
+import { svg } from "../draw/dom";
 import { markup } from "./markup";
 
-const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 16;
 const LINE = 18;
 const SIZE = 12;
 const FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
-
-function make<K extends keyof SVGElementTagNameMap>(
-  tag: K,
-  attributes: Readonly<Record<string, string | number>>,
-  text = "",
-): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  if (text !== "") element.textContent = text;
-  return element;
-}
 
 /** Width of a text in the caption's font, px; by the number of its characters where nothing can measure. */
 function ruler(): (text: string) => number {
@@ -51,15 +40,17 @@ export function wrap(text: string, width: number, measure: (text: string) => num
   return [...lines, line];
 }
 
-function sizeOf(svg: SVGSVGElement): { width: number; height: number } {
-  const box = svg
+function sizeOf(drawing: SVGSVGElement): { width: number; height: number } {
+  const box = drawing
     .getAttribute("viewBox")
     ?.trim()
     .split(/[\s,]+/)
     .map(Number);
   const side = (name: "width" | "height", boxed: number | undefined): number => {
-    const given = Number.parseFloat(svg.getAttribute(name) ?? "");
-    return Number.isFinite(given) && !svg.getAttribute(name)?.endsWith("%") ? given : (boxed ?? 0);
+    const given = Number.parseFloat(drawing.getAttribute(name) ?? "");
+    return Number.isFinite(given) && !drawing.getAttribute(name)?.endsWith("%")
+      ? given
+      : (boxed ?? 0);
   };
   return { width: Math.ceil(side("width", box?.[2])), height: Math.ceil(side("height", box?.[3])) };
 }
@@ -75,19 +66,19 @@ const RAMP = { width: 120, height: 8, gap: 6, room: 24 } as const;
 
 function legendNode({ colors, low, high }: VectorLegend, y: number, fill: string): SVGGElement {
   const id = `aw-ramp-${Math.random().toString(36).slice(2)}`;
-  const gradient = make("linearGradient", { id });
+  const gradient = svg("linearGradient", { id });
   colors.forEach((color, i) => {
     const offset = `${((i / (colors.length - 1)) * 100).toFixed(2)}%`;
-    gradient.append(make("stop", { offset, "stop-color": color }));
+    gradient.append(svg("stop", { offset, "stop-color": color }));
   });
   const start = MARGIN + ruler()(low) + RAMP.gap;
   const bar = { x: start, y: y - RAMP.height - 1, width: RAMP.width, height: RAMP.height };
-  const group = make("g", {});
+  const group = svg("g", {});
   group.append(
     gradient,
-    make("text", { x: MARGIN, y, fill }, low),
-    make("rect", { ...bar, rx: 2, fill: `url(#${id})` }),
-    make("text", { x: start + RAMP.width + RAMP.gap, y, fill }, high),
+    svg("text", { x: MARGIN, y, fill }, low),
+    svg("rect", { ...bar, rx: 2, fill: `url(#${id})` }),
+    svg("text", { x: start + RAMP.width + RAMP.gap, y, fill }, high),
   );
   return group;
 }
@@ -108,7 +99,7 @@ export function vectorOf(
     width + 2 * MARGIN,
     height + 3 * MARGIN + wrapped.length * LINE + (legend === null ? 0 : RAMP.room),
   ];
-  const outer = make("svg", {
+  const outer = svg("svg", {
     width: outerWidth,
     height: outerHeight,
     viewBox: `0 0 ${outerWidth} ${outerHeight}`,
@@ -121,13 +112,13 @@ export function vectorOf(
   const first = height + 2 * MARGIN + SIZE;
   const base = first + (legend === null ? 0 : RAMP.room);
   outer.append(
-    make("title", {}, lines[0] ?? ""),
-    make("desc", {}, lines.join("\n")),
-    make("rect", { width: outerWidth, height: outerHeight, fill: ground }),
+    svg("title", {}, lines[0] ?? ""),
+    svg("desc", {}, lines.join("\n")),
+    svg("rect", { width: outerWidth, height: outerHeight, fill: ground }),
     inner,
     ...(legend === null ? [] : [legendNode(legend, first, muted)]),
     ...wrapped.map(({ text, first }, i) =>
-      make(
+      svg(
         "text",
         {
           x: MARGIN,

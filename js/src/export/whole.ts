@@ -8,10 +8,10 @@ import { formatCount } from "../figures/format";
 
 /** A part that was asked for stays quiet about it at first (ms). */
 const QUIET_MS = 200;
-/** How long a part may take before the picture is made without it (ms). */
+/** Time that a part may take before the picture is made without it (ms). */
 const PATIENCE_MS = 20_000;
 /** Tables are not shown smaller than this: the picture grows wider. */
-const LEAST_ZOOM = 0.4;
+const MIN_ZOOM = 0.4;
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
 
@@ -28,7 +28,7 @@ export async function drawUnseen(panel: Element): Promise<void> {
 export interface Unrolled {
   /** Scrolling elements that the picture has whole. */
   readonly whole: ReadonlySet<Element>;
-  /** How much wider the picture must be than the panel on screen, px. */
+  /** Width that the picture needs beyond that of the panel on screen, px. */
   readonly wider: number;
   /** Parts of the picture taken from the others, one line each. */
   readonly parts: readonly string[];
@@ -50,7 +50,7 @@ export function unroll(panel: HTMLElement, most: number): Unrolled {
   }
   const wider = Math.max(
     0,
-    ...[...whole].map(({ scrollWidth, clientWidth }) => LEAST_ZOOM * scrollWidth - clientWidth),
+    ...[...whole].map(({ scrollWidth, clientWidth }) => MIN_ZOOM * scrollWidth - clientWidth),
   );
   return { whole, wider, parts: parts.filter((part) => part !== "") };
 }
@@ -83,6 +83,6 @@ export function showWhole(copy: HTMLElement, { clientWidth, scrollWidth }: Eleme
   for (const side of ["block", "inline"]) copy.style.setProperty(`max-${side}-size`, "none");
   copy.style.setProperty("block-size", "auto", "important");
   copy.style.setProperty("overflow", "visible", "important");
-  const zoom = Math.max(LEAST_ZOOM, clientWidth / scrollWidth);
+  const zoom = Math.max(MIN_ZOOM, clientWidth / scrollWidth);
   if (zoom < 1) copy.style.setProperty("zoom", String(zoom));
 }

@@ -1,12 +1,13 @@
 /** A classifier's answer: classes, their softmax, and the digits with which it closes. */
 
 import { itemAt } from "../protocol/required";
+import { firstLargest } from "../protocol/ties";
 import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
 import { textOf } from "./derive/units";
 import { shown } from "./format";
 import type { Table } from "./table";
 
-export type TaskKind = "sequence" | "token" | "question_answering";
+type TaskKind = "sequence" | "token" | "question_answering";
 /** One class of all; each label by itself; the value as it is (regression). */
 export type Activation = "softmax" | "sigmoid" | "identity";
 
@@ -105,7 +106,7 @@ function column(
     sum: sum[own] ?? Number.NaN,
     probabilities: pick(probabilities),
     logitMax,
-    best: picked.indexOf(logitMax),
+    best: firstLargest(picked),
   };
 }
 
@@ -130,7 +131,7 @@ export interface ColumnDigits {
 
 const RESULT_DIGITS = 3;
 /** float32 has no more. */
-const MOST_DIGITS = 7;
+const MAX_DIGITS = 7;
 
 /**
  * The fewest digits with which a reader's own calculation closes: exponentials from the printed logits,
@@ -152,9 +153,9 @@ export function closingColumn(
         shown(shown(value, d) / shown(sum, s), RESULT_DIGITS) ===
         shown(itemAt(probabilities, i), RESULT_DIGITS),
     );
-  let digits = { exp: MOST_DIGITS, sum: MOST_DIGITS - 1 };
-  search: for (let s = RESULT_DIGITS; s < MOST_DIGITS; s++) {
-    for (let d = s; d <= Math.min(s + 2, MOST_DIGITS); d++) {
+  let digits = { exp: MAX_DIGITS, sum: MAX_DIGITS - 1 };
+  search: for (let s = RESULT_DIGITS; s < MAX_DIGITS; s++) {
+    for (let d = s; d <= Math.min(s + 2, MAX_DIGITS); d++) {
       if (adds(d, s) && divides(d, s)) {
         digits = { exp: d, sum: s };
         break search;
@@ -164,7 +165,7 @@ export function closingColumn(
   const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals));
   let logit = 2;
   while (
-    logit < MOST_DIGITS &&
+    logit < MAX_DIGITS &&
     !logits.every(
       (value, i) =>
         shown(Math.exp(rounded(value, logit) - rounded(logitMax, logit)), digits.exp) ===
@@ -185,7 +186,7 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
         shown(1 / (1 + shown(value, d))) === shown(itemAt(probabilities, i)),
     );
   let digits = RESULT_DIGITS;
-  while (digits < MOST_DIGITS && !closes(digits)) digits++;
+  while (digits < MAX_DIGITS && !closes(digits)) digits++;
   const follows = (decimals: number): boolean =>
     exp.every(
       (value, i) =>
@@ -194,7 +195,7 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
           shown(value, digits),
     );
   let logit = 2;
-  while (logit < MOST_DIGITS && !follows(logit)) logit++;
+  while (logit < MAX_DIGITS && !follows(logit)) logit++;
   return { logit, exp: digits, sum: digits };
 }
 
@@ -205,12 +206,12 @@ export interface Odds {
   readonly digits: number;
 }
 
-/** How much likelier one class is than another: the difference of logits is the log of the odds. */
-export function oddsOf({ logits }: SoftmaxColumn, one: number, other: number): Odds {
-  const difference = itemAt(logits, one) - itemAt(logits, other);
+/** Odds of one class against another: the difference of logits is the log of the odds. */
+export function oddsOf({ logits }: SoftmaxColumn, first: number, second: number): Odds {
+  const difference = itemAt(logits, first) - itemAt(logits, second);
   const ratio = Math.exp(difference);
   let digits = RESULT_DIGITS;
-  while (digits < MOST_DIGITS && shown(Math.exp(shown(difference, digits))) !== shown(ratio)) {
+  while (digits < MAX_DIGITS && shown(Math.exp(shown(difference, digits))) !== shown(ratio)) {
     digits++;
   }
   return { difference, ratio, digits };
@@ -234,17 +235,18 @@ export function bestSpan(
   const width = labels.length;
   const segments = new Set(segment.filter((_, i) => !special[i]));
   const searched = Math.max(...segments);
-  let start = -1;
+  const starts = Array.from({ length: rows }, (_, i) =>
+    special[i] || segment[i] !== searched ? Number.NaN : itemAt(probabilities, i * width),
+  );
   let likeliest = -Infinity;
-  let best: Span | null = null;
-  for (let i = 0; i < rows; i++) {
-    if (special[i] || segment[i] !== searched) continue;
-    const here = itemAt(probabilities, i * width);
-    if (here > likeliest) [start, likeliest] = [i, here];
-    const probability = likeliest * itemAt(probabilities, i * width + 1);
-    if (best === null || probability > best.probability) best = { start, end: i, probability };
-  }
-  return best;
+  const products = starts.map((own, i) => {
+    if (own > likeliest) likeliest = own;
+    return Number.isNaN(own) ? own : likeliest * itemAt(probabilities, i * width + 1);
+  });
+  const end = firstLargest(products);
+  if (end < 0) return null;
+  const start = firstLargest(starts.slice(0, end + 1));
+  return { start, end, probability: itemAt(products, end) };
 }
 
 /** The text of an answer, as it stands in the input. */
@@ -253,11 +255,12 @@ export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
 
 export function classesTable(found: Classification): Table {
   const { labels, task, activation, logits, exp, sum, probabilities } = found;
-  const known = (value = Number.NaN): number | null => (Number.isFinite(value) ? value : null);
+  const finiteOrNull = (value = Number.NaN): number | null =>
+    Number.isFinite(value) ? value : null;
   const rows = Array.from(logits, (logit, at) => {
     const [row, label] = [Math.floor(at / labels.length), at % labels.length];
     const own = activation === "softmax" && task !== "question_answering" ? row : label;
-    const figures = [exp[at], sum[own], probabilities[at]].map((value) => known(value));
+    const figures = [exp[at], sum[own], probabilities[at]].map((value) => finiteOrNull(value));
     return [row, itemAt(labels, label), logit, ...figures] as const;
   });
   return { columns: ["row", "label", "logit", "exp", "sum", "probability"], rows };

@@ -1,4 +1,6 @@
-/** How numbers and tokens are written: three significant digits, and tokens that stay visible. */
+/** Format of numbers and tokens: three significant digits, and tokens that stay visible. */
+
+import type { Num } from "../protocol/meta";
 
 const DIGITS = 3;
 /** Below this a decimal point hides the digits behind zeros. */
@@ -18,17 +20,20 @@ function withMinus(text: string): string {
   return text.replace("-", "−");
 }
 
+const numberOf = (number: number | Num): Num =>
+  typeof number === "number" ? { value: number, error: 0 } : number;
+
 /** The decimal place (power of ten) of the last digit that holds: half a unit of it covers `error`. */
 const placeOf = (error: number): number => Math.ceil(Math.log10(2 * error) - 1e-9);
 
 /** `value` to its last digit that holds. */
-function heldTo(value: number, place: number): number {
+function roundedTo(value: number, place: number): number {
   if (place < 0) return Number(value.toFixed(Math.min(-place, 100)));
   const unit = 10 ** place;
   return Math.round(value / unit) * unit;
 }
 
-/** How far from zero something may be of which not one digit holds: one digit, rounded up. */
+/** Largest distance from zero of something of which not one digit holds: one digit, rounded up. */
 function bound(value: number, error: number): string {
   const most = Math.abs(value) + error;
   const unit = 10 ** Math.floor(Math.log10(most));
@@ -36,19 +41,21 @@ function bound(value: number, error: number): string {
 }
 
 /**
- * `value` to `digits` significant digits: `0.123`, `12.3`, `1,234`, `1.20×10⁻⁴`. Digits before the
- * decimal point are never dropped. Where the value may be off by `error`, no digit is printed that
+ * A number to `digits` significant digits: `0.123`, `12.3`, `1,234`, `1.20×10⁻⁴`. Digits before the
+ * decimal point are never dropped. Where it may be off by its error, no digit is printed that
  * does not hold (to one unit), and what is all error is `<0.0004`.
  */
-export function formatNumber(value: number, digits = DIGITS, error = 0): string {
+export function formatNumber(number: number | Num, digits = DIGITS): string {
+  const { value, error } = numberOf(number);
   if (Number.isNaN(value)) return ABSENT;
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (error > 0) {
     const place = placeOf(error);
-    const held = heldTo(value, place);
-    if (held === 0) return bound(value, error);
-    const holding = Math.floor(Math.log10(Math.abs(held)) + 1e-9) - place + 1;
-    return formatNumber(held, Math.max(1, Math.min(digits, holding)));
+    const rounded = roundedTo(value, place);
+    if (rounded === 0) return bound(value, error);
+    const holding = Math.floor(Math.log10(Math.abs(rounded)) + 1e-9) - place + 1;
+    // Never rounded twice: 3.7554 is 3.76 in three digits, and 3.755 would be 3.75.
+    if (holding < digits) return formatNumber(rounded, Math.max(1, holding));
   }
   if (value === 0) return "0";
   const rounded = Math.abs(Number(value.toPrecision(digits)));
@@ -67,28 +74,32 @@ export function formatCount(value: number): string {
 }
 
 /** Below this a share is written as `<0.01%`. */
-const LEAST_PERCENT = 1e-2;
+const MIN_PERCENT = 1e-2;
 
 /** A share of 1 in per cent: `45.3%`. What is not all is never written as 100%, nor what is some as 0. */
-export function formatPercent(share: number, digits = DIGITS, error = 0): string {
+export function formatPercent(number: number | Num, digits = DIGITS): string {
+  const { value: share, error } = numberOf(number);
   if (!Number.isFinite(share)) return ABSENT;
   const percent = share * 100;
-  if (error > 0) return `${formatNumber(percent, digits, error * 100)}%`;
+  if (error > 0) return `${formatNumber({ value: percent, error: error * 100 }, digits)}%`;
   if (percent < 100 && Number(percent.toPrecision(digits)) >= 100) {
     return `>${(100 - 10 ** (2 - digits)).toFixed(digits - 2)}%`;
   }
-  if (percent > 0 && percent < LEAST_PERCENT) return `<${LEAST_PERCENT}%`;
+  if (percent > 0 && percent < MIN_PERCENT) return `<${MIN_PERCENT}%`;
   return `${formatNumber(percent, digits)}%`;
 }
 
-/** Every digit of `value` that holds, for copying and for `data-aw-value`. */
-export function exact(value: number, error = 0): string {
-  return String(held(value, error));
-}
+/** A number with its sign, a plus too. */
+export const formatSigned = (value: number): string =>
+  value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 
-/** `value` without the digits that `error` makes worthless. */
-export function held(value: number, error: number): number {
-  return error > 0 && Number.isFinite(value) ? heldTo(value, placeOf(error)) + 0 : value;
+/** Every digit that holds, for copying and for `data-aw-value`. */
+export const exact = (number: number | Num): string => String(roundToError(number));
+
+/** The value without the digits that its error makes worthless. */
+export function roundToError(number: number | Num): number {
+  const { value, error } = numberOf(number);
+  return error > 0 && Number.isFinite(value) ? roundedTo(value, placeOf(error)) + 0 : value;
 }
 
 /** The number that `formatNumber` would show, read back. */
@@ -107,7 +118,7 @@ export function formatOrdinal(rank: number): string {
   return `${formatCount(rank)}${suffix}`;
 }
 
-/** How a vocabulary marks the place of a piece in its word. */
+/** Scheme by which a vocabulary marks the place of a piece in its word. */
 export type TokenScheme = "wordpiece" | "byte-level" | "metaspace" | "plain";
 
 /** Byte of each character of GPT-2's printable alphabet (`bytes_to_unicode`). */
@@ -131,6 +142,9 @@ function decodeBytes(token: string): string | null {
   }
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array(bytes));
 }
+
+/** Before the bytes of a token that is part of a character. */
+const BYTES = "bytes ";
 
 function bytesOf(token: string): string {
   return [...token]
@@ -190,26 +204,41 @@ export function visible(text: string): string {
   return /^\p{M}/u.test(seen) ? `◌${seen}` : seen;
 }
 
+/** `text` in at most `most` characters. */
+export function shorten(text: string, most: number): string {
+  const characters = [...text];
+  return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
+}
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 export interface TokenLabel {
-  /** As the tokenizer has it, every character visible. */
+  /** As the tokenizer has it, every character visible; without its mark of a space, and bytes decoded. */
   readonly text: string;
   /** Readable name; null if `text` is readable already. */
   readonly word: string | null;
 }
 
 /**
- * A token as the tokenizer has it, and its readable word: `##ing` and `ing`, `Ġthe` and `the`.
+ * A token as the tokenizer has it, and its readable word: `##ing` and `ing`.
+ *
+ * Most tokens of a byte-level or SentencePiece vocabulary begin with the mark of a space, which says
+ * nothing of the word: `Ġthe` reads `the`, and its title has the token as it is.
  *
  * `surface` is the text that the token covers, where it covers one; without it (a predicted token) the
  * word is read from the token by its vocabulary's `scheme`.
  */
 export function tokenLabel(token: string, scheme: TokenScheme, surface?: string): TokenLabel {
   const text = visible(token);
-  const word = surface === undefined ? readable(token, scheme) : surface;
+  const word = surface || readable(token, scheme);
   if (word === null || word === "" || word.toLowerCase() === token.toLowerCase()) {
     return { text, word: null };
   }
   const shownWord = visible(word);
+  const marked = scheme === "byte-level" || scheme === "metaspace";
+  if (marked && word === readable(token, scheme) && !word.startsWith(BYTES)) {
+    return { text: shownWord, word: null };
+  }
   return { text, word: shownWord === text ? null : shownWord };
 }
 
@@ -224,7 +253,7 @@ function readable(token: string, scheme: TokenScheme): string | null {
     case "byte-level": {
       const word = decodeBytes(token);
       if (word === null) return null;
-      if (word.includes("\ufffd")) return `bytes ${bytesOf(token)}`;
+      if (word.includes("\ufffd")) return `${BYTES}${bytesOf(token)}`;
       return word.trim() === "" ? word : word.trim();
     }
     case "plain":
@@ -235,28 +264,6 @@ function readable(token: string, scheme: TokenScheme): string | null {
 /** Accessible name of a token. */
 export function spokenToken(label: TokenLabel): string {
   return label.word ?? label.text;
-}
-
-/**
- * `<span class="aw-token"><bdi>##ing</bdi><bdi>ing</bdi></span>`: each text isolated, so that a
- * right-to-left token leaves its neighbors in place.
- */
-export function tokenElement(label: TokenLabel, className = "aw-token"): HTMLElement {
-  const span = document.createElement("span");
-  span.className = className;
-  const text = document.createElement("bdi");
-  text.className = "aw-token-text";
-  // The tokenizer's marks stay in front: ##ל is not turned into ל##.
-  text.dir = "ltr";
-  text.textContent = label.text;
-  span.append(text);
-  if (label.word !== null) {
-    const word = document.createElement("bdi");
-    word.className = "aw-token-word";
-    word.textContent = label.word;
-    span.append(word);
-  }
-  return span;
 }
 
 /**

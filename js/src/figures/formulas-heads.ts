@@ -1,4 +1,4 @@
-/** How figures of heads are put on one scale, and the sources of what is drawn from them. */
+/** Formulas that put figures of heads on one scale, and the sources of what is drawn from them. */
 
 import type { Reference } from "./catalog/types";
 import { frac, type MathNode, mi, mo, mtext, row } from "./math";
@@ -9,7 +9,7 @@ export const EFRON: Reference = {
   doi: "10.1201/9780429246593",
 };
 
-/** How the heads of a layer are put on one scale. */
+/** Formula that puts the heads of a layer on one scale. */
 export const SCALED: MathNode = frac(
   row(mi("x"), mo("−"), mi("min")),
   row(mi("max"), mo("−"), mi("min")),

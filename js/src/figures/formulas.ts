@@ -34,10 +34,10 @@ export interface SoftmaxTerms {
 }
 
 const RESULT_DIGITS = 3;
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /** Digits at which the arithmetic on the printed numbers gives the printed result. */
-export interface ClosingDigits {
+interface ClosingDigits {
   readonly logit: number;
   readonly exp: number;
   readonly sum: number;
@@ -51,7 +51,7 @@ export function closingDigits(terms: SoftmaxTerms): ClosingDigits {
   const { logit, logitMax, exp, sumExp, probability } = terms;
   let ratio = RESULT_DIGITS;
   while (
-    ratio < MOST_DIGITS &&
+    ratio < MAX_DIGITS &&
     shown(shown(exp, ratio) / shown(sumExp, ratio), RESULT_DIGITS) !==
       shown(probability, RESULT_DIGITS)
   ) {
@@ -60,7 +60,7 @@ export function closingDigits(terms: SoftmaxTerms): ClosingDigits {
   let decimals = 2;
   const rounded = (value: number): number => Number(value.toFixed(decimals));
   while (
-    decimals < MOST_DIGITS &&
+    decimals < MAX_DIGITS &&
     shown(Math.exp(rounded(logit) - rounded(logitMax)), ratio) !== shown(exp, ratio)
   ) {
     decimals++;

@@ -1,8 +1,9 @@
 /** The slices about all heads: specializations, patterns, roles. Equal questions are cached by the source. */
 
 import { SliceFailure } from "../protocol/failure";
-import type { NdArray, Slice, Source, Target } from "../protocol/types";
-import { PATTERN_KEYS } from "./catalog/names";
+import { looksBack } from "../protocol/meta";
+import type { Meta, NdArray, Slice, Source, Target } from "../protocol/types";
+import { ALIGNMENT_KEYS, PATTERN_KEYS } from "./catalog/names";
 
 /** `raw`: as defined; `scaled`: 0 to 1 within the layer; `z`: in standard deviations, over all heads. */
 export type Form = "raw" | "scaled" | "z";
@@ -11,8 +12,8 @@ export interface Specialization {
   readonly keys: readonly string[];
   /** `[L, H]` flat; NaN = N/A. */
   values(form: Form, key: string): ArrayLike<number>;
-  /** NaN where there is none. */
-  chance(key: string): number;
+  /** Figure of a head that attends to all possible keys of each query alike; NaN where there is none. */
+  chance(key: string, layer: number): number;
   /** Why a figure is N/A for every head. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly notes: readonly string[];
@@ -21,7 +22,7 @@ export interface Specialization {
 export interface Patterns {
   readonly keys: readonly string[];
   values(key: string): ArrayLike<number>;
-  readonly chance: number;
+  chance(key: string, layer: number): number;
 }
 
 export interface Roles {
@@ -38,6 +39,16 @@ export interface Roles {
   readonly seed: number;
 }
 
+/** Alignment by the heads of cross-attention: where each looks in the source, and whether in order. */
+export interface Alignment {
+  /** `[L, H, n]`: expected source place of each target token. */
+  readonly places: ArrayLike<number>;
+  /** `[L, H]`: Spearman's correlation of that place with the target token's own; NaN where there is none. */
+  readonly monotony: ArrayLike<number>;
+  /** A figure of `ALIGNMENT`, `[L, H]` flat. */
+  values(key: string): ArrayLike<number>;
+}
+
 type Options = { readonly signal?: AbortSignal };
 
 const EMPTY: NdArray = { data: new Float32Array(0), shape: [0] };
@@ -49,41 +60,72 @@ const record = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 const finite = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
 
+/** True of cross-attention, of one run or many: where its heads look in one text, their patterns and their roles are N/A. */
+export const isAligned = ({ keys, profile }: Meta): boolean =>
+  keys != null || (profile?.keys.some((key) => ALIGNMENT_KEYS.includes(key)) ?? false);
+
+export async function askAlignment(source: Source, options?: Options): Promise<Alignment> {
+  const slice = await source.ask({ kind: "alignment" }, options);
+  const [places, monotony] = [arrayOf(slice, "places"), arrayOf(slice, "monotony")];
+  const n = source.meta.tokens.text.length;
+  const mean = (head: number): number => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += places[head * n + i] as number;
+    return sum / n;
+  };
+  return {
+    places,
+    monotony,
+    values: (key) =>
+      key === "monotony" ? monotony : Array.from(monotony, (_, head) => mean(head)),
+  };
+}
+
+/** By key: a number, or one for each layer where the layers' masks differ. */
+function chanceIn({ data }: Slice): (key: string, layer: number) => number {
+  const levels = record(data.chance);
+  return (key, layer) => {
+    const level = levels[key];
+    return finite(Array.isArray(level) ? level[layer] : level);
+  };
+}
+
 export async function askSpecialization(
   source: Source,
   options?: Options,
 ): Promise<Specialization> {
-  const slice = await source.slice({ kind: "specialization" }, options);
-  const chance = record(slice.data.chance);
+  const slice = await source.ask({ kind: "specialization" }, options);
   const reasons = Object.entries(record(slice.data.reasons));
   return {
     keys: strings(slice.data.keys),
     values: (form, key) => arrayOf(slice, `${form}:${key}`),
-    chance: (key) => finite(chance[key]),
+    chance: chanceIn(slice),
     reasons: Object.fromEntries(reasons.map(([key, reason]) => [key, String(reason)])),
     notes: strings(slice.data.notes),
   };
 }
 
 export async function askPatterns(source: Source, options?: Options): Promise<Patterns> {
-  const slice = await source.slice({ kind: "patterns" }, options);
+  const slice = await source.ask({ kind: "patterns" }, options);
   return {
     keys: strings(slice.data.keys),
     values: (key) => arrayOf(slice, `pattern:${key}`),
-    chance: finite(slice.data.chance),
+    chance: chanceIn(slice),
   };
 }
 
 export async function askRoles(source: Source, options?: Options): Promise<Roles> {
-  const slice = await source.slice({ kind: "roles" }, options);
+  const slice = await source.ask({ kind: "roles" }, options);
   const layout = arrayOf(slice, "layout");
-  const names = strings(slice.data.names);
+  const named = (name: string): string =>
+    looksBack(source.meta) ? name.replace(/\bcls\b/, "first token") : name;
+  const names = strings(slice.data.names).map(named);
   return {
     labels: arrayOf(slice, "labels"),
     names,
     layout,
     explained: explainedByAxis(layout, finite(slice.data.explained)),
-    axes: strings(slice.data.axes),
+    axes: strings(slice.data.axes).map(named),
     silhouette: finite(record(slice.data.silhouettes)[String(names.length)]),
     seed: finite(slice.data.seed),
   };
@@ -117,9 +159,12 @@ export async function askFigures(
   if (key === "effect") {
     if (target === null)
       throw new SliceFailure("No target is chosen.", "Choose one in the view Why.");
-    const answer = await source.slice({ kind: "head_effects", target }, options);
+    const answer = await source.ask({ kind: "head_effects", target }, options);
     return arrayOf(answer, "effects");
   }
+  if (ALIGNMENT_KEYS.includes(key))
+    return isAligned(source.meta) ? (await askAlignment(source, options)).values(key) : null;
+  if (isAligned(source.meta)) return null;
   if (PATTERN_KEYS.includes(key)) {
     const patterns = await askPatterns(source, options);
     return patterns.keys.includes(key) ? patterns.values(key) : null;

@@ -59,3 +59,14 @@ export const parens = (...children: MathNode[]): MathNode => row(mo("("), ...chi
 /** A function applied to something, with the space that a reader expects. */
 export const apply = (name: MathNode, ...children: MathNode[]): MathNode =>
   row(name, mo("\u2061"), parens(...children));
+
+/** An equation in parts that may stand in lines of their own: one before each of its outermost equals signs. */
+export function equationParts(node: MathNode): MathNode[] {
+  const terms = "children" in node && node.tag === "mrow" ? node.children : [node];
+  const parts: MathNode[][] = [[]];
+  for (const term of terms) {
+    if ("text" in term && term.tag === "mo" && term.text === "=") parts.push([]);
+    parts.at(-1)?.push(term);
+  }
+  return parts.map((part) => row(...part));
+}

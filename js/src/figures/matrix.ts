@@ -1,12 +1,16 @@
 /** The matrix on screen: a quantity of the selected head or layer, or a rollout, as the selected units see it. */
 
-import { explain, isAbort } from "../protocol/failure";
+import { onAbort } from "../protocol/abort";
+import { latest } from "../protocol/asking";
+import { isAbort } from "../protocol/failure";
+import { keysOf } from "../protocol/meta";
 import { arrayOf } from "../protocol/required";
-import type { HeadIndex, Meta, Progress, SliceRequest, Source } from "../protocol/types";
+import type { HeadIndex, Meta, Num, Progress, SliceRequest, Source } from "../protocol/types";
 import { listen } from "../state/listen";
 import type { Scale, Selection, State } from "../state/selection";
 import { maximum, received } from "./derive/matrix";
 import {
+  type Axes,
   project,
   projectAllowed,
   selectCells,
@@ -23,55 +27,75 @@ export interface Matrix {
   readonly head: HeadIndex;
   /** Content of `weights`. */
   readonly quantity: Measure;
-  /** The same array for every head of one choice of units. */
-  readonly units: readonly Unit[];
-  /** Rows and columns. */
-  readonly size: number;
-  /** `[size, size]`, rows are queries. */
+  /** Rows: the same array for every head of one choice of units. */
+  readonly queries: readonly Unit[];
+  /** Columns: the array of the rows, unless the keys are another text's. */
+  readonly keys: readonly Unit[];
+  /** `[queries, keys]`. */
   readonly weights: Float32Array;
-  /** `[size, size]` scaled scores, `-Infinity` where impossible; null unless selected and available. */
+  /** `[queries, keys]` scaled scores, `-Infinity` where impossible; null unless selected and available. */
   readonly scores: Float32Array | null;
-  /** `[size, size]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
+  /** `[queries, keys]`, 0 where the model's mask forbids a cell; null when every cell is possible. */
   readonly allowed: Uint8Array | null;
   readonly max: number;
-  /** The largest weight between two units that are not special; `max` where fewer than two are there, or it is 0. */
+  /** The largest weight between two units that are no sinks; `max` where fewer than two are there, or it is 0. */
   readonly wordMax: number;
-  /** Mean over queries of each column, `[size]`. */
+  /** True if token 0 counts as special: where the mask looks back alone, what finds nothing attends to it. */
+  readonly sink?: boolean;
+  /** Mean of each column over the queries that may look there, `[keys]`. */
   readonly received: Float32Array;
-  /** How far a value of `weights`, or a sum of `terms` of them, may be off; absent where they are exact. */
+  /** Largest error of a value of `weights`, or of a sum of `terms` of them; absent where they are exact. */
   readonly error?: (value: number, terms?: number) => number;
   /** The same of a score. */
   readonly scoreError?: number;
   /** For the quantity `mixing`: the share of each token's output that comes from others, `[n]` tokens. */
   readonly ratio?: Float32Array;
-  /** The unit of a token, -1 when it is not shown. */
-  unitOf(token: number | null): number;
+  /** The row of a query token, -1 when it is not shown. */
+  queryOf(token: number | null): number;
+  /** The column of a key token, -1 when it is not shown. */
+  keyOf(token: number | null): number;
 }
 
 export interface MatrixStore {
   get(): Matrix | null;
   /**
-   * Called with every new matrix, and at once with the present one, until `signal` is aborted. Returns the way to
-   * stop sooner. What draws on a canvas goes `first`: a canvas asks for the style of the page, which is cheap until
+   * Called with every new matrix, and at once with the present one, until `signal` is aborted. Returns a function
+   * that stops it sooner. What draws on a canvas goes `first`: a canvas asks for the style of the page, which is cheap until
    * others change elements.
    */
   on(listener: (matrix: Matrix) => void, signal?: AbortSignal, turn?: "first"): () => void;
 }
 
-/** How far a value of a matrix, or a sum of `terms` of them, may be off; 0 where it is exact. */
-export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
-  matrix.error?.(value, terms) ?? 0;
+/** True if queries and keys are tokens of one text. */
+export const isSquare = ({ queries, keys }: Pick<Matrix, "queries" | "keys">): boolean =>
+  queries === keys;
 
-/** Errors of a matrix of these units: a unit of several tokens is a sum over keys. */
+/** A value of a matrix, or a sum of `terms` of them. */
+export const numOf = (matrix: Matrix, value: number, terms = 1): Num => ({
+  value,
+  error: matrix.error?.(value, terms) ?? 0,
+});
+
+/** A score of the matrix's head. */
+export const scoreOf = (matrix: Matrix, value: number): Num => ({
+  value,
+  error: matrix.scoreError ?? 0,
+});
+
+/** Largest error of a value of a matrix. */
+export const errorOf = (matrix: Matrix, value: number, terms = 1): number =>
+  numOf(matrix, value, terms).error;
+
+/** Errors of a matrix of these keys: a unit of several tokens is a sum. */
 export function errorsOf(
   { precision }: Source,
   quantity: Matrix["quantity"],
-  units: readonly Unit[],
+  keys: readonly Unit[],
   head: HeadIndex,
   longest: unknown,
 ): Pick<Matrix, "error" | "scoreError"> {
   if (precision === undefined) return {};
-  const pieces = units.reduce((most, { token, end }) => Math.max(most, end - token), 1);
+  const pieces = keys.reduce((most, { token, end }) => Math.max(most, end - token), 1);
   return {
     error: (value, terms = 1) => {
       if (typeof longest === "number" && longest > 0) {
@@ -87,35 +111,58 @@ export function errorsOf(
   };
 }
 
-/** Where the ramp of weights ends on a scale. */
+/** Upper end of the ramp of weights on a scale. */
 export const topOf = (matrix: Matrix, scale: Scale): number =>
   scale === "words" ? matrix.wordMax : matrix.max;
 
-/** The units whose cells may pass the end of that ramp: the special ones, where one does. */
-export const beyondOf = (matrix: Matrix, scale: Scale): number[] =>
-  topOf(matrix, scale) < matrix.max && scale === "words"
-    ? matrix.units.flatMap(({ special }, i) => (special ? [i] : []))
-    : [];
+/** True if a link of the unit says little of the text. */
+export const isSink = ({ special, token }: Unit, sink?: boolean): boolean =>
+  special || (sink === true && token === 0);
 
-/** Legend entry for the cells beyond the ramp; empty if there are none. */
-export function beyondText(matrix: Matrix, scale: Scale): string {
-  if (beyondOf(matrix, scale).length === 0) return "";
-  return `special tokens to ${formatNumber(matrix.max, undefined, errorOf(matrix, matrix.max))}`;
+/** Rows and columns whose cells may pass the end of a ramp. */
+export interface Overflow {
+  readonly rows: readonly number[];
+  readonly columns: readonly number[];
 }
 
-function maxima(weights: Float32Array, units: readonly Unit[]): Pick<Matrix, "max" | "wordMax"> {
+export const NO_OVERFLOW: Overflow = { rows: [], columns: [] };
+
+/** The units whose cells may pass the end of that ramp: the sinks, where one does. */
+export function overflowOf(matrix: Matrix, scale: Scale): Overflow {
+  if (topOf(matrix, scale) >= matrix.max || scale !== "words") return NO_OVERFLOW;
+  const sinks = (units: readonly Unit[]): number[] =>
+    units.flatMap((unit, i) => (isSink(unit, matrix.sink) ? [i] : []));
+  return { rows: sinks(matrix.queries), columns: sinks(matrix.keys) };
+}
+
+/** Legend entry for the cells beyond the ramp; empty if there are none. */
+export function overflowText(matrix: Matrix, scale: Scale): string {
+  const { rows, columns } = overflowOf(matrix, scale);
+  if (rows.length + columns.length === 0) return "";
+  const called = matrix.sink && columns.length === 1 ? "first token" : "special tokens";
+  return `${called} to ${formatNumber(numOf(matrix, matrix.max))}`;
+}
+
+function maxima(
+  weights: Float32Array,
+  { queries, keys }: Axes,
+  sink: boolean,
+): Pick<Matrix, "max" | "wordMax"> {
   const max = maximum(weights);
-  const { length } = units;
+  const [rows, columns] = [queries.length, keys.length];
+  const apart = (units: readonly Unit[]): boolean[] => units.map((unit) => isSink(unit, sink));
+  const [apartRows, apartColumns] = [apart(queries), apart(keys)];
   let words = 0;
   // No iterators here: this runs over every cell at every head.
-  for (let i = 0; i < length; i++) {
-    if (units[i]?.special !== false) continue;
-    for (let j = 0; j < length; j++) {
-      const weight = weights[i * length + j] as number;
-      if (weight > words && units[j]?.special === false) words = weight;
+  for (let i = 0; i < rows; i++) {
+    if (apartRows[i]) continue;
+    for (let j = 0; j < columns; j++) {
+      const weight = weights[i * columns + j] as number;
+      if (weight > words && !apartColumns[j]) words = weight;
     }
   }
-  const several = units.filter(({ special }) => !special).length > 1;
+  const count = (units: readonly boolean[]): number => units.filter((apart) => !apart).length;
+  const several = count(apartRows) * count(apartColumns) > 1;
   return { max, wordMax: several && words > 0 ? words : max };
 }
 
@@ -123,7 +170,7 @@ const PREFETCH_DELAY_MS = 120;
 /** Above this a neighbor costs more than the wait that it saves. */
 const PREFETCH_TOKENS = 512;
 
-export const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => ({
+const weightsRequest = (layer: number, head: HeadIndex): SliceRequest => ({
   kind: "weights",
   layer,
   head,
@@ -148,8 +195,8 @@ export function matrixRequest({ layer, head, quantity }: Wanted): SliceRequest {
     return quantity === "rollout" ? { kind: "rollout", layer } : weightsRequest(layer, head);
   }
   if (isRolled(quantity)) return { kind: "mixing_rollout", quantity: kind, layer };
-  const one = head === "mean" || !hasHead(quantity) ? null : head;
-  return { kind: "mixing", quantity: kind, layer, head: one };
+  const oneHead = head === "mean" || !hasHead(quantity) ? null : head;
+  return { kind: "mixing", quantity: kind, layer, head: oneHead };
 }
 
 /** The matrices one step away by arrow key. */
@@ -165,12 +212,12 @@ function neighbors(source: Source, { layer, head, quantity }: Wanted): SliceRequ
     .map(([l, k]) => matrixRequest({ layer: l, head: k, quantity }));
 }
 
-/** How long a matrix is followed, and who hears of its failures and of waiting for it. */
+/** Handlers for the progress and the failures of a matrix, and the signal that ends its requests. */
 interface MatrixEvents {
-  /** How far slow work is; null when it is over. `back` gives it up: to the quantity that is shown. */
+  /** Progress of slow work; null when over. `back` gives it up, for the quantity shown before. */
   readonly computing?: (progress: Progress | null, back: () => void) => void;
   readonly signal: AbortSignal;
-  report(message: string, hint?: string): void;
+  report(error: unknown): void;
   busy(waiting: boolean): void;
 }
 
@@ -181,11 +228,13 @@ export function createMatrix(
 ): MatrixStore {
   const early = new Set<(matrix: Matrix) => void>();
   const listeners = new Set<(matrix: Matrix) => void>();
-  const n = source.meta.tokens.text.length;
+  const { tokens } = source.meta;
+  const others = keysOf(source.meta);
+  const [n, m] = [tokens.text.length, others.text.length];
   let current: Matrix | null = null;
-  /** The same array as long as the same units are shown: views key what they build by it. */
-  let known: { readonly key: string; readonly units: readonly Unit[] } | null = null;
-  let asking: AbortController | null = null;
+  /** The same arrays as long as the same units are shown: views key what they build by them. */
+  let lastAxes: { readonly key: string; readonly axes: Axes } | null = null;
+  const next = latest(signal);
   let idle: ReturnType<typeof setTimeout> | undefined;
   /** The matrix that is shown or on its way; empty after a failure. */
   let asked = "";
@@ -194,96 +243,100 @@ export function createMatrix(
     JSON.stringify([layer, hasHead(quantity) ? head : null, words, special, quantity]);
 
   async function load(): Promise<void> {
-    asking?.abort();
+    const untilNext = next();
     clearTimeout(idle);
-    const mine = new AbortController();
-    asking = mine;
     const selection = state.get();
     asked = wish(selection);
     const { layer, head, words, special } = selection;
     const quantity = measureOf(selection.quantity);
-    const options = { signal: mine.signal };
+    const options = { signal: untilNext };
     const late = setTimeout(() => busy(true), PREFETCH_DELAY_MS);
-    const back = (): void => state.set({ quantity: current?.quantity ?? "weights" });
+    const before = current?.quantity ?? "weights";
+    const back = (): void => state.set({ quantity: before });
     let working = false;
     const progress = (done: number, total: number): void => {
-      if (mine.signal.aborted) return;
+      if (untilNext.aborted) return;
       working = true;
       computing?.({ label: "Running layers again", done, total }, back);
     };
-    mine.signal.addEventListener("abort", () => working && computing?.(null, back));
+    onAbort(untilNext, () => working && computing?.(null, back));
     const scored =
       head !== "mean" &&
       selection.quantity === "scores" &&
       scoresAbsent(selection, source.meta) === null;
     try {
       const [weights, language, scores] = await Promise.all([
-        source.slice(matrixRequest(selection), { ...options, progress }),
-        words ? source.slice({ kind: "language" }, options) : null,
-        scored ? source.slice({ kind: "scores", layer, head }, options) : null,
+        source.ask(matrixRequest(selection), { ...options, progress }),
+        words ? source.ask({ kind: "language" }, options) : null,
+        scored ? source.ask({ kind: "scores", layer, head }, options) : null,
       ]);
-      if (mine.signal.aborted) return;
-      const tokenWord = (language?.data.token_word ?? null) as (number | null)[] | null;
+      if (untilNext.aborted) return;
+      const column = (name: string) => (language?.data[name] ?? null) as (number | null)[] | null;
+      const [tokenWord, keyWord] = [column("token_word"), column("key_word")];
       const key = `${words} ${special}`;
-      if (known?.key !== key) {
-        known = { key, units: unitsOf(source.meta.tokens, { special, tokenWord }) };
+      if (lastAxes?.key !== key) {
+        const queries = unitsOf(tokens, { special, tokenWord });
+        const keys = others === tokens ? queries : unitsOf(others, { special, tokenWord: keyWord });
+        lastAxes = { key, axes: { queries, keys } };
       }
-      const { units } = known;
-      const size = units.length;
+      const { axes } = lastAxes;
+      const { queries, keys } = axes;
       const raw = arrayOf(weights, "weights").data as Float32Array;
       const mask = weights.arrays.get("allowed")?.data as Uint8Array | undefined;
-      const projected = project(raw, n, units);
+      const projected = project(raw, m, axes);
+      const allowed = mask === undefined ? null : projectAllowed(mask, m, axes);
+      const sink = source.meta.mask?.back.includes(layer) === true;
       const ratio = weights.arrays.get("ratio")?.data;
       const scoresOfAll = scores?.arrays.get("scores")?.data as Float32Array | undefined;
       current = {
         layer,
         head,
         quantity,
-        units,
-        size,
+        queries,
+        keys,
         weights: projected,
-        scores: scoresOfAll === undefined ? null : selectCells(scoresOfAll, n, units),
-        allowed: mask === undefined ? null : projectAllowed(mask, n, units),
-        ...maxima(projected, units),
-        received: received(projected, size, size),
-        ...errorsOf(source, quantity, units, selection.head, weights.data.longest),
+        scores: scoresOfAll === undefined ? null : selectCells(scoresOfAll, m, axes),
+        allowed,
+        sink,
+        ...maxima(projected, axes, sink),
+        received: received(projected, queries.length, keys.length, allowed),
+        ...errorsOf(source, quantity, keys, selection.head, weights.data.longest),
         ...(ratio === undefined ? {} : { ratio: ratio as Float32Array }),
-        unitOf: (token) => unitOfToken(units, token),
+        queryOf: (token) => unitOfToken(queries, token),
+        keyOf: (token) => unitOfToken(keys, token),
       };
       for (const listener of [...early, ...listeners]) listener(current);
       // Value zeroing takes the kernel too long to be asked for before it is wanted.
-      if (source.live && n <= PREFETCH_TOKENS && mixingOf(quantity) !== "value_zeroing") {
+      if (
+        source.live &&
+        Math.max(n, m) <= PREFETCH_TOKENS &&
+        mixingOf(quantity) !== "value_zeroing"
+      ) {
         idle = setTimeout(() => {
           for (const request of neighbors(source, selection)) {
-            source.slice(request, options).catch(() => undefined);
+            source.ask(request, options).catch(() => undefined);
           }
         }, PREFETCH_DELAY_MS);
       }
     } catch (error) {
-      if (isAbort(error) || mine.signal.aborted) return;
+      if (isAbort(error) || untilNext.aborted) return;
       asked = "";
-      const { message, hint } = explain(error);
-      report(message, hint);
+      report(error);
     } finally {
       if (working) computing?.(null, back);
       clearTimeout(late);
-      if (asking === mine) busy(false);
+      if (!untilNext.aborted || signal.aborted) busy(false);
     }
   }
 
   // A quantity of a layer mixes all heads: another one changes nothing.
   const ask = (selection: Selection): void => void (asked !== wish(selection) && load());
   state.on(["layer", "head", "words", "special", "quantity"], ask, signal);
-  signal.addEventListener(
-    "abort",
-    () => {
-      clearTimeout(idle);
-      asking?.abort();
-      early.clear();
-      listeners.clear();
-    },
-    { once: true },
-  );
+  onAbort(signal, () => {
+    clearTimeout(idle);
+    early.clear();
+    listeners.clear();
+  });
   void load();
   return {
     get: () => current,

@@ -1,8 +1,9 @@
 /** One link in full: weight, share, scaled score and raw product, out of the source's own numbers. */
 
 import { isAbort } from "../protocol/failure";
+import { keysOf } from "../protocol/meta";
 import { itemAt } from "../protocol/required";
-import type { Slice, Source } from "../protocol/types";
+import type { Meta, Slice, Source } from "../protocol/types";
 import { dot, rankOf, rowOf, softmax } from "./derive/matrix";
 import { errorOf, type Matrix, scoresAbsent } from "./matrix";
 import { isRolled, NOT_OF_WEIGHTS } from "./quantities";
@@ -18,15 +19,17 @@ export interface Link {
   /** `q . k`, before scaling. */
   readonly product: number | null;
   readonly scaling: number | null;
+  /** `c` of a model whose scores `s` become `c tanh(s / c)`. */
+  readonly cap?: number | undefined;
   /** The largest score of the row. */
   readonly rowMax: number | null;
-  /** `exp(score - rowMax)` and its sum over the row: their ratio is the weight. */
+  /** `exp(score - rowMax)` and its sum over the row, and over a learned sink: their ratio is the weight. */
   readonly exponential: number | null;
   readonly sum: number | null;
   /** The query's and the key's vector, `[head_dim]`. */
   readonly q: Float32Array | null;
   readonly k: Float32Array | null;
-  /** How far the weight, its share, a score and the raw product may be off; 0 where they are exact. */
+  /** Largest errors of the weight, its share, a score and the raw product; 0 where they are exact. */
   readonly errors: {
     readonly weight: number;
     readonly share: number;
@@ -39,17 +42,25 @@ export interface Link {
   readonly pending: boolean;
 }
 
-export interface PairNumbers {
+interface PairNumbers {
   /** Numbers of one cell of the matrix on screen; scores only once they have arrived. */
   of(matrix: Matrix, row: number, column: number): Link;
   /** Fetch scores, queries and keys of the matrix's head; resolves when `of` knows more. */
   load(matrix: Matrix): Promise<void>;
 }
 
+/** The sum of the exponentials of a row; with a learned sink, which is no key, it follows from the weight. */
+export const sumOf = (
+  sum: number | null,
+  exponential: number | null,
+  weight: number,
+  { rest }: Pick<Meta, "rest">,
+): number | null => (rest && exponential !== null && weight > 0 ? exponential / weight : sum);
+
 export function createPairNumbers(source: Source, signal: AbortSignal): PairNumbers {
-  const n = source.meta.tokens.text.length;
+  const m = keysOf(source.meta).text.length;
   const { has, head_dim } = source.meta.model;
-  let known: {
+  let latest: {
     layer: number;
     head: number | "mean";
     scores: Slice | null;
@@ -79,15 +90,15 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
 
   return {
     of(matrix, row, column) {
-      const { weights, size, units } = matrix;
-      const line = rowOf(weights, row, size);
+      const { weights, queries, keys } = matrix;
+      const line = rowOf(weights, row, keys.length);
       const weight = itemAt(line, column);
       const total = line.reduce((sum, value) => sum + value, 0);
-      const query = itemAt(units, row);
-      const key = itemAt(units, column);
+      const query = itemAt(queries, row);
+      const key = itemAt(keys, column);
       const single = query.end - query.token === 1 && key.end - key.token === 1;
-      const same = known?.layer === matrix.layer && known.head === matrix.head;
-      const here = same && single && matrix.quantity === "weights" ? known : null;
+      const same = latest?.layer === matrix.layer && latest.head === matrix.head;
+      const here = same && single && matrix.quantity === "weights" ? latest : null;
       const array = (slice: Slice | null | undefined, name: string): Float32Array | null =>
         (slice?.arrays.get(name)?.data as Float32Array | undefined) ?? null;
       const vector = (name: string, token: number): Float32Array | null => {
@@ -96,7 +107,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       };
       const [q, k] = [vector("q", query.token), vector("k", key.token)];
       const scores = array(here?.scores, "scores");
-      const scoreRow = scores === null ? null : rowOf(scores, query.token, n);
+      const scoreRow = scores === null ? null : rowOf(scores, query.token, m);
       const opened = scoreRow === null ? null : softmax(scoreRow);
       const score = scoreRow === null ? null : itemAt(scoreRow, key.token);
       const unscored = noScores(matrix, single);
@@ -106,6 +117,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       const derived =
         score !== null && scaling !== null && Number.isFinite(score) ? score / scaling : null;
       const whole = q !== null && k !== null;
+      const exponential = opened === null || score === null ? null : Math.exp(score - opened.max);
       return {
         weight,
         share: total > 0 ? weight / total : 0,
@@ -113,9 +125,10 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
         score,
         product: whole ? dot(q, k) : derived,
         scaling,
+        cap: here?.qkv?.data.cap as number | undefined,
         rowMax: opened?.max ?? null,
-        exponential: opened === null || score === null ? null : Math.exp(score - opened.max),
-        sum: opened?.sum ?? null,
+        exponential,
+        sum: sumOf(opened?.sum ?? null, exponential, weight, source.meta),
         q,
         k,
         errors: {
@@ -132,12 +145,12 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
     async load(matrix) {
       const { layer, head } = matrix;
       wanted = `${layer}.${head}`;
-      const here = known?.layer === layer && known.head === head && known.complete;
+      const here = latest?.layer === layer && latest.head === head && latest.complete;
       if (head === "mean" || matrix.quantity !== "weights" || here) return;
-      const ask = async (kind: "scores" | "qkv", held: boolean): Promise<Slice | null> => {
-        if (!held) return null;
+      const ask = async (kind: "scores" | "qkv", available: boolean): Promise<Slice | null> => {
+        if (!available) return null;
         try {
-          return await source.slice({ kind, layer, head }, { signal });
+          return await source.ask({ kind, layer, head }, { signal });
         } catch (error) {
           // A dash stands for an unavailable value; the weights remain.
           if (!isAbort(error)) console.debug("attn-widget:", error);
@@ -148,7 +161,7 @@ export function createPairNumbers(source: Source, signal: AbortSignal): PairNumb
       // Answers may overtake each other: those for a head that was left since are not kept.
       if (wanted !== `${layer}.${head}`) return;
       const complete = (!has.scores || scores !== null) && (!has.qkv || qkv !== null);
-      known = { layer, head, scores, qkv, complete };
+      latest = { layer, head, scores, qkv, complete };
     },
   };
 }

@@ -2,6 +2,8 @@
 
 import { arrayOf } from "../protocol/required";
 import type { Source, Target } from "../protocol/types";
+import { tokenLabel } from "./format";
+import { schemeOf } from "./names";
 
 /** A target with its words: `names[0]`, against `names[1]` where there is one. */
 export interface Described {
@@ -17,20 +19,31 @@ export interface Lens {
   readonly ranks: Int32Array;
 }
 
-/** Those that the text proposes. */
+/** A token of the vocabulary as labels show it. */
+export const spelled = ({ meta }: Source, token: string): string =>
+  tokenLabel(token, schemeOf(meta.tokens)).text;
+
+/** A target as the kernel describes it, its tokens as labels show them. */
+export const describedIn = (source: Source, { target, of, names }: Described): Described => ({
+  target,
+  of,
+  names: of === "token" ? names.map((name) => spelled(source, name)) : names,
+});
+
+/** Targets that the text proposes. */
 export async function askTargets(
   source: Source,
   signal: AbortSignal,
 ): Promise<readonly Described[]> {
-  const { data } = await source.slice({ kind: "targets" }, { signal });
-  return data.targets as readonly Described[];
+  const { data } = await source.ask({ kind: "targets" }, { signal });
+  return (data.targets as readonly Described[]).map((target) => describedIn(source, target));
 }
 
 export async function askLens(source: Source, target: Target, signal: AbortSignal): Promise<Lens> {
-  const slice = await source.slice({ kind: "logit_lens", target }, { signal });
+  const slice = await source.ask({ kind: "logit_lens", target }, { signal });
   const names = (slice.data.names ?? []) as readonly string[];
   return {
-    word: names[0] ?? "",
+    word: spelled(source, names[0] ?? ""),
     probabilities: arrayOf(slice, "probabilities").data as Float32Array,
     ranks: arrayOf(slice, "ranks").data as Int32Array,
   };

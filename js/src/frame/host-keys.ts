@@ -20,7 +20,7 @@ const mark = (target: EventTarget | null): void => {
 export function keepHostKeysAway(root: HTMLElement, signal: AbortSignal): void {
   mark(root);
   root.addEventListener("focusin", (event) => mark(event.target), { capture: true, signal });
-  // The window hears a key before the document does, where Lumino listens.
+  // The window gets a key before the document does, where Lumino listens.
   window.addEventListener(
     "keydown",
     (event) => {
@@ -29,7 +29,7 @@ export function keepHostKeysAway(root: HTMLElement, signal: AbortSignal): void {
       if (!isSave(event)) return mark(target);
       for (let at: Element | null = target; at !== null && root.contains(at); at = at.parentElement)
         at.removeAttribute(MARK);
-      // Not a microtask: those run before the document hears of the key.
+      // Not a microtask: those run before the document gets the key.
       setTimeout(() => {
         mark(root);
         mark(target);

@@ -8,12 +8,13 @@ const NAMES = [
   "data-layer",
   "data-head",
   "data-metric",
-  "data-rank",
+  "data-column",
+  "data-part",
 ] as const;
 /** Numbers may have to come from the kernel before a place is there again. */
 const PATIENCE_MS = 1500;
 
-const own = (element: Element): string =>
+const nameOf = (element: Element): string =>
   NAMES.map((name) => {
     const value = element.getAttribute(name);
     return value === null ? "" : `[${name}="${CSS.escape(value)}"]`;
@@ -23,7 +24,7 @@ const own = (element: Element): string =>
 export function address(element: Element, root: Element): string | null {
   const steps: string[] = [];
   for (let at: Element | null = element; at !== null && at !== root; at = at.parentElement) {
-    const name = own(at);
+    const name = nameOf(at);
     if (name !== "") steps.unshift(name);
     else if (at === element) {
       const [first] = at.classList;

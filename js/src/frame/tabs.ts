@@ -1,28 +1,33 @@
-/** Tabs and the chosen view; one view lives at a time. */
+/** The views of a run, of which one is open at a time. */
 
 import { h } from "../draw/dom";
-import { listenToTabs, markTab, revealTab } from "../draw/roving";
 import { isLong } from "../figures/long/levels";
-import { explain } from "../protocol/failure";
+import { onAbort } from "../protocol/abort";
+import { latest } from "../protocol/asking";
+import { messageOf } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
-import type { Meta } from "../protocol/types";
-import { listen } from "../state/listen";
-import type { Selection } from "../state/selection";
+import type { Meta, Source } from "../protocol/types";
 import { VIEWS, viewNamed } from "../views";
 import {
   type DrawView,
-  laterParts,
+  lazyCode,
   type OpenView,
   type ViewContext,
   type ViewHandle,
+  withLazyCode,
 } from "../views/contract";
-import { acceptCode, CODE, drawOf, whenProvided } from "../views/lazy-views";
+import { askCode, drawOf } from "../views/lazy-views";
+
+/** The name that tells whether a page has a view: what explains predictions is saved with the decoder's. */
+const savedAs = ({ keys }: Meta, name: string): string =>
+  keys && name === "why" ? "predictions" : name;
 
 /** Names of the views that a run has something for, in the order of their tabs. */
 export const viewsOf = (meta: Meta): string[] =>
   Object.entries(VIEWS)
     .filter(
-      ([name, { available }]) => available(meta) && meta.snapshot?.views.includes(name) !== false,
+      ([name, { available }]) =>
+        available(meta) && meta.snapshot?.views.includes(savedAs(meta, name)) !== false,
     )
     .map(([name]) => name);
 
@@ -32,130 +37,111 @@ export const viewOf = (meta: Meta, wish: string): string => {
   return names.includes(wish) ? wish : itemAt(names, 0);
 };
 
-/** Whether the code of every view of a run is here. */
+/** True if the code of every view of a run has been loaded. */
 export const isComplete = (meta: Meta): boolean =>
-  (meta.profile === null || laterParts() !== null) &&
+  (meta.profile === null || lazyCode.peek() !== null) &&
   viewsOf(meta).every((name) => drawOf(name, isLong(meta)) !== null);
 
-export interface Tabs {
-  /** The open view, and its exports. */
-  open(): OpenView;
-  /** Called whenever another view is opened. Returns the way to stop. */
-  on(listener: () => void): () => void;
-  dispose(): void;
+/** On cross-attention the part that answers for a view of what is written; null where this one does. */
+function decoderOf(source: Source, view: string): Promise<Source> | null {
+  const { keys, parts } = source.meta;
+  const { written } = viewNamed(view) as { readonly written?: true };
+  if (!written || !keys || !parts?.includes("decoder") || source.part === undefined) return null;
+  return source.part("decoder").catch((error: unknown) => {
+    // The view says what this part itself lacks.
+    console.debug("attn-widget:", error);
+    return source;
+  });
 }
 
-export function tabbed(tabs: HTMLElement, panel: HTMLElement, stage: ViewContext): Tabs {
-  const { source, state } = stage;
-  const names = viewsOf(source.meta);
+/** Draws the selected view into `panel` until the run ends. */
+export function openViews(
+  panel: HTMLElement,
+  context: ViewContext,
+): { open(): OpenView; dispose(): void } {
+  const { source, state, signal: until } = context;
   const long = isLong(source.meta);
-  const id = `aw-panel-${Math.random().toString(36).slice(2)}`;
-  panel.id = id;
-  const buttons = names.map((name, i) => {
-    const { label } = viewNamed(name);
-    return h(
-      "button",
-      {
-        role: "tab",
-        class: "aw-tab",
-        "data-view": name,
-        "aria-controls": id,
-        title: `${label} (${i + 1})`,
-      },
-      label,
-    );
-  });
-  tabs.replaceChildren(...buttons);
-  const listeners = new Set<() => void>();
-  let stopView: (() => void) | null = null;
+  let name = "";
   let drawn: ViewHandle | null = null;
-  let shown = "";
+  const nextView = latest(until);
+  const setBusy = (is: boolean) => panel.setAttribute("aria-busy", String(is));
 
-  function open({ view }: Selection): void {
-    const name = viewOf(source.meta, view);
-    markTab(buttons, name);
-    if (name === shown) return;
-    revealTab(tabs, buttons, name);
-    stopView?.();
-    shown = name;
-    const life = new AbortController();
+  function close(): void {
+    drawn?.dispose();
+    drawn = null;
+  }
+
+  function open(): void {
+    const next = viewOf(source.meta, state.get().view);
+    if (next === name) return;
+    const signal = nextView();
+    close();
+    name = next;
+    const { label } = viewNamed(name);
     const element = h("div", { class: `aw-view-${name}`, "data-view": name });
     panel.replaceChildren(element);
-    const { label } = viewNamed(name);
     panel.setAttribute("aria-label", label);
-    const signal = AbortSignal.any([stage.signal, life.signal]);
-    drawn = null;
-    let mine: ViewHandle | null = null;
+    let from = source;
     const draw = (code: DrawView): void => {
       element.replaceChildren();
       try {
-        mine = drawn = code(element, { ...stage, signal });
+        drawn = code(element, { ...context, source: from, shown: source, signal });
       } catch (error) {
-        const { message, hint } = explain(error);
-        stage.report(`The view "${label}" could not be drawn: ${message}`, hint);
+        context.report(error, `The view "${label}" could not be drawn: `);
       }
     };
-    stopView = () => {
-      life.abort();
-      mine?.dispose();
-    };
-    const code = drawOf(name, long);
-    if (code === null) waitFor(name, element, draw, signal);
-    else draw(code);
-    for (const listener of [...listeners]) listener();
-  }
-
-  /** Ask for a view's code, and say so in its place. */
-  function waitFor(
-    name: string,
-    element: HTMLElement,
-    draw: (code: DrawView) => void,
-    signal: AbortSignal,
-  ): void {
-    const { label } = viewNamed(name);
-    const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
-    const ready = () => {
-      busy(false);
-      draw(required(drawOf(name, long), `The code of "${name}"`));
-      for (const listener of [...listeners]) listener();
-    };
-    const ask = (): void => {
+    const decoder = decoderOf(source, next);
+    if (decoder === null) start();
+    else {
       element.replaceChildren(h("p", { class: "aw-view-note" }, `Loading ${label} …`));
-      busy(true);
-      source
-        .slice(CODE, { signal })
-        .then(acceptCode)
-        .catch((error: unknown) => {
-          if (signal.aborted || drawOf(name, long) !== null) return;
-          busy(false);
-          const { message, hint } = explain(error);
-          const again = h("button", { class: "aw-button aw-primary" }, "Try again");
-          again.addEventListener("click", ask, { signal });
-          const why = `${label} is not loaded. ${message} ${hint}`.trim();
-          // In its place and not above: it is gone with the next try.
-          stage.announce(why);
-          element.replaceChildren(h("p", { class: "aw-view-note" }, `${why} `, again));
-        });
-    };
-    const forget = whenProvided(ready);
-    signal.addEventListener("abort", () => {
-      forget();
-      busy(false);
-    });
-    ask();
+      setBusy(true);
+      void decoder.then((found) => {
+        from = found;
+        if (signal.aborted) return;
+        setBusy(false);
+        start();
+      });
+    }
+
+    function start(): void {
+      const code = drawOf(next, long);
+      if (code !== null) {
+        draw(code);
+        return;
+      }
+      void ask();
+      withLazyCode(() => {
+        setBusy(false);
+        draw(required(drawOf(next, long), `The code of "${next}"`));
+      }, signal);
+      onAbort(signal, () => setBusy(false));
+    }
+    /** Ask for the view's code; its place says so. */
+    async function ask(): Promise<void> {
+      element.replaceChildren(h("p", { class: "aw-view-note" }, `Loading ${label} …`));
+      setBusy(true);
+      try {
+        await askCode(source, signal);
+      } catch (error) {
+        if (signal.aborted || lazyCode.peek() !== null) return;
+        setBusy(false);
+        const again = h("button", { class: "aw-button aw-primary" }, "Try again");
+        again.onclick = () => void ask();
+        const why = `${label} is not loaded. ${messageOf(error)}`;
+        // In its place and not above: it is gone with the next try.
+        context.announce(why);
+        element.replaceChildren(h("p", { class: "aw-view-note" }, `${why} `, again));
+      }
+    }
   }
 
-  listenToTabs(tabs, buttons, (view) => state.set({ view }), stage.signal);
-  state.on(["view"], open, stage.signal);
-  open(state.get());
+  state.on(["view"], open, until);
+  open();
   return {
-    open: () => ({ name: shown, drawn }),
-    on: (listener) => listen(listeners, listener),
+    open: () => ({ name, drawn }),
     dispose() {
-      listeners.clear();
-      stopView?.();
+      close();
       panel.replaceChildren();
-      tabs.replaceChildren();
     },
   };
 }

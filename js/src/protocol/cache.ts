@@ -1,6 +1,7 @@
 /** A cache that forgets what was least recently used, once it holds more than `limit` bytes. */
 export class ByteCache<V> {
   #entries = new Map<string, { value: V; bytes: number }>();
+  #pending = new Map<string, Promise<V>>();
   #bytes = 0;
 
   constructor(readonly limit: number) {}
@@ -25,6 +26,21 @@ export class ByteCache<V> {
     for (const oldest of this.#entries.keys()) {
       if (this.#bytes <= this.limit) break;
       this.#drop(oldest);
+    }
+  }
+
+  /** From the cache, or made once, however many ask for it meanwhile. */
+  async kept(key: string, make: () => Promise<V>, bytesOf: (value: V) => number): Promise<V> {
+    const cached = this.get(key) ?? this.#pending.get(key);
+    if (cached !== undefined) return cached;
+    const fresh = make();
+    this.#pending.set(key, fresh);
+    try {
+      const value = await fresh;
+      this.set(key, value, bytesOf(value));
+      return value;
+    } finally {
+      this.#pending.delete(key);
     }
   }
 

@@ -1,37 +1,41 @@
-/** Answers out of the kernel: one `slice` command of anywidget, cached, shared and split by rows. */
+/** Answers out of the kernel: one `slice` command of anywidget; long answers are asked for by rows. */
 
-import { ByteCache } from "./cache";
+import { onAbort } from "./abort";
+import { CachedSource } from "./cached-source";
 import type { Invoke } from "./comm/invoke";
 import { SliceFailure } from "./failure";
-import { arrayFrom, arrayHeader, asBytes, cells, type Pack } from "./pack";
+import { keysOf, type Part } from "./meta";
+import { arrayFrom, arrayHeader, asBytes, cells, type Pack, readPack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {
   Action,
   HeadIndex,
   NdArray,
+  Rows,
   Slice,
   SliceOptions,
   SliceRequest,
-  Source,
   TypedArray,
-  Window,
 } from "./types";
 
-export interface KernelOptions {
+/** A run of the widget's kernel besides the widget's own: the other one of a comparison, both, a text of a profile, or a part. */
+export type Address = "b" | "both" | { readonly example: number } | { readonly part: Part };
+
+interface KernelOptions {
+  /** The run that is asked about; by default the widget's own. */
+  readonly address?: Address;
   readonly cacheBytes?: number;
   /** Replies above this are refused by the kernel. */
   readonly replyBytes?: number;
 }
 
-/** How long an answer is listened to that tells nothing, ms. */
+/** Time for which a reply that tells nothing is awaited, ms. */
 const UNHEARD_MS = 1000;
 /** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
 export const LONG_TOKENS = 1024;
-
-const DEFAULTS = {
-  cacheBytes: 96e6,
-  replyBytes: 8e6,
-} as const;
+/** Answers that are kept. Tiles of a long text are kept as images besides: half of the room for their numbers. */
+const CACHE_BYTES = { short: 96e6, long: 48e6 } as const;
+const REPLY_BYTES = 8e6;
 
 /** Float32 columns per row of the kinds whose rows can be asked for piece by piece. */
 function rowWidth(request: SliceRequest, n: number, headDim: number): number | null {
@@ -40,29 +44,9 @@ function rowWidth(request: SliceRequest, n: number, headDim: number): number | n
   return null;
 }
 
-/** Rows and columns of a request, for the kinds that take them. */
-export const windowIn = (
-  request: SliceRequest,
-): { readonly rows?: Window | null; readonly cols?: Window | null } => request as object;
-
-/** Equal requests have equal keys, whatever the order of their fields. */
-export function requestKey(request: SliceRequest): string {
-  return JSON.stringify(
-    Object.fromEntries(
-      Object.entries(request)
-        .filter(([, value]) => value !== undefined && value !== null)
-        .sort(([a], [b]) => (a < b ? -1 : 1)),
-    ),
-  );
-}
-
-const sizeOf = (slice: Slice): number =>
-  [...slice.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
-
-/** The heads in the first paint, by the key of the request that asks for them. */
-function* weightsIn({ meta, arrays }: Pack): Generator<[string, Slice]> {
-  const keyOf = (layer: number, head: HeadIndex): string =>
-    requestKey({ kind: "weights", layer, head });
+/** The heads in the first paint, by the request that asks for them. */
+function* weightsIn({ meta, arrays }: Pack): Generator<[SliceRequest, Slice]> {
+  const ask = (layer: number, head: HeadIndex): SliceRequest => ({ kind: "weights", layer, head });
   const sliceOf = (weights: NdArray, allowed: NdArray | undefined): Slice => ({
     data: {},
     arrays: new Map(Object.entries({ weights, ...(allowed && { allowed }) })),
@@ -70,7 +54,7 @@ function* weightsIn({ meta, arrays }: Pack): Generator<[string, Slice]> {
   const { selected, model } = meta;
   const weights = arrays.get("weights");
   if (selected !== null && weights !== undefined)
-    yield [keyOf(selected.layer, selected.head), sliceOf(weights, arrays.get("allowed"))];
+    yield [ask(selected.layer, selected.head), sliceOf(weights, arrays.get("allowed"))];
   const heads = arrays.get("heads");
   if (heads === undefined) return;
   const masks = arrays.get("masks");
@@ -84,7 +68,7 @@ function* weightsIn({ meta, arrays }: Pack): Generator<[string, Slice]> {
     const allowed = mask?.data.includes(0) ? mask : undefined;
     for (let i = 0; i <= model.n_heads; i++) {
       const head = i < model.n_heads ? i : "mean";
-      yield [keyOf(layer, head), sliceOf(part(heads, layer * (model.n_heads + 1) + i), allowed)];
+      yield [ask(layer, head), sliceOf(part(heads, layer * (model.n_heads + 1) + i), allowed)];
     }
   }
 }
@@ -123,18 +107,18 @@ function laterOf(
   return { ms: later, progress: far === null ? null : [Number(far[0]), Number(far[1])] };
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
+function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      },
-      { once: true },
-    );
+    signal.throwIfAborted();
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      stay();
+      resolve();
+    }, ms);
+    const stay = onAbort(signal, stop);
   });
 }
 
@@ -160,114 +144,61 @@ export function joinRows(pieces: readonly Slice[]): Slice {
   return { data: first.data, arrays };
 }
 
-type Listener = (done: number, total: number) => void;
-
-interface Pending {
-  readonly listeners: Set<Listener>;
-  readonly promise: Promise<Slice>;
-  readonly drop: () => void;
-  waiting: number;
-}
-
-export class KernelSource implements Source {
+export class KernelSource extends CachedSource {
   readonly live = true;
   readonly meta;
   readonly arrays;
   readonly #invoke: Invoke;
-  readonly #options: Required<KernelOptions>;
-  readonly #cache: ByteCache<Slice>;
-  readonly #pending = new Map<string, Pending>();
+  readonly #replyBytes: number;
+  /** Fields of every message. */
+  readonly #envelope: { readonly source?: Address };
+  readonly #parts = new Map<Part, Promise<KernelSource>>();
 
-  constructor(pack: Pack, invoke: Invoke, options: KernelOptions = {}) {
+  constructor(pack: Pack, invoke: Invoke, { address, cacheBytes, replyBytes }: KernelOptions = {}) {
+    const long = pack.meta.tokens.text.length > LONG_TOKENS;
+    super(cacheBytes ?? CACHE_BYTES[long ? "long" : "short"]);
     this.meta = pack.meta;
     this.arrays = pack.arrays;
     this.#invoke = invoke;
-    // Tiles of a long text are kept as images besides: half of the room for their numbers.
-    const cacheBytes = pack.meta.tokens.text.length > LONG_TOKENS ? 48e6 : DEFAULTS.cacheBytes;
-    this.#options = { ...DEFAULTS, cacheBytes, ...options };
-    this.#cache = new ByteCache(this.#options.cacheBytes);
-    for (const [of, slice] of weightsIn(pack)) this.#cache.set(of, slice, sizeOf(slice));
+    this.#replyBytes = replyBytes ?? REPLY_BYTES;
+    // A request that is pending when another part is chosen stays about this one.
+    const { part, parts } = pack.meta;
+    const of = address ?? (part && parts && parts.length > 1 ? { part } : undefined);
+    this.#envelope = of === undefined ? {} : { source: of };
+    for (const [request, slice] of weightsIn(pack)) this.keep(request, slice);
+    const decoder = pack.arrays.get("decoder")?.data;
+    if (decoder) this.#parts.set("decoder", Promise.resolve(this.#partIn(decoder, "decoder")));
   }
 
-  slice(request: SliceRequest, { signal, progress }: SliceOptions = {}): Promise<Slice> {
-    const key = requestKey(request);
-    const cached = this.#cache.get(key);
-    if (cached !== undefined) return Promise.resolve(cached);
-    const pending = this.#pending.get(key) ?? this.#start(key, request);
-    pending.waiting++;
-    if (progress !== undefined) pending.listeners.add(progress);
-    if (signal === undefined) return pending.promise;
-    return this.#until(pending, signal);
-  }
-
-  #start(key: string, request: SliceRequest): Pending {
-    const abort = new AbortController();
-    const settle = () => {
-      if (this.#pending.get(key) === pending) this.#pending.delete(key);
-    };
-    const listeners = new Set<Listener>();
-    const notify: Listener = (done, total) => {
-      for (const listener of listeners) listener(done, total);
-    };
-    const promise = this.#ask(request, abort.signal, notify)
-      .then((slice) => {
-        this.#cache.set(key, slice, sizeOf(slice));
-        return slice;
-      })
-      .finally(settle);
-    // A question that everybody has left may fail unheard.
-    promise.catch(() => undefined);
-    const drop = () => {
-      settle();
-      abort.abort();
-    };
-    const pending: Pending = { promise, drop, listeners, waiting: 0 };
-    this.#pending.set(key, pending);
-    return pending;
-  }
-
-  /** The shared answer for one of its askers, who may leave; with the last one the question is dropped. */
-  #until(pending: Pending, signal: AbortSignal): Promise<Slice> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        pending.waiting--;
-        if (pending.waiting <= 0) pending.drop();
-        reject(new DOMException("This request was canceled.", "AbortError"));
-      };
-      if (signal.aborted) return leave();
-      signal.addEventListener("abort", leave, { once: true });
-      pending.promise
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener("abort", leave));
-    });
-  }
-
-  async #ask(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
+  protected async answer(request: SliceRequest, options: Required<SliceOptions>): Promise<Slice> {
     const n = this.meta.tokens.text.length;
-    const width = windowIn(request).rows ? null : rowWidth(request, n, this.meta.model.head_dim);
-    if (width === null) return this.#send(request, signal, notify);
+    const { rows: asked } = request as Rows;
+    const width = asked
+      ? null
+      : rowWidth(request, keysOf(this.meta).text.length, this.meta.model.head_dim);
+    if (width === null) return this.#send(request, options);
     // A row may carry a mask of one byte a cell besides its float32.
-    const rows = Math.max(1, Math.floor(this.#options.replyBytes / (width * 5)));
-    if (rows >= n) return this.#send(request, signal, notify);
+    const rows = Math.max(1, Math.floor(this.#replyBytes / (width * 5)));
+    if (rows >= n) return this.#send(request, options);
     const pieces: Slice[] = [];
     for (let start = 0; start < n; start += rows) {
       const piece = { ...request, rows: [start, Math.min(start + rows, n)] as const };
-      pieces.push(await this.#send(piece as SliceRequest, signal, notify));
+      pieces.push(await this.#send(piece as SliceRequest, options));
     }
     return joinRows(pieces);
   }
 
   /** Asks again as long as the kernel says that it is about to be able to answer, or at work on it. */
-  async #send(request: SliceRequest, signal: AbortSignal, notify: Listener): Promise<Slice> {
+  async #send(request: SliceRequest, { signal, progress }: Required<SliceOptions>): Promise<Slice> {
     let working = false;
     for (;;) {
-      const answer = await this.#invoke("slice", request, { signal });
+      const answer = await this.#invoke("slice", { ...this.#envelope, ...request }, { signal });
       const wait = laterOf(answer[0]);
       if (wait === null) return readReply(...answer);
       if (wait.progress) {
-        if (!working) signal.addEventListener("abort", () => this.#cancel(request), { once: true });
+        if (!working) onAbort(signal, () => this.#cancel(request));
         working = true;
-        notify(...wait.progress);
+        progress(...wait.progress);
       }
       await pause(wait.ms, signal);
     }
@@ -276,7 +207,29 @@ export class KernelSource implements Source {
   /** Tell the kernel to leave work whose answer is not awaited. */
   #cancel(request: SliceRequest): void {
     const signal = AbortSignal.timeout(UNHEARD_MS);
-    this.#invoke("slice", { kind: "drop", of: request }, { signal }).catch(() => undefined);
+    const drop = { ...this.#envelope, kind: "drop", of: request };
+    this.#invoke("slice", drop, { signal }).catch(() => undefined);
+  }
+
+  part(part: Part): Promise<KernelSource> {
+    const cached = this.#parts.get(part);
+    if (cached !== undefined) return cached;
+    const opened = this.#openPart(part);
+    this.#parts.set(part, opened);
+    opened.catch(() => this.#parts.delete(part));
+    return opened;
+  }
+
+  async #openPart(part: Part): Promise<KernelSource> {
+    const { signal } = new AbortController();
+    const reply = readReply(
+      ...(await this.#invoke("slice", { kind: "part_paint", part }, { signal })),
+    );
+    return this.#partIn(arrayOf(reply, "paint").data, part);
+  }
+
+  #partIn(paint: TypedArray, part: Part): KernelSource {
+    return new KernelSource(readPack(paint), this.#invoke, { address: { part } });
   }
 
   /** Start something in the kernel; the answer comes by the widget's traits. */

@@ -1,7 +1,7 @@
 /** The packed first paint: "AWP1", a JSON header, then aligned little-endian arrays (docs/protocol.md). */
 
-import { itemAt } from "./required";
-import type { DType, Meta, NdArray, TypedArray } from "./types";
+import type { Meta } from "./meta";
+import type { DType, NdArray } from "./slice";
 
 const MAGIC = "AWP1";
 const PREFIX_BYTES = 8;
@@ -19,7 +19,7 @@ export interface Pack {
   readonly arrays: ReadonlyMap<string, NdArray>;
 }
 
-export interface ArrayHeader {
+interface ArrayHeader {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -144,58 +144,4 @@ export function unpack(source: ArrayBuffer | ArrayBufferView): {
     arrays.set(described.name, arrayFrom(described, bytes.subarray(offset, offset + length)));
   }
   return { meta: header.meta, arrays };
-}
-
-function dtypeOf(data: TypedArray): DType {
-  for (const [dtype, ofType] of Object.entries(CONSTRUCTORS)) {
-    if (data instanceof ofType) return dtype as DType;
-  }
-  throw new PackError("An array of this type cannot be packed.");
-}
-
-const align = (offset: number): number => Math.ceil(offset / ALIGNMENT) * ALIGNMENT;
-
-/** Write a pack, the inverse of `readPack`. */
-export function writePack({ meta, arrays }: Pack): Uint8Array {
-  const encode = (offsets: readonly number[]): Uint8Array =>
-    new TextEncoder().encode(
-      JSON.stringify({
-        meta,
-        arrays: [...arrays].map(([name, { data, shape }], i) => ({
-          name,
-          dtype: dtypeOf(data),
-          shape,
-          offset: offsets[i],
-        })),
-      }),
-    );
-  const sizes = [...arrays.values()].map(({ data }) => data.byteLength);
-  const place = (start: number): number[] => {
-    let next = align(start);
-    return sizes.map((size) => {
-      const offset = next;
-      next = align(next + size);
-      return offset;
-    });
-  };
-  // Offsets are part of the header whose length they depend on: grow until they agree.
-  let offsets = place(PREFIX_BYTES);
-  let header = encode(offsets);
-  for (;;) {
-    const moved = place(PREFIX_BYTES + header.byteLength);
-    if (moved.every((offset, i) => offset === offsets[i])) break;
-    offsets = moved;
-    header = encode(offsets);
-  }
-  const last = offsets.length - 1;
-  const total =
-    last < 0 ? PREFIX_BYTES + header.byteLength : itemAt(offsets, last) + itemAt(sizes, last);
-  const pack = new Uint8Array(total);
-  for (let i = 0; i < MAGIC.length; i++) pack[i] = MAGIC.charCodeAt(i);
-  new DataView(pack.buffer).setUint32(MAGIC.length, header.byteLength, true);
-  pack.set(header, PREFIX_BYTES);
-  [...arrays.values()].forEach(({ data }, i) => {
-    pack.set(asBytes(data), offsets[i]);
-  });
-  return pack;
 }

@@ -1,6 +1,6 @@
 /** Reading what must be there: an item of a list, an array of a slice, an element of the page. */
 
-import type { NdArray } from "./types";
+import type { NdArray } from "./slice";
 
 /** `value`; throws where there is none. */
 export function required<T>(value: T | null | undefined, what: string): T {

@@ -1,5 +1,8 @@
 /** The selection and the widget's synced traits, kept the same in both directions. */
 
+import { QUANTITIES, SCALES, THEMES } from "../catalog/selection";
+import { onAbort } from "../protocol/abort";
+import { PARTS } from "../protocol/meta";
 import type { Activity, PastRun, Progress } from "../protocol/types";
 import type { Selection, State } from "./selection";
 import { createState, DEFAULT_SELECTION, SELECTION_KEYS } from "./state";
@@ -16,12 +19,13 @@ export interface Model {
 const isIndex = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0;
 const oneOf =
-  (...values: string[]) =>
+  (values: readonly string[]) =>
   (value: unknown): boolean =>
     values.includes(value as string);
 
 /** A trait may be missing in an older saved page, or set to nonsense by hand: then the default stands. */
 const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } = {
+  part: (value) => value === null || oneOf(PARTS)(value),
   layer: isIndex,
   head: (value) => value === "mean" || isIndex(value),
   token: (value) => value === null || isIndex(value),
@@ -29,8 +33,7 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
     value === null || (Array.isArray(value) && value.length === 2 && value.every(isIndex)),
   metric: (value) => typeof value === "string",
   view: (value) => typeof value === "string",
-  quantity: (value) =>
-    /^(weights|scores|rollout|(norms|mixing|alti|value_zeroing)(_rollout)?)$/.test(String(value)),
+  quantity: oneOf(QUANTITIES),
   group: (value) => Array.isArray(value) && value.every(isIndex),
   top_k: (value) => isIndex(value) && value > 0,
   depth: (value) => isIndex(value) && value > 0,
@@ -38,8 +41,8 @@ const ACCEPTS: { readonly [K in keyof Selection]: (value: unknown) => boolean } 
   words: (value) => typeof value === "boolean",
   target: (value) => value === null || isRecord(value),
   method: (value) => typeof value === "string",
-  scale: oneOf("words", "head", "unit", "sqrt"),
-  theme: oneOf("auto", "light", "dark"),
+  scale: oneOf(SCALES),
+  theme: oneOf(THEMES),
   height: (value) => value === null || (typeof value === "number" && value > 0),
   chrome: (value) => typeof value === "boolean",
 };
@@ -51,8 +54,20 @@ export function acceptSelection(values: Readonly<Record<string, unknown>>): Part
   );
 }
 
-/** A state synced with the model in both directions, and a function that ends the sync. */
-export function bindState(model: Model): { state: State; release: () => void } {
+/** Call a trait's listener whenever the trait changes, until `until` is aborted. */
+export function onTraits(
+  model: Pick<Model, "on" | "off">,
+  listeners: Readonly<Record<string, () => void>>,
+  until: AbortSignal,
+): void {
+  for (const [trait, listener] of Object.entries(listeners)) {
+    model.on(`change:${trait}`, listener);
+    onAbort(until, () => model.off(`change:${trait}`, listener));
+  }
+}
+
+/** A state synced with the model in both directions, until `until` is aborted. */
+export function bindState(model: Model, until: AbortSignal): State {
   const read = (key: keyof Selection): unknown => {
     const value = model.get(key);
     return value !== undefined && ACCEPTS[key](value) ? value : DEFAULT_SELECTION[key];
@@ -60,29 +75,20 @@ export function bindState(model: Model): { state: State; release: () => void } {
   const state = createState(
     Object.fromEntries(SELECTION_KEYS.map((key) => [key, read(key)])) as Partial<Selection>,
   );
-  const stops = SELECTION_KEYS.map((key) => {
-    const follow = () => state.set({ [key]: read(key) });
-    model.on(`change:${key}`, follow);
-    return () => model.off(`change:${key}`, follow);
-  });
-  let known = state.get();
-  stops.push(
-    state.on(SELECTION_KEYS, (selection) => {
-      const changed = SELECTION_KEYS.filter((key) => selection[key] !== known[key]);
-      known = selection;
-      const stale = changed.filter(
-        (key) => JSON.stringify(model.get(key)) !== JSON.stringify(selection[key]),
-      );
-      for (const key of stale) model.set(key, selection[key]);
-      if (stale.length > 0) model.save_changes();
-    }),
-  );
-  return {
-    state,
-    release: () => {
-      for (const stop of stops) stop();
-    },
+  const follow = (key: keyof Selection) => () => state.set({ [key]: read(key) });
+  onTraits(model, Object.fromEntries(SELECTION_KEYS.map((key) => [key, follow(key)])), until);
+  let latest = state.get();
+  const write = (selection: Selection): void => {
+    const changed = SELECTION_KEYS.filter((key) => selection[key] !== latest[key]);
+    latest = selection;
+    const stale = changed.filter(
+      (key) => JSON.stringify(model.get(key)) !== JSON.stringify(selection[key]),
+    );
+    for (const key of stale) model.set(key, selection[key]);
+    if (stale.length > 0) model.save_changes();
   };
+  state.on(SELECTION_KEYS, write, until);
+  return state;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -1,15 +1,14 @@
 /** The selection, and the store that holds it. */
 
-import type { HeadIndex, Mixing, Target } from "../protocol/types";
+import type { Quantity, Scale, Theme } from "../catalog/selection";
+import type { HeadIndex, Part, Target } from "../protocol/types";
 
-/** Where the ramp ends: at the largest weight between words, at this head's, at 1; `sqrt` as `head`, by root. */
-export type Scale = "words" | "head" | "unit" | "sqrt";
-/** Quantity of the matrix; `figures/quantities.ts` says which of them are of a head, of a layer, of all layers so far. */
-export type Quantity = "weights" | "scores" | "rollout" | Mixing | `${Mixing}_rollout`;
-export type Theme = "auto" | "light" | "dark";
+export type { Quantity, Scale, Theme };
 
 /** The one selection. Keys are the names of the synced traits. */
 export interface Selection {
+  /** The shown part of an encoder-decoder; null for any other run. Layer, head and places in the text are those of this part. */
+  readonly part: Part | null;
   readonly layer: number;
   readonly head: HeadIndex;
   readonly token: number | null;
@@ -38,7 +37,7 @@ export interface State {
   get(): Selection;
   /** Merge a change; listeners of the keys that really changed are called once. */
   set(change: Partial<Selection>): void;
-  /** Call `listener` whenever one of `keys` changes, until `signal` is aborted. Returns the way to stop sooner. */
+  /** Call `listener` whenever one of `keys` changes, until `signal` is aborted. Returns a function that stops it sooner. */
   on(
     keys: readonly (keyof Selection)[],
     listener: (selection: Selection) => void,

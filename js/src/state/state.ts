@@ -1,29 +1,11 @@
 /** The one selection: a small store, and what a selection may hold for a given run. */
 
+import { DEFAULTS } from "../catalog/selection";
 import type { Meta } from "../protocol/types";
 import { listen } from "./listen";
 import type { Selection, State } from "./selection";
 
-export const DEFAULT_SELECTION: Selection = {
-  layer: 0,
-  head: 0,
-  token: null,
-  pair: null,
-  metric: "thumbnails",
-  view: "attention",
-  quantity: "weights",
-  group: [],
-  top_k: 3,
-  depth: 3,
-  special: true,
-  words: false,
-  scale: "words",
-  target: null,
-  method: "decomposition",
-  theme: "auto",
-  height: null,
-  chrome: true,
-};
+export const DEFAULT_SELECTION: Selection = { part: null, ...DEFAULTS };
 
 type Key = keyof Selection;
 export const SELECTION_KEYS = Object.keys(DEFAULT_SELECTION) as readonly Key[];
@@ -67,14 +49,20 @@ const clamp = (value: number, size: number): number => Math.min(Math.max(value, 
 export function fit(selection: Selection, meta: Meta): Partial<Selection> {
   const { n_layers, n_heads } = meta.model;
   const n = meta.tokens.text.length;
-  const { layer, head, token, pair, group, target } = selection;
+  const m = meta.keys?.text.length ?? n;
+  const inside = (index: number | undefined, size: number): boolean =>
+    index !== undefined && index >= 0 && index < size;
+  const { layer, head, token, pair, group, target, quantity } = selection;
   return {
+    part: meta.part ?? null,
     layer: clamp(layer, n_layers),
     head: head === "mean" ? head : clamp(head, n_heads),
     token: token !== null && token >= 0 && token < n ? token : null,
-    group: group.filter((index) => index >= 0 && index < n),
+    group: group.filter((index) => inside(index, m)),
     target: (target?.position ?? 0) < n ? target : null,
-    pair: pair?.every((index) => index >= 0 && index < n) ? pair : null,
+    pair: inside(pair?.[0], n) && inside(pair?.[1], m) ? pair : null,
+    // Only weights lead from one text to another.
+    quantity: meta.keys && !["weights", "scores"].includes(quantity) ? "weights" : quantity,
   };
 }
 

@@ -1,6 +1,26 @@
-/** Controls of a view's head: one of a few choices, and a number between two buttons. */
+/** Controls of a view's head: one of a few choices, a switch, and a number between two buttons. */
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentProps } from "preact";
+import { ICONS } from "../draw/icon";
+
+/** A button that sends no form of the page around the widget; `label` is its name where its face is none. */
+export const Button = ({
+  class: name = "aw-button",
+  part,
+  label,
+  ...attributes
+}: Omit<ComponentProps<"button">, "type" | "class" | "label"> & {
+  readonly class?: string;
+  readonly part?: string | undefined;
+  readonly label?: string | undefined;
+}) => <button type="button" class={name} data-aw-part={part} aria-label={label} {...attributes} />;
+
+/** A 16 px icon in the color of the text. */
+export const Icon = ({ name }: { readonly name: keyof typeof ICONS }) => (
+  <svg class="aw-icon" viewBox="0 0 16 16" aria-hidden="true">
+    <path d={ICONS[name]} />
+  </svg>
+);
 
 /** A few choices, all in sight, of which one is pressed. */
 export function Segmented<T extends string>({
@@ -10,30 +30,134 @@ export function Segmented<T extends string>({
   options,
   value,
   choose,
+  class: more = "",
+  busy = false,
+  children,
 }: {
   readonly label: string;
   readonly part?: string;
+  readonly class?: string;
+  readonly busy?: boolean;
+  /** Behind the buttons. */
+  readonly children?: ComponentChildren;
   /** Name of the data attribute that holds a button's value. */
   readonly name: string;
-  readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
+  /** Values, texts, and further attributes of buttons. */
+  readonly options: readonly (readonly [
+    value: T,
+    text: ComponentChildren,
+    attributes?: {
+      readonly disabled?: boolean;
+      readonly "aria-disabled"?: true | undefined;
+      readonly title?: string;
+      readonly "data-print"?: "";
+    },
+  ])[];
   readonly value: T;
   readonly choose: (value: T) => void;
 }) {
   return (
-    <div class="aw-segmented" role="group" aria-label={label} data-aw-part={part}>
-      {options.map(([own, text]) => (
+    <div
+      class={`aw-segmented ${more}`.trim()}
+      role="group"
+      aria-label={label}
+      aria-busy={busy ? "true" : undefined}
+      data-aw-part={part}
+    >
+      {options.map(([option, text, attributes]) => (
         <button
           type="button"
-          key={own}
-          {...{ [`data-${name}`]: own }}
-          aria-pressed={own === value}
-          onClick={() => choose(own)}
+          key={option}
+          {...{ [`data-${name}`]: option }}
+          {...attributes}
+          aria-pressed={option === value}
+          onClick={() => choose(option)}
         >
           {text}
         </button>
       ))}
+      {children}
     </div>
   );
+}
+
+/** A switch. */
+export const Toggle = ({
+  text,
+  part,
+  on,
+  set,
+  title,
+  disabled = false,
+}: {
+  readonly text: string;
+  readonly part?: string;
+  readonly on: boolean;
+  readonly set: (on: boolean) => void;
+  readonly title?: string;
+  readonly disabled?: boolean;
+}) => (
+  <Button
+    class="aw-toggle"
+    aria-pressed={on}
+    {...{ part, title, disabled }}
+    onClick={() => set(!on)}
+  >
+    {text}
+  </Button>
+);
+
+/** One of several choices, in a menu. */
+export const Select = <T extends string | number>({
+  label,
+  part,
+  title,
+  options,
+  value,
+  choose,
+  disabled = false,
+}: {
+  readonly label: string;
+  readonly part?: string;
+  readonly title?: string;
+  readonly options: readonly (Option<T> | OptionGroup<T>)[];
+  readonly value: T;
+  readonly choose: (value: T) => void;
+  readonly disabled?: boolean;
+}) => {
+  const option = ([each, text, hint]: Option<T>) => (
+    <option key={each} value={each} selected={each === value} title={hint}>
+      {text}
+    </option>
+  );
+  return (
+    <select
+      class="aw-select"
+      aria-label={label}
+      title={title}
+      data-aw-part={part}
+      disabled={disabled}
+      onChange={({ currentTarget: { value: text } }) =>
+        choose((typeof value === "number" ? Number(text) : text) as T)
+      }
+    >
+      {options.map((each) =>
+        "options" in each ? (
+          <optgroup key={each.label} label={each.label}>
+            {each.options.map(option)}
+          </optgroup>
+        ) : (
+          option(each)
+        ),
+      )}
+    </select>
+  );
+};
+
+type Option<T> = readonly [value: T, text: string, title?: string];
+export interface OptionGroup<T> {
+  readonly label: string;
+  readonly options: readonly Option<T>[];
 }
 
 /** A whole number between two buttons. */
@@ -51,16 +175,9 @@ export function Stepper({
   readonly set: (value: number) => void;
 }) {
   const button = (face: string, name: string, next: number) => (
-    <button
-      type="button"
-      class="aw-button"
-      aria-label={name}
-      title={name}
-      disabled={next < min || next > max}
-      onClick={() => set(next)}
-    >
+    <Button label={name} title={name} disabled={next < min || next > max} onClick={() => set(next)}>
       {face}
-    </button>
+    </Button>
   );
   return (
     <div class="aw-stepper" role="group" aria-label={label} data-aw-part={part}>

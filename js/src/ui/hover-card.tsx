@@ -1,4 +1,4 @@
-/** The card beside what is pointed at. */
+/** The card next to what is pointed at. */
 
 import type { ComponentChildren } from "preact";
 

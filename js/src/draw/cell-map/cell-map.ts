@@ -114,7 +114,7 @@ export class CellMap {
     });
   }
 
-  /** Where an event is on the map (px). */
+  /** Position of an event on the map (px). */
   #placed({ clientX, clientY }: MouseEvent): readonly [x: number, y: number] {
     const { left, top } = this.element.getBoundingClientRect();
     return [clientX - left, clientY - top];
@@ -175,8 +175,8 @@ export class CellMap {
       End: () => ({ ...at, column: data.columns - 1 }),
       m: () => {
         const row = data.values.subarray(at.row * data.columns, (at.row + 1) * data.columns);
-        const known = Float32Array.from(row, (value) => (Number.isNaN(value) ? -1 : value));
-        return { ...at, column: largest(known, 1)[0] ?? at.column };
+        const defined = Float32Array.from(row, (value) => (Number.isNaN(value) ? -1 : value));
+        return { ...at, column: largest(defined, 1)[0] ?? at.column };
       },
     };
     const move = moves[event.key];

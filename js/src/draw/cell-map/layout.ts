@@ -1,4 +1,4 @@
-/** Where cells and labels of a heat map stand: numbers alone, no canvas. */
+/** Layout of the cells and labels of a heat map: numbers alone, no canvas. */
 
 import type { Track } from "../heatmap/axis";
 
@@ -30,7 +30,7 @@ export interface Geometry {
   readonly edge: number;
   readonly rows: Track;
   readonly columns: Track;
-  /** Whether the names of the columns are turned. */
+  /** True if the names of the columns are turned. */
   readonly upright: boolean;
 }
 

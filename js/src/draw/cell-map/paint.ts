@@ -15,19 +15,21 @@ export interface CellsData {
   readonly columns: number;
   /** `[rows, columns]`; NaN = impossible, hatched. */
   readonly values: Float32Array;
-  /** Where the ramp ends. */
+  /** Upper end of the ramp. */
   readonly top: number;
   readonly scale: Scale;
   /** From `-top` to `top` around a true zero, whatever the scale. */
   readonly signed?: boolean;
   /** Text inside a cell of this width and height (px); null: none. */
   readonly mark?: (value: number, width: number, height: number) => string | null;
+  /** Numbers that cells of value 0 show in pale colors, `[rows, columns]`. */
+  readonly faint?: Float32Array | null;
   readonly rowLabels: readonly string[];
   readonly columnLabels: readonly string[];
 }
 
 /** Marked cells: under the cursor, pinned, and the chosen row (-1: none). */
-export interface CellMarks {
+interface CellMarks {
   readonly cursor: CellAt | null;
   readonly pinned: CellAt | null;
   readonly row: number;
@@ -78,6 +80,7 @@ export function paintCells(
   context.imageSmoothingEnabled = false;
   context.drawImage(image, g.left, g.top, g.width, g.height);
   hatch(context, values, g, colors);
+  paintFaint(context, data, g, colors);
   context.fillStyle = colors.ground;
   if (g.columns.size >= APART_FROM) {
     for (let j = 1; j < columns; j++) {
@@ -94,10 +97,35 @@ export function paintCells(
   paintTexts(context, data, g, colors);
 }
 
+/** Part of a color in a cell that does not count. */
+const FAINT = 0.3;
+
+/** Pale cells for those numbers that do not count. */
+function paintFaint(
+  context: CanvasRenderingContext2D,
+  { values, faint, rows, columns, top, signed = false }: CellsData,
+  g: Geometry,
+  colors: Palette,
+): void {
+  if (faint == null) return;
+  const { css } = ramp(signed ? "signed" : "weight", colors.mode);
+  context.globalAlpha = FAINT;
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      if (values[i * columns + j] !== 0) continue;
+      const value = itemAt(faint, i * columns + j);
+      context.fillStyle = itemAt(css, signedIndex(value, top));
+      const [left, width] = [g.left + j * g.columns.size, g.columns.size];
+      context.fillRect(left, g.top + i * g.rows.size, width, g.rows.size);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
 /** Texts in the cells of a signed map, where they have room. */
 function paintTexts(
   context: CanvasRenderingContext2D,
-  { values, rows, columns, top, mark, signed = false }: CellsData,
+  { values, faint, rows, columns, top, mark, signed = false }: CellsData,
   g: Geometry,
   colors: Palette,
 ): void {
@@ -109,10 +137,13 @@ function paintTexts(
   context.textBaseline = "middle";
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
-      const value = values[i * columns + j] as number;
+      const own = values[i * columns + j] as number;
+      const pale = faint != null && own === 0;
+      const value = pale ? itemAt(faint, i * columns + j) : own;
       const text = Number.isNaN(value) ? null : mark(value, width, height);
-      if (text === null) continue;
-      context.fillStyle = inkOn(itemAt(rgb, signedIndex(value, top)));
+      // A sign alone says nothing about a number that does not count.
+      if (text === null || (pale && !/\d/.test(text))) continue;
+      context.fillStyle = pale ? colors.muted : inkOn(itemAt(rgb, signedIndex(value, top)));
       context.fillText(text, g.left + (j + 0.5) * width, g.top + (i + 0.5) * height);
     }
   }
@@ -197,7 +228,7 @@ function paintLabels(
 ): void {
   context.textBaseline = "middle";
   context.direction = "ltr";
-  // Where not all labels fit, the strongest rows and columns have theirs.
+  // If not all labels fit, the strongest rows and columns have theirs.
   const strongest = (count: number, at: (i: number, k: number) => number, across: number) =>
     Float32Array.from({ length: count }, (_, i) => {
       let most = 0;

@@ -3,7 +3,7 @@
 import { itemAt } from "../../protocol/required";
 import type { Mode, Rgb } from "./ramp";
 
-export interface Category {
+interface Category {
   readonly letter: string;
   readonly rgb: Readonly<Record<Mode, Rgb>>;
   /** Path of the shape about the origin, some 10 px across. */

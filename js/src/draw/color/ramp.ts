@@ -153,15 +153,15 @@ function make(runs: readonly (readonly Stop[])[]): Ramp {
   };
 }
 
-const made = new Map<string, Ramp>();
+const ramps = new Map<string, Ramp>();
 
 /** A ramp for a background; made once, the same for every widget. */
 export function ramp(name: RampName, mode: Mode): Ramp {
   const key = `${name} ${mode}`;
-  let ramp = made.get(key);
+  let ramp = ramps.get(key);
   if (ramp === undefined) {
     ramp = make(STOPS[name][mode]);
-    made.set(key, ramp);
+    ramps.set(key, ramp);
   }
   return ramp;
 }

@@ -1,9 +1,9 @@
-/** How a weight becomes a place on the ramp: the four scales, and how the legend words them. */
+/** Positions of weights on the ramp: the four scales, and their words in the legend. */
 
 import type { Scale } from "../../state/selection";
 import { RAMP_SIZE } from "./ramp";
 
-/** Where `value` lies on the ramp, 0..1; for the scale of words `max` is that of words. */
+/** Position of `value` on the ramp, 0..1; for the scale of words `max` is that of words. */
 export function rampPosition(value: number, max: number, scale: Scale): number {
   const top = scale === "unit" ? 1 : max;
   if (!(top > 0) || !(value > 0)) return 0;
@@ -23,10 +23,10 @@ export function rampValue(position: number, max: number, scale: Scale): number {
 }
 
 export const SCALE_LABELS: Record<Scale, string> = {
-  words: "0 to the largest weight between words of this head",
-  head: "0 to the largest weight of this head",
+  words: "0 to this head’s strongest word-to-word weight",
+  head: "0 to this head’s strongest weight",
   unit: "0 to 1",
-  sqrt: "square root, 0 to the largest weight of this head",
+  sqrt: "square root, 0 to this head’s strongest weight",
 };
 
 /** The largest size among words, where there is one; among all, where all are special. NaN has no size. */

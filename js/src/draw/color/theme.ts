@@ -1,12 +1,13 @@
 /** Light or dark, and the colors that canvases need: the host's where it has them, else our own. */
 
+import { onAbort } from "../../protocol/abort";
 import type { Theme } from "../../state/selection";
 import type { Mode } from "./ramp";
 
 export const ROOT_CLASS = "attn-widget";
 
 /** Theme that the host page declares; null if it declares none. */
-export function hostMode(): Mode | null {
+function hostMode(): Mode | null {
   const { body, documentElement: html } = document;
   const jupyter = body.dataset.jpThemeLight;
   if (jupyter !== undefined) return jupyter === "true" ? "light" : "dark";
@@ -26,13 +27,19 @@ export function hostMode(): Mode | null {
   return null;
 }
 
+/** Theme of Bootstrap, as in Shiny, where JupyterLab's variables stay light. */
+function bootstrapMode(): Mode | null {
+  const mode = document.documentElement.dataset.bsTheme;
+  return mode === "light" || mode === "dark" ? mode : null;
+}
+
 const preference = (): MediaQueryList => window.matchMedia("(prefers-color-scheme: dark)");
 
-/** Keep `root`'s `data-theme` and `data-palette` right; returns a way to apply another wish. */
+/** Keep `root`'s `data-theme` and `data-palette` right; returns a function that applies another wish. */
 export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortSignal): () => void {
   const apply = () => {
     const host = hostMode();
-    const seen: Mode = host ?? (preference().matches ? "dark" : "light");
+    const seen: Mode = host ?? bootstrapMode() ?? (preference().matches ? "dark" : "light");
     const wanted = wish();
     const mode = wanted === "auto" ? seen : wanted;
     // The host's variables suit the host's theme only.
@@ -48,6 +55,7 @@ export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortS
         "class",
         "theme",
         "data-theme",
+        "data-bs-theme",
         "data-jp-theme-light",
         "data-jp-theme-name",
         "data-vscode-theme-kind",
@@ -56,7 +64,7 @@ export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortS
   }
   const media = preference();
   media.addEventListener("change", apply, { signal });
-  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  onAbort(signal, () => observer.disconnect());
   apply();
   return apply;
 }
@@ -73,7 +81,7 @@ export function onTheme(element: Element, listener: () => void, signal: AbortSig
   if (root === null) return;
   const observer = new MutationObserver(listener);
   observer.observe(root, { attributes: true, attributeFilter: ["data-theme", "data-palette"] });
-  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  onAbort(signal, () => observer.disconnect());
 }
 
 export interface Palette {

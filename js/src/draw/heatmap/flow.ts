@@ -2,33 +2,41 @@
 
 import { linkHorizontal } from "d3-shape";
 import { itemAt } from "../../protocol/required";
-import type { Scale } from "../../state/selection";
 import { fitCanvas, fitText } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
 import { giveWay, pickLabels, type Track } from "./axis";
-import type { Cell, Geometry, Highlights } from "./types";
+import type { Longest } from "./layout";
+import { labelFont, labelWeights } from "./marks";
+import type { Cell, Geometry, HeatmapData, Highlights } from "./types";
 
-export interface FlowData {
-  readonly size: number;
-  readonly values: Float32Array;
-  readonly max: number;
-  readonly scale: Scale;
-  readonly labels: readonly string[];
-  /** Width of the longest label (px). */
-  readonly longest: number;
-  readonly received: Float32Array;
+export interface FlowData
+  extends Pick<
+    HeatmapData,
+    | "rows"
+    | "columns"
+    | "values"
+    | "max"
+    | "scale"
+    | "rowLabels"
+    | "columnLabels"
+    | "axes"
+    | "marginal"
+  > {
+  readonly longest: Longest;
   readonly threshold: number;
 }
 
 const LABEL_GAP = 13;
 const PAD = 8;
-export const GUTTER_MOST = 96;
+const GUTTER_MAX = 96;
+/** Share of the width that the labels of an axis may take, if the other ones take as much. */
+const GUTTER_SHARE = 0.3;
 const LINE = { least: 0.75, most: 5 } as const;
 const FAINT = 0.12;
 /** Faint links that are drawn, the strongest: more are one gray area, and take seconds. */
-export const FAINT_MOST = 4000;
+export const FAINT_MAX = 4000;
 /** A line paler than this is lost on the ground; its width still tells. */
 export const PALEST = 48;
 
@@ -37,29 +45,37 @@ interface Link {
   readonly target: [number, number];
 }
 
-/** How wide a link is drawn (px): by its weight, and never wider than half a row. */
+/** Width of a link (px): by its weight, and never wider than half a row. */
 export function linkWidth(value: number, max: number, row: number): number {
   const thick = Math.min(LINE.most, Math.max(LINE.least, row * 0.5));
   return LINE.least + Math.min(value / (max || 1), 1) * (thick - LINE.least);
 }
 
-/** Keys are drawn next to the rows: the window of the columns, turned upright. */
-export const keyTrack = ({ columns, top, left }: Geometry): Track => ({
-  ...columns,
-  start: columns.start + top - left,
-});
+/** Keys are drawn next to the rows: the window of the columns, turned upright and as high as the rows. */
+export function keyTrack({ columns: { start, size, count }, ...g }: Geometry): Track {
+  const turned = g.height / g.width;
+  return { start: g.top + (start - g.left) * turned, size: size * turned, count };
+}
+
+/** Widths of the label columns at the left and the right edge (px); long rows have what short keys leave. */
+export function flowGutters({ longest }: FlowData, width: number): readonly [number, number] {
+  const gutter = (most: number, room: number): number =>
+    Math.min(Math.ceil(most), GUTTER_MAX, room);
+  const right = gutter(longest.columns, width * GUTTER_SHARE);
+  return [gutter(longest.rows, 2 * width * GUTTER_SHARE - right) + PAD, right + PAD];
+}
 
 /** Links at or above the threshold inside the window, weakest first: the strongest are drawn last. */
 export function linksAbove(
-  { values, size, threshold }: Pick<FlowData, "values" | "size" | "threshold">,
+  { values, columns: stride, threshold }: Pick<FlowData, "values" | "columns" | "threshold">,
   rows: readonly [number, number],
   columns: readonly [number, number],
 ): Uint32Array {
   const above: number[] = [];
   for (let i = rows[0]; i < rows[1]; i++) {
     for (let j = columns[0]; j < columns[1]; j++) {
-      const value = values[i * size + j] as number;
-      if (value >= threshold && value > 0) above.push(i * size + j);
+      const value = values[i * stride + j] as number;
+      if (value >= threshold && value > 0) above.push(i * stride + j);
     }
   }
   return Uint32Array.from(above).sort((a, b) => (values[a] as number) - (values[b] as number));
@@ -86,15 +102,18 @@ export function drawFlow(
   highlights: Highlights,
   colors: Palette,
 ): number {
-  const { top, side, rows } = geometry;
+  const { top, height, rows } = geometry;
   const keys = keyTrack(geometry);
-  const context = fitCanvas(canvas, width, top + side + PAD);
-  const font = Math.max(10, Math.min(12, Math.floor(rows.size * 0.8)));
-  const gutter = Math.min(Math.ceil(data.longest), GUTTER_MOST, width * 0.3) + PAD;
-  const [from, to] = [gutter, width - gutter];
+  const context = fitCanvas(canvas, width, top + height + PAD);
+  const [before, after] = flowGutters(data, width);
+  const [from, to] = [before, width - after];
   const y = (track: typeof rows, i: number): number => track.start + (i + 0.5) * track.size;
 
-  const links = linksAbove(data, windowOf(rows, top, top + side), windowOf(keys, top, top + side));
+  const links = linksAbove(
+    data,
+    windowOf(rows, top, top + height),
+    windowOf(keys, top, top + height),
+  );
   const { css } = ramp("weight", colors.mode);
   const path = linkHorizontal<Link, [number, number]>().context(context);
   const { row, hover, pair, group } = highlights;
@@ -106,18 +125,18 @@ export function drawFlow(
   };
   context.save();
   context.beginPath();
-  context.rect(0, top - 1, width, side + 2);
+  context.rect(0, top - 1, width, height + 2);
   context.clip();
   for (const pass of [false, true]) {
-    for (const cell of pass ? links : links.subarray(-FAINT_MOST)) {
-      const [i, j] = [Math.floor(cell / data.size), cell % data.size];
+    for (const cell of pass ? links : links.subarray(-FAINT_MAX)) {
+      const [i, j] = [Math.floor(cell / data.columns), cell % data.columns];
       if (highlighted(i, j) !== pass) continue;
       const value = data.values[cell] as number;
       context.beginPath();
       path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
       context.globalAlpha = pass ? 0.9 : FAINT;
       context.strokeStyle = itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale)));
-      context.lineWidth = linkWidth(value, data.max, rows.size);
+      context.lineWidth = linkWidth(value, data.max, Math.min(rows.size, keys.size));
       context.stroke();
     }
   }
@@ -134,35 +153,40 @@ export function drawFlow(
   context.textBaseline = "middle";
   const write = (track: typeof rows, highlighted: readonly number[], at: number, left: boolean) => {
     context.textAlign = left ? "right" : "left";
+    const labels = left ? data.rowLabels : data.columnLabels;
+    const font = labelFont(track);
     const strong = [...new Set(highlighted)].filter(
-      (i) => i >= 0 && y(track, i) > top && y(track, i) < top + side,
+      (i) => i >= 0 && y(track, i) > top && y(track, i) < top + height,
     );
-    const chosen = pickLabels(track, [top, top + side], LABEL_GAP, data.received);
+    const chosen = pickLabels(track, [top, top + height], LABEL_GAP, labelWeights(data, left));
     for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
       const bold = strong.includes(i);
       context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
       context.fillStyle = bold ? colors.ink : colors.muted;
-      context.fillText(fitText(context, itemAt(data.labels, i), gutter - PAD + 2), at, y(track, i));
+      const room = (left ? before : after) - PAD + 2;
+      context.fillText(fitText(context, itemAt(labels, i), room), at, y(track, i));
     }
   };
-  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group], from - 6, true);
-  write(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group], to + 6, false);
+  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group.rows], from - 6, true);
+  write(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], to + 6, false);
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "alphabetic";
   if (top >= 20) {
+    // A name wider than the labels reaches over the links.
+    const ends = (name: string): number => Math.max(from - 6, context.measureText(name).width);
     context.textAlign = "right";
-    context.fillText("query", from - 6, top - 8);
+    context.fillText(data.axes.rows, ends(data.axes.rows), top - 8);
     context.textAlign = "left";
-    context.fillText("key", to + 6, top - 8);
+    context.fillText(data.axes.columns, to + 6, top - 8);
   }
   return links.length;
 }
 
 /** The query or key under a point of the canvas. */
 export function flowAt(geometry: Geometry, width: number, x: number, y: number): Cell | null {
-  const { top, side, rows } = geometry;
-  if (y < top || y >= top + side) return null;
+  const { top, height, rows } = geometry;
+  if (y < top || y >= top + height) return null;
   const onLeft = x < width / 2;
   const track = onLeft ? rows : keyTrack(geometry);
   const index = Math.floor((y - track.start) / track.size);

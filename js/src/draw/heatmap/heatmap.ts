@@ -1,28 +1,19 @@
-/** A square heatmap on canvas: labels that fit, marginals, pan and zoom, cells by pointer or key. */
+/** A heatmap on canvas: labels that fit, marginals, pan and zoom, cells by pointer or key. */
 
 import { fitCanvas, penOf } from "../canvas";
-import { CellPainter, paintBoundaries, paintMarginal } from "./cells";
-import { paintAxisNames, paintLabels, paintMarks } from "./marks";
+import { CellPainter, paintBoundaries, paintMarginal, paintRest, sameMask } from "./cells";
+import { type Longest, layoutHeatmap } from "./layout";
+import { nameFont, paintAxisNames, paintLabels, paintMarks, rowsName } from "./marks";
 import { constrain, zoomAt } from "./panzoom";
-import {
-  type Cell,
-  type Geometry,
-  GUTTER_PAD,
-  type HeatmapData,
-  type Highlights,
-  MARGINAL,
-} from "./types";
+import { type Cell, type Geometry, GUTTER_PAD, type HeatmapData, type Highlights } from "./types";
 import { type PointerEvents, ZoomableMap } from "./zoomable";
 
 export type { Cell, Geometry, HeatmapData, Highlights } from "./types";
 
-export interface HeatmapEvents extends PointerEvents {
+interface HeatmapEvents extends PointerEvents {
   /** After every drawing: size, pan or zoom may have changed. */
   drawn(geometry: Geometry): void;
 }
-
-const CELL_MOST = 52;
-const GUTTER = { rows: 116, columns: 96, least: 52 } as const;
 
 /** Width of the longest label when highlighted, in bold. */
 export function longestLabel(
@@ -34,10 +25,23 @@ export function longestLabel(
   return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
 }
 
+/** The same of both axes. */
+export function longestOf(
+  context: CanvasRenderingContext2D,
+  { rowLabels, columnLabels, axes }: Pick<HeatmapData, "rowLabels" | "columnLabels" | "axes">,
+  font: string,
+): Longest {
+  context.font = nameFont(font);
+  const names = context.measureText(rowsName(axes)).width;
+  const rows = longestLabel(context, rowLabels, font);
+  const columns = rowLabels === columnLabels ? rows : longestLabel(context, columnLabels, font);
+  return { rows, columns, names };
+}
+
 export class Heatmap extends ZoomableMap<HeatmapData> {
   #cells = new CellPainter();
-  /** Width of the longest label (px); null when labels or colors have changed. */
-  #longest: number | null = null;
+  /** Widths of the longest labels (px); null when labels or colors have changed. */
+  #longest: Longest | null = null;
   /** Column labels stand on end. */
   #upright = false;
 
@@ -49,7 +53,7 @@ export class Heatmap extends ZoomableMap<HeatmapData> {
   }
 
   /** Change the highlights without drawing: `show` is about to. */
-  light(highlights: Highlights): void {
+  setHighlights(highlights: Highlights): void {
     this.highlights = highlights;
   }
 
@@ -59,8 +63,9 @@ export class Heatmap extends ZoomableMap<HeatmapData> {
       (key) => data[key] === before?.[key],
     );
     if (!sameColors) this.#cells.forgetCells();
-    if (data.allowed !== before?.allowed) this.#cells.forgetMask();
-    if (data.labels !== before?.labels) this.#longest = null;
+    if (!sameMask(data.allowed, before?.allowed ?? null)) this.#cells.forgetMask();
+    if (data.rowLabels !== before?.rowLabels || data.columnLabels !== before.columnLabels)
+      this.#longest = null;
     super.show(data);
   }
 
@@ -76,48 +81,39 @@ export class Heatmap extends ZoomableMap<HeatmapData> {
     if (g === null) return;
     const around = this.highlights.hover ?? { row: this.highlights.row, column: -1 };
     const center = this.middleOf(around, g);
-    this.move(zoomAt(this.transform, factor, center, g.side, this.most()));
+    this.move(zoomAt(this.transform, factor, center, g, this.most()));
   }
 
   /** Bring a cell into the window of a zoomed map. */
   reveal(cell: Cell): void {
     const g = this.geometry;
     if (g === null || !g.zoomed) return;
-    const size = g.rows.size;
-    const [dx, dy] = this.middleOf(cell, g).map((at) =>
-      at < 0 ? size - at : at > g.side ? g.side - at - size : 0,
-    ) as [number, number];
+    const into = (at: number, size: number, extent: number): number =>
+      at < 0 ? size - at : at > extent ? extent - at - size : 0;
+    const [across, down] = this.middleOf(cell, g);
+    const [dx, dy] = [into(across, g.columns.size, g.width), into(down, g.rows.size, g.height)];
     if (dx !== 0 || dy !== 0) {
       const { k, x, y } = this.transform;
-      this.move(constrain({ k, x: x + dx, y: y + dy }, g.side, this.most()));
+      this.move(constrain({ k, x: x + dx, y: y + dy }, g, this.most()));
     }
   }
 
   draw(): void {
     const { data } = this;
-    if (data === null || this.width === 0 || data.size === 0) return;
+    if (data === null || this.width === 0 || data.rows * data.columns === 0) return;
     const { colors } = this;
-    const { size } = data;
-    this.#longest ??= longestLabel(penOf(this.base), data.labels, colors.font);
-    const longest = this.#longest;
-    const widest = Math.min(GUTTER.rows, Math.max(longest, GUTTER.least));
-    const left = Math.ceil(widest) + GUTTER_PAD;
-    const below = MARGINAL.gap + MARGINAL.height + MARGINAL.foot;
-    const roomAcross = this.width - left - 1;
-    const guess = Math.min(roomAcross, this.height - below - 24, CELL_MOST * size);
-    const upright = longest > guess / size - 6;
-    const top = Math.ceil(upright ? Math.min(longest, GUTTER.columns) : 14) + GUTTER_PAD;
-    const side = Math.max(
-      64,
-      Math.floor(Math.min(roomAcross, this.height - below - top, CELL_MOST * size)),
-    );
-    const g = this.place(size, { left, top, side, below });
-    const context = fitCanvas(this.base, left + side + 1, top + side + below);
+    this.#longest ??= longestOf(penOf(this.base), data, colors.font);
+    const layout = layoutHeatmap(data, this.#longest, { width: this.width, height: this.height });
+    const { left, upright, beside } = layout;
+    const g = this.place(data, layout);
+    const wide = left + g.width + beside + 1;
+    const context = fitCanvas(this.base, wide, g.top + g.height + layout.below);
     this.#cells.paint(context, g, data, colors);
     paintBoundaries(context, g, data, colors);
     this.#upright = upright;
     paintMarginal(context, g, data, colors, left - GUTTER_PAD);
-    paintAxisNames(context, g, colors);
+    paintRest(context, g, data, colors);
+    paintAxisNames(context, g, data.axes, colors);
     this.drawOver();
     this.events.drawn(g);
   }
@@ -126,7 +122,7 @@ export class Heatmap extends ZoomableMap<HeatmapData> {
     const { geometry: g, data, colors, highlights } = this;
     if (g === null || data === null) return;
     const height = Number.parseFloat(this.element.style.height);
-    const context = fitCanvas(this.over, g.left + g.side + 1, height);
+    const context = fitCanvas(this.over, g.left + g.width + 1, height);
     paintMarks(context, g, highlights, colors);
     paintLabels(context, g, data, highlights, colors, this.#upright);
   }

@@ -5,6 +5,7 @@ import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
 import { giveWay, pickLabels, type Track } from "./axis";
 import {
+  type AxisNames,
   type Cell,
   type Geometry,
   GUTTER_PAD,
@@ -23,15 +24,15 @@ export function paintMarks(
 ): void {
   const y = (i: number): number => g.rows.start + i * g.rows.size;
   const x = (j: number): number => g.columns.start + j * g.columns.size;
-  const size = g.rows.size;
+  const [wide, tall] = [g.columns.size, g.rows.size];
   context.save();
   context.beginPath();
-  context.rect(g.left - 1, g.top - 1, g.side + 2, g.side + 2);
+  context.rect(g.left - 1, g.top - 1, g.width + 2, g.height + 2);
   context.clip();
   const band = (at: number, across: boolean) => {
-    const thick = Math.max(size, 2);
-    if (across) context.strokeRect(g.left - 8, at - 0.5, g.side + 16, thick + 1);
-    else context.strokeRect(at - 0.5, g.top - 8, thick + 1, g.side + 16);
+    const thick = Math.max(across ? tall : wide, 2);
+    if (across) context.strokeRect(g.left - 8, at - 0.5, g.width + 16, thick + 1);
+    else context.strokeRect(at - 0.5, g.top - 8, thick + 1, g.height + 16);
   };
   context.lineWidth = 1.5;
   if (row >= 0) {
@@ -46,10 +47,15 @@ export function paintMarks(
   }
   const box = (cell: Cell, color: string, line: number) => {
     if (cell.column < 0 || cell.row < 0) return;
-    const grow = Math.max(0, (6 - size) / 2);
+    const [across, down] = [Math.max(0, (6 - wide) / 2), Math.max(0, (6 - tall) / 2)];
     context.strokeStyle = color;
     context.lineWidth = line;
-    context.strokeRect(x(cell.column) - grow, y(cell.row) - grow, size + 2 * grow, size + 2 * grow);
+    context.strokeRect(
+      x(cell.column) - across,
+      y(cell.row) - down,
+      wide + 2 * across,
+      tall + 2 * down,
+    );
   };
   if (hover !== null) box(hover, colors.ink, 1.5);
   if (pair !== null) {
@@ -60,14 +66,17 @@ export function paintMarks(
 
   // Between labels and plot, on both sides.
   context.fillStyle = colors.accent;
-  const long = Math.max(size - 1, 2);
-  for (const i of group) {
-    const [across, down] = [x(i) + size / 2, y(i) + size / 2];
-    if (down > g.top && down < g.top + g.side) {
-      context.fillRect(g.left - GROUP.from, down - long / 2, GROUP.thick, long);
+  const mark = (size: number): number => Math.max(size - 1, 2);
+  for (const i of group.rows) {
+    const at = y(i) + tall / 2;
+    if (at > g.top && at < g.top + g.height) {
+      context.fillRect(g.left - GROUP.from, at - mark(tall) / 2, GROUP.thick, mark(tall));
     }
-    if (across > g.left && across < g.left + g.side) {
-      context.fillRect(across - long / 2, g.top - GROUP.from, long, GROUP.thick);
+  }
+  for (const j of group.columns) {
+    const at = x(j) + wide / 2;
+    if (at > g.left && at < g.left + g.width) {
+      context.fillRect(at - mark(wide) / 2, g.top - GROUP.from, mark(wide), GROUP.thick);
     }
   }
 }
@@ -81,31 +90,48 @@ export function paintLabels(
   colors: Palette,
   upright: boolean,
 ): void {
-  const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
-  const [plain, heavy] = [`${font}px ${colors.font}`, `600 ${font}px ${colors.font}`];
   context.textBaseline = "middle";
   context.direction = "ltr";
-  const write = (track: Track, from: number, lit: readonly number[], across: boolean) => {
+  const write = (track: Track, highlighted: readonly number[], across: boolean) => {
+    const from = across ? g.top : g.left;
+    const to = from + (across ? g.height : g.width);
+    const font = labelFont(track);
+    const [plain, heavy] = [`${font}px ${colors.font}`, `600 ${font}px ${colors.font}`];
+    const labels = across ? data.rowLabels : data.columnLabels;
     const middle = (i: number): number => track.start + (i + 0.5) * track.size;
-    const inside = (i: number): boolean =>
-      i >= 0 && middle(i) >= from && middle(i) <= from + g.side;
-    const strong = apart([...new Set(lit)].filter(inside), track.size);
-    const chosen = pickLabels(track, [from, from + g.side], LABEL_GAP, data.marginal);
+    const inside = (i: number): boolean => i >= 0 && middle(i) >= from && middle(i) <= to;
+    const strong = apart([...new Set(highlighted)].filter(inside), track.size);
+    const chosen = pickLabels(track, [from, to], LABEL_GAP, labelWeights(data, across));
     for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
       const bold = strong.includes(i);
       context.font = bold ? heavy : plain;
       context.fillStyle = bold ? colors.ink : colors.muted;
-      paintLabel(context, g, itemAt(data.labels, i), middle(i), across, upright);
+      paintLabel(context, g, itemAt(labels, i), middle(i), across, upright);
     }
   };
-  write(g.rows, g.top, [hover?.row ?? -1, row, pair?.row ?? -1, ...group], true);
-  write(g.columns, g.left, [hover?.column ?? -1, pair?.column ?? -1, ...group], false);
+  write(g.rows, [hover?.row ?? -1, row, pair?.row ?? -1, ...group.rows], true);
+  write(g.columns, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], false);
 }
 
+/** Size of the labels of an axis (px). */
+export const labelFont = ({ size }: Track): number =>
+  Math.max(10, Math.min(12, Math.floor(size * 0.8)));
+
+/** Priority of labels that are crowded: keys that receive much come first; rows of another text come in their order. */
+export const labelWeights = (
+  {
+    rows,
+    rowLabels,
+    columnLabels,
+    marginal,
+  }: Pick<HeatmapData, "rows" | "rowLabels" | "columnLabels" | "marginal">,
+  across: boolean,
+): ArrayLike<number> => (across && rowLabels !== columnLabels ? new Uint8Array(rows) : marginal);
+
 /** The first of every crowd: what is named earlier matters more. */
-function apart(lit: readonly number[], size: number): number[] {
+function apart(highlighted: readonly number[], size: number): number[] {
   const kept: number[] = [];
-  for (const i of lit) {
+  for (const i of highlighted) {
     if (kept.every((other) => Math.abs(i - other) * size >= LABEL_GAP - 2)) kept.push(i);
   }
   return kept;
@@ -136,16 +162,20 @@ function paintLabel(
   }
 }
 
+export const nameFont = (font: string): string => `10px ${font}`;
+export const rowsName = ({ rows }: AxisNames): string => `${rows} ↓`;
+
 export function paintAxisNames(
   context: CanvasRenderingContext2D,
   g: Geometry,
+  axes: AxisNames,
   colors: Palette,
 ): void {
   if (g.top < 32) return;
-  context.font = `10px ${colors.font}`;
+  context.font = nameFont(colors.font);
   context.fillStyle = colors.muted;
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
-  context.fillText("key →", g.left - GUTTER_PAD, g.top - 20);
-  context.fillText("query ↓", g.left - GUTTER_PAD, g.top - 8);
+  context.fillText(`${axes.columns} →`, g.left - GUTTER_PAD, g.top - 20);
+  context.fillText(rowsName(axes), g.left - GUTTER_PAD, g.top - 8);
 }

@@ -1,4 +1,4 @@
-/** Pan and zoom of a square by wheel, drag and pinch; d3-zoom's arithmetic without its transitions (50 kB). */
+/** Pan and zoom of a plot by wheel, drag and pinch; d3-zoom's arithmetic without its transitions (50 kB). */
 
 import { consume } from "../dom";
 
@@ -11,34 +11,44 @@ export interface Transform {
 
 export const IDENTITY: Transform = { k: 1, x: 0, y: 0 };
 
-/** Keep the content covering the square: never zoomed out beyond it, never past its edges. */
-export function constrain({ k, x, y }: Transform, side: number, most: number): Transform {
-  const scale = Math.min(Math.max(k, 1), Math.max(most, 1));
-  const least = side * (1 - scale);
-  const bound = (value: number): number => Math.min(0, Math.max(least, value));
-  return { k: scale, x: bound(x), y: bound(y) };
+/** Size of a plot (CSS pixels). */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
 }
 
-/** Zoom by `factor` with the point `[px, py]` of the square staying where it is. */
+/** Keep the content covering the plot: never zoomed out beyond it, never past its edges. */
+export function constrain(
+  { k, x, y }: Transform,
+  { width, height }: Size,
+  most: number,
+): Transform {
+  const scale = Math.min(Math.max(k, 1), Math.max(most, 1));
+  const bound = (value: number, extent: number): number =>
+    Math.min(0, Math.max(extent * (1 - scale), value));
+  return { k: scale, x: bound(x, width), y: bound(y, height) };
+}
+
+/** Zoom by `factor` with the point `[px, py]` of the plot staying where it is. */
 export function zoomAt(
   { k, x, y }: Transform,
   factor: number,
   [px, py]: readonly [number, number],
-  side: number,
+  size: Size,
   most: number,
 ): Transform {
   const next = Math.min(Math.max(k * factor, 1), Math.max(most, 1));
   const ratio = next / k;
-  return constrain({ k: next, x: px - (px - x) * ratio, y: py - (py - y) * ratio }, side, most);
+  return constrain({ k: next, x: px - (px - x) * ratio, y: py - (py - y) * ratio }, size, most);
 }
 
 /** Pixels that a pointer may stray in a click. */
 const CLICK_SLACK = 4;
 
-export interface PanZoomTarget {
+interface PanZoomTarget {
   get(): Transform;
   set(transform: Transform): void;
-  side(): number;
+  size(): Size;
   most(): number;
 }
 
@@ -62,7 +72,7 @@ export function panZoom(pane: HTMLElement, target: PanZoomTarget, signal: AbortS
     (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       consume(event);
-      target.set(zoomAt(target.get(), wheelFactor(event), at(event), target.side(), target.most()));
+      target.set(zoomAt(target.get(), wheelFactor(event), at(event), target.size(), target.most()));
     },
     { signal, passive: false },
   );
@@ -92,9 +102,9 @@ export function panZoom(pane: HTMLElement, target: PanZoomTarget, signal: AbortS
           Math.hypot(p[0] - other[0], p[1] - other[1]);
         const center = [(to[0] + other[0]) / 2, (to[1] + other[1]) / 2] as const;
         const factor = apart(to) / Math.max(apart(from), 1);
-        target.set(zoomAt(target.get(), factor, center, target.side(), target.most()));
+        target.set(zoomAt(target.get(), factor, center, target.size(), target.most()));
       } else if (k > 1) {
-        target.set(constrain({ k, x: x + dx, y: y + dy }, target.side(), target.most()));
+        target.set(constrain({ k, x: x + dx, y: y + dy }, target.size(), target.most()));
       }
     },
     { signal },

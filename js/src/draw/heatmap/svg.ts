@@ -1,22 +1,32 @@
 /** Heatmap and flow as vectors: cells as rectangles while they are few, labels always as text. */
 
 import { linkHorizontal } from "d3-shape";
+import type { Boundary } from "../../figures/derive/boundaries";
 import { itemAt } from "../../protocol/required";
 import { penOf } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex, signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
+import { svg } from "../dom";
 import { giveWay, pickLabels, type Track } from "./axis";
-import { BEYOND, CellPainter, eachBeyond } from "./cells";
+import {
+  CellPainter,
+  eachOverflow,
+  HATCH_OPACITY,
+  LABEL_LIFT,
+  REST_NAME,
+  restCells,
+} from "./cells";
 import {
   type FlowData,
-  GUTTER_MOST,
+  flowGutters,
   keyTrack,
   linksAbove,
   linkWidth,
   PALEST,
   windowOf,
 } from "./flow";
+import { labelFont, labelWeights } from "./marks";
 import {
   type Geometry,
   GRID_FROM,
@@ -25,27 +35,14 @@ import {
   type Highlights,
   LABEL_GAP,
   MARGINAL,
+  REST,
 } from "./types";
 
-const SVG = "http://www.w3.org/2000/svg";
 /** More rectangles than this make a file that no editor opens: then the cells are an image. */
-export const CELLS_MOST = 4000;
+export const CELLS_MAX = 4000;
 
 type Attributes = Readonly<Record<string, string | number>>;
 const round = (value: number): number => Math.round(value * 100) / 100;
-
-export function node<K extends keyof SVGElementTagNameMap>(
-  tag: K,
-  attributes: Attributes,
-  ...children: readonly (SVGElement | string)[]
-): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    element.setAttribute(name, typeof value === "number" ? String(round(value)) : value);
-  }
-  element.append(...children);
-  return element;
-}
 
 const uniqueId = (name: string): string => `aw-${name}-${Math.random().toString(36).slice(2)}`;
 
@@ -53,11 +50,11 @@ const uniqueId = (name: string): string => `aw-${name}-${Math.random().toString(
 function written(
   track: Track,
   [from, to]: readonly [number, number],
-  lit: readonly number[],
+  highlighted: readonly number[],
   weight: ArrayLike<number>,
 ): { index: number; at: number; bold: boolean }[] {
   const at = (i: number): number => track.start + (i + 0.5) * track.size;
-  const strong = [...new Set(lit)].filter((i) => i >= 0 && at(i) >= from && at(i) <= to);
+  const strong = [...new Set(highlighted)].filter((i) => i >= 0 && at(i) >= from && at(i) <= to);
   const chosen = giveWay(
     pickLabels(track, [from, to], LABEL_GAP, weight),
     strong,
@@ -90,7 +87,7 @@ const labelText = (
   colors: Palette,
   attributes: Attributes,
 ): SVGElement =>
-  node(
+  svg(
     "text",
     {
       "font-size": font,
@@ -105,48 +102,49 @@ const labelText = (
   );
 
 function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[] {
-  const [top, bottom] = windowOf(g.rows, g.top, g.top + g.side);
-  const [first, last] = windowOf(g.columns, g.left, g.left + g.side);
-  if ((bottom - top) * (last - first) > CELLS_MOST) return [cellsAsImage(data, g, colors)];
+  const [top, bottom] = windowOf(g.rows, g.top, g.top + g.height);
+  const [first, last] = windowOf(g.columns, g.left, g.left + g.width);
+  if ((bottom - top) * (last - first) > CELLS_MAX) return [cellsAsImage(data, g, colors)];
   const { css } = ramp(data.ramp, colors.mode);
-  const [hatch, passing] = [uniqueId("hatch"), uniqueId("beyond")];
-  const gap = g.rows.size >= GRID_FROM ? 1 : 0;
+  const [hatch, passing] = [uniqueId("hatch"), uniqueId("overflow")];
+  const apart = ({ size }: Track): number => (size >= GRID_FROM ? 1 : 0);
+  const [beside, above] = [apart(g.columns), apart(g.rows)];
   const elements: SVGElement[] = [];
   const pattern = (id: string, stroke: string): void => {
-    const line = node("path", { d: "M0 6L6 0", stroke, "stroke-width": 1 });
+    const line = svg("path", { d: "M0 6L6 0", stroke, "stroke-width": 1 });
     const tile = { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" };
-    elements.push(node("defs", {}, node("pattern", tile, line)));
+    elements.push(svg("defs", {}, svg("pattern", tile, line)));
   };
   if (data.allowed !== null) pattern(hatch, colors.muted);
-  if (data.beyond.length > 0) pattern(passing, colors.ground);
+  if (data.overflow.rows.length + data.overflow.columns.length > 0) pattern(passing, colors.ground);
   for (let i = top; i < bottom; i++) {
     for (let j = first; j < last; j++) {
-      const value = itemAt(data.values, i * data.size + j);
-      const forbidden = data.allowed !== null && data.allowed[i * data.size + j] === 0;
+      const value = itemAt(data.values, i * data.columns + j);
+      const forbidden = data.allowed !== null && data.allowed[i * data.columns + j] === 0;
       const index =
         data.ramp === "signed"
           ? signedIndex(value, data.max)
           : rampIndex(value, data.max, data.scale);
       elements.push(
-        node("rect", {
-          x: g.columns.start + j * g.columns.size + gap,
-          y: g.rows.start + i * g.rows.size + gap,
-          width: g.columns.size - gap,
-          height: g.rows.size - gap,
+        svg("rect", {
+          x: g.columns.start + j * g.columns.size + beside,
+          y: g.rows.start + i * g.rows.size + above,
+          width: g.columns.size - beside,
+          height: g.rows.size - above,
           fill: forbidden ? `url(#${hatch})` : itemAt(css, index),
         }),
       );
     }
   }
-  eachBeyond(data, (row, column, rows, columns) =>
+  eachOverflow(data, (row, column, rows, columns) =>
     elements.push(
-      node("rect", {
-        x: g.columns.start + column * g.columns.size + gap,
-        y: g.rows.start + row * g.rows.size + gap,
-        width: columns * g.columns.size - gap,
-        height: rows * g.rows.size - gap,
+      svg("rect", {
+        x: g.columns.start + column * g.columns.size + beside,
+        y: g.rows.start + row * g.rows.size + above,
+        width: columns * g.columns.size - beside,
+        height: rows * g.rows.size - above,
         fill: `url(#${passing})`,
-        opacity: BEYOND,
+        opacity: HATCH_OPACITY,
       }),
     ),
   );
@@ -156,18 +154,41 @@ function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[
 function cellsAsImage(data: HeatmapData, g: Geometry, colors: Palette): SVGElement {
   const RATIO = 2;
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = Math.round(g.side * RATIO);
+  canvas.width = Math.round(g.width * RATIO);
+  canvas.height = Math.round(g.height * RATIO);
   const context = penOf(canvas);
   context.scale(RATIO, RATIO);
   context.translate(-g.left, -g.top);
   new CellPainter().paint(context, g, data, colors);
-  return node("image", {
+  return svg("image", {
     x: g.left,
     y: g.top,
-    width: g.side,
-    height: g.side,
+    width: g.width,
+    height: g.height,
     href: canvas.toDataURL("image/png"),
   });
+}
+
+/** The narrow column of the rests of rows; nothing where rows sum to 1. */
+function restNodes({ rest, max, scale }: HeatmapData, g: Geometry, colors: Palette): SVGElement[] {
+  if (!rest) return [];
+  const { css } = ramp("weight", colors.mode);
+  const { x, cells } = restCells(g);
+  const top = g.top - LABEL_LIFT;
+  return [
+    ...cells.map(({ row, y, height }) =>
+      svg("rect", {
+        x,
+        y,
+        width: REST.width,
+        height,
+        fill: itemAt(css, rampIndex(itemAt(rest, row), max, scale)),
+      }),
+    ),
+    labelText(REST_NAME, false, 10, colors, {
+      transform: `translate(${round(x + REST.width / 2 + 3)} ${top}) rotate(-90)`,
+    }),
+  ];
 }
 
 /** Cells, boundaries, marks, labels (column labels on end where `upright`) and the bars of what keys receive. */
@@ -179,35 +200,39 @@ export function heatmapNodes(
   upright = true,
 ): SVGElement {
   const clip = uniqueId("plot");
-  const frame = { x: g.left, y: g.top, width: g.side, height: g.side };
-  const plot = node("g", { "clip-path": `url(#${clip})` }, ...cellNodes(data, g, colors));
-  for (const { at, kind } of data.boundaries) {
-    const x = g.columns.start + at * g.columns.size;
-    const y = g.rows.start + at * g.rows.size;
+  const frame = { x: g.left, y: g.top, width: g.width, height: g.height };
+  const plot = svg("g", { "clip-path": `url(#${clip})` }, ...cellNodes(data, g, colors));
+  const line = (kind: Boundary["kind"], d: string): void =>
     plot.append(
-      node("path", {
-        d: `M${round(x)} ${g.top}V${g.top + g.side}M${g.left} ${round(y)}H${g.left + g.side}`,
+      svg("path", {
+        d,
         stroke: colors.ink,
         "stroke-opacity": 0.8,
         ...(kind === "sentence" ? { "stroke-dasharray": "4 3" } : {}),
       }),
     );
+  for (const { at, kind } of data.boundaries.columns) {
+    line(kind, `M${round(g.columns.start + at * g.columns.size)} ${g.top}v${g.height}`);
+  }
+  for (const { at, kind } of data.boundaries.rows) {
+    line(kind, `M${g.left} ${round(g.rows.start + at * g.rows.size)}h${g.width}`);
   }
   const box = (x: number, y: number, width: number, height: number, stroke: string) =>
-    node("rect", { x, y, width, height, fill: "none", stroke, "stroke-width": 1.5 });
+    svg("rect", { x, y, width, height, fill: "none", stroke, "stroke-width": 1.5 });
   const rowTop = g.rows.start + row * g.rows.size;
-  if (row >= 0) plot.append(box(g.left - 8, rowTop, g.side + 16, g.rows.size, colors.ink));
+  if (row >= 0) plot.append(box(g.left - 8, rowTop, g.width + 16, g.rows.size, colors.ink));
   if (pair !== null) {
     const x = g.columns.start + pair.column * g.columns.size;
     const y = g.rows.start + pair.row * g.rows.size;
     plot.append(box(x, y, g.columns.size, g.rows.size, colors.accent));
   }
 
-  const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
-  const lit = [hover?.row ?? -1, row, pair?.row ?? -1, ...group];
-  const rows = written(g.rows, [g.top, g.top + g.side], lit, data.marginal).map((label) =>
+  let font = labelFont(g.rows);
+  const highlighted = [hover?.row ?? -1, row, pair?.row ?? -1, ...group.rows];
+  const height = [g.top, g.top + g.height] as const;
+  const rows = written(g.rows, height, highlighted, labelWeights(data, true)).map((label) =>
     labelText(
-      cut(itemAt(data.labels, label.index), g.left - GUTTER_PAD, font),
+      cut(itemAt(data.rowLabels, label.index), g.left - GUTTER_PAD, font),
       label.bold,
       font,
       colors,
@@ -218,11 +243,12 @@ export function heatmapNodes(
       },
     ),
   );
-  const litKeys = [hover?.column ?? -1, pair?.column ?? -1, ...group];
-  const span = [g.left, g.left + g.side] as const;
+  font = labelFont(g.columns);
+  const litKeys = [hover?.column ?? -1, pair?.column ?? -1, ...group.columns];
+  const span = [g.left, g.left + g.width] as const;
   const columns = written(g.columns, span, litKeys, data.marginal).map((label) => {
     const foot = g.top - GUTTER_PAD;
-    const name = cut(itemAt(data.labels, label.index), upright ? foot : g.columns.size, font);
+    const name = cut(itemAt(data.columnLabels, label.index), upright ? foot : g.columns.size, font);
     return upright
       ? labelText(name, label.bold, font, colors, {
           transform: `translate(${round(label.at)} ${foot}) rotate(-90)`,
@@ -234,7 +260,7 @@ export function heatmapNodes(
         });
   });
 
-  const foot = g.top + g.side + MARGINAL.gap + MARGINAL.height;
+  const foot = g.top + g.height + MARGINAL.gap + MARGINAL.height;
   const most = data.marginal.reduce((a, b) => Math.max(a, b), 0);
   const [first, last] = windowOf(g.columns, ...span);
   const bars = Array.from({ length: last - first }, (_, k) => {
@@ -243,14 +269,15 @@ export function heatmapNodes(
     const x = Math.max(g.left, g.columns.start + j * g.columns.size);
     return `M${round(x)} ${round(foot - tall)}h${round(g.columns.size)}v${round(tall)}h${-round(g.columns.size)}z`;
   });
-  return node(
+  return svg(
     "g",
     {},
-    node("defs", {}, node("clipPath", { id: clip }, node("rect", frame))),
+    svg("defs", {}, svg("clipPath", { id: clip }, svg("rect", frame))),
     plot,
     ...rows,
     ...columns,
-    node("path", { d: bars.join(""), fill: colors.muted }),
+    svg("path", { d: bars.join(""), fill: colors.muted }),
+    ...restNodes(data, g, colors),
     labelText(data.marginalName, false, 10, colors, {
       x: g.left - GUTTER_PAD,
       y: foot - 4,
@@ -268,9 +295,9 @@ export function flowNodes(
   colors: Palette,
 ): SVGElement {
   const keys = keyTrack(g);
-  const range = [g.top, g.top + g.side] as const;
-  const gutter = Math.min(Math.ceil(data.longest), GUTTER_MOST, width * 0.3) + GUTTER_PAD;
-  const [from, to] = [gutter, width - gutter];
+  const range = [g.top, g.top + g.height] as const;
+  const [before, after] = flowGutters(data, width);
+  const [from, to] = [before, width - after];
   const y = (track: Track, i: number): number => track.start + (i + 0.5) * track.size;
   const { css } = ramp("weight", colors.mode);
   const path = linkHorizontal<
@@ -279,30 +306,38 @@ export function flowNodes(
   >();
   const links = linksAbove(data, windowOf(g.rows, ...range), windowOf(keys, ...range));
   const paths = Array.from(links, (cell) => {
-    const [i, j] = [Math.floor(cell / data.size), cell % data.size];
+    const [i, j] = [Math.floor(cell / data.columns), cell % data.columns];
     const value = itemAt(data.values, cell);
-    return node("path", {
+    return svg("path", {
       d: path({ source: [from, y(g.rows, i)], target: [to, y(keys, j)] }) ?? "",
       fill: "none",
       stroke: itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale))),
       "stroke-opacity": row < 0 || i === row ? 0.9 : 0.12,
-      "stroke-width": linkWidth(value, data.max, g.rows.size),
+      "stroke-width": linkWidth(value, data.max, Math.min(g.rows.size, keys.size)),
     });
   });
-  const font = Math.max(10, Math.min(12, Math.floor(g.rows.size * 0.8)));
-  const side = (track: Track, lit: readonly number[], x: number, anchor: string): SVGElement[] =>
-    written(track, range, lit, data.received).map(({ index, at, bold }) =>
-      labelText(cut(itemAt(data.labels, index), gutter - GUTTER_PAD, font), bold, font, colors, {
+  const side = (
+    track: Track,
+    highlighted: readonly number[],
+    x: number,
+    left: boolean,
+  ): SVGElement[] => {
+    const labels = left ? data.rowLabels : data.columnLabels;
+    const room = (left ? before : after) - GUTTER_PAD;
+    const font = labelFont(track);
+    return written(track, range, highlighted, labelWeights(data, left)).map(({ index, at, bold }) =>
+      labelText(cut(itemAt(labels, index), room, font), bold, font, colors, {
         x,
         y: at,
-        "text-anchor": anchor,
+        "text-anchor": left ? "end" : "start",
       }),
     );
-  return node(
+  };
+  return svg(
     "g",
     {},
     ...paths,
-    ...side(g.rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group], from - 6, "end"),
-    ...side(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group], to + 6, "start"),
+    ...side(g.rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group.rows], from - 6, true),
+    ...side(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], to + 6, false),
   );
 }

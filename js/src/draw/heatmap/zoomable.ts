@@ -1,28 +1,31 @@
-/** A square matrix on canvas that is panned and zoomed: two layers, the window on it, cells by pointer. */
+/** A matrix on canvas that is panned and zoomed: two layers, the window on it, cells by pointer. */
 
+import { onAbort } from "../../protocol/abort";
 import { type Palette, palette } from "../color/theme";
 import { h } from "../dom";
 import { tapTwice } from "../touch";
-import { constrain, IDENTITY, panZoom, type Transform } from "./panzoom";
-import { type Cell, type Geometry, type Highlights, NO_HIGHLIGHTS } from "./types";
+import { constrain, IDENTITY, panZoom, type Size, type Transform } from "./panzoom";
+import { type Cell, type Extent, type Geometry, type Highlights, NO_HIGHLIGHTS } from "./types";
 
 export interface PointerEvents {
   hover(cell: Cell | null): void;
   /** A click; `gather` where Ctrl or Cmd was held. */
-  pick(cell: Cell, gather: boolean): void;
+  pick(cell: Cell, add: boolean): void;
 }
 
-/** Where the plot lies in the element, and what stands below it (px). */
+/** Position of the plot in the element, and what stands below it and to its right (px). */
 interface Frame {
   readonly left: number;
   readonly top: number;
-  readonly side: number;
+  readonly width: number;
+  readonly height: number;
   readonly below: number;
+  readonly beside?: number;
 }
 
 const MAX_ZOOM_CELL = 40;
 
-export abstract class ZoomableMap<Data extends { readonly size: number }> {
+export abstract class ZoomableMap<Data extends Extent> {
   readonly element: HTMLElement;
   protected readonly base = h("canvas", { class: "aw-map-base", "aria-hidden": "true" });
   protected readonly over = h("canvas", { class: "aw-map-over", "aria-hidden": "true" });
@@ -63,11 +66,13 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
   /** Draw the layer of the highlights. */
   protected abstract drawOver(): void;
 
-  /** Show `data`; the window of a zoomed map stays while its size does. */
+  /** Show `data`; the window of a zoomed map stays while its shape does. */
   show(data: Data): void {
-    if (data.size !== this.data?.size) this.transform = IDENTITY;
+    const { rows, columns } = this.data ?? {};
+    if (data.rows !== rows || data.columns !== columns) this.transform = IDENTITY;
     this.data = data;
     this.draw();
+    this.#align();
   }
 
   highlight(change: Partial<Highlights>): void {
@@ -80,9 +85,19 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
     this.width = width;
     this.height = height;
     this.draw();
+    this.#align();
   }
 
-  /** Read the colors anew at the next drawing. */
+  /** Move the layers to whole pixels of a screen of broken ratio: between them the browser would scale, and pale, cells. */
+  #align(): void {
+    const ratio = window.devicePixelRatio || 1;
+    if (Number.isInteger(ratio)) return;
+    const { left, top } = this.element.getBoundingClientRect();
+    const off = (at: number): string => `${(Math.round(at * ratio) / ratio - at).toFixed(4)}px`;
+    for (const layer of [this.base, this.over]) layer.style.translate = `${off(left)} ${off(top)}`;
+  }
+
+  /** Read the colors again at the next drawing. */
   recolor(): void {
     this.#colors = null;
   }
@@ -102,19 +117,20 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
     if (g === null || this.data === null) return null;
     const box = this.element.getBoundingClientRect();
     const [x, y] = [clientX - box.left, clientY - box.top];
-    if (y < 0 || y >= g.top + g.side || x >= g.left + g.side || x < 0) return null;
+    if (y < 0 || y >= g.top + g.height || x >= g.left + g.width || x < 0) return null;
     const row = y < g.top ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
     const column = x < g.left ? -1 : Math.floor((x - g.columns.start) / g.columns.size);
-    const { size } = this.data;
-    return row < size && column < size && (row >= 0 || column >= 0) ? { row, column } : null;
+    const { rows, columns } = this.data;
+    return row < rows && column < columns && (row >= 0 || column >= 0) ? { row, column } : null;
   }
 
   /** The box of a cell in the element. */
-  boxOf({ row, column }: Cell): { x: number; y: number; size: number } | null {
+  boxOf({ row, column }: Cell): { x: number; y: number; width: number; height: number } | null {
     const g = this.#geometry;
     if (g === null) return null;
-    const { size } = g.rows;
-    return { x: g.columns.start + Math.max(column, 0) * size, y: g.rows.start + row * size, size };
+    const [width, height] = [g.columns.size, g.rows.size];
+    const x = g.columns.start + Math.max(column, 0) * width;
+    return { x, y: g.rows.start + row * height, width, height };
   }
 
   /** The name of a place that a finger taps twice; null where one tap clicks. */
@@ -132,45 +148,53 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
     this.redraw();
   }
 
-  /** The zoom at which a cell has `MAX_ZOOM_CELL` pixels. */
-  protected most(side = this.#geometry?.side ?? 1): number {
-    return Math.max(1, (MAX_ZOOM_CELL * (this.data?.size ?? 1)) / side);
+  /** The zoom at which the shorter side of a cell has `MAX_ZOOM_CELL` pixels. */
+  protected most({ width, height }: Size = this.#geometry ?? { width: 1, height: 1 }): number {
+    const { rows, columns } = this.data ?? { rows: 1, columns: 1 };
+    return Math.max(1, MAX_ZOOM_CELL * Math.max(columns / width, rows / height));
   }
 
   /** The middle of a cell in the plot; that of the plot for a row or column of -1. */
   protected middleOf({ row, column }: Cell, g: Geometry): [x: number, y: number] {
-    const middle = (track: Geometry["rows"], from: number, i: number): number =>
-      i < 0 ? g.side / 2 : track.start - from + (i + 0.5) * track.size;
-    return [middle(g.columns, g.left, column), middle(g.rows, g.top, row)];
+    const middle = (track: Geometry["rows"], from: number, extent: number, i: number): number =>
+      i < 0 ? extent / 2 : track.start - from + (i + 0.5) * track.size;
+    return [middle(g.columns, g.left, g.width, column), middle(g.rows, g.top, g.height, row)];
   }
 
-  /** Lay the plot out; the window keeps its cells when the side changes. */
-  protected place(size: number, { left, top, side, below }: Frame): Geometry {
-    const before = this.#geometry?.side ?? side;
-    if (side !== before) {
+  /** Lay the plot out; the window keeps its cells when its size changes. */
+  protected place(
+    { rows, columns }: Extent,
+    { left, top, width, height, below, beside = 0 }: Frame,
+  ): Geometry {
+    const before = this.#geometry ?? { width, height };
+    if (width !== before.width || height !== before.height) {
       const { k, x, y } = this.transform;
-      const ratio = side / before;
-      this.transform = constrain({ k, x: x * ratio, y: y * ratio }, side, this.most(side));
+      const moved = { k, x: x * (width / before.width), y: y * (height / before.height) };
+      const size = { width, height };
+      this.transform = constrain(moved, size, this.most(size));
     }
     const { k, x, y } = this.transform;
-    const cell = (side * k) / size;
     const zoomed = k > 1;
-    const [width, height] = [left + side + 1, top + side + below];
-    Object.assign(this.element.style, { width: `${width}px`, height: `${height}px` });
+    Object.assign(this.element.style, {
+      width: `${left + width + beside + 1}px`,
+      height: `${top + height + below}px`,
+    });
     Object.assign(this.#pane.style, {
       left: `${left}px`,
       top: `${top}px`,
-      width: `${side}px`,
-      height: `${side}px`,
+      width: `${width}px`,
+      height: `${height}px`,
       cursor: zoomed ? "grab" : "crosshair",
     });
     this.#geometry = {
       left,
       top,
-      side,
-      rows: { start: top + y, size: cell, count: size },
-      columns: { start: left + x, size: cell, count: size },
+      width,
+      height,
+      rows: { start: top + y, size: (height * k) / rows, count: rows },
+      columns: { start: left + x, size: (width * k) / columns, count: columns },
       zoomed,
+      beside,
     };
     return this.#geometry;
   }
@@ -191,7 +215,7 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
       {
         get: () => this.transform,
         set: (transform) => this.move(transform),
-        side: () => this.#geometry?.side ?? 1,
+        size: () => this.#geometry ?? { width: 1, height: 1 },
         most: () => this.most(),
       },
       signal,
@@ -206,6 +230,6 @@ export abstract class ZoomableMap<Data extends { readonly size: number }> {
       },
       { signal },
     );
-    signal.addEventListener("abort", () => cancelAnimationFrame(this.#frame), { once: true });
+    onAbort(signal, () => cancelAnimationFrame(this.#frame));
   }
 }

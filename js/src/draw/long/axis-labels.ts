@@ -4,7 +4,6 @@ import {
   type LabelLevel,
   labelLevel,
   labelOf,
-  lengthsOf,
   type Outline,
   type Placed,
   placeLabels,
@@ -22,6 +21,12 @@ import type { View } from "./long-map";
 export const LABEL_GAP = 13;
 const PAD = 8;
 
+/** Texts of both axes; the same one where the matrix is square. */
+export interface AxesText {
+  readonly rows: AxisText;
+  readonly columns: AxisText;
+}
+
 export interface AxisText {
   readonly tokens: TokenColumns;
   readonly outline: Outline;
@@ -31,7 +36,7 @@ export interface AxisText {
 
 /** The level of the labels of a view. */
 export const levelOfLabels = ({ outline }: AxisText, pixels: number): LabelLevel =>
-  labelLevel(lengthsOf(outline), pixels, LABEL_GAP);
+  labelLevel(outline, pixels, LABEL_GAP);
 
 /** The labels that an axis has in view, with their texts. */
 export function axisLabels(
@@ -65,22 +70,33 @@ export function paintAxes(
   g: Geometry,
   colors: Palette,
   view: View,
-  text: AxisText,
+  text: AxesText,
   strong: { readonly rows: readonly number[]; readonly columns: readonly number[] },
 ): void {
-  const level = levelOfLabels(text, view.pixels);
   context.textBaseline = "middle";
-  const bold = (indices: readonly number[], position: (token: number) => number, from: number) =>
+  const bold = (
+    text: AxisText,
+    indices: readonly number[],
+    position: (token: number) => number,
+    [from, to]: Range,
+  ) =>
     indices
       .filter((i) => i >= 0)
       .map((i) => ({ at: position(i) + view.pixels / 2, text: text.token(i) }))
-      .filter(({ at }) => at >= from && at <= from + g.side);
+      .filter(({ at }) => at >= from && at <= to);
 
   const row = (token: number): number => g.rows.start + token * g.rows.size;
-  const heavyRows = bold(strong.rows, row, g.top);
+  const level = {
+    rows: levelOfLabels(text.rows, view.pixels),
+    columns: levelOfLabels(text.columns, view.pixels),
+  };
+  const heavyRows = bold(text.rows, strong.rows, row, [g.top, g.top + g.height]);
   const room = g.left - PAD;
   context.textAlign = "right";
-  for (const label of axisLabels(text, level, view.rows, row, [g.top, g.top + g.side])) {
+  for (const label of axisLabels(text.rows, level.rows, view.rows, row, [
+    g.top,
+    g.top + g.height,
+  ])) {
     if (heavyRows.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
     context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
     context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
@@ -93,18 +109,21 @@ export function paintAxes(
   }
 
   const column = (token: number): number => g.columns.start + token * g.columns.size;
-  const heavyColumns = bold(strong.columns, column, g.left);
+  const heavyColumns = bold(text.columns, strong.columns, column, [g.left, g.left + g.width]);
   const foot = g.top - PAD;
   const upright = (label: string, at: number): void => {
     context.save();
     // Half a line of the last one would lie outside of the canvas.
-    context.translate(Math.min(at, g.left + g.side - HALF_LINE), foot);
+    context.translate(Math.min(at, g.left + g.width - HALF_LINE), foot);
     context.rotate(-Math.PI / 2);
     context.textAlign = "left";
     context.fillText(fitText(context, label, foot - 2), 0, 0);
     context.restore();
   };
-  for (const label of axisLabels(text, level, view.columns, column, [g.left, g.left + g.side])) {
+  for (const label of axisLabels(text.columns, level.columns, view.columns, column, [
+    g.left,
+    g.left + g.width,
+  ])) {
     if (heavyColumns.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
     context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
     context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
@@ -115,10 +134,10 @@ export function paintAxes(
   for (const { at, text: label } of heavyColumns) upright(label, at);
 }
 
-/** A hit's mark beside the matrix, px: along the axis at least, across it, and across it where one stands. */
+/** A hit's mark next to the matrix, px: along the axis at least, across it, and across it where one stands. */
 const HIT = { least: 2, across: 4, here: 7 } as const;
 
-/** Marks of what was found beside both axes, in the gap between labels and cells. */
+/** Marks of what was found, along both axes, in the gap between labels and cells. */
 export function paintHits(
   context: CanvasRenderingContext2D,
   g: Geometry,
@@ -132,16 +151,16 @@ export function paintHits(
     const across = i === at ? HIT.here : HIT.across;
     const size = Math.max(HIT.least, (to - from) * view.pixels - 1);
     const inside = ([first, end]: Range): boolean => to > first && from < end;
-    const cut = (start: number, least: number): readonly [number, number] => {
+    const cut = (start: number, least: number, extent: number): readonly [number, number] => {
       const begin = Math.max(least, start);
-      return [begin, Math.min(start + size, least + g.side) - begin];
+      return [begin, Math.min(start + size, least + extent) - begin];
     };
     if (inside(view.rows)) {
-      const [y, tall] = cut(g.rows.start + from * g.rows.size, g.top);
+      const [y, tall] = cut(g.rows.start + from * g.rows.size, g.top, g.height);
       context.fillRect(g.left - 1 - across, y, across, tall);
     }
     if (inside(view.columns)) {
-      const [x, wide] = cut(g.columns.start + from * g.columns.size, g.left);
+      const [x, wide] = cut(g.columns.start + from * g.columns.size, g.left, g.width);
       context.fillRect(x, g.top - 1 - across, wide, across);
     }
   });

@@ -17,7 +17,7 @@ export function paintFoot(
   received: Float32Array,
   colors: Palette,
 ): void {
-  const foot = g.top + g.side + FOOT.gap + FOOT.height;
+  const foot = g.top + g.height + FOOT.gap + FOOT.height;
   const [first, last] = [
     Math.max(0, Math.floor(columns[0])),
     Math.min(received.length, Math.ceil(columns[1])),
@@ -25,9 +25,9 @@ export function paintFoot(
   let most = 0;
   for (let j = first; j < last; j++) most = Math.max(most, received[j] as number);
   context.fillStyle = colors.line;
-  context.fillRect(g.left, foot, g.side, 1);
+  context.fillRect(g.left, foot, g.width, 1);
   context.fillStyle = colors.muted;
-  const bars = Math.min(g.side, last - first);
+  const bars = Math.min(g.width, last - first);
   const step = (last - first) / Math.max(bars, 1);
   for (let bar = 0; bar < bars; bar++) {
     const from = Math.floor(first + bar * step);
@@ -36,7 +36,7 @@ export function paintFoot(
     for (let j = from; j < to && j < last; j++) tallest = Math.max(tallest, received[j] as number);
     const tall = most > 0 ? (tallest / most) * FOOT.height : 0;
     const x = Math.max(g.left, g.columns.start + from * g.columns.size);
-    const end = Math.min(g.left + g.side, g.columns.start + to * g.columns.size);
+    const end = Math.min(g.left + g.width, g.columns.start + to * g.columns.size);
     const gap = g.columns.size >= APART_FROM ? 1 : 0;
     context.fillRect(x + gap, foot - tall, Math.max(end - x - gap, 0.5), tall);
   }

@@ -1,7 +1,7 @@
 /** Links of a long text whose two ends are in view, as lines; those that leave the view end at its edge. */
 
 import { linkHorizontal } from "d3-shape";
-import { strongestOf } from "../../figures/long/pair";
+import { strongestOf } from "../../figures/derive/matrix";
 import type { LinkList, LongRow } from "../../figures/long/store";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
@@ -9,18 +9,18 @@ import { fitCanvas, fitText } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { linkWidth, PALEST } from "../heatmap/flow";
+import { keyTrack, linkWidth, PALEST } from "../heatmap/flow";
 import type { Geometry } from "../heatmap/types";
-import { type AxisText, axisLabels, LABEL_GAP, levelOfLabels } from "./axis-labels";
+import { type AxesText, axisLabels, LABEL_GAP, levelOfLabels } from "./axis-labels";
 import type { View } from "./long-map";
 
-export interface FlowLink {
+interface FlowLink {
   readonly query: number;
   readonly key: number;
   readonly weight: number;
 }
 
-export interface LongFlowData {
+interface LongFlowData {
   readonly links: readonly FlowLink[];
   /** Token in focus: its links are strong, the others faint; -1 for none. */
   readonly focus: number;
@@ -30,7 +30,7 @@ export interface LongFlowData {
 }
 
 const PAD = 8;
-const GUTTER_MOST = 96;
+const GUTTER_MAX = 96;
 const FAINT = 0.08;
 /** Height of a stub at the edge, px. */
 const STUB = 10;
@@ -75,21 +75,22 @@ export function linksInView(
   return { inside: inside.sort(byWeight), leaving: leaving.sort(byWeight) };
 }
 
-/** Draw the flow beside a map of this geometry; returns the links drawn, and those that leave the view. */
+/** Draw the flow next to a map of this geometry; returns the links drawn, and those that leave the view. */
 export function drawLongFlow(
   canvas: HTMLCanvasElement,
   width: number,
   data: LongFlowData,
   g: Geometry,
   view: View,
-  text: AxisText,
+  text: AxesText,
   colors: Palette,
 ): { readonly drawn: number; readonly leaving: number } {
-  const context = fitCanvas(canvas, width, g.top + g.side + PAD);
-  const gutter = Math.min(GUTTER_MOST, width * 0.3) + PAD;
+  const context = fitCanvas(canvas, width, g.top + g.height + PAD);
+  const gutter = Math.min(GUTTER_MAX, width * 0.3) + PAD;
   const [from, to] = [gutter, width - gutter];
   const row = (token: number): number => g.rows.start + token * g.rows.size;
-  const key = (token: number): number => g.columns.start + g.top - g.left + token * g.columns.size;
+  const keys = keyTrack(g);
+  const key = (token: number): number => keys.start + token * keys.size;
   const half = g.rows.size / 2;
   const { inside, leaving } = linksInView(data.links, view, data.focus);
   const { css } = ramp("weight", colors.mode);
@@ -99,15 +100,15 @@ export function drawLongFlow(
     itemAt(css, Math.max(PALEST, rampIndex(weight, data.top, data.scale)));
   context.save();
   context.beginPath();
-  context.rect(0, g.top - STUB, width, g.side + 2 * STUB);
+  context.rect(0, g.top - STUB, width, g.height + 2 * STUB);
   context.clip();
   for (const pass of [false, true]) {
     for (const { query, key: at, weight } of inside) {
-      const lit = data.focus < 0 || query === data.focus;
-      if (lit !== pass) continue;
+      const highlighted = data.focus < 0 || query === data.focus;
+      if (highlighted !== pass) continue;
       context.beginPath();
-      path({ source: [from, row(query) + half], target: [to, key(at) + half] });
-      context.globalAlpha = lit ? 0.9 : FAINT;
+      path({ source: [from, row(query) + half], target: [to, key(at) + keys.size / 2] });
+      context.globalAlpha = highlighted ? 0.9 : FAINT;
       context.strokeStyle = color(weight);
       context.lineWidth = linkWidth(weight, data.top, Math.max(g.rows.size, 3));
       context.stroke();
@@ -117,7 +118,7 @@ export function drawLongFlow(
   context.setLineDash([2, 3]);
   context.globalAlpha = 0.8;
   for (const { query, key: at, weight } of leaving) {
-    const edge = at < view.columns[0] ? g.top - STUB : g.top + g.side + STUB;
+    const edge = at < view.columns[0] ? g.top - STUB : g.top + g.height + STUB;
     context.beginPath();
     path({ source: [from, row(query) + half], target: [to, edge] });
     context.strokeStyle = color(weight);
@@ -128,14 +129,16 @@ export function drawLongFlow(
   context.globalAlpha = 1;
   if (data.pair !== null) {
     context.beginPath();
-    path({ source: [from, row(data.pair[0]) + half], target: [to, key(data.pair[1]) + half] });
+    path({
+      source: [from, row(data.pair[0]) + half],
+      target: [to, key(data.pair[1]) + keys.size / 2],
+    });
     context.strokeStyle = colors.accent;
     context.lineWidth = 2;
     context.stroke();
   }
   context.restore();
 
-  const level = levelOfLabels(text, view.pixels);
   context.textBaseline = "middle";
   const write = (
     position: (token: number) => number,
@@ -145,29 +148,32 @@ export function drawLongFlow(
     left: boolean,
   ): void => {
     context.textAlign = left ? "right" : "left";
+    const axis = left ? text.rows : text.columns;
+    const level = levelOfLabels(axis, view.pixels);
     const heavy: { readonly i: number; readonly at: number }[] = [];
     for (const i of new Set(strong)) {
-      const at = position(i) + half;
-      const inside = i >= 0 && at >= g.top && at <= g.top + g.side;
+      const at = position(i) + (left ? half : keys.size / 2);
+      const inside = i >= 0 && at >= g.top && at <= g.top + g.height;
       // The first one matters most.
-      if (inside && heavy.every((one) => Math.abs(one.at - at) >= LABEL_GAP)) heavy.push({ i, at });
+      if (inside && heavy.every((label) => Math.abs(label.at - at) >= LABEL_GAP))
+        heavy.push({ i, at });
     }
-    for (const label of axisLabels(text, level, range, position, [g.top, g.top + g.side])) {
-      if (heavy.some((one) => Math.abs(one.at - label.at) < LABEL_GAP)) continue;
+    for (const label of axisLabels(axis, level, range, position, [g.top, g.top + g.height])) {
+      if (heavy.some((other) => Math.abs(other.at - label.at) < LABEL_GAP)) continue;
       context.font = `11px ${colors.font}`;
       context.fillStyle = colors.muted;
       context.fillText(fitText(context, label.text, gutter - PAD), at, label.at);
     }
     context.font = `600 11px ${colors.font}`;
     context.fillStyle = colors.ink;
-    for (const one of heavy) {
-      context.fillText(fitText(context, text.token(one.i), gutter - PAD), at, one.at);
+    for (const label of heavy) {
+      context.fillText(fitText(context, axis.token(label.i), gutter - PAD), at, label.at);
     }
   };
   write(row, view.rows, [data.focus, data.pair?.[0] ?? -1], from - 6, true);
   const best = data.focus < 0 ? [] : inside.filter(({ query }) => query === data.focus);
-  const keys = [data.pair?.[1] ?? -1, ...best.map((link) => link.key).reverse()];
-  write(key, view.columns, keys, to + 6, false);
+  const strongKeys = [data.pair?.[1] ?? -1, ...best.map((link) => link.key).reverse()];
+  write(key, view.columns, strongKeys, to + 6, false);
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "alphabetic";

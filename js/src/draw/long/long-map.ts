@@ -1,12 +1,16 @@
 /** A long matrix on canvas: tiles of the level that fits, labels that fit, pan and zoom. */
 
 import { levelFor, type Range, TILE, tilesIn } from "../../figures/long/levels";
-import type { TileData } from "../../figures/long/store";
+import type { Pooling, TileData } from "../../figures/long/store";
+import { onAbort } from "../../protocol/abort";
+import type { Scale } from "../../state/selection";
 import { fitCanvas, hatching, pixelRatio } from "../canvas";
 import type { Palette } from "../color/theme";
+import type { Track } from "../heatmap/axis";
+import { paintRest } from "../heatmap/cells";
 import { paintMarks } from "../heatmap/marks";
 import { constrain, zoomAt } from "../heatmap/panzoom";
-import type { Cell, Geometry } from "../heatmap/types";
+import { type Cell, type Extent, type Geometry, REST } from "../heatmap/types";
 import { type PointerEvents, ZoomableMap } from "../heatmap/zoomable";
 import { FOOT, paintFoot } from "./foot";
 import type { TileImages } from "./tile-images";
@@ -15,17 +19,25 @@ import { type ColorsAt, tileImage } from "./tile-images";
 const GUTTER = { least: 84, most: 148, share: 0.24, top: 104 } as const;
 /** Size of a cell (px) at which it is looked at. */
 const NEAR_CELL = 14;
+/** Least side of a plot (px). */
+const LEAST = 96;
 /** From this size of a cell on (px) cells are set apart by lines. */
 const GRID_FROM = 10;
 
-export interface LongMapData {
-  readonly size: number;
+interface LongMapData extends Extent {
   readonly coarsest: number;
   /** The level that is one tile. */
   readonly top: TileData;
   readonly colors: ColorsAt;
   readonly received: Float32Array;
-  /** Where paragraphs begin. */
+  /** Share of a learned sink in each row, how rows are pooled, and the ramp of single cells; null where rows sum to 1. */
+  readonly rest: {
+    readonly values: Float32Array;
+    readonly pooling: Pooling;
+    readonly max: number;
+    readonly scale: Scale;
+  } | null;
+  /** Tokens at which paragraphs begin. */
   readonly breaks: readonly number[];
 }
 
@@ -38,13 +50,24 @@ export interface View {
   readonly pixels: number;
 }
 
-export interface LongMapEvents extends PointerEvents {
+interface LongMapEvents extends PointerEvents {
   /** After every drawing. */
   drawn(view: View, geometry: Geometry): void;
   labels(context: CanvasRenderingContext2D, geometry: Geometry, colors: Palette, view: View): void;
 }
 
 const BELOW = FOOT.gap + FOOT.height + FOOT.below;
+
+/** The largest or the mean of every `2 ** level` rows. */
+export function pooledRows(values: Float32Array, level: number, pooling: Pooling): Float32Array {
+  const size = 2 ** level;
+  return Float32Array.from({ length: Math.ceil(values.length / size) }, (_, i) => {
+    const block = values.subarray(i * size, (i + 1) * size);
+    return pooling === "max"
+      ? block.reduce((most, value) => Math.max(most, value), 0)
+      : block.reduce((sum, value) => sum + value, 0) / block.length;
+  });
+}
 
 export class LongMap extends ZoomableMap<LongMapData> {
   #top: HTMLCanvasElement | null = null;
@@ -55,21 +78,22 @@ export class LongMap extends ZoomableMap<LongMapData> {
     signal: AbortSignal,
   ) {
     super("aw-map aw-long-map", events, signal);
-    signal.addEventListener("abort", () => tiles.stop(), { once: true });
+    onAbort(signal, () => tiles.stop());
   }
 
   get view(): View | null {
     const g = this.geometry;
     if (g === null || this.data === null) return null;
-    const range = (start: number, from: number, size: number): Range => [
+    const range = ({ start, size }: Track, from: number, extent: number): Range => [
       (from - start) / size,
-      (from + g.side - start) / size,
+      (from + extent - start) / size,
     ];
+    const pixels = Math.min(g.rows.size, g.columns.size);
     return {
-      rows: range(g.rows.start, g.top, g.rows.size),
-      columns: range(g.columns.start, g.left, g.columns.size),
-      level: levelFor(g.rows.size * pixelRatio(), this.data.coarsest),
-      pixels: g.rows.size,
+      rows: range(g.rows, g.top, g.height),
+      columns: range(g.columns, g.left, g.width),
+      level: levelFor(pixels * pixelRatio(), this.data.coarsest),
+      pixels,
     };
   }
 
@@ -84,40 +108,41 @@ export class LongMap extends ZoomableMap<LongMapData> {
     const g = this.geometry;
     if (g === null) return;
     const [x, y] = this.middleOf(around ?? { row: -1, column: -1 }, g);
-    const inside = (at: number): number => Math.max(0, Math.min(g.side, at));
-    const center = [inside(x), inside(y)] as const;
-    this.move(zoomAt(this.transform, factor, center, g.side, this.most()));
+    const inside = (at: number, extent: number): number => Math.max(0, Math.min(extent, at));
+    const center = [inside(x, g.width), inside(y, g.height)] as const;
+    this.move(zoomAt(this.transform, factor, center, g, this.most()));
   }
 
-  /** Show these queries and keys; both windows have one width, that of the wider one. */
+  /** Show these queries and keys, at one zoom for both: of a square, both windows have the width of the wider one. */
   look(rows: Range, columns: Range): void {
     const g = this.geometry;
-    const size = this.data?.size;
-    if (g === null || size === undefined) return;
-    const wide = Math.max(rows[1] - rows[0], columns[1] - columns[0], 1);
-    const k = Math.min(size / wide, this.most());
-    const pixels = (g.side * k) / size;
-    const start = ([from, to]: Range): number => g.side / 2 - ((from + to) / 2) * pixels;
-    this.move(constrain({ k, x: start(columns), y: start(rows) }, g.side, this.most()));
+    if (g === null || this.data === null) return;
+    const share = ([from, to]: Range, count: number): number => Math.max(to - from, 1) / count;
+    const wide = Math.max(share(rows, this.data.rows), share(columns, this.data.columns));
+    const k = Math.min(1 / wide, this.most());
+    const start = ([from, to]: Range, extent: number, count: number): number =>
+      extent / 2 - ((from + to) / 2) * ((extent * k) / count);
+    const x = start(columns, g.width, this.data.columns);
+    const y = start(rows, g.height, this.data.rows);
+    this.move(constrain({ k, x, y }, g, this.most()));
   }
 
   /** Bring a cell into view, at a zoom where it can be seen if `near`. */
   reveal({ row, column }: Cell, near = false): void {
     const view = this.view;
-    const size = this.data?.size;
-    if (view === null || size === undefined) return;
-    // Near enough that tokens have their labels.
-    const most = Math.floor((this.geometry?.side ?? 0) / NEAR_CELL);
-    const least = near ? Math.min(size, most) : view.rows[1] - view.rows[0];
+    const g = this.geometry;
+    if (view === null || g === null) return;
     const inside = (i: number, [from, to]: Range): boolean => i < 0 || (i >= from && i + 1 <= to);
     const closeEnough = !near || view.pixels >= NEAR_CELL / 3;
     if (closeEnough && inside(row, view.rows) && inside(column, view.columns)) return;
-    const wide = Math.min(least, view.rows[1] - view.rows[0]);
-    const middle = (i: number, [from, to]: Range): Range => {
+    const middle = (i: number, [from, to]: Range, extent: number): Range => {
       const center = i < 0 ? (from + to) / 2 : i + 0.5;
-      return [center - wide / 2, center + wide / 2];
+      // Near enough that tokens have their labels.
+      const most = near ? Math.floor(extent / NEAR_CELL) : to - from;
+      const half = Math.min(most, to - from) / 2;
+      return [center - half, center + half];
     };
-    this.look(middle(row, view.rows), middle(column, view.columns));
+    this.look(middle(row, view.rows, g.height), middle(column, view.columns, g.width));
   }
 
   /** Move the window by a share of itself. */
@@ -125,8 +150,8 @@ export class LongMap extends ZoomableMap<LongMapData> {
     const g = this.geometry;
     if (g === null) return;
     const { k, x, y } = this.transform;
-    const to = { k, x: x - across * g.side, y: y - down * g.side };
-    this.move(constrain(to, g.side, this.most()));
+    const to = { k, x: x - across * g.width, y: y - down * g.height };
+    this.move(constrain(to, g, this.most()));
   }
 
   draw(): void {
@@ -137,12 +162,17 @@ export class LongMap extends ZoomableMap<LongMapData> {
       Math.max(GUTTER.least, Math.min(GUTTER.most, this.width * GUTTER.share)),
     );
     const { top } = GUTTER;
-    const room = Math.min(this.width - left - 1, this.height - top - BELOW);
-    const side = Math.max(96, Math.floor(room));
-    const g = this.place(data.size, { left, top, side, below: BELOW });
-    const context = fitCanvas(this.base, left + side + 1, top + side + BELOW);
+    const beside = data.rest === null ? 0 : REST.gap + REST.width;
+    const [across, down] = [this.width - left - beside - 1, this.height - top - BELOW];
+    const pixels = Math.min(across / data.columns, down / data.rows);
+    // A hair of slack: a room that was divided by the count is whole again.
+    const extent = (count: number): number => Math.max(LEAST, Math.floor(count * pixels + 1e-6));
+    const [width, height] = [extent(data.columns), extent(data.rows)];
+    const g = this.place(data, { left, top, width, height, below: BELOW, beside });
+    const context = fitCanvas(this.base, left + width + beside + 1, top + height + BELOW);
     const view = this.view as View;
     this.#paint(context, g, view, data, colors);
+    this.#paintRest(context, g, view, data, colors);
     paintFoot(context, g, view.columns, data.received, colors);
     this.events.labels(context, g, colors, view);
     this.drawOver();
@@ -161,7 +191,7 @@ export class LongMap extends ZoomableMap<LongMapData> {
     const pattern = hatching(context, colors.muted);
     context.save();
     context.beginPath();
-    context.rect(g.left, g.top, g.side, g.side);
+    context.rect(g.left, g.top, g.width, g.height);
     context.clip();
     context.imageSmoothingEnabled = false;
     const image = (
@@ -186,7 +216,7 @@ export class LongMap extends ZoomableMap<LongMapData> {
       context.drawImage(tile.canvas, left, top, right - left, bottom - top);
     };
     if (this.#top !== null) image({ canvas: this.#top }, data.coarsest, 0, 0);
-    const places = tilesIn(view.rows, view.columns, view.level, data.size);
+    const places = tilesIn(view.rows, view.columns, view.level, data);
     if (view.level < data.coarsest) {
       for (const place of places) {
         const tile = this.tiles.get(place);
@@ -194,19 +224,28 @@ export class LongMap extends ZoomableMap<LongMapData> {
       }
       this.tiles.want(places);
     } else this.tiles.want([]);
-    if (g.rows.size >= GRID_FROM) {
-      context.fillStyle = colors.ground;
-      const lines = (from: number, to: number, start: number, across: boolean): void => {
-        for (let i = Math.ceil(from); i <= to; i++) {
-          const at = Math.round(start + i * g.rows.size);
-          if (across) context.fillRect(g.left, at, g.side, 1);
-          else context.fillRect(at, g.top, 1, g.side);
-        }
-      };
-      lines(...view.rows, g.rows.start, true);
-      lines(...view.columns, g.columns.start, false);
-    }
+    context.fillStyle = colors.ground;
+    const lines = ([from, to]: Range, { start, size }: Track, line: (at: number) => void): void => {
+      if (size < GRID_FROM) return;
+      for (let i = Math.ceil(from); i <= to; i++) line(Math.round(start + i * size));
+    };
+    lines(view.rows, g.rows, (y) => context.fillRect(g.left, y, g.width, 1));
+    lines(view.columns, g.columns, (x) => context.fillRect(x, g.top, 1, g.height));
     context.restore();
+  }
+
+  /** The rests of the rows in view, in blocks of the level that is drawn. */
+  #paintRest(
+    context: CanvasRenderingContext2D,
+    g: Geometry,
+    { level }: View,
+    { rest }: LongMapData,
+    colors: Palette,
+  ): void {
+    if (rest === null) return;
+    const values = pooledRows(rest.values, level, rest.pooling);
+    const rows = { ...g.rows, size: g.rows.size * 2 ** level, count: values.length };
+    paintRest(context, { ...g, rows }, { ...rest, rest: values }, colors);
   }
 
   protected override tapPlace({ row, column }: Cell): string {
@@ -216,7 +255,7 @@ export class LongMap extends ZoomableMap<LongMapData> {
   protected drawOver(): void {
     const { geometry: g } = this;
     if (g === null) return;
-    const context = fitCanvas(this.over, g.left + g.side + 1, g.top + g.side + BELOW);
+    const context = fitCanvas(this.over, g.left + g.width + 1, g.top + g.height + BELOW);
     paintMarks(context, g, this.highlights, this.colors);
   }
 }

@@ -8,7 +8,7 @@ import { consume, h } from "../dom";
 
 const LANE = { height: 18, gap: 3, ticks: 5 } as const;
 /** A window narrower than this on screen (px) is still drawn so wide. */
-const LEAST_PX = 4;
+const MIN_PX = 4;
 /** Palest color of a bar: one that is paler is lost on the ground. */
 const PALEST = 40;
 /** A press that moves less (px) is a click: the window's middle goes there. */
@@ -19,7 +19,7 @@ export interface Lane {
   readonly window: Range;
 }
 
-export interface MinimapData {
+interface MinimapData {
   readonly size: number;
   /** One number a token; NaN has no color. */
   readonly values: ArrayLike<number>;
@@ -34,21 +34,21 @@ export interface MinimapData {
   readonly lanes: readonly Lane[];
 }
 
-export interface MinimapEvents {
+interface MinimapEvents {
   /** A window of a lane was dragged. */
   moved(lane: number, window: Range): void;
   /** A new window was drawn. */
   brushed(window: Range): void;
 }
 
-export interface Minimap {
+interface Minimap {
   readonly element: HTMLElement;
   show(data: MinimapData): void;
   resize(width: number): void;
   recolor(): void;
 }
 
-/** Where a lane's name of `room` px begins: left of the window, right of it, or in it; not on the line of the focus. */
+/** Start of a lane's name of `room` px: left of the window, right of it, or in it; not on the line of the focus. */
 export function labelPlace(
   [from, to]: Range,
   room: number,
@@ -100,12 +100,12 @@ export function minimap(
     const context = fitCanvas(canvas, width, height);
     const x = (token: number): number => (token / size) * width;
     const barsOf = (values: ArrayLike<number>): Float32Array => {
-      const known = bins.get(values);
-      if (known?.length === Math.round(width)) return known;
+      const cached = bins.get(values);
+      if (cached?.length === Math.round(width)) return cached;
       if (bins.size > 3) bins.clear();
-      const made = binned(values, Math.max(1, Math.round(width)));
-      bins.set(values, made);
-      return made;
+      const fresh = binned(values, Math.max(1, Math.round(width)));
+      bins.set(values, fresh);
+      return fresh;
     };
     const base = barsOf(shown.base);
     const most = base.reduce((a, b) => Math.max(a, b), 0);
@@ -133,7 +133,7 @@ export function minimap(
           context.fillRect(at, top + LANE.height - tall, 1, tall);
         });
       const window = drawing ?? lane.window;
-      const [a, b] = [x(window[0]), Math.max(x(window[1]), x(window[0]) + LEAST_PX)];
+      const [a, b] = [x(window[0]), Math.max(x(window[1]), x(window[0]) + MIN_PX)];
       context.fillStyle = colors?.ground ?? "";
       context.globalAlpha = 0.55;
       context.fillRect(0, top, a, LANE.height);
@@ -172,7 +172,7 @@ export function minimap(
     );
   }
 
-  let held: { readonly lane: number; readonly offset: number | null; readonly x: number } | null =
+  let drag: { readonly lane: number; readonly offset: number | null; readonly x: number } | null =
     null;
   const place = (event: PointerEvent): readonly [number, number] => {
     const box = canvas.getBoundingClientRect();
@@ -189,7 +189,7 @@ export function minimap(
       const whole = to - from >= data.size - 1;
       const slack = (SLACK / Math.max(width, 1)) * data.size;
       const inside = !whole && at >= from - slack && at <= to + slack;
-      held = { lane, offset: inside ? at - (from + to) / 2 : null, x: px };
+      drag = { lane, offset: inside ? at - (from + to) / 2 : null, x: px };
       element.setPointerCapture(event.pointerId);
     },
     { signal },
@@ -197,23 +197,23 @@ export function minimap(
   element.addEventListener(
     "pointermove",
     (event) => {
-      if (held === null || data === null) return;
+      if (drag === null || data === null) return;
       const [px] = place(event);
-      if (held.offset === null) {
-        if (Math.abs(px - held.x) > SLACK) {
-          drawing = brushed(tokenAt(held.x), tokenAt(px), data.size, least);
+      if (drag.offset === null) {
+        if (Math.abs(px - drag.x) > SLACK) {
+          drawing = brushed(tokenAt(drag.x), tokenAt(px), data.size, least);
           draw();
         }
         return;
       }
-      move(held.lane, tokenAt(px) - held.offset);
+      move(drag.lane, tokenAt(px) - drag.offset);
     },
     { signal },
   );
   const lift = (): void => {
-    if (held === null || data === null) return;
-    const { offset, lane, x: pressed } = held;
-    held = null;
+    if (drag === null || data === null) return;
+    const { offset, lane, x: pressed } = drag;
+    drag = null;
     if (offset !== null) return;
     if (drawing !== null) {
       const window = drawing;

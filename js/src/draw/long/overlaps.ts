@@ -2,6 +2,7 @@
 
 import type { Range } from "../../figures/long/levels";
 import { axisRanges, mostReads, namesOf, overlapAt, overlapsOf } from "../../figures/long/windows";
+import { onAbort } from "../../protocol/abort";
 import type { Meta } from "../../protocol/types";
 import { h, setAttributes } from "../dom";
 import type { Geometry } from "../heatmap/types";
@@ -14,7 +15,7 @@ interface Marked {
   readonly geometry: Geometry | null;
 }
 
-/** A bar beside an axis, px. */
+/** A bar along an axis, px. */
 export interface Bar {
   readonly left: number;
   readonly top: number;
@@ -25,7 +26,7 @@ export interface Bar {
 /** Thickness of a bar (px), and its distance from the plot. */
 const [THICK, APART] = [3, 2] as const;
 /** Bars nearer to each other than this (px) are drawn as one. */
-const LEAST_GAP = 2;
+const MIN_GAP = 2;
 
 /** Parts of an axis in sight, in px from the edge of the plot. */
 function inSight(ranges: readonly Range[], track: Track, edge: number, side: number): Range[] {
@@ -35,7 +36,7 @@ function inSight(ranges: readonly Range[], track: Track, edge: number, side: num
     const end = Math.min(side, track.start - edge + to * track.size);
     const before = shown.at(-1);
     if (end <= start) continue;
-    if (before !== undefined && start - before[1] < LEAST_GAP) before[1] = end;
+    if (before !== undefined && start - before[1] < MIN_GAP) before[1] = end;
     else shown.push([start, end]);
   }
   return shown;
@@ -58,7 +59,7 @@ function legend(meta: Meta): HTMLElement {
   );
 }
 
-/** Bars along both axes; `units`: what a short text's matrix has there. Drawn anew after every drawing of the map. */
+/** Bars along both axes; `units`: what a short text's matrix has there. Redrawn after every drawing of the map. */
 export function markAxes(
   { element, geometry: g }: Marked,
   meta: Meta,
@@ -80,7 +81,7 @@ export function markAxes(
   );
 }
 
-/** Where they lie in sight: above the columns, then beside the rows. */
+/** Bars of the overlaps in sight: above the columns, then along the rows. */
 export function overlapBars(
   g: Geometry,
   meta: Meta,
@@ -89,13 +90,13 @@ export function overlapBars(
   const ranges = axisRanges(meta, units === null ? null : units.map(({ token }) => token));
   const before = THICK + APART;
   return [
-    ...inSight(ranges, g.columns, g.left, g.side).map(([from, to]) => ({
+    ...inSight(ranges, g.columns, g.left, g.width).map(([from, to]) => ({
       left: g.left + from,
       top: g.top - before,
       width: to - from,
       height: THICK,
     })),
-    ...inSight(ranges, g.rows, g.top, g.side).map(([from, to]) => ({
+    ...inSight(ranges, g.rows, g.top, g.height).map(([from, to]) => ({
       left: g.left - before,
       top: g.top + from,
       width: THICK,
@@ -115,18 +116,19 @@ export function markRibbon(element: HTMLElement, meta: Meta, signal: AbortSignal
   };
   const observer = new MutationObserver(mark);
   observer.observe(element, { childList: true, subtree: true });
-  signal.addEventListener("abort", () => observer.disconnect(), { once: true });
+  onAbort(signal, () => observer.disconnect());
   mark();
-  const tell = ({ target }: Event): void => {
+  const describe = ({ target }: Event): void => {
     const button = (target as Element).closest<HTMLElement>("[data-aw-overlap]");
     const overlap = button === null ? undefined : overlapAt(meta, Number(button.dataset.token));
     if (button === null || overlap === undefined) return;
-    const said = `read in ${namesOf(overlap)}`;
-    // The ribbon writes both anew whenever a word is pointed at.
+    const description = `read in ${namesOf(overlap)}`;
+    // The ribbon rewrites both whenever a word is pointed at.
     for (const name of ["title", "aria-label"]) {
       const text = button.getAttribute(name) ?? "";
-      if (!text.includes(said)) button.setAttribute(name, `${text}, ${said}`);
+      if (!text.includes(description)) button.setAttribute(name, `${text}, ${description}`);
     }
   };
-  for (const name of ["focusin", "pointerover"]) element.addEventListener(name, tell, { signal });
+  for (const name of ["focusin", "pointerover"])
+    element.addEventListener(name, describe, { signal });
 }

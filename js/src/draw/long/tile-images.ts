@@ -12,7 +12,7 @@ const MOST = 64;
 /** Concurrent requests: more would delay the tiles needed next. */
 const AT_ONCE = 4;
 
-export interface TileColors {
+interface TileColors {
   readonly words: Uint32Array;
   /** The end of the ramp. */
   readonly top: number;
@@ -23,7 +23,7 @@ export interface TileColors {
 /** The colors of each level. */
 export type ColorsAt = (level: number) => TileColors;
 
-export interface TileImage extends TileData {
+interface TileImage extends TileData {
   readonly canvas: HTMLCanvasElement;
 }
 
@@ -52,7 +52,7 @@ export function tileImage(tile: TileData, colors: TileColors): HTMLCanvasElement
   return canvas;
 }
 
-export interface TileSource {
+interface TileSource {
   ask(place: TilePlace, signal: AbortSignal): Promise<TileData>;
   arrived(): void;
   failed(error: unknown): void;
@@ -97,7 +97,7 @@ export class TileImages {
     this.#next();
   }
 
-  /** Whether everything that was wanted is here. */
+  /** True if everything that was wanted is here. */
   get complete(): boolean {
     return this.#queue.length === 0 && this.#asked.size === 0;
   }
@@ -119,11 +119,11 @@ export class TileImages {
   async #load(place: TilePlace): Promise<void> {
     const source = this.#source;
     const key = keyOf(place);
-    const mine = new AbortController();
-    this.#asked.set(key, mine);
+    const request = new AbortController();
+    this.#asked.set(key, request);
     try {
-      const tile = await source?.ask(place, mine.signal);
-      if (mine.signal.aborted || tile === undefined || this.#colors === null) return;
+      const tile = await source?.ask(place, request.signal);
+      if (request.signal.aborted || tile === undefined || this.#colors === null) return;
       this.#images.set(key, { ...tile, canvas: tileImage(tile, this.#colors(place.level)) });
       for (const oldest of this.#images.keys()) {
         if (this.#images.size <= MOST) break;
@@ -131,9 +131,9 @@ export class TileImages {
       }
       source?.arrived();
     } catch (error) {
-      if (!isAbort(error) && !mine.signal.aborted) source?.failed(error);
+      if (!isAbort(error) && !request.signal.aborted) source?.failed(error);
     } finally {
-      if (this.#asked.get(key) === mine) this.#asked.delete(key);
+      if (this.#asked.get(key) === request) this.#asked.delete(key);
       this.#next();
     }
   }

@@ -5,23 +5,23 @@ import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import { EngineError } from "../errors";
 import type { HeadsOff, ModelInput } from "../input";
-import { type About, columnsOf, MASK, savedViews, type Text, UNKNOWN } from "./about";
 import { METRIC_KEYS, metricArrays, metricScale } from "./answers/metrics";
 import { described, readAsIs } from "./answers/read";
 import { TOP_K } from "./answers/reading";
 import { survey, thumbSide } from "./answers/survey";
-import { Ran, within } from "./ran";
-import type { Turn, Turns } from "./turns";
+import { EngineRun, within } from "./engine-run";
+import { columnsOf, MASK, type Metadata, savedViews, type Text, UNKNOWN } from "./metadata";
+import type { RequestQueue, Turn } from "./request-queue";
 
 const TAU = 0.01;
 
-/** How a text is read. */
+/** Changes to the reading of a text. */
 export interface Changes {
   /** The positions that the model reads as the mask token, found by the tokens of the text. */
   readonly masks?: (tokens: Meta["tokens"]) => readonly number[];
   /** Heads that give nothing to their layer. */
   readonly off?: HeadsOff;
-  /** Whether predictions come with the first paint; without them a pass takes half the time. */
+  /** True if predictions come with the first paint; without them a pass takes half the time. */
   readonly predicted?: boolean;
 }
 
@@ -31,46 +31,46 @@ export function asFailure(error: unknown): unknown {
 }
 
 export async function runText(
-  turns: Turns,
-  about: About,
+  queue: RequestQueue,
+  metadata: Metadata,
   { text, text_pair }: Text,
   changes: Changes = {},
-): Promise<Ran> {
+): Promise<EngineRun> {
   if (text.trim() === "") throw new SliceFailure("text is empty.", "Give at least one word.");
   const pair = text_pair || null;
   try {
-    return await turns.take((turn) => run(turns, turn, about, [text, pair], changes));
+    return await queue.take((turn) => run(queue, turn, metadata, [text, pair], changes));
   } catch (error) {
     throw asFailure(error);
   }
 }
 
 async function run(
-  turns: Turns,
+  queue: RequestQueue,
   turn: Turn,
-  about: About,
+  metadata: Metadata,
   [text, pair]: readonly [string, string | null],
   { masks = () => [], off = [], predicted = true }: Changes,
-): Promise<Ran> {
+): Promise<EngineRun> {
   const encoded = await turn.engine.encode(text, ...(pair === null ? [] : [pair]));
   const names = await turn.engine.tokens(encoded.ids);
   const originals = encoded.ids;
   const intact = columnsOf(encoded, names, [text, pair ?? ""]);
-  const { tokens, masked } = withMasks(intact, masks(intact), about.ids.mask);
-  const shape = [about.model.n_layers, about.model.n_heads] as const;
+  const { tokens, masked } = withMasks(intact, masks(intact), metadata.ids.mask);
+  const shape = [metadata.model.n_layers, metadata.model.n_heads] as const;
   const heads_off = sorted(off, shape);
   const input: ModelInput = { ids: tokens.id, typeIds: encoded.typeIds, off: heads_off };
   await turn.run(input);
   const attention = await turn.engine.attention();
   const n = originals.length;
-  const { mlm } = about.model.has;
+  const { mlm } = metadata.model.has;
   const table = mlm && predicted ? await readAsIs(turn, input, originals, TOP_K, [0, n]) : null;
   const own = tokens.id.filter((_, i) => !tokens.special[i]);
-  const count = own.filter((id) => id === about.ids.unknown).length;
+  const count = own.filter((id) => id === metadata.ids.unknown).length;
   const mostly = 2 * count > own.length;
   const meta: Meta = {
     version: 1,
-    model: about.model,
+    model: metadata.model,
     text,
     text_pair: pair,
     truncated: null,
@@ -79,19 +79,19 @@ async function run(
     heads_off,
     unknown: mostly ? { count, tokens: own.length, text: UNKNOWN } : null,
     profile: null,
-    ...savedViews(about),
+    ...savedViews(metadata),
     metrics: { keys: METRIC_KEYS, tau: TAU, scale: metricScale(n, TAU) },
     thumb: thumbSide(n, shape[0] * shape[1]),
-    predictions: table && { ...(await described(turn, table, "as_is", TOP_K)), opens: "as_is" },
+    predictions: table && (await described(turn, table, "as_is", TOP_K)),
     selected: null,
-    versions: about.versions,
+    versions: metadata.versions,
   };
   const arrays = new Map([
     ...survey(attention, shape, tokens.special),
     ...metricArrays(attention, shape, n, TAU),
     ...(table?.arrays ?? []),
   ]);
-  return new Ran(meta, arrays, turns, about, input, originals, attention);
+  return new EngineRun(meta, arrays, queue, metadata, input, originals, attention);
 }
 
 /** Each head once, by layer and head. */
@@ -122,7 +122,7 @@ function withMasks(
       );
   }
   const put = <T>(column: readonly T[], value: T): T[] =>
-    column.map((one, i) => (chosen.includes(i) ? value : one));
+    column.map((previous, i) => (chosen.includes(i) ? value : previous));
   return {
     tokens: { ...tokens, id: put(tokens.id, mask), text: put(tokens.text, MASK) },
     masked: chosen.map((token) => ({

@@ -1,42 +1,33 @@
 /** Answers about a text that the engine ran in the page: the same slices as a kernel's, as far as a page can. */
 
-import { ByteCache } from "../../protocol/cache";
-import { requestKey } from "../../protocol/kernel";
-import type {
-  Meta,
-  NdArray,
-  Precision,
-  Slice,
-  SliceKind,
-  SliceOptions,
-  SliceRequest,
-  Source,
-} from "../../protocol/types";
-import { type About, precisionOf, type Text } from "./about";
-import { AIMS } from "./answers/aims";
-import { FLOW } from "./answers/carried/flow";
-import { CARRIED } from "./answers/carried/mixing";
+import { CachedSource } from "../../protocol/cached-source";
+import { type Arrays, answerWith, type Slice, type SliceOptions } from "../../protocol/slice";
+import type { Meta, SliceRequest } from "../../protocol/types";
 import { CLASSES } from "./answers/classes";
-import { type Answer, type Answers, canceled, refused } from "./answers/contract";
+import { type Answers, refused } from "./answers/contract";
 import { HEADS } from "./answers/heads";
 import { INSIDE } from "./answers/inside/inside";
+import { FLOW } from "./answers/mixing/flow";
+import { CARRIED } from "./answers/mixing/mixing";
 import { READING } from "./answers/reading";
+import { SPECIALIZATION } from "./answers/specialization";
 import { WORDS } from "./answers/words";
+import type { EngineRun } from "./engine-run";
+import { type Metadata, precisionOf, type Text } from "./metadata";
 import { asFailure, type Changes, runText } from "./open";
-import type { Ran } from "./ran";
-import type { Turns } from "./turns";
+import type { RequestQueue } from "./request-queue";
 
 const CACHE_BYTES = 64e6;
 
 const ANSWERS: Answers = {
-  ...{ ...HEADS, ...AIMS, ...READING, ...WORDS },
+  ...{ ...HEADS, ...SPECIALIZATION, ...READING, ...WORDS },
   ...{ ...INSIDE, ...CLASSES, ...FLOW, ...CARRIED },
 };
 
-export class EngineSource implements Source {
+export class EngineSource extends CachedSource {
   readonly live = true;
-  readonly #run: Ran;
-  readonly #cache = new ByteCache<Slice>(CACHE_BYTES);
+  override readonly precision;
+  readonly #run: EngineRun;
 
   /**
    * Run a text.
@@ -44,28 +35,26 @@ export class EngineSource implements Source {
    * @throws SliceFailure with a sentence for the reader: no text, too many tokens, a masked special token
    */
   static async open(
-    turns: Turns,
-    about: About,
+    queue: RequestQueue,
+    metadata: Metadata,
     text: Text,
     changes?: Changes,
   ): Promise<EngineSource> {
-    return new EngineSource(await runText(turns, about, text, changes));
+    return new EngineSource(await runText(queue, metadata, text, changes));
   }
 
-  private constructor(run: Ran) {
+  private constructor(run: EngineRun) {
+    super(CACHE_BYTES);
     this.#run = run;
+    this.precision = precisionOf(run.metadata);
   }
 
   get meta(): Meta {
     return this.#run.meta;
   }
 
-  get arrays(): ReadonlyMap<string, NdArray> {
+  get arrays(): Arrays {
     return this.#run.arrays;
-  }
-
-  get precision(): Precision {
-    return precisionOf(this.#run.about);
   }
 
   /** False for what no text gets from this page. */
@@ -80,21 +69,13 @@ export class EngineSource implements Source {
     return ANSWERS[kind] !== undefined && (model[kind as keyof typeof model] ?? true);
   }
 
-  async slice(request: SliceRequest, options: SliceOptions = {}): Promise<Slice> {
-    const key = requestKey(request);
-    const known = this.#cache.get(key);
-    if (known !== undefined) return known;
-    const answer = ANSWERS[request.kind] as Answer<SliceKind> | undefined;
-    if (answer === undefined || !this.has(request)) throw refused(`"${request.kind}"`);
-    let made: Slice;
+  protected async answer(request: SliceRequest, options: Required<SliceOptions>): Promise<Slice> {
+    const refuse = () => refused(`"${request.kind}"`);
+    if (!this.has(request)) throw refuse();
     try {
-      made = await answer(this.#run, request, options);
+      return await answerWith(ANSWERS, this.#run, request, options, refuse);
     } catch (error) {
       throw asFailure(error);
     }
-    if (options.signal?.aborted) throw canceled();
-    const bytes = [...made.arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
-    this.#cache.set(key, made, bytes);
-    return made;
   }
 }

@@ -1,19 +1,20 @@
 /** Runs what is typed: the latest text wins, and the last good picture stays. */
 
 import { explain } from "../../protocol/failure";
+import { headsOff } from "../../protocol/meta";
 import type { Action, Activity, Meta, PastRun } from "../../protocol/types";
-import type { About, Text } from "./about";
-import { carriedMasks } from "./carry";
+import { carriedMasks } from "./carry-over";
+import type { Metadata, Text } from "./metadata";
 import type { Changes } from "./open";
+import type { RequestQueue } from "./request-queue";
 import { EngineSource } from "./source";
-import type { Turns } from "./turns";
 
 /** Texts that the history has. */
 const HISTORY = 20;
 
-export interface TypingHost {
+interface TypingHost {
   show(source: EngineSource): void;
-  /** Whether predictions are looked at: otherwise they are computed when they are asked for. */
+  /** True if predictions are looked at: otherwise they are computed when they are asked for. */
   predicts(): boolean;
   activity(activity: Activity): void;
 }
@@ -31,11 +32,16 @@ type Job = (before: Meta) => { readonly text: Text; readonly changes: Changes };
 /** The same masks and heads, as far as the next text has them. */
 const carried = (before: Meta): Changes => ({
   masks: (tokens) => carriedMasks(before, tokens),
-  off: before.heads_off ?? [],
+  off: headsOff(before.heads_off),
 });
 
 /** `first`: the run that is shown before anything is typed. */
-export function createTyping(turns: Turns, about: About, host: TypingHost, first: Meta): Typing {
+export function createTyping(
+  queue: RequestQueue,
+  metadata: Metadata,
+  host: TypingHost,
+  first: Meta,
+): Typing {
   let history: readonly PastRun[] = [{ text: first.text, text_pair: first.text_pair }];
   let next: Job | null = null;
   let shown = first;
@@ -50,7 +56,7 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
       next = null;
       try {
         const predicted = host.predicts();
-        const source = await EngineSource.open(turns, about, text, { ...changes, predicted });
+        const source = await EngineSource.open(queue, metadata, text, { ...changes, predicted });
         shown = source.meta;
         host.show(source);
         report("ready");
@@ -80,7 +86,7 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
   function keep({ text, text_pair }: Text): void {
     const entry = { text, text_pair: text_pair || null };
     const others = history.filter(
-      (one) => one.text !== entry.text || (one.text_pair || null) !== entry.text_pair,
+      (earlier) => earlier.text !== entry.text || (earlier.text_pair || null) !== entry.text_pair,
     );
     history = [entry, ...others].slice(0, HISTORY);
   }
@@ -98,7 +104,7 @@ export function createTyping(turns: Turns, about: About, host: TypingHost, first
         case "mask":
           return change({ masks: () => action.tokens });
         case "switch_off":
-          return change({ off: action.heads });
+          return change({ off: headsOff(action.heads) });
       }
     },
   };

@@ -1,4 +1,4 @@
-/** The model's file out of a page's text, or out of a script beside the page. */
+/** The model's file out of a page's text, or out of a script next to the page. */
 
 import { inflatePieces } from "../../protocol/saved/inflate";
 import { EngineError } from "../errors";
@@ -59,7 +59,7 @@ function interleave(planes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(words.buffer, 0, planes.length);
 }
 
-/** A script beside the page that holds the model's file. */
+/** A script next to the page that holds the model's file. */
 export interface Beside {
   /** Address, relative to the page. */
   readonly src: string;

@@ -1,4 +1,4 @@
-/** Description of a figure of a head, independent of any run: its texts and its formula. */
+/** Description of a figure of a head, independent of any run: its names, and the texts and formula of its explanation. */
 
 import type { MathNode } from "../math";
 
@@ -15,6 +15,10 @@ interface Figure {
   readonly name: string;
   /** Column heading and filter word. */
   readonly short: string;
+}
+
+/** Formula and reading of a figure, in its explanation. */
+interface Texts {
   readonly formula: MathNode;
   readonly spoken: string;
   readonly high: string;
@@ -28,16 +32,24 @@ export interface Metric extends Figure {
   readonly unit: string;
   /** Its meaning in half a sentence. */
   readonly summary: string;
-  readonly low: string;
   /** For names that point the wrong way. */
   readonly warning: string | null;
+}
+
+export interface MetricTexts extends Texts {
+  readonly low: string;
   /** Smallest and largest possible figure, in symbols. */
   readonly range: string;
+  /** Formula and spoken text for a matrix that is not square or has a mask, where they differ: `m_i` keys for query `i`. */
+  readonly by_row?: Pick<Texts, "formula" | "spoken">;
 }
 
 /** A figure that says where a head looks. */
-export interface Aim extends Figure {
+export interface SpecializationMetric extends Figure {
   /** Its meaning in a few words; next to its name on the radar. */
   readonly meaning: string;
+}
+
+export interface SpecializationTexts extends Texts {
   readonly symbols: string;
 }

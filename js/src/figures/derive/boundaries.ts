@@ -1,4 +1,4 @@
-/** Where a new sentence or a new segment begins on an axis. */
+/** Boundaries on an axis: starts of sentences and segments. */
 
 import { itemAt } from "../../protocol/required";
 import type { Unit } from "./units";

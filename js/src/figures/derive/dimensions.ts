@@ -1,5 +1,7 @@
 /** Rows of dimensions: the window on them, their length, their largest values. */
 
+import { firstLargest, largestFirst } from "../../protocol/ties";
+
 /** The window of `size` dimensions that holds `wanted` at its start, as far as `total` allows. */
 export function windowAt(wanted: number, size: number, total: number): readonly [number, number] {
   const width = Math.min(size, total);
@@ -29,36 +31,34 @@ export function length(values: ArrayLike<number>): number {
   return Math.sqrt(sum);
 }
 
-/** Largest absolute value; NaN and infinities (cells that a mask forbids) do not count. */
-export function largestAbsolute(values: ArrayLike<number>): number {
-  let most = 0;
-  for (let i = 0; i < values.length; i++) {
-    const size = Math.abs(values[i] as number);
-    if (Number.isFinite(size) && size > most) most = size;
-  }
-  return most;
-}
+/** Indices of the `k` largest values, largest first; values equal up to rounding by index. */
+export const topOf = (values: ArrayLike<number>, k: number): number[] =>
+  largestFirst(values).slice(0, k);
 
-/** Indices of the `k` largest values, largest first; ties by index. */
-export function topOf(values: Float32Array, k: number): number[] {
-  return [...values.keys()]
-    .sort((a, b) => (values[b] as number) - (values[a] as number) || a - b)
-    .slice(0, k);
-}
-
-/** How many values are above zero. */
+/** Number of values above zero. */
 export function countActive(values: Float32Array): number {
   return values.reduce((sum, value) => sum + (value > 0 ? 1 : 0), 0);
 }
 
-/** Where `values` is largest, -1 where there is none; NaN does not count. */
-export function argmax(values: ArrayLike<number>): number {
-  let best = -1;
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i] as number;
-    if (!Number.isNaN(value) && (best < 0 || value > (values[best] as number))) best = i;
+/** Index of the largest of `values`, -1 if there is none; NaN does not count. */
+export const argmax = firstLargest;
+
+/** A value this many times the next smaller one is beyond the scale of the others, */
+const FAR = 3;
+/** if no more than this share of all are so large. */
+const FEW = 0.1;
+
+/** The end of a scale on which bars are readable: the largest value, but for a few that are far above all others. */
+export function scaleEnd(values: ArrayLike<number>): number {
+  const sorted = largestFirst(values)
+    .map((i) => values[i] as number)
+    .filter(Number.isFinite);
+  let end = 0;
+  for (let k = 1; k <= Math.floor(FEW * sorted.length) && k < sorted.length; k++) {
+    const [before, value] = [sorted[k - 1] as number, sorted[k] as number];
+    if (value > 0 && before > FAR * value) end = k;
   }
-  return best;
+  return Math.max(sorted[end] ?? 0, 0);
 }
 
 /** Largest absolute value of each of `bins` equal pieces, for an overview. */

@@ -1,21 +1,13 @@
 /** Pure functions of a C-order matrix: marginals, maxima, strongest links, pooling. */
 
+import { type Kind, largestFirst, TIE } from "../../protocol/ties";
+
 /** Largest value, 0 for an empty matrix. */
 export function maximum(matrix: ArrayLike<number>): number {
   let max = 0;
   for (let i = 0; i < matrix.length; i++)
     if ((matrix[i] as number) > max) max = matrix[i] as number;
   return max;
-}
-
-/** Largest distance from zero among the finite values, 0 when there is none. */
-export function magnitude(matrix: Float32Array): number {
-  let most = 0;
-  for (let i = 0; i < matrix.length; i++) {
-    const size = Math.abs(matrix[i] as number);
-    if (size > most && size !== Infinity) most = size;
-  }
-  return most;
 }
 
 /** The place of a value among others, 1 = largest; equal values share the better place. */
@@ -26,15 +18,31 @@ export function rankOf(values: ArrayLike<number>, index: number): number {
   return above + 1;
 }
 
-/** How much each key receives: the mean over queries of its column, `[columns]`. */
-export function received(matrix: Float32Array, rows: number, columns: number): Float32Array {
+/** 1 minus the sum of each row, `[rows]`: the share of a learned sink. */
+export function restOf(matrix: Float32Array, rows: number, columns: number): Float32Array {
+  return Float32Array.from({ length: rows }, (_, i) => {
+    let sum = 0;
+    for (let j = 0; j < columns; j++) sum += matrix[i * columns + j] as number;
+    return Math.max(0, 1 - sum);
+  });
+}
+
+/** Attention that each key receives: mean of its column over the queries that may look at it, `[columns]`. */
+export function received(
+  matrix: Float32Array,
+  rows: number,
+  columns: number,
+  allowed: ArrayLike<number> | null = null,
+): Float32Array {
   const sums = new Float64Array(columns);
+  const queries = new Float64Array(columns).fill(allowed ? 0 : rows);
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
       sums[j] = (sums[j] as number) + (matrix[i * columns + j] as number);
+      if (allowed?.[i * columns + j]) queries[j] = (queries[j] as number) + 1;
     }
   }
-  return Float32Array.from(sums, (sum) => sum / Math.max(rows, 1));
+  return Float32Array.from(sums, (sum, j) => sum / ((queries[j] as number) || 1));
 }
 
 /** One row, without a copy. */
@@ -42,11 +50,31 @@ export function rowOf(matrix: Float32Array, row: number, columns: number): Float
   return matrix.subarray(row * columns, (row + 1) * columns);
 }
 
-/** Indices of the `k` largest values, largest first; equal values in order of position. */
-export function largest(values: ArrayLike<number>, k: number): number[] {
-  return Array.from({ length: values.length }, (_, i) => i)
-    .sort((a, b) => (values[b] as number) - (values[a] as number) || a - b)
-    .slice(0, k);
+/** Indices of the `k` largest values, largest first; values equal up to rounding in order of position. */
+export function largest(values: ArrayLike<number>, k: number, kind: Kind = "sums"): number[] {
+  return largestFirst(values, kind).slice(0, k);
+}
+
+/** Indices of the largest weights of a row, NaN left out, largest first; those equal up to rounding in order of position. */
+export function strongestOf(row: ArrayLike<number>, count: number): number[] {
+  const kept: number[] = [];
+  let floor = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < row.length; i++) {
+    const value = row[i] as number;
+    if (!(value > floor)) continue;
+    let at = kept.length;
+    while (at > 0 && (row[kept[at - 1] as number] as number) < value) at--;
+    kept.splice(at, 0, i);
+    if (kept.length > count) kept.pop();
+    if (kept.length === count) floor = row[kept[count - 1] as number] as number;
+  }
+  // Weights as large as the last one compete with it.
+  const last = row[kept.at(-1) ?? -1] ?? Number.NaN;
+  const least = last - TIE * Math.abs(last);
+  const close: number[] = [];
+  for (let i = 0; i < row.length; i++) if ((row[i] as number) >= least) close.push(i);
+  const values = close.map((i) => row[i] as number);
+  return largest(values, count, "weights").map((place) => close[place] as number);
 }
 
 /** The `k`-th largest value of a matrix, by a histogram fine enough for a slider (1/1024 of the maximum). */
@@ -86,9 +114,9 @@ export function maxPool<T extends Float32Array | Uint8Array>(
     for (let j = 0; j < columns; j++) {
       const cell = base + (column[j] as number);
       const value = matrix[from + j] as number;
-      const held = data[cell] as number;
+      const largest = data[cell] as number;
       // Math.abs, written out: this runs over every cell at every head.
-      if ((value < 0 ? -value : value) > (held < 0 ? -held : held)) data[cell] = value;
+      if ((value < 0 ? -value : value) > (largest < 0 ? -largest : largest)) data[cell] = value;
     }
   }
   return { data, shape: [height, width] };

@@ -33,6 +33,7 @@ export const PARTS = [
   ["feed_forward", "FFN"],
   ["norms", "norms"],
   ["other", "other"],
+  ["decoder", "decoder"],
   ["pooler", "pooler"],
   ["heads", "heads on top"],
 ] as const;
@@ -47,7 +48,13 @@ export interface Architecture {
   readonly vocabulary: number;
   readonly activation: string;
   readonly preNorm: boolean;
+  /** The norm of a layer, as papers call it. */
+  readonly norm: "LayerNorm" | "RMSNorm";
   readonly notes: readonly string[];
+  /** Score of a query and a key in words, where it is not `q · k / √d_k`. */
+  readonly scores?: string;
+  /** Position embeddings are computed, not learned. */
+  readonly sinusoidal?: boolean;
   /** Why a tensor is N/A. */
   readonly missing: Readonly<Record<string, string | null>>;
   /** Width of the embeddings, which a projection may widen to the hidden size. */
@@ -74,10 +81,12 @@ export interface StageBox {
 const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** All stages in the order in which a token passes them; those of a layer once. */
-export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[] {
+export function stagesOf({ model, tokens, part }: Meta, arch: Architecture): StageBox[] {
   const n = tokens.text.length;
-  const { hidden, embedding, inner, headDim, intermediate, vocabulary, preNorm } = arch;
+  const { hidden, embedding, inner, headDim, intermediate, vocabulary, preNorm, norm } = arch;
+  const normalized = norm === "RMSNorm" ? "divided by its root mean square" : "normalized";
   const heads = model.n_heads;
+  const next = model.predicts === "next";
   const by = (width: number): string => `${count(n)} × ${count(width)}`;
   const why = (name: string): string | null => arch.missing[name] ?? null;
   const noScores = model.has.scores
@@ -108,7 +117,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       "embeddings",
       ["Position", "Position"],
       by(embedding),
-      "embeddings",
+      arch.sinusoidal ? null : "embeddings",
       `A row for each position, out of a table with ${count(model.max_length)} positions.`,
       why("position"),
     ),
@@ -133,7 +142,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     box(
       "norm",
       "embeddings",
-      ["LayerNorm", "Norm"],
+      [norm, "Norm"],
       by(embedding),
       "embeddings",
       "The sum, normalized to mean 0 and variance 1, then scaled and shifted by learned weights.",
@@ -169,7 +178,7 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
       ["Scores", "Scores"],
       by(n),
       null,
-      `q · k / √d_k, and the mask: ${count(n)} × ${count(n)} for each of ${heads} heads.`,
+      `${arch.scores ?? "q · k / √d_k"}, and the mask: ${count(n)} × ${count(n)} for each of ${heads} heads.`,
       noScores,
     ),
     box(
@@ -211,11 +220,11 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
   const attentionNorm = box(
     "attention_norm",
     "attention",
-    ["LayerNorm", "Norm"],
+    [norm, "Norm"],
     by(preNorm ? hidden : inner),
     "norms",
     preNorm
-      ? "Normalized before attention reads it (pre-norm)."
+      ? `The state that attention reads (pre-norm): ${normalized}, then scaled by learned weights.`
       : "The sum normalized (post-norm).",
     why("attention_norm"),
   );
@@ -251,10 +260,12 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
   const ffnNorm = box(
     "ffn_norm",
     "ffn",
-    ["LayerNorm", "Norm"],
+    [norm, "Norm"],
     by(inner),
     "norms",
-    preNorm ? "Normalized before the FFN reads it (pre-norm)." : "The sum normalized (post-norm).",
+    preNorm
+      ? `The state that the FFN reads (pre-norm): ${normalized}, then scaled by learned weights.`
+      : "The sum normalized (post-norm).",
     why("ffn_norm"),
   );
   const layer = preNorm
@@ -276,11 +287,15 @@ export function stagesOf({ model, tokens }: Meta, arch: Architecture): StageBox[
     box(
       "mlm",
       "output",
-      ["MLM head", "MLM head"],
+      next || part === "encoder" ? ["LM head", "LM head"] : ["MLM head", "MLM head"],
       `${count(hidden)} → ${count(vocabulary)}`,
       "heads",
-      `LayerNorm(GELU(h W + b)) Eᵀ + b: a logit for each of ${count(vocabulary)} entries of the vocabulary.`,
-      model.has.mlm ? null : "This model has no masked-LM head.",
+      `${next ? "The final norm of h, times Eᵀ" : "LayerNorm(GELU(h W + b)) Eᵀ + b"}: a logit for each of ${count(vocabulary)} entries of the vocabulary.`,
+      model.has.mlm
+        ? null
+        : part === "encoder"
+          ? "The encoder writes nothing: its last states are what cross-attention looks at."
+          : `This model has no ${next ? "" : "masked-"}LM head.`,
     ),
     ...(model.has.classifier
       ? [
@@ -320,6 +335,6 @@ export function walkOf(stages: readonly StageBox[], layers: number): Step[] {
   ];
 }
 
-/** Where a stage of a layer stands in the walk; -1 when the model lacks it. */
+/** Index of a stage of a layer in the walk; -1 when the model lacks it. */
 export const stepOf = (walk: readonly Step[], id: StageId, layer: number): number =>
   walk.findIndex((step) => step.id === id && (step.layer === null || step.layer === layer));

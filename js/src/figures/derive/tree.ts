@@ -1,6 +1,6 @@
 /** The influence tree: what a token attends to most, what those attend to most, and so on. */
 
-export interface Influences {
+interface Influences {
   /** `[size, size]`, rows are queries. */
   readonly weights: Float32Array;
   /** 0 where the model's mask forbids a cell. */
@@ -54,30 +54,36 @@ function strongest({ weights, allowed, size }: Influences, row: number, count: n
   return chosen;
 }
 
-/** The tree below a unit: the `topK` strongest keys of each, never one that is already on the path. */
+/**
+ * The tree below a unit: the `topK` strongest keys of each, never one that is already on the path. Where the keys are
+ * another text, `below` says what these attend to; without it the tree ends there.
+ */
 export function influenceTree(
-  matrix: Influences,
+  first: Influences,
   unit: number,
   { topK, depth }: TreeShape,
+  below: Influences | null = first,
 ): InfluenceTree {
-  const ranked = new Map<number, readonly number[]>();
+  const ranked = new Map<Influences, Map<number, readonly number[]>>();
   const grown = new WeakMap<TreeNode, readonly TreeNode[]>();
 
-  function keysOf(row: number): readonly number[] {
-    let keys = ranked.get(row);
-    if (keys === undefined) {
-      // A path bars at most `depth` keys, so this many are enough.
-      keys = strongest(matrix, row, topK + depth);
-      ranked.set(row, keys);
-    }
+  function keysOf(matrix: Influences, row: number): readonly number[] {
+    const rows = ranked.get(matrix) ?? new Map<number, readonly number[]>();
+    ranked.set(matrix, rows);
+    // A path bars at most `depth` keys, so this many are enough.
+    const keys = rows.get(row) ?? strongest(matrix, row, topK + depth);
+    rows.set(row, keys);
     return keys;
   }
 
   function grow(node: TreeNode): readonly TreeNode[] {
-    if (node.depth >= depth) return [];
+    const matrix = node.parent === null ? first : below;
+    if (node.depth >= depth || matrix === null) return [];
     const path = new Set<number>();
-    for (let at: TreeNode | null = node; at !== null; at = at.parent) path.add(at.unit);
-    return keysOf(node.unit)
+    for (let at: TreeNode | null = node; at !== null; at = at.parent)
+      // The root of another text is no key.
+      if (at.parent !== null || below === first) path.add(at.unit);
+    return keysOf(matrix, node.unit)
       .filter((key) => !path.has(key))
       .slice(0, topK)
       .map((key, i) => {
@@ -106,11 +112,14 @@ export function influenceTree(
   };
 }
 
-/** How far the product of a path may be off when its weights may be off by `error`. */
-export function errorOfProduct(node: TreeNode, error: (weight: number) => number): number {
+/** Largest error of the product of a path whose weights may be off by `error`. */
+export function errorOfProduct(
+  node: TreeNode,
+  error: (weight: number, node: TreeNode) => number,
+): number {
   let most = 1;
   for (let at: TreeNode | null = node; at !== null; at = at.parent) {
-    if (at.weight !== null) most *= at.weight + error(at.weight);
+    if (at.weight !== null) most *= at.weight + error(at.weight, at);
   }
   return most - node.product;
 }

@@ -17,7 +17,17 @@ export interface Unit {
   readonly special: boolean;
 }
 
-export interface UnitOptions {
+/** A single token as a unit. */
+export const unitOf = (tokens: TokenColumns, token: number): Unit => ({
+  token,
+  end: token + 1,
+  text: itemAt(tokens.text, token),
+  surface: itemAt(tokens.surface, token),
+  segment: itemAt(tokens.segment, token),
+  special: itemAt(tokens.special, token),
+});
+
+interface UnitOptions {
   readonly special: boolean;
   /** Word index of every token (null for none): given when words are to be merged. */
   readonly tokenWord?: readonly (number | null)[] | null;
@@ -73,20 +83,30 @@ export function unitOfToken(units: readonly Unit[], token: number | null): numbe
   return units.findIndex((unit) => token >= unit.token && token < unit.end);
 }
 
+/** Units of the rows and of the columns of a matrix; the same array where both are one text. */
+export interface Axes {
+  readonly queries: readonly Unit[];
+  readonly keys: readonly Unit[];
+}
+
+/** True if every token of a matrix of `m` columns is a unit of its own. */
+const isWhole = ({ length }: ArrayLike<number>, m: number, { queries, keys }: Axes): boolean =>
+  keys.length === m && queries.length * m === length;
+
 /**
- * An `[n, n]` matrix as seen by units, `[m, m]`: mean over a unit's query rows, sum over its key columns.
+ * A matrix of `m` key tokens as seen by units, `[queries, keys]`: mean over a unit's query rows, sum over its key columns.
  * Rows of whole texts still sum to 1; columns that are left out are not given back to the others.
  */
-export function project(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
-  const m = units.length;
-  if (m === n) return matrix;
-  const result = new Float32Array(m * m);
+export function project(matrix: Float32Array, m: number, axes: Axes): Float32Array {
+  if (isWhole(matrix, m, axes)) return matrix;
+  const { queries, keys } = axes;
+  const result = new Float32Array(queries.length * keys.length);
   let cell = 0;
-  for (const { token, end } of units) {
-    for (const key of units) {
+  for (const { token, end } of queries) {
+    for (const key of keys) {
       let sum = 0;
       for (let i = token; i < end; i++) {
-        for (let j = key.token; j < key.end; j++) sum += matrix[i * n + j] as number;
+        for (let j = key.token; j < key.end; j++) sum += matrix[i * m + j] as number;
       }
       result[cell++] = sum / (end - token);
     }
@@ -95,16 +115,16 @@ export function project(matrix: Float32Array, n: number, units: readonly Unit[])
 }
 
 /** Which cells are possible, as seen by units: possible when any of its cells is. */
-export function projectAllowed(allowed: Uint8Array, n: number, units: readonly Unit[]): Uint8Array {
-  const m = units.length;
-  if (m === n) return allowed;
-  const result = new Uint8Array(m * m);
+export function projectAllowed(allowed: Uint8Array, m: number, axes: Axes): Uint8Array {
+  if (isWhole(allowed, m, axes)) return allowed;
+  const { queries, keys } = axes;
+  const result = new Uint8Array(queries.length * keys.length);
   let cell = 0;
-  for (const query of units) {
-    for (const key of units) {
+  for (const query of queries) {
+    for (const key of keys) {
       for (let i = query.token; i < query.end && result[cell] === 0; i++) {
         for (let j = key.token; j < key.end; j++) {
-          if (allowed[i * n + j] !== 0) result[cell] = 1;
+          if (allowed[i * m + j] !== 0) result[cell] = 1;
         }
       }
       cell++;
@@ -113,14 +133,14 @@ export function projectAllowed(allowed: Uint8Array, n: number, units: readonly U
   return result;
 }
 
-/** Cells of single tokens out of an `[n, n]` matrix, `[m, m]`: nothing is averaged. Every unit is one token. */
-export function selectCells(matrix: Float32Array, n: number, units: readonly Unit[]): Float32Array {
-  const m = units.length;
-  if (m === n) return matrix;
-  const result = new Float32Array(m * m);
+/** Cells of single tokens out of a matrix of `m` key tokens, `[queries, keys]`: nothing is averaged. Every unit is one token. */
+export function selectCells(matrix: Float32Array, m: number, axes: Axes): Float32Array {
+  if (isWhole(matrix, m, axes)) return matrix;
+  const { queries, keys } = axes;
+  const result = new Float32Array(queries.length * keys.length);
   let cell = 0;
-  for (const query of units) {
-    for (const key of units) result[cell++] = matrix[query.token * n + key.token] as number;
+  for (const query of queries) {
+    for (const key of keys) result[cell++] = matrix[query.token * m + key.token] as number;
   }
   return result;
 }

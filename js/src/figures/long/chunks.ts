@@ -3,12 +3,12 @@
 /** Tokens of a chunk; a few lines of text. */
 export const CHUNK_TOKENS = 128;
 /** Chunks in the page at a time. */
-export const CHUNKS_SHOWN = 5;
+const CHUNKS_SHOWN = 5;
 
 /** Chunks `[first, end)`. */
 export type Chunks = readonly [first: number, end: number];
 
-export const chunkCount = (n: number): number => Math.ceil(n / CHUNK_TOKENS);
+const chunkCount = (n: number): number => Math.ceil(n / CHUNK_TOKENS);
 export const chunkOf = (token: number): number => Math.floor(token / CHUNK_TOKENS);
 export const tokensOf = (chunk: number, n: number): readonly [number, number] => [
   chunk * CHUNK_TOKENS,

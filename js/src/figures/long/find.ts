@@ -1,6 +1,7 @@
 /** Queries of the find box, and the tokens that they mean. */
 
 import type { TokenColumns } from "../../protocol/types";
+import { comparisonIn, headIn } from "../query";
 
 export type Query =
   | { readonly kind: "none" }
@@ -12,7 +13,7 @@ export type Query =
   | { readonly kind: "wrong"; readonly reason: string };
 
 /** Universal part-of-speech tags (https://universaldependencies.org/u/pos/). */
-export const TAGS: readonly string[] = [
+const TAGS: readonly string[] = [
   "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ",
   "SYM", "VERB", "X",
 ]; // biome-ignore format: a table
@@ -24,26 +25,30 @@ export function parseQuery(
 ): Query {
   const text = typed.trim();
   if (text === "") return { kind: "none" };
-  const head = /^L\s*(\d+)[\s.,·]*(?:H\s*(\d+)|mean)$/i.exec(text);
-  if (head !== null) {
-    const layer = Number(head[1]);
+  const mean = /^L\s*(\d+)[\s.,·]*mean$/i.exec(text);
+  const place =
+    mean === null
+      ? /^L.*H/i.test(text)
+        ? headIn(text)
+        : null
+      : { layer: Number(mean[1]), head: "mean" as const };
+  if (place !== null) {
+    const { layer, head } = place;
     if (layer >= layers) return { kind: "wrong", reason: `There are layers 0 to ${layers - 1}.` };
-    if (head[2] === undefined) return { kind: "head", layer, head: "mean" };
-    if (Number(head[2]) >= heads) {
+    if (head !== "mean" && head >= heads) {
       return { kind: "wrong", reason: `There are heads 0 to ${heads - 1}.` };
     }
-    return { kind: "head", layer, head: Number(head[2]) };
+    return { kind: "head", layer, head };
   }
-  const weight = /^weight\s*(?:>=?|≥)\s*(.*)$/i.exec(text);
-  if (weight !== null) {
-    const least = Number(weight[1]?.replace(",", "."));
-    return Number.isFinite(least) && weight[1] !== ""
-      ? { kind: "weight", least }
+  const comparison = comparisonIn(text);
+  if (comparison?.name.toLowerCase() === "weight" && comparison.operator.startsWith(">")) {
+    return Number.isFinite(comparison.limit)
+      ? { kind: "weight", least: comparison.limit }
       : { kind: "wrong", reason: "After weight > comes a number, such as 0.3." };
   }
-  const place = /^#(\d+)$/.exec(text);
-  if (place !== null) {
-    const token = Number(place[1]);
+  const position = /^#(\d+)$/.exec(text);
+  if (position !== null) {
+    const token = Number(position[1]);
     return token < tokens
       ? { kind: "token", token }
       : { kind: "wrong", reason: `There are positions 0 to ${tokens - 1}.` };

@@ -19,10 +19,12 @@ export interface Outline {
   readonly words: readonly Span[];
   readonly sentences: readonly Span[];
   readonly paragraphs: readonly Span[];
+  /** Median number of tokens of a label of each level; infinite where there is none. */
+  readonly lengths: Readonly<Record<LabelLevel, number>>;
 }
 
 /** Characters of a label, as it is cut before it is measured. */
-const LABEL_MOST = 48;
+const LABEL_MAX = 48;
 /** A paragraph of at most so many tokens without an end of a sentence is a heading. */
 const HEADING_TOKENS = 16;
 
@@ -54,15 +56,19 @@ export function outlineOf(
     ...span,
     rank: isHeading(tokens, span) ? 1 : 0,
   }));
-  return {
-    words: spansOf(tokens, (i) => other(i) || /\s/.test(before(i))),
-    sentences: spansOf(tokens, (i) =>
-      sentence === null
-        ? paragraph(i) || (/\s/.test(before(i)) && endsSentence(itemAt(tokens.surface, i - 1)))
-        : paragraph(i) || sentence[i] !== sentence[i - 1],
-    ),
-    paragraphs,
+  const words = spansOf(tokens, (i) => other(i) || /\s/.test(before(i)));
+  const sentences = spansOf(tokens, (i) =>
+    sentence === null
+      ? paragraph(i) || (/\s/.test(before(i)) && endsSentence(itemAt(tokens.surface, i - 1)))
+      : paragraph(i) || sentence[i] !== sentence[i - 1],
+  );
+  const lengths = {
+    tokens: 1,
+    words: medianLength(words),
+    sentences: medianLength(sentences),
+    paragraphs: medianLength(paragraphs),
   };
+  return { words, sentences, paragraphs, lengths };
 }
 
 function isHeading(tokens: TokenColumns, { from, to }: Span): boolean {
@@ -75,33 +81,25 @@ function isHeading(tokens: TokenColumns, { from, to }: Span): boolean {
 /** The text of a span on one line. */
 export function labelOf(tokens: TokenColumns, { from, to }: Pick<Span, "from" | "to">): string {
   if (tokens.special[from]) return itemAt(tokens.text, from);
-  const end = Math.min(to, from + LABEL_MOST);
+  const end = Math.min(to, from + LABEL_MAX);
   // A heading of Markdown without its marks.
   const text = textOf(tokens, from, end).replace(/\s+/g, " ").trim().replace(/^#+ /, "");
   const characters = [...text];
-  return characters.length > LABEL_MOST || end < to
-    ? `${characters.slice(0, LABEL_MOST).join("").trimEnd()}…`
+  return characters.length > LABEL_MAX || end < to
+    ? `${characters.slice(0, LABEL_MAX).join("").trimEnd()}…`
     : text;
 }
 
 /** Median length of spans, in tokens; infinite where there are none. */
-export function medianLength(spans: readonly Span[]): number {
+function medianLength(spans: readonly Span[]): number {
   if (spans.length === 0) return Number.POSITIVE_INFINITY;
   const lengths = spans.map(({ from, to }) => to - from).sort((a, b) => a - b);
   return itemAt(lengths, Math.floor(lengths.length / 2));
 }
 
-/** Median lengths by level, for `labelLevel`. */
-export const lengthsOf = (outline: Outline): Readonly<Record<LabelLevel, number>> => ({
-  tokens: 1,
-  words: medianLength(outline.words),
-  sentences: medianLength(outline.sentences),
-  paragraphs: medianLength(outline.paragraphs),
-});
-
 /** The finest level of which a typical label has `gap` pixels; paragraphs where none has. */
 export function labelLevel(
-  lengths: Readonly<Record<LabelLevel, number>>,
+  { lengths }: Pick<Outline, "lengths">,
   pixels: number,
   gap: number,
 ): LabelLevel {
@@ -124,7 +122,7 @@ export function spansIn(spans: readonly Span[], [from, to]: Range): readonly Spa
 }
 
 export interface Placed extends Span {
-  /** Where the label is written, px on the axis. */
+  /** Position of the label, px on the axis. */
   readonly at: number;
 }
 
@@ -151,7 +149,7 @@ export function placeLabels(
   const chosen: Placed[] = [];
   for (const label of weightiest) {
     const slot = Math.floor(label.at / gap);
-    const near = [slot - 1, slot, slot + 1].flatMap((one) => slots.get(one) ?? []);
+    const near = [slot - 1, slot, slot + 1].flatMap((near_slot) => slots.get(near_slot) ?? []);
     if (near.some((at) => Math.abs(at - label.at) < gap)) continue;
     slots.set(slot, [...(slots.get(slot) ?? []), label.at]);
     chosen.push(label);

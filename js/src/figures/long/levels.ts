@@ -5,14 +5,17 @@ import { LONG_TOKENS } from "../../protocol/kernel";
 /** Cells a side of a tile (attn_widget/figures/long/pyramid.py). */
 export const TILE = 256;
 
-/** Whether a text is drawn by tiles. */
+/** True if a text is drawn by tiles. */
 export const isLong = ({
   tokens,
+  keys,
   profile,
 }: {
   readonly tokens: { readonly text: ArrayLike<string> };
+  readonly keys?: { readonly text: ArrayLike<string> } | null;
   readonly profile: unknown;
-}): boolean => profile === null && tokens.text.length > LONG_TOKENS;
+}): boolean =>
+  profile === null && Math.max(tokens.text.length, keys?.text.length ?? 0) > LONG_TOKENS;
 
 /** Tokens `[from, to)`, fractions included. */
 export type Range = readonly [from: number, to: number];
@@ -42,10 +45,15 @@ export function tileRange([from, to]: Range, level: number, n: number): readonly
   return [first, Math.max(first + 1, Math.min(last, Math.ceil(to / side)))];
 }
 
-/** The tiles under a window, those nearest to its middle first. */
-export function tilesIn(rows: Range, columns: Range, level: number, n: number): TilePlace[] {
-  const [top, bottom] = tileRange(rows, level, n);
-  const [left, right] = tileRange(columns, level, n);
+/** The tiles under a window of a matrix of that many rows and columns, those nearest to its middle first. */
+export function tilesIn(
+  rows: Range,
+  columns: Range,
+  level: number,
+  count: { readonly rows: number; readonly columns: number },
+): TilePlace[] {
+  const [top, bottom] = tileRange(rows, level, count.rows);
+  const [left, right] = tileRange(columns, level, count.columns);
   const places: (TilePlace & { readonly far: number })[] = [];
   const side = TILE * 2 ** level;
   const middle = [(rows[0] + rows[1]) / 2 / side, (columns[0] + columns[1]) / 2 / side] as const;

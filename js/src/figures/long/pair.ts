@@ -1,8 +1,9 @@
 /** One pair of a long text in full, out of one row of weights, one of scores, and two vectors. */
 
-import type { TokenColumns } from "../../protocol/types";
+import { keysOf } from "../../protocol/meta";
+import type { Meta } from "../../protocol/types";
 import { dot, rankOf, softmax } from "../derive/matrix";
-import type { Unit } from "../derive/units";
+import { unitOf } from "../derive/units";
 import type { Matrix } from "../matrix";
 import type { Link } from "../pairs";
 import type { LongMatrix } from "./store";
@@ -17,20 +18,9 @@ export interface PairParts {
   readonly scaling: number | null;
   readonly absent: string | null;
   readonly pending: boolean;
-  /** How far the weight, and a score, may be off. */
+  /** Largest error of the weight, and of a score. */
   readonly error: number;
   readonly scoreError: number;
-}
-
-export function unitOf(tokens: TokenColumns, token: number): Unit {
-  return {
-    token,
-    end: token + 1,
-    text: tokens.text[token] ?? "",
-    surface: tokens.surface[token] ?? "",
-    segment: tokens.segment[token] ?? 0,
-    special: tokens.special[token] ?? false,
-  };
 }
 
 /** The numbers of a pair, as the view of short texts has them. */
@@ -64,45 +54,28 @@ export function linkOf(key: number, parts: PairParts): Link {
   };
 }
 
-/** A matrix of the query and the key alone, for what shows a pair: row 0 is the query, column 1 the key. */
+/** A matrix of the query and the key alone, for what shows a pair: one cell. */
 export function pairMatrix(
   { layer, head, quantity }: LongMatrix,
-  tokens: TokenColumns,
+  meta: Pick<Meta, "tokens" | "keys">,
   [query, key]: readonly [number, number],
   weights: Float32Array,
 ): Matrix {
-  const ends = [query, key];
   const cell = weights[key] ?? Number.NaN;
   const shown = Number.isNaN(cell) ? 0 : cell;
-  const cells = Float32Array.of(0, shown, 0, 0);
   return {
     layer,
     head,
     quantity: quantity === "rollout" ? "rollout" : "weights",
-    units: ends.map((token) => unitOf(tokens, token)),
-    size: 2,
-    weights: cells,
+    queries: [unitOf(meta.tokens, query)],
+    keys: [unitOf(keysOf(meta), key)],
+    weights: Float32Array.of(shown),
     scores: null,
-    allowed: Number.isNaN(cell) ? Uint8Array.of(1, 0, 1, 1) : null,
+    allowed: Number.isNaN(cell) ? Uint8Array.of(0) : null,
     max: shown,
     wordMax: shown,
-    received: new Float32Array(2),
-    unitOf: (token) => (token === null ? -1 : ends.indexOf(token)),
+    received: new Float32Array(1),
+    queryOf: (token) => (token === query ? 0 : -1),
+    keyOf: (token) => (token === key ? 0 : -1),
   };
-}
-
-/** Indices of the largest values of a row, NaN left out, largest first. */
-export function strongestOf(row: Float32Array, count: number): number[] {
-  const kept: number[] = [];
-  let floor = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < row.length; i++) {
-    const value = row[i] as number;
-    if (!(value > floor)) continue;
-    let at = kept.length;
-    while (at > 0 && (row[kept[at - 1] as number] as number) < value) at--;
-    kept.splice(at, 0, i);
-    if (kept.length > count) kept.pop();
-    if (kept.length === count) floor = row[kept[count - 1] as number] as number;
-  }
-  return kept;
 }

@@ -1,9 +1,11 @@
 /** The selected matrix of a long text: its coarse picture, tiles and rows as they are asked for. */
 
-import { explain, isAbort } from "../../protocol/failure";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
+import { onAbort } from "../../protocol/abort";
+import { asking } from "../../protocol/asking";
+import { keysOf } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, Slice, Source } from "../../protocol/types";
-import { listen } from "../../state/listen";
 import type { Scale, Selection, State } from "../../state/selection";
 import { scoresAbsent } from "../matrix";
 import type { MatrixKey } from "../names";
@@ -16,8 +18,8 @@ export interface LongMatrix {
   readonly layer: number;
   readonly head: HeadIndex;
   readonly quantity: LongQuantity;
-  /** Rows and columns. */
-  readonly size: number;
+  readonly rows: number;
+  readonly columns: number;
   /** The level that is one tile, by pooling. */
   readonly coarsest: number;
   readonly top: Readonly<Record<Pooling, TileData>>;
@@ -26,10 +28,12 @@ export interface LongMatrix {
   readonly wordMax: number;
   /** The largest mean of a block, by level, of the coarse ones. */
   readonly meanLargest: ReadonlyMap<number, number>;
-  /** Whether the mask forbids cells: these are NaN. */
+  /** True if the mask forbids cells: these are NaN. */
   readonly masked: boolean;
   /** Mean over queries of each column. */
   readonly received: Float32Array;
+  /** Share of a learned sink in each row; null where rows sum to 1. */
+  readonly rest: Float32Array | null;
 }
 
 /** A token's row; NaN where the mask forbids. */
@@ -39,9 +43,8 @@ export interface LongRow {
 }
 
 export interface LongStore {
-  get(): LongMatrix | null;
-  /** Called with every new matrix, and at once with the present one, until `signal` is aborted. */
-  on(listener: (matrix: LongMatrix) => void, signal?: AbortSignal): () => void;
+  /** The one on screen; null before the first is here. */
+  readonly matrix: ReadonlySignal<LongMatrix | null>;
   tile(
     matrix: LongMatrix,
     place: TilePlace,
@@ -50,47 +53,35 @@ export interface LongStore {
   ): Promise<TileData>;
   row(matrix: LongMatrix, token: number, signal: AbortSignal): Promise<LongRow>;
   links(matrix: LongMatrix, choice: LinkChoice, signal: AbortSignal): Promise<LinkList>;
-  /** Tokens `[from, to)` that were found, and the one that was gone to. */
-  readonly hits: HitStore;
-  /** How far a value may be off; 0 where it is exact. */
+  readonly hits: Signal<Hits>;
+  /** Largest error of a value; 0 where it is exact. */
   error(value: number): number;
 }
 
 export type Hit = readonly [from: number, to: number];
 
-export interface HitStore {
-  get(): { readonly hits: readonly Hit[]; readonly at: number };
-  set(hits: readonly Hit[], at: number): void;
-  on(listener: () => void, signal?: AbortSignal): () => void;
+export interface Hits {
+  /** Tokens `[from, to)` that were found. */
+  readonly hits: readonly Hit[];
+  /** Index of the one that was gone to; -1 for none. */
+  readonly at: number;
 }
 
-function hitStore(): HitStore {
-  const listeners = new Set<() => void>();
-  let current: ReturnType<HitStore["get"]> = { hits: [], at: -1 };
-  return {
-    get: () => current,
-    set(hits, at) {
-      if (hits === current.hits && at === current.at) return;
-      current = { hits, at };
-      for (const listener of [...listeners]) listener();
-    },
-    on: (listener, signal) => listen(listeners, listener, signal),
-  };
-}
+export const NO_HITS: Hits = { hits: [], at: -1 };
 
-/** Where the ramp of a matrix ends; `null` for scores, whose ramp is signed. */
+/** Upper end of the ramp of a matrix; `null` for scores, whose ramp is signed. */
 export const topOfLong = ({ largest, wordMax }: LongMatrix, scale: Scale): number =>
   scale === "words" ? wordMax : largest;
 
 /**
- * Where the ramp of a level ends. Means of large blocks are small: each level has a ramp of its own, up to its largest
+ * Upper end of the ramp of a level. Means of large blocks are small: each level has a ramp of its own, up to its largest
  * mean; between the levels of which that is known and the cells themselves it grows evenly.
  */
 export function topAt(matrix: LongMatrix, pooling: Pooling, level: number, scale: Scale): number {
   const top = topOfLong(matrix, scale);
   if (pooling === "max" || level === 0) return top;
-  const known = matrix.meanLargest.get(level);
-  if (known !== undefined) return known;
+  const cached = matrix.meanLargest.get(level);
+  if (cached !== undefined) return cached;
   const finest = Math.min(...matrix.meanLargest.keys());
   const least = matrix.meanLargest.get(finest) ?? top;
   return least > 0 ? least * (top / least) ** ((finest - level) / finest) : top;
@@ -108,7 +99,7 @@ export const keyOfLong = ({ layer, head, quantity }: LongMatrix): MatrixKey => (
 });
 
 /** The quantity shown for a requested one: mixing has no levels of detail. */
-export const longQuantity = (selection: Selection, { meta }: Pick<Source, "meta">): LongQuantity =>
+const longQuantity = (selection: Selection, { meta }: Pick<Source, "meta">): LongQuantity =>
   selection.quantity === "scores"
     ? scoresAbsent({ ...selection, words: false }, meta) === null
       ? "scores"
@@ -119,7 +110,7 @@ export const longQuantity = (selection: Selection, { meta }: Pick<Source, "meta"
 
 interface Hosts {
   readonly signal: AbortSignal;
-  report(message: string, hint?: string): void;
+  report(error: unknown): void;
 }
 
 const tileOf = (slice: Slice, name: string): TileData => {
@@ -131,20 +122,26 @@ const stores = new WeakMap<Source, LongStore>();
 
 /** The one store of a run. */
 export function longStore(source: Source, state: State, hosts: Hosts): LongStore {
-  const known = stores.get(source);
-  if (known !== undefined) return known;
-  const made = createStore(source, state, hosts);
-  stores.set(source, made);
-  hosts.signal.addEventListener("abort", () => stores.delete(source), { once: true });
-  return made;
+  const cached = stores.get(source);
+  if (cached !== undefined) return cached;
+  const store = createStore(source, state, hosts);
+  stores.set(source, store);
+  onAbort(hosts.signal, () => stores.delete(source));
+  return store;
 }
 
-function createStore(source: Source, state: State, { signal, report }: Hosts): LongStore {
-  const listeners = new Set<(matrix: LongMatrix) => void>();
-  const size = source.meta.tokens.text.length;
-  let current: LongMatrix | null = null;
-  let asking: AbortController | null = null;
+function createStore(source: Source, state: State, { signal: until, report }: Hosts): LongStore {
+  const rows = source.meta.tokens.text.length;
+  const columns = keysOf(source.meta).text.length;
   let asked = "";
+  const { answer: matrix, ask } = asking<LongMatrix>(until, (error) => {
+    asked = "";
+    report(error);
+    // The last good picture stays, and the selection says what it is.
+    const shown = matrix.peek();
+    if (shown !== null && shown.quantity !== wish().quantity)
+      state.set({ quantity: shown.quantity });
+  });
 
   const wish = (): { quantity: LongQuantity; layer: number; head: HeadIndex } => {
     const selection = state.get();
@@ -160,16 +157,13 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
     const key = JSON.stringify(wanted);
     if (key === asked) return;
     asked = key;
-    asking?.abort();
-    const mine = new AbortController();
-    asking = mine;
-    try {
-      const slice = await source.slice({ kind: "pyramid", ...wanted }, { signal: mine.signal });
-      if (mine.signal.aborted || signal.aborted) return;
+    await ask(async (signal) => {
+      const slice = await source.ask({ kind: "pyramid", ...wanted }, { signal });
       const { coarsest, largest, smallest, word_max, masked, mean_largest } = slice.data;
-      current = {
+      return {
         ...wanted,
-        size,
+        rows,
+        columns,
         coarsest: Number(coarsest),
         top: { max: tileOf(slice, "max"), mean: tileOf(slice, "mean") },
         largest: Number(largest),
@@ -183,48 +177,26 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
         ),
         masked: masked === true,
         received: arrayOf(slice, "received").data as Float32Array,
+        rest: (slice.arrays.get("rest")?.data ?? null) as Float32Array | null,
       };
-      for (const listener of [...listeners]) listener(current);
-    } catch (error) {
-      if (isAbort(error) || mine.signal.aborted) return;
-      asked = "";
-      const { message, hint } = explain(error);
-      report(message, hint);
-      // The last good picture stays, and the selection says what it is.
-      if (current !== null && current.quantity !== wanted.quantity) {
-        state.set({ quantity: current.quantity });
-      }
-    }
+    });
   }
 
-  state.on(["layer", "head", "quantity"], () => void load(), signal);
-  signal.addEventListener(
-    "abort",
-    () => {
-      asking?.abort();
-      listeners.clear();
-    },
-    { once: true },
-  );
+  state.on(["layer", "head", "quantity"], () => void load(), until);
   void load();
   const of = ({ layer, head, quantity }: LongMatrix) => ({ layer, head, quantity });
   return {
-    get: () => current,
+    matrix,
     error: (value) =>
-      current?.quantity === "scores"
+      matrix.peek()?.quantity === "scores"
         ? (source.precision?.score ?? 0)
-        : (source.precision?.weight(value, 1, current?.head === "mean") ?? 0),
-    hits: hitStore(),
-    on(listener, until) {
-      const stop = listen(listeners, listener, until);
-      if (current !== null) listener(current);
-      return stop;
-    },
+        : (source.precision?.weight(value, 1, matrix.peek()?.head === "mean") ?? 0),
+    hits: signal(NO_HITS),
     async tile(matrix, place, pooling, until) {
       if (place.level === matrix.coarsest) return matrix.top[pooling];
       // On the finest level there is nothing to pool: one answer for both.
       const how = place.level === 0 ? "max" : pooling;
-      const slice = await source.slice(
+      const slice = await source.ask(
         { kind: "tile", ...of(matrix), ...place, pooling: how },
         { signal: until },
       );
@@ -235,10 +207,10 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
       const rows = [token, token + 1] as const;
       const slice =
         quantity === "rollout"
-          ? await source.slice({ kind: "rollout", layer, rows }, { signal: until })
+          ? await source.ask({ kind: "rollout", layer, rows }, { signal: until })
           : quantity === "scores" && head !== "mean"
-            ? await source.slice({ kind: "scores", layer, head, rows }, { signal: until })
-            : await source.slice({ kind: "weights", layer, head, rows }, { signal: until });
+            ? await source.ask({ kind: "scores", layer, head, rows }, { signal: until })
+            : await source.ask({ kind: "weights", layer, head, rows }, { signal: until });
       const given = arrayOf(slice, quantity === "scores" ? "scores" : "weights").data;
       const allowed = slice.arrays.get("allowed")?.data;
       const values = Float32Array.from(given as Float32Array, (value, i) =>
@@ -247,7 +219,7 @@ function createStore(source: Source, state: State, { signal, report }: Hosts): L
       return { token, values };
     },
     async links(matrix, choice, until) {
-      const slice = await source.slice(
+      const slice = await source.ask(
         { kind: "links", ...of(matrix), ...choice },
         { signal: until },
       );

@@ -7,7 +7,7 @@ type Windowed = Pick<Meta, "windows">;
 export type Role = "query" | "key";
 
 /** Tokens `[from, to)` that the windows `first` to `last` all read. */
-export interface Overlap {
+interface Overlap {
   readonly from: number;
   readonly to: number;
   readonly first: number;
@@ -16,11 +16,11 @@ export interface Overlap {
 
 const found = new WeakMap<object, readonly Overlap[]>();
 
-/** Where two windows or more read the same tokens, in the order of the text. */
+/** Overlaps: tokens that two windows or more read, in the order of the text. */
 export function overlapsOf({ windows }: Windowed): readonly Overlap[] {
   if (windows === undefined) return [];
-  const known = found.get(windows);
-  if (known !== undefined) return known;
+  const cached = found.get(windows);
+  if (cached !== undefined) return cached;
   const { spans } = windows;
   const edges = [...new Set(spans.flat())].sort((a, b) => a - b);
   const overlaps = edges.slice(1).flatMap((to, i) => {
@@ -60,7 +60,7 @@ export function windowOf(meta: Windowed, token: number, role?: Role): string | n
   const said = `window ${own + 1} of ${windows.spans.length}`;
   if (overlap === undefined) return said;
   const all = Array.from({ length: overlap.last - overlap.first + 1 }, (_, i) => overlap.first + i);
-  const others = all.filter((one) => one !== own).map((one) => one + 1);
+  const others = all.filter((window) => window !== own).map((window) => window + 1);
   return `${said}, also in ${others.join(", ")}`;
 }
 

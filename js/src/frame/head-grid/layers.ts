@@ -5,62 +5,73 @@ import { modeOf, palette } from "../../draw/color/theme";
 import { maximum, received } from "../../figures/derive/matrix";
 import { matrixRequest } from "../../figures/matrix";
 import { hasHead, mixingOf } from "../../figures/quantities";
+import { latest } from "../../protocol/asking";
+import { keysOf } from "../../protocol/meta";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { Quantity } from "../../state/selection";
-import type { GridCells, LayerStrips, ViewContext } from "../../views/contract";
+import type { ViewContext } from "../../views/contract";
+import type { GridCells } from "./paint";
 
 /** Up to here a kernel is asked for the matrices of all layers, and for value zeroing of all layers. */
-const TOKENS_MOST = { quick: 256, slow: 32 } as const;
+const TOKENS_MAX = { quick: 256, slow: 32 } as const;
 
 export function layerStrips(
   host: Element,
   { source, matrix, signal }: ViewContext,
   changed: () => void,
-): LayerStrips {
-  const { special, text } = source.meta.tokens;
-  const n = text.length;
+) {
+  const n = source.meta.tokens.text.length;
+  const { special, text } = keysOf(source.meta);
+  const m = text.length;
   /** By quantity and layer. */
-  const known = new Map<string, Float32Array>();
-  let asking: AbortController | null = null;
+  const byQuantity = new Map<string, Float32Array>();
+  const next = latest(signal);
   let shown: Quantity = "weights";
 
   /** Layers one after the other: the kernel answers other questions in between. */
-  async function gather(quantity: Quantity, mine: AbortSignal): Promise<void> {
+  async function collect(quantity: Quantity, signal: AbortSignal): Promise<void> {
     const slow = mixingOf(quantity) === "value_zeroing";
-    if (source.live && n > TOKENS_MOST[slow ? "slow" : "quick"]) return;
+    if (source.live && Math.max(n, m) > TOKENS_MAX[slow ? "slow" : "quick"]) return;
     for (let layer = 0; layer < source.meta.model.n_layers; layer++) {
       const key = `${quantity} ${layer}`;
-      if (known.has(key)) continue;
+      if (byQuantity.has(key)) continue;
       try {
-        const request = matrixRequest({ layer, head: "mean", quantity });
-        const slice = await source.slice(request, { signal: mine });
-        if (mine.aborted) return;
-        known.set(key, received(arrayOf(slice, "weights").data as Float32Array, n, n));
+        const slice = await source.ask(matrixRequest({ layer, head: "mean", quantity }), {
+          signal,
+        });
+        if (signal.aborted) return;
+        byQuantity.set(
+          key,
+          received(
+            arrayOf(slice, "weights").data as Float32Array,
+            n,
+            m,
+            slice.arrays.get("allowed")?.data,
+          ),
+        );
         changed();
       } catch {
         // The cell stays empty: a page may lack this layer.
-        if (mine.aborted) return;
+        if (signal.aborted) return;
       }
     }
   }
 
-  matrix.on((next) => {
-    if (next.quantity === shown) return;
-    shown = next.quantity;
-    asking?.abort();
-    if (hasHead(shown)) return;
-    asking = new AbortController();
-    void gather(shown, AbortSignal.any([asking.signal, signal]));
+  matrix.on(({ quantity }) => {
+    if (quantity === shown) return;
+    shown = quantity;
+    const untilNext = next();
+    if (!hasHead(shown)) void collect(shown, untilNext);
   }, signal);
 
   return {
-    paint(context, { layers, heads, cell, step }: GridCells) {
+    paint(context: CanvasRenderingContext2D, { layers, heads, cell, step }: GridCells) {
       const { css } = ramp("weight", modeOf(host));
       const width = heads * step - (step - cell);
       context.strokeStyle = palette(host).line;
       for (let layer = 0; layer < layers; layer++) {
         const y = layer * step;
-        const values = known.get(`${shown} ${layer}`);
+        const values = byQuantity.get(`${shown} ${layer}`);
         if (values === undefined) {
           context.strokeRect(0.5, y + 0.5, width - 1, cell - 1);
           continue;
@@ -69,7 +80,7 @@ export function layerStrips(
         const words = values.filter((_, i) => !special[i]);
         const most = maximum(words.length > 0 ? words : values) || 1;
         values.forEach((value, i) => {
-          const [from, to] = [Math.round((i / n) * width), Math.round(((i + 1) / n) * width)];
+          const [from, to] = [Math.round((i / m) * width), Math.round(((i + 1) / m) * width)];
           context.fillStyle = itemAt(css, Math.round(Math.min(1, value / most) * (RAMP_SIZE - 1)));
           context.fillRect(from, y, to - from, cell);
         });

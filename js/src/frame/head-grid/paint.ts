@@ -2,18 +2,27 @@
 
 import { penOf } from "../../draw/canvas";
 import { category, categoryColor } from "../../draw/color/category";
-import { inkOn, type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
+import { inkOn, RAMP_SIZE, ramp } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import type { Palette } from "../../draw/color/theme";
-import { h } from "../../draw/dom";
-import { roleName } from "../../figures/head-figures";
 import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
 import type { NdArray } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
-import type { GridCells } from "../../views/contract";
+
+/** Positions of the cells of the head grid, px; `step` is a cell and the gap after it. */
+export interface GridCells {
+  readonly layers: number;
+  readonly heads: number;
+  readonly cell: number;
+  readonly step: number;
+}
 
 /** The smallest cell that a letter fits into, px. */
 const LETTER_CELL = 12;
+
+/** Smallest end of a thumbnail's ramp, as a share of the head's largest weight: 8 of its 255 steps. */
+const FINEST = (8 / 255) ** 2;
 
 const WAITING: Readonly<Record<string, string>> = {
   role: "clustering the heads …",
@@ -21,13 +30,13 @@ const WAITING: Readonly<Record<string, string>> = {
 };
 
 const THUMBNAIL_NOTES: Readonly<Partial<Record<Scale, string>>> = {
-  unit: "each from 0 to 1",
-  words: "each to its largest weight between words",
+  unit: "each thumbnail is shaded from 0 to 1",
+  words: "each thumbnail is shaded up to its own strongest word-to-word weight",
 };
 
 /** The scale of the thumbnails. */
 export const thumbnailNote = (scale: Scale): string =>
-  THUMBNAIL_NOTES[scale] ?? "each to its largest weight";
+  THUMBNAIL_NOTES[scale] ?? "each thumbnail is shaded up to its own strongest weight";
 
 /** The kernel's work for a shade that is not here yet. */
 export const waitingFor = (metric: string): string => WAITING[metric] ?? "tagging the words …";
@@ -42,7 +51,7 @@ export const thumbnailSteps = (max: number, top: number, scale: Scale): readonly
   Array.from({ length: RAMP_SIZE }, (_, v) => rampIndex((v / 255) ** 2 * max, top, scale));
 
 /**
- * `thumbs` `[L, H, t, t]`: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
+ * `thumbs` `[L, H, t, u]`, each drawn over the whole of its cell: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
  * largest between words. Of all layers, or of `only` one: the others stay.
  */
 export function paintThumbnails(
@@ -57,29 +66,31 @@ export function paintThumbnails(
 ): void {
   const { layers, heads, cell, step } = cells;
   const [top, bottom] = only === undefined ? [0, layers] : [only, only + 1];
-  const side = itemAt(thumbs.shape, 2);
+  const [tall, wide] = [itemAt(thumbs.shape, 2), itemAt(thumbs.shape, 3)];
   const { words: shades } = ramp("weight", mode);
   const sheet = document.createElement("canvas");
-  sheet.width = heads * side;
-  sheet.height = (bottom - top) * side;
+  sheet.width = heads * wide;
+  sheet.height = (bottom - top) * tall;
   const pen = penOf(sheet);
   const image = pen.createImageData(sheet.width, sheet.height);
   const pixels = new Uint32Array(image.data.buffer);
   for (let i = top * heads; i < bottom * heads; i++) {
     const max = largest.data[i] as number;
-    const most = (scale === "words" && words?.data[i]) || max;
+    const between = (scale === "words" && words?.data[i]) || max;
+    // Below, the steps of a thumbnail are too coarse to tell weights apart: all would be the darkest.
+    const most = Math.max(between, FINEST * max);
     const colors = thumbnailSteps(max, most, scale).map((step) => shades[step] as number);
-    const x = (i % heads) * side;
-    const y = (Math.floor(i / heads) - top) * side;
-    for (let r = 0; r < side; r++) {
-      const from = (i * side + r) * side;
+    const x = (i % heads) * wide;
+    const y = (Math.floor(i / heads) - top) * tall;
+    for (let r = 0; r < tall; r++) {
+      const from = (i * tall + r) * wide;
       const to = (y + r) * sheet.width + x;
-      for (let c = 0; c < side; c++)
+      for (let c = 0; c < wide; c++)
         pixels[to + c] = colors[thumbs.data[from + c] as number] as number;
     }
   }
   pen.putImageData(image, 0, 0);
-  context.imageSmoothingEnabled = side > cell;
+  context.imageSmoothingEnabled = Math.max(tall, wide) > cell;
   context.imageSmoothingQuality = "high";
   context.strokeStyle = line;
   context.clearRect(0, top * step, heads * step, (bottom - top) * step);
@@ -90,7 +101,8 @@ export function paintThumbnails(
       context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
       continue;
     }
-    context.drawImage(sheet, column * side, (row - top) * side, side, side, x, y, cell, cell);
+    const [left, above] = [column * wide, (row - top) * tall];
+    context.drawImage(sheet, left, above, wide, tall, x, y, cell, cell);
   }
 }
 
@@ -108,8 +120,8 @@ export function paintFigures(
   const { cell } = cells;
   const { css } = ramp(signed ? "signed" : "metric", mode);
   const all = Array.from(figures);
-  const known = all.filter((value) => !Number.isNaN(value));
-  const ends = [Math.min(...known), Math.max(...known)] as const;
+  const defined = all.filter((value) => !Number.isNaN(value));
+  const ends = [Math.min(...defined), Math.max(...defined)] as const;
   const far = Math.max(-ends[0], ends[1]);
   const [least, most] = signed ? [-far, far] : ends;
   const span = most > least ? most - least : 1;
@@ -149,22 +161,8 @@ export function paintRoles(
   });
 }
 
-/** Roles by their letters. */
-export const roleItems = (names: readonly string[], mode: Mode): HTMLElement[] =>
-  names.map((name, role) => {
-    const { letter, rgb } = category(role);
-    const swatch = h("i", { class: "aw-grid-role", "aria-hidden": "true" }, letter);
-    swatch.style.background = categoryColor(role, mode);
-    swatch.style.color = inkOn(rgb[mode]);
-    return h("li", {}, swatch, roleName(name));
-  });
-
-/** Where the largest figure is; null where all are N/A. */
+/** Index of the largest figure; null where all are N/A. */
 export function largestOf(figures: ArrayLike<number>): number | null {
-  let best: number | null = null;
-  for (let i = 0; i < figures.length; i++) {
-    const value = figures[i] as number;
-    if (value > (best === null ? Number.NEGATIVE_INFINITY : (figures[best] as number))) best = i;
-  }
-  return best;
+  const best = firstLargest(figures);
+  return best < 0 ? null : best;
 }

@@ -67,7 +67,7 @@ export function askForTags(
 ): void {
   whenIdle(() => {
     if (signal.aborted) return;
-    source.slice({ kind: "language" }, { signal }).then(
+    source.ask({ kind: "language" }, { signal }).then(
       (slice) => {
         const notes = slice.data.notes;
         const note = Array.isArray(notes) ? notes.join(" ") : text(notes);

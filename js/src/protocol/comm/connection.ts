@@ -3,6 +3,7 @@
  * again if its answer was lost, and fails only if the kernel has ended.
  */
 
+import { onAbort } from "../abort";
 import { type Notice, SliceFailure } from "../failure";
 import type { Invoke } from "./invoke";
 
@@ -24,7 +25,7 @@ export interface Comm {
   off?(event: "comm_live_update", listener: () => void): void;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Told why the kernel gives no answer, and null when it answers again. */
   readonly contact: (notice: Notice | null) => void;
   readonly comm?: Comm | undefined;
@@ -34,17 +35,17 @@ export interface ConnectionOptions {
 
 /** `invoke`, without a time limit. Rejects with a `SliceFailure` if the kernel has ended. */
 export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
-  const { contact, comm, signal: life } = options;
+  const { contact, comm, signal: lifetime } = options;
   /** Questions without an answer. */
   const waiting = new Set<AbortController>();
-  let told: Notice | null = null;
+  let notified: Notice | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let next: ReturnType<typeof setTimeout> | undefined;
   let echoing: AbortController | null = null;
 
-  function tell(notice: Notice | null): void {
-    if (notice?.message === told?.message) return;
-    told = notice;
+  function notify(notice: Notice | null): void {
+    if (notice?.message === notified?.message) return;
+    notified = notice;
     contact(notice);
   }
 
@@ -52,14 +53,14 @@ export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
     clearTimeout(silence);
     clearTimeout(next);
     echoing?.abort();
-    if (told === WAITING) tell(null);
+    if (notified === WAITING) notify(null);
   }
 
   /** Count the silence from now on. */
   function count(): void {
     clearTimeout(silence);
     clearTimeout(next);
-    silence = setTimeout(() => (isCut() ? end() : tell(WAITING)), SILENCE_MS);
+    silence = setTimeout(() => (isCut() ? end() : notify(WAITING)), SILENCE_MS);
     next = setTimeout(echo, ECHO_MS, ECHO_MS);
   }
 
@@ -70,7 +71,7 @@ export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
 
   function end(): void {
     for (const question of waiting) question.abort(gone());
-    tell(gone());
+    notify(gone());
   }
 
   /** The kernel answers in order: what was asked before an echo and is not answered after it was lost. */
@@ -78,16 +79,16 @@ export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
     const before = [...waiting];
     next = setTimeout(echo, 2 * pause, 2 * pause);
     echoing?.abort();
-    const mine = new AbortController();
-    echoing = mine;
+    const request = new AbortController();
+    echoing = request;
     try {
-      await invoke("echo", null, { signal: AbortSignal.any([mine.signal, life]) });
+      await invoke("echo", null, { signal: AbortSignal.any([request.signal, lifetime]) });
     } catch (error) {
-      if (mine.signal.aborted || life.aborted) return;
+      if (request.signal.aborted || lifetime.aborted) return;
       console.debug("attn-widget:", error);
       return end();
     }
-    if (mine.signal.aborted) return;
+    if (request.signal.aborted) return;
     for (const question of before) question.abort(LOST);
   }
 
@@ -96,7 +97,7 @@ export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
     if (isCut() && waiting.size > 0) end();
   };
   comm?.on?.("comm_live_update", follow);
-  life.addEventListener("abort", () => {
+  onAbort(lifetime, () => {
     comm?.off?.("comm_live_update", follow);
     rest();
   });
@@ -104,20 +105,20 @@ export function connect(invoke: Invoke, options: ConnectionOptions): Invoke {
   return async (name, request, { signal }) => {
     for (;;) {
       const question = new AbortController();
-      const stop = AbortSignal.any([signal, life, question.signal]);
+      const stop = AbortSignal.any([signal, lifetime, question.signal]);
       waiting.add(question);
       if (waiting.size === 1) count();
       try {
         const answer = await invoke(name, request, { signal: stop });
-        tell(null);
+        notify(null);
         count();
         return answer;
       } catch (error) {
-        if (signal.aborted || life.aborted) throw error;
+        if (signal.aborted || lifetime.aborted) throw error;
         if (question.signal.reason === LOST) continue;
         // After a restart the host refuses to send: "Cannot send" (JupyterLab).
         console.debug("attn-widget:", error);
-        tell(gone());
+        notify(gone());
         throw gone();
       } finally {
         forget(question);

@@ -1,5 +1,7 @@
 /** anywidget's commands over plain messages, for hosts that offer no `invoke` of their own (marimo 0.25). */
 
+import { onAbort } from "../abort";
+
 /** anywidget's `experimental.invoke`. */
 export type Invoke = (
   name: string,
@@ -42,7 +44,7 @@ function ask(
   return new Promise((resolve, reject) => {
     const stop = () => {
       model.off("msg:custom", listen);
-      signal.removeEventListener("abort", abort);
+      stay();
     };
     const abort = () => {
       stop();
@@ -55,7 +57,7 @@ function ask(
       resolve([answer.response, (buffers ?? []) as Buffers]);
     };
     signal.throwIfAborted();
-    signal.addEventListener("abort", abort);
+    const stay = onAbort(signal, abort);
     model.on("msg:custom", listen);
     model.send({ id, kind: "anywidget-command", name, msg });
   });

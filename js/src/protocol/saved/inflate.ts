@@ -43,7 +43,7 @@ export function decode85(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(words.buffer, 0, groups * BYTES - missing);
 }
 
-/** A chunk's text, inflated beside the main thread. */
+/** A chunk's text, inflated outside the main thread. */
 export async function inflate(text: string): Promise<ArrayBuffer> {
   const { writable, readable } = new DecompressionStream("deflate-raw");
   // Written at once instead of read from a blob, whose tasks wait for the parser of the page.

@@ -1,4 +1,4 @@
-/** Where heatmap, flow and the card of a cell stand: numbers alone. */
+/** Layout of heatmap, flow and the card of a cell: numbers alone. */
 
 import type { Geometry } from "../../draw/heatmap/types";
 
@@ -13,7 +13,7 @@ const within = (value: number, { least, most }: { least: number; most: number })
   Math.max(least, Math.min(most, value));
 
 export interface Pictures {
-  /** Whether the two stand side by side. */
+  /** True if the two stand side by side. */
   readonly wide: boolean;
   /** Room of the heatmap (px). */
   readonly width: number;
@@ -30,7 +30,7 @@ export function layoutPictures(available: number, height: number | null): Pictur
   };
 }
 
-/** Beside the heatmap its rows are the flow's; alone it needs no room for column labels. */
+/** Next to the heatmap its rows are the flow's; alone it needs no room for column labels. */
 export function layoutFlow(heatmap: Geometry, wide: boolean): Geometry {
   if (wide) return heatmap;
   const shift = FLOW.top - heatmap.top;
@@ -45,18 +45,23 @@ export function layoutFlow(heatmap: Geometry, wide: boolean): Geometry {
 
 /** Width of the flow in `available` px for both pictures. */
 export const flowWidth = (
-  { left, side }: Pick<Geometry, "left" | "side">,
+  { left, width, beside = 0 }: Pick<Geometry, "left" | "width" | "beside">,
   available: number,
   wide: boolean,
-): number => (wide ? within(available - left - side - FLOW.gap, FLOW) : available);
+): number => (wide ? within(available - left - width - beside - FLOW.gap, FLOW) : available);
 
 /** The upper left corner of a card of `width` by `height` px for a cell of the heatmap. */
 export function placeCard(
-  cell: { readonly x: number; readonly y: number; readonly size: number },
+  cell: {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+  },
   { width, height }: { readonly width: number; readonly height: number },
   room: { readonly width: number; readonly height: number },
 ): { readonly x: number; readonly y: number } {
-  const right = cell.x + cell.size + CARD.beside;
+  const right = cell.x + cell.width + CARD.beside;
   const before = cell.x - width - CARD.beside;
   const fits = right + width <= room.width;
   // Without room at its side the card is placed above or below the cell, never on it.
@@ -67,6 +72,6 @@ export function placeCard(
     ? Math.max(0, Math.min(cell.y - CARD.up, room.height - height))
     : above >= 0
       ? above
-      : cell.y + cell.size + CARD.above;
+      : cell.y + cell.height + CARD.above;
   return { x: Math.round(x), y: Math.round(y) };
 }

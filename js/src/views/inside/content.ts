@@ -1,7 +1,10 @@
-/** Content of the panel for an open stage: strips of one token's row, their arithmetic, and a footer. */
+/** Content of the panel for an open stage: strips of one token's row, their arithmetic, and what stands below. */
 
+import type { ReadonlySignal } from "@preact/signals-core";
+import type { ComponentChild } from "preact";
+import type { Mode } from "../../draw/color/ramp";
 import type { Architecture, StageBox } from "../../figures/derive/stages";
-import { held } from "../../figures/format";
+import { roundToError } from "../../figures/format";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
 import type { ViewContext } from "../contract";
@@ -15,10 +18,10 @@ export interface Strip extends Asked {
   readonly missing: string | null;
   /** Remedy. */
   readonly hint?: string;
-  /** Whether `values` has every dimension. */
+  /** `values` has every dimension. */
   readonly whole: boolean;
   readonly ramp: "signed" | "weight";
-  /** How far a value may be off; absent where they are the kernel's. */
+  /** Bound of a value's error; absent for the kernel's numbers. */
   readonly error?: (value: number, index: number) => number;
   /** Strips of a group share a scale. */
   readonly group: string;
@@ -32,7 +35,7 @@ export interface Term {
   readonly label: string;
   /** Null where there is none. */
   readonly value: number | null;
-  /** How far it may be off. */
+  /** Bound of its error. */
   readonly error?: number;
 }
 
@@ -47,20 +50,20 @@ export interface Content {
   readonly first: number;
   name(index: number): string;
   terms(index: number): readonly Term[];
-  /** Below the strips; redrawn with the cursor where it is a function. */
-  readonly below: readonly HTMLElement[];
-  atCursor?(index: number): HTMLElement | null;
+  /** Below the strips; `atCursor` is drawn again with the cursor. */
+  readonly below: ComponentChild;
+  atCursor?(index: number): ComponentChild;
   /** Rows that are not strips. */
   readonly table?: Table["rows"];
 }
 
-/** How far each value may be off; none where all are the kernel's. */
+/** Error bounds of all values; none for the kernel's numbers. */
 export const errorsOf = ({ values, error }: Strip): number[] =>
   values === null || error === undefined ? [] : Array.from(values, error);
 
-/** Context for drawing a stage. */
-export interface Place {
-  readonly stage: ViewContext;
+/** An open stage: whose numbers it shows, and how to get them. */
+export interface StageContext {
+  readonly view: ViewContext;
   readonly box: StageBox;
   readonly arch: Architecture;
   readonly layer: number;
@@ -69,8 +72,7 @@ export interface Place {
   readonly token: number;
   /** The token as the page calls it. */
   readonly name: string;
-  /** An element that stands in the widget, whose theme it has. */
-  readonly root: HTMLElement;
+  readonly mode: ReadonlySignal<Mode>;
   readonly signal: AbortSignal;
   changes(): Promise<Changes>;
   /** Move the cursor, and the window with it. */
@@ -89,22 +91,22 @@ export const COLUMNS = [
 
 /** A tensor's row as a strip; what the model lacks is a strip with its reason. */
 export async function strip(
-  place: Place,
+  stage: StageContext,
   tensor: string,
   label: string,
   group: string,
   asked: Asked = {},
 ): Promise<Sized> {
-  const { stage, arch, token, signal } = place;
+  const { view, arch, token, signal } = stage;
   let missing = arch.missing[tensor] ?? null;
   let hint = "";
   let row: Row | null = null;
   if (missing === null) {
     try {
-      row = await tensorRow(stage.source, tensor, asked, token, signal);
+      row = await tensorRow(view.source, tensor, asked, token, signal);
     } catch (error) {
       // A saved page has some tensors; the others stand there with the reason.
-      if (stage.source.live || isAbort(error)) throw error;
+      if (view.source.live || isAbort(error)) throw error;
       ({ message: missing, hint } = explain(error));
     }
   }
@@ -138,7 +140,7 @@ export function ofDimensions(
     first,
     name: String,
     terms,
-    below: [],
+    below: null,
     ...rest,
   };
 }
@@ -159,7 +161,9 @@ export function tableOf(content: Content, position: number, token: string): Tabl
           position,
           token,
           dimension,
-          Number.isFinite(value) ? held(value, error?.(value, dimension) ?? 0) : null,
+          Number.isFinite(value)
+            ? roundToError({ value, error: error?.(value, dimension) ?? 0 })
+            : null,
         ]),
   );
   return { columns: COLUMNS, rows: [...rows, ...(content.table ?? [])] };

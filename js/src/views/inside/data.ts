@@ -1,8 +1,8 @@
 /** Requests of the inside view. */
 
-import { largestAbsolute } from "../../figures/derive/dimensions";
 import type { Architecture } from "../../figures/derive/stages";
 import { arrayOf, itemAt } from "../../protocol/required";
+import { largestAbsolute } from "../../protocol/ties";
 import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
 
 export interface Asked {
@@ -51,10 +51,10 @@ export async function tensorRow(
 ): Promise<Row> {
   const request: SliceRequest<"tensor"> = { kind: "tensor", name, ...asked };
   if (source.live) {
-    const slice = await source.slice({ ...request, rows: [token, token + 1] }, { signal });
+    const slice = await source.ask({ ...request, rows: [token, token + 1] }, { signal });
     return { values: floats(slice.arrays.get("tensor")), size: itemAt(shapeOf(slice), 1) };
   }
-  const slice = await source.slice(savedRequest(source, request, token), { signal });
+  const slice = await source.ask(savedRequest(source, request, token), { signal });
   const [rows, columns] = arrayOf(slice, "tensor").shape as [number, number];
   const all = floats(slice.arrays.get("tensor"));
   const row = rows === 1 ? 0 : token;
@@ -86,12 +86,12 @@ export async function tableWindow(
   cols: readonly [number, number],
   signal: AbortSignal,
 ): Promise<NdArray<Float32Array>> {
-  const slice = await source.slice({ kind: "tensor", name, rows: [0, rows], cols }, { signal });
+  const slice = await source.ask({ kind: "tensor", name, rows: [0, rows], cols }, { signal });
   const { shape } = arrayOf(slice, "tensor");
   return { data: floats(slice.arrays.get("tensor")), shape };
 }
 
-/** How wide a tensor is; a saved page knows it also of those that it does not carry. */
+/** Width of a tensor; a saved page has it for tensors without numbers, too. */
 async function width(
   source: Source,
   name: string,
@@ -99,9 +99,9 @@ async function width(
   signal: AbortSignal,
 ): Promise<number> {
   if (!source.live) {
-    const { data } = await source.slice({ kind: "architecture" }, { signal });
-    const known = (data.widths as Readonly<Record<string, number>> | undefined)?.[name];
-    if (known !== undefined) return known;
+    const { data } = await source.ask({ kind: "architecture" }, { signal });
+    const saved = (data.widths as Readonly<Record<string, number>> | undefined)?.[name];
+    if (saved !== undefined) return saved;
   }
   return (await tensorRow(source, name, asked, 0, signal)).size;
 }
@@ -111,13 +111,14 @@ export async function architecture(
   layer: number,
   signal: AbortSignal,
 ): Promise<Architecture> {
-  const [{ data }, embedding, inner, intermediate] = await Promise.all([
-    source.slice({ kind: "architecture" }, { signal }),
-    width(source, "norm", {}, signal),
-    width(source, "attention_output", { layer }, signal),
-    width(source, "ffn_activation", { layer }, signal),
-  ]);
+  const { data } = await source.ask({ kind: "architecture" }, { signal });
+  const missing = data.tensors as Record<string, string | null>;
   const sizes = data.sizes as Record<"hidden" | "head_dim" | "vocabulary", number>;
+  const [embedding, inner, intermediate] = await Promise.all([
+    width(source, "sum", {}, signal), // many decoders have no norm here
+    width(source, "attention_output", { layer }, signal),
+    missing.ffn_activation == null ? width(source, "ffn_activation", { layer }, signal) : 0, // experts
+  ]);
   return {
     parameters: data.parameters as Record<string, number>,
     hidden: sizes.hidden,
@@ -125,8 +126,11 @@ export async function architecture(
     vocabulary: sizes.vocabulary,
     activation: String(data.activation),
     preNorm: data.pre_norm === true,
+    norm: data.norm === "RMSNorm" ? "RMSNorm" : "LayerNorm",
     notes: data.notes as string[],
-    missing: data.tensors as Record<string, string | null>,
+    ...(data.scores === undefined ? {} : { scores: String(data.scores) }),
+    sinusoidal: data.sinusoidal === true,
+    missing,
     embedding,
     inner,
     intermediate,
@@ -143,7 +147,7 @@ export interface Path {
   readonly explained: Float32Array;
 }
 
-/** How the tokens change from layer to layer. */
+/** Change of the tokens from layer to layer. */
 export interface Changes {
   /** `[L, n]` each: `‖out − in‖ / ‖in‖`. */
   readonly attention: Float32Array;
@@ -155,7 +159,7 @@ export interface Changes {
 
 export async function changes(source: Source, signal: AbortSignal): Promise<Changes> {
   const ask = (kind: "residuals" | "layer_change" | "hidden_path"): Promise<Slice> =>
-    source.slice({ kind }, { signal });
+    source.ask({ kind }, { signal });
   const [residuals, change, path] = await Promise.all([
     ask("residuals"),
     ask("layer_change"),

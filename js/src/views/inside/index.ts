@@ -1,14 +1,12 @@
 /** The model as a map of stages, and the tensors of one stage. */
 
+import { VIEWS } from "../../catalog/selection";
 import type { Meta } from "../../protocol/types";
 import { ofOneRun, type ViewDefinition } from "../contract";
 
 export const inside = {
-  name: "inside",
-  label: "Inside",
-  definition: "The model's own tensors at one stage of the pipeline.",
-  options: ["token"],
-  head: null,
-  available: (meta: Meta) => ofOneRun(meta) && meta.model.family !== null,
-  draw: null,
+  ...VIEWS.inside,
+  // A decoder's layer has a third half, attention to the source, for which the map has no place.
+  available: (meta: Meta) =>
+    ofOneRun(meta) && meta.model.family !== null && (!meta.part || meta.part === "encoder"),
 } as const satisfies ViewDefinition;

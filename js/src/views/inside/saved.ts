@@ -1,7 +1,7 @@
 /** Which stages a saved page has: of a long text it has a few tensors whole, and the row of one token in the others. */
 
 import type { StageBox, StageId } from "../../figures/derive/stages";
-import { NEEDS_KERNEL, ONE_TOKEN } from "../../protocol/token-row";
+import { NEEDS_KERNEL, ONE_TOKEN } from "../../protocol/failure";
 import type { SliceRequest, Source } from "../../protocol/types";
 import { savedRequest } from "./data";
 
@@ -11,7 +11,7 @@ export interface Absence {
   readonly instead: number | null;
 }
 
-export interface Asker {
+interface Asker {
   readonly layer: number;
   /** Null for the mean head, whose stages say themselves what it lacks. */
   readonly head: number | null;

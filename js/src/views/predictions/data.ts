@@ -1,6 +1,6 @@
 /** The masked-LM head's answers as the page has them, and one softmax opened up. */
 
-import { formatCount } from "../../figures/format";
+import { formatCount, formatNumber } from "../../figures/format";
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
 import { itemAt } from "../../protocol/required";
@@ -13,13 +13,14 @@ import type {
   TokenColumns,
 } from "../../protocol/types";
 
-export type Mode = "as_is" | "masked";
+/** `next`: of a decoder, whose head predicts the token that follows each position. */
+export type Mode = "as_is" | "masked" | "next";
 
 export interface Predictions {
   readonly mode: Mode;
   readonly topK: number;
-  /** Positions `[0, done)` are here; the others have not been asked for, or not been answered. */
-  readonly done: number;
+  /** Positions that have been answered; the numbers of the others say nothing. */
+  readonly known: ReadonlySet<number>;
   /** Token text by id. */
   readonly vocabulary: Readonly<Record<string, string>>;
   /** `[n, topK]`, most probable first. */
@@ -31,6 +32,8 @@ export interface Predictions {
   readonly logSumExp: NdArray;
   readonly originalRank: NdArray;
   readonly originalProbability: NdArray;
+  /** Surprisal of the token that follows, bits, where a decoder predicts it; NaN at the last position. */
+  readonly surprisal: NdArray | null;
 }
 
 const NAMES = {
@@ -56,10 +59,18 @@ function collect(
     columns[key] = array;
   }
   const all = columns as Record<keyof typeof NAMES, NdArray>;
-  return { mode, topK, done: all.logitMax.data.length, vocabulary, ...all };
+  const positions = new Set(Array.from(all.logitMax.data, (_, position) => position));
+  return {
+    mode,
+    topK,
+    known: positions,
+    vocabulary,
+    ...all,
+    surprisal: arrays.get("next_surprisal") ?? null,
+  };
 }
 
-/** Those of the first paint; null when it has none. */
+/** Predictions of the first paint; null when it has none. */
 export function paintedPredictions({ meta, arrays }: Source): Predictions | null {
   const { predictions } = meta;
   return (
@@ -78,17 +89,18 @@ export const predictionsRequest = (
   ...(rows === undefined ? {} : { rows }),
 });
 
-/** The mode that the view opens on: masked where a kernel is quick enough for it, or a saved page has it. */
+/** The mode that the view opens on: masked where the model can, and a saved page has it. */
 export function openingMode(source: Source, topK: number): Mode {
   const { predictions, masked } = source.meta;
   if (masked.length > 0) return predictions?.mode ?? "as_is";
+  if (predictions?.opens === "next" || predictions?.mode === "next") return "next";
   const there = source.live
-    ? predictions?.opens === "masked"
+    ? predictions?.opens !== "as_is"
     : (source.has?.(predictionsRequest("masked", topK)) ?? false);
   return there ? "masked" : (predictions?.mode ?? "as_is");
 }
 
-/** Those of a slice `predictions`. */
+/** Predictions of a slice `predictions`. */
 export function slicedPredictions({ data, arrays }: Slice): Predictions {
   const { mode, top_k, vocabulary } = data as {
     mode: Mode;
@@ -101,38 +113,58 @@ export function slicedPredictions({ data, arrays }: Slice): Predictions {
   return collected;
 }
 
-/** Rows of `piece` behind those of `whole`. */
-export function append(whole: Predictions | null, piece: Predictions): Predictions {
-  if (whole === null) return piece;
-  const joined: Partial<Record<keyof typeof NAMES, NdArray>> = {};
+/** The rows of `piece`, which begin at position `start`, among those of `whole`, all `n` positions. */
+export function place(
+  whole: Predictions | null,
+  piece: Predictions,
+  start: number,
+  n: number,
+): Predictions {
+  const placed: Partial<Record<keyof typeof NAMES, NdArray>> = {};
   for (const key of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
-    const [a, b] = [whole[key], piece[key]];
-    const data = new (a.data.constructor as Float64ArrayConstructor)(a.data.length + b.data.length);
-    data.set(a.data);
-    data.set(b.data, a.data.length);
-    joined[key] = { data, shape: [itemAt(a.shape, 0) + itemAt(b.shape, 0), ...a.shape.slice(1)] };
+    const { data, shape } = piece[key];
+    const width = data.length / itemAt(shape, 0);
+    const all = new (data.constructor as Float64ArrayConstructor)(n * width);
+    if (whole !== null) all.set(whole[key].data);
+    all.set(data, start * width);
+    placed[key] = { data: all, shape: [n, ...shape.slice(1)] };
   }
   return {
-    ...whole,
-    ...(joined as Record<keyof typeof NAMES, NdArray>),
-    done: whole.done + piece.done,
-    vocabulary: { ...whole.vocabulary, ...piece.vocabulary },
+    ...piece,
+    surprisal: null,
+    ...(placed as Record<keyof typeof NAMES, NdArray>),
+    known: new Set([...(whole?.known ?? []), ...[...piece.known].map((row) => start + row)]),
+    vocabulary: { ...whole?.vocabulary, ...piece.vocabulary },
   };
 }
 
-/** Tokens that one request runs through the model: about 2 s of bert-base on two cores. */
-const TOKENS_PER_PIECE = 2_048;
-const MAX_ROWS_PER_PIECE = 16;
+/** Tokens that one request runs through the model: about 1 s of bert-base on two cores. */
+const TOKENS_PER_PIECE = 1_024;
+const MAX_ROWS_PER_PIECE = 4;
+/** Tokens that run without a click, about 16 s of bert-base: all positions of 128 tokens, 32 of 512. */
+export const TOKENS_UNASKED = 16_384;
 
 /**
- * Rows `[start, stop)` of the requests for masked predictions of `n` positions, from `done` on. Always the same pieces:
- * those that were answered once are answered from the cache.
+ * Rows `[start, stop)` of the requests for masked predictions of `n` positions: that of `first`, those that follow it, and
+ * those before it; without rows that are `known`. Always the same pieces: those that were answered once are answered from
+ * the cache.
  */
-export function piecesOf(n: number, done = 0): (readonly [start: number, stop: number])[] {
+export function piecesOf(
+  n: number,
+  first = 0,
+  known: ReadonlySet<number> = new Set(),
+): (readonly [start: number, stop: number])[] {
   const rows = Math.min(Math.max(Math.floor(TOKENS_PER_PIECE / n), 1), MAX_ROWS_PER_PIECE);
-  const pieces: (readonly [number, number])[] = [];
-  for (let start = done; start < n; start += rows) pieces.push([start, Math.min(start + rows, n)]);
-  return pieces;
+  const count = Math.ceil(n / rows);
+  const pieces: (readonly [number, number])[] = [[first, first + 1]];
+  for (let i = 0; i < count; i++) {
+    const start = ((Math.floor(first / rows) + i) % count) * rows;
+    pieces.push([start, Math.min(start + rows, n)]);
+  }
+  return pieces.filter(([start, stop]) => {
+    for (let row = start; row < stop; row++) if (!known.has(row)) return true;
+    return false;
+  });
 }
 
 /** Every guess, by position and rank. */
@@ -141,9 +173,9 @@ export function predictionsTable(
   tokens: TokenColumns,
   special: boolean,
 ): Table {
-  const { topK, done, ids, probabilities, logits, vocabulary } = predictions;
+  const { topK, known, ids, probabilities, logits, vocabulary } = predictions;
   const rows: (string | number)[][] = [];
-  for (let position = 0; position < done; position++) {
+  for (const position of [...known].sort((a, b) => a - b)) {
     if (tokens.special[position] && !special) continue;
     for (let k = 0; k < topK; k++) {
       const at = position * topK + k;
@@ -185,6 +217,19 @@ export interface Softmax {
   readonly sumExp: number;
   readonly vocabSize: number;
   readonly entries: readonly Entry[];
+  /** `exp((logit - logitMax) / t)` summed over the vocabulary, at each temperature `t`; none for an encoder. */
+  readonly temperatures: readonly (readonly [temperature: number, sum: number])[];
+}
+
+/** The softmax of the logits over `temperature`: lower ones sharpen it; at 1 it is the model's own. */
+export function atTemperature(softmax: Softmax, temperature: number): Softmax {
+  const sum = softmax.temperatures.find(([one]) => one === temperature)?.[1];
+  if (sum === undefined || temperature === 1) return softmax;
+  const entries = softmax.entries.map((entry) => {
+    const exp = Math.exp((entry.logit - softmax.logitMax) / temperature);
+    return { ...entry, logit: entry.logit / temperature, exp, probability: exp / sum };
+  });
+  return { ...softmax, logitMax: softmax.logitMax / temperature, sumExp: sum, entries };
 }
 
 export const terms = (softmax: Softmax, entry: Entry): SoftmaxTerms => ({
@@ -219,7 +264,7 @@ export function softmaxOfRow(
       rank: rank + 1,
     };
   });
-  return { position, logitMax, sumExp, vocabSize, entries };
+  return { position, logitMax, sumExp, vocabSize, entries, temperatures: [] };
 }
 
 /** The target that explains an entry: against the likeliest other one. */
@@ -237,18 +282,19 @@ export function targetOf({ position, entries }: Softmax, chosen: Entry, mode: Mo
 export const softmaxRequest = (mode: Mode, position: number, tokenId?: number): SliceRequest => ({
   kind: "softmax",
   position,
-  ...(mode === "masked" ? { mode } : {}),
+  ...(mode === "as_is" ? {} : { mode }),
   ...(tokenId === undefined ? {} : { token_ids: [tokenId] }),
 });
 
-/** That of a slice `softmax`. */
+/** Softmax of a slice `softmax`. */
 export function slicedSoftmax({ data }: Slice): Softmax {
-  const { position, logit_max, sum_exp, vocab_size, entries } = data as {
+  const { position, logit_max, sum_exp, vocab_size, entries, temperatures } = data as {
     position: number;
     logit_max: number;
     sum_exp: number;
     vocab_size: number;
     entries: Entry[];
+    temperatures?: Softmax["temperatures"];
   };
   return {
     position,
@@ -256,6 +302,7 @@ export function slicedSoftmax({ data }: Slice): Softmax {
     sumExp: sum_exp,
     vocabSize: vocab_size,
     entries: [...entries].sort((a, b) => a.rank - b.rank || a.id - b.id),
+    temperatures: temperatures ?? [],
   };
 }
 
@@ -267,22 +314,43 @@ export async function wholeSoftmax(
   tokenId: number,
   signal: AbortSignal,
 ): Promise<{ readonly softmax: Softmax; readonly chosen: Entry } | null> {
-  // Equal requests are cached: choosing another term asks nothing anew.
+  // Equal requests are cached: choosing another term asks nothing again.
   const ask = async (token?: number): Promise<Softmax> =>
-    slicedSoftmax(await source.slice(softmaxRequest(mode, position, token), { signal }));
+    slicedSoftmax(await source.ask(softmaxRequest(mode, position, token), { signal }));
   const softmax = await ask();
   const chosen =
     softmax.entries.find(({ id }) => id === tokenId) ?? (await ask(tokenId)).entries[0];
   return chosen === undefined ? null : { softmax, chosen };
 }
 
-/** How often the first choice is the token that stands there, in a sentence. */
+/** Surprisal over the positions where a token follows: its mean, bits, and the perplexity; null without one. */
+export function surpriseOf({
+  surprisal,
+}: Pick<Predictions, "surprisal">): { readonly mean: number; readonly perplexity: number } | null {
+  const finite = Array.from(surprisal?.data ?? []).filter((bits) => !Number.isNaN(bits));
+  if (finite.length === 0) return null;
+  const mean = finite.reduce((sum, bits) => sum + bits, 0) / finite.length;
+  return { mean, perplexity: 2 ** mean };
+}
+
+/** Number of positions whose first choice is the original token, in a sentence. */
 export function hitsOf(
-  { done, originalRank }: Predictions,
+  { known, originalRank, mode, surprisal }: Predictions,
   { special }: Pick<TokenColumns, "special">,
   withSpecial: boolean,
 ): string {
-  const seen = special.flatMap((one, i) => (i >= done || (one && !withSpecial) ? [] : [i]));
+  const seen = special.flatMap((hidden, i) =>
+    !known.has(i) || (hidden && !withSpecial) ? [] : [i],
+  );
   const hits = seen.filter((i) => originalRank.data[i] === 1).length;
+  const surprise = surpriseOf({ surprisal });
+  if (mode === "next" && surprise !== null) {
+    // Nothing follows the last token.
+    const followed = seen.filter((i) => itemAt(originalRank.data, i) > 0).length;
+    return (
+      `First choice is the token that follows at ${formatCount(hits)} of ${formatCount(followed)} positions. ` +
+      `Mean surprisal ${formatNumber(surprise.mean)} bits, perplexity ${formatNumber(surprise.perplexity)}.`
+    );
+  }
   return `First choice is the original token at ${formatCount(hits)} of ${formatCount(seen.length)} positions.`;
 }

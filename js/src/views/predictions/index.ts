@@ -1,14 +1,12 @@
-/** Predictions of the masked-LM head at every position. */
+/** Predictions of the masked-LM head at every position, and the softmax behind each. */
 
+import { VIEWS } from "../../catalog/selection";
+import type { Meta } from "../../protocol/types";
 import { ofOneRun, type ViewDefinition } from "../contract";
-import { predictions as draw } from "./view";
 
 export const predictions = {
-  name: "predictions",
-  label: "Predictions",
-  definition: "softmax of the masked-LM head's logits over the whole vocabulary.",
-  options: ["special"],
-  head: null,
-  available: ofOneRun,
-  draw,
+  ...VIEWS.predictions,
+  written: true,
+  // The encoder of an encoder-decoder predicts nothing: its decoder does.
+  available: (meta: Meta) => ofOneRun(meta) && meta.part !== "encoder",
 } as const satisfies ViewDefinition;

@@ -3,6 +3,7 @@
 import { formatCount, visible } from "../../figures/format";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { Slice } from "../../protocol/types";
+import { Button } from "../../ui/controls";
 import { Percent } from "../../ui/number";
 import type { RunContext } from "../contract";
 import { paintedPredictions } from "./data";
@@ -16,7 +17,7 @@ export interface Changed {
   readonly probability: number;
   /** Probability of the earlier first choice, now. */
   readonly left: number;
-  /** Whether another one is first now. */
+  /** Another token is first now. */
   readonly changed: boolean;
 }
 
@@ -45,7 +46,7 @@ export async function askChanged({ source, signal }: RunContext): Promise<Change
   const { heads_off: off = [], tokens } = source.meta;
   const painted = paintedPredictions(source);
   if (off.length === 0 || painted?.mode !== "as_is") return null;
-  const slice = await source.slice({ kind: "intact" }, { signal });
+  const slice = await source.ask({ kind: "intact" }, { signal });
   const now = tokens.text.map((_, i) => itemAt(painted.ids.data, i * painted.topK));
   return changedIn(slice, now, tokens.special);
 }
@@ -58,29 +59,28 @@ export function Intact({
   readonly context: RunContext;
 }) {
   const { heads_off: off = [], tokens } = source.meta;
-  const heads = off.length === 1 ? "1 head" : `${formatCount(off.length)} heads`;
+  const heads = off.length === 1 ? "this head" : `these ${formatCount(off.length)} heads`;
   const count = changed.filter((position) => position.changed).length;
   const words = tokens.special.filter((special) => !special).length;
   const listed = changed.slice(0, LISTED);
   return (
     <div class="aw-intact" data-aw-part="intact">
       <p class="aw-view-note">
-        {`Without ${heads} the first choice changes at ${formatCount(count)} of ${formatCount(words)} positions` +
+        {`Switching ${heads} off changes ${count === 0 ? "no" : formatCount(count)} first choice${count > 1 ? "s" : ""} (${formatCount(words)} position${words === 1 ? "" : "s"})` +
           (changed.length > LISTED ? `; the first ${LISTED} that changed or lost half:` : ".")}
       </p>
       {listed.length > 0 && (
         <ul class="aw-masked-strip">
           {listed.map(({ position, before, probability, left }) => (
             <li key={position} data-token={position}>
-              <button
-                type="button"
-                class="aw-intact-at"
+              <Button
+                class="aw-flat"
                 data-token={position}
                 onClick={() => state.set({ token: position })}
               >
                 <span class="aw-number aw-muted">{position}</span>{" "}
                 <bdi dir="ltr">{visible(tokens.text[position] ?? "")}</bdi>
-              </button>
+              </Button>
               <span class="aw-muted">was </span>
               <bdi dir="ltr">{visible(before)}</bdi> <Percent value={probability} />
               <span class="aw-muted">now </span>

@@ -16,29 +16,23 @@ export function scrollTo(list: Element, row: HTMLElement): void {
   scrollDown(list, row.offsetTop - header, row.offsetTop + row.offsetHeight);
 }
 
-/** The cell that an event concerns; null beside them. */
+/** The cell that an event concerns; null outside of them. */
 export function placeOf(target: EventTarget | null): CellPlace | null {
   const cell = (target as Element | null)?.closest<HTMLElement>(".aw-guess");
   if (cell == null) return null;
-  const { dataset, classList } = cell;
-  const named = (["token", "mask", "original"] as const).find((name) =>
-    classList.contains(CLASSES[name]),
-  );
-  return { position: Number(dataset.position), column: named ?? Number(dataset.rank) };
+  const { position, column } = cell.dataset;
+  return {
+    position: Number(position),
+    column: COLUMNS.find((name) => name === column) ?? Number(column),
+  };
 }
 
-const CLASSES = {
-  token: "aw-position-token",
-  mask: "aw-mask-token",
-  original: "aw-original",
-} as const;
+const COLUMNS = ["token", "mask", "original"] as const;
 
-export function cellAt(list: Element, { position, column }: CellPlace): HTMLElement | null {
-  const cell = typeof column === "number" ? `[data-rank="${column}"]` : `.${CLASSES[column]}`;
-  return list.querySelector(`.aw-position[data-position="${position}"] ${cell}`);
-}
+export const cellAt = (list: Element, { position, column }: CellPlace): HTMLElement | null =>
+  list.querySelector(`.aw-guess[data-position="${position}"][data-column="${column}"]`);
 
-/** Where a key leads from a cell; null for a key that moves nothing. `columnsOf` gives the cells of a position. */
+/** The cell that a key leads to; null for a key that moves nothing. `columnsOf` gives the cells of a position. */
 export function nextCell(
   { key, ctrlKey }: Pick<KeyboardEvent, "key" | "ctrlKey">,
   { position, column }: CellPlace,

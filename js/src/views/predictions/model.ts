@@ -2,12 +2,14 @@
 
 import { batch, computed, signal } from "@preact/signals-core";
 import { formatCount, tokenScheme } from "../../figures/format";
-import { explain, isAbort } from "../../protocol/failure";
-import { signalOf, watch } from "../../ui/mount";
+import { latest } from "../../protocol/asking";
+import { isAbort, messageOf } from "../../protocol/failure";
+import { required } from "../../protocol/required";
+import { Task } from "../../protocol/task";
+import { onChange, selectionOf, setTo, watch } from "../../ui/mount";
 import type { RunContext } from "../contract";
 import { type Answer, answerAt, type Column } from "./answers";
 import {
-  append,
   type Entry,
   hitsOf,
   type Mode,
@@ -15,16 +17,16 @@ import {
   type Predictions,
   paintedPredictions,
   piecesOf,
+  place,
   predictionsRequest,
   type Softmax,
   slicedPredictions,
   softmaxOfRow,
+  TOKENS_UNASKED,
   wholeSoftmax,
 } from "./data";
 
 export const TOP_K = 5;
-/** Why a run was aborted: by the reader, who keeps what has come. */
-const CANCELED = "canceled";
 const NEEDS_KERNEL =
   "Masked predictions are new forward passes and need a running kernel; the predictions saved with this " +
   "page stay on screen.";
@@ -42,25 +44,81 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
   const { tokens, masked, model } = meta;
   const n = tokens.text.length;
 
-  const selection = signalOf(state.get, (changed) =>
-    state.on(["token", "special"], changed, until),
-  );
-  const current = signal<Predictions | null>(null);
+  const selection = selectionOf(state, ["token", "special"], until);
   const mode = signal<Mode>(openingMode(source, TOP_K));
-  const busy = signal(false);
-  /** Replaces the summary. */
-  const message = signal<string | null>(null);
-  /** How far the masked run is; null where none runs or was stopped. */
-  const progress = signal<{ readonly done: number; readonly running: boolean } | null>(null);
   const opened = signal<Opened | null>(null);
   const softmax = signal<{ softmax: Softmax; chosen: Entry } | { failure: string } | null>(null);
   /** Masked positions, runs that were started included. */
   const masks = signal<ReadonlySet<number>>(new Set(masked.map(({ token }) => token)));
 
+  // -- the lists ---------------------------------------------------------------------------
+
+  const painted = paintedPredictions(source);
+  const initial = (of: Mode) =>
+    painted?.mode === of ? ({ status: "done", value: painted } as const) : {};
+  /** The list of a mode in one answer. */
+  const whole = (of: Mode) =>
+    new Task<Predictions>(
+      async (step) => slicedPredictions(await source.ask(predictionsRequest(of, TOP_K), step)),
+      until,
+      initial(of),
+    );
+  /** Positions that may run; fewer than all as long as the reader has not asked for more. */
+  let most = Math.max(1, Math.floor(TOKENS_UNASKED / n));
+  /** The list of masked predictions piece by piece, from the focus token on; each one stays, whatever becomes of the next. */
+  const pieces: Task<Predictions> = new Task(
+    async ({ signal, progress, partial }) => {
+      let run = pieces.state.peek().value;
+      for (const rows of piecesOf(n, state.get().token ?? 0, run?.known)) {
+        const done = run?.known.size ?? 0;
+        progress(done, n);
+        if (done >= most) pieces.stop();
+        signal.throwIfAborted();
+        const request = predictionsRequest("masked", TOP_K, rows);
+        const piece = slicedPredictions(await source.ask(request, { signal }));
+        signal.throwIfAborted();
+        run = place(run, piece, rows[0], n);
+        partial(run);
+      }
+      return required(run, "A piece of the run");
+    },
+    until,
+    initial("masked"),
+  );
+  const lists = {
+    as_is: whole("as_is"),
+    masked: source.live ? pieces : whole("masked"),
+    next: whole("next"),
+  } as const;
+  const list = computed(() => lists[mode.value].state.value);
+  let shown: Predictions | null = null;
+  /** The list of the chosen mode; the one before it as long as nothing of it is here. */
+  const current = computed((): Predictions | null => {
+    shown = list.value.value ?? shown;
+    return shown;
+  });
+  const busy = computed(() => list.value.status === "running" && list.value.value === null);
+  /** Progress of the masked run; null where none runs or was stopped. */
+  const progress = computed(() => {
+    const { status, done, value } = pieces.state.value;
+    const running = status === "running";
+    const unfinished = value !== null && (status === "stopped" || status === "failed");
+    const shown = mode.value === "masked" && (running || unfinished);
+    return shown ? { done: running ? done : (value?.known.size ?? 0), running } : null;
+  });
+
+  /** Shown in place of the summary, up to the next choice. */
+  const refusal = signal<string | null>(null);
+
   const summary = computed(() =>
     current.value === null ? "" : hitsOf(current.value, tokens, selection.value.special),
   );
-  const status = computed(() => message.value ?? summary.value);
+  const status = computed(() => {
+    if (!busy.value) return refusal.value ?? summary.value;
+    return lists[mode.value] === pieces
+      ? `Running ${formatCount(n)} inputs, each with one token masked …`
+      : "Loading predictions …";
+  });
   const scheme = computed(() =>
     tokenScheme(
       [...tokens.text, ...Object.values(current.value?.vocabulary ?? {})],
@@ -71,102 +129,53 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
   const visible = computed(() =>
     tokens.special.flatMap((special, i) => (special && !selection.value.special ? [] : [i])),
   );
-  let known: { mode: Mode | null; answers: Answer[] } = { mode: null, answers: [] };
-  /** Answers by position; those of a piece that came earlier are the same objects. */
-  const answers = computed((): readonly Answer[] => {
+  let cached: { mode: Mode | null; answers: (Answer | null)[] } = { mode: null, answers: [] };
+  /** Answers by position, null where none is known; those of a piece that came earlier are the same objects. */
+  const answers = computed((): readonly (Answer | null)[] => {
     const shown = current.value;
     if (shown === null) return [];
-    if (shown.mode !== known.mode) known = { mode: shown.mode, answers: [] };
-    const { answers } = known;
-    for (let i = answers.length; i < shown.done; i++) {
-      answers.push(answerAt(shown, i, meta, scheme.value));
-    }
-    return answers.slice(0, shown.done);
+    const before = shown.mode === cached.mode ? cached.answers : [];
+    const now = tokens.text.map((_, i) =>
+      shown.known.has(i) ? (before[i] ?? answerAt(shown, i, meta, scheme.value)) : null,
+    );
+    cached = { mode: shown.mode, answers: now };
+    return now;
   });
 
-  let loading: AbortController | null = null;
-  let run: Predictions | null = null;
+  for (const of of ["as_is", "masked", "next"] as const) {
+    onChange(lists[of].state, () => mode.peek() === of && follow(of), until);
+  }
+  /** Report why a list did not come, and show another one in its place. */
+  function follow(of: Mode): void {
+    const { status, value, failure } = lists[of].state.peek();
+    if (status !== "stopped" && status !== "failed") return;
+    if (value === null) mode.value = (current.peek() ?? painted)?.mode ?? "as_is";
+    if (failure === null) return;
+    if (of === "masked" && !source.live) refusal.value = NEEDS_KERNEL;
+    else report(failure);
+  }
 
-  function fill(next: Predictions): void {
-    const first = current.peek() === null;
-    batch(() => {
+  let before: Mode | null = null;
+  watch(() => {
+    const now = current.value?.mode ?? null;
+    if (now !== before && before !== null && now !== null) {
       opened.value = null;
-      current.value = next;
-      message.value = null;
-      busy.value = false;
+      const name = { masked: "Masked", as_is: "As is", next: "Next token" }[now];
+      announce(`${name}: ${status.peek()}`);
+    }
+    before = now;
+  }, until);
+
+  /** Show `wanted`: at once what of it is here, and the rest when the kernel has answered. */
+  function show(wanted: Mode, asked = true): void {
+    if (asked) most = n;
+    const before = mode.peek();
+    if (before !== wanted) lists[before].stop();
+    batch(() => {
+      refusal.value = null;
+      if (lists[wanted].state.peek().status !== "done") void lists[wanted].start();
+      mode.value = wanted;
     });
-    const name = next.mode === "masked" ? "Masked" : "As is";
-    if (!first) announce(`${name}: ${status.peek()}`);
-  }
-
-  function wait(text: string): void {
-    busy.value = true;
-    message.value = text;
-  }
-
-  /** Ask piece by piece; each one is shown as it comes, and stays whatever becomes of the next. */
-  async function runMasked(signal: AbortSignal): Promise<void> {
-    if (run !== null) fill(run);
-    for (const rows of piecesOf(n, run?.done ?? 0)) {
-      progress.value = { done: rows[0], running: true };
-      if (current.peek()?.mode !== "masked") {
-        wait(`Running ${formatCount(n)} inputs, each with one token masked …`);
-      }
-      const request = predictionsRequest("masked", TOP_K, rows);
-      const piece = slicedPredictions(await source.slice(request, { signal }));
-      signal.throwIfAborted();
-      run = append(run, piece);
-      if (current.peek()?.mode !== "masked") fill(run);
-      else {
-        current.value = run;
-        message.value = null;
-      }
-    }
-    progress.value = null;
-  }
-
-  /** Show `wanted`: at once when it came with the first paint, else when the kernel has answered. */
-  async function show(wanted: Mode): Promise<void> {
-    loading?.abort();
-    const request = new AbortController();
-    loading = request;
-    until.addEventListener("abort", () => request.abort(), { signal: request.signal });
-    mode.value = wanted;
-    progress.value = null;
-    const painted = paintedPredictions(source);
-    try {
-      if (painted?.mode === wanted) fill(painted);
-      else if (wanted === "masked" && source.live) await runMasked(request.signal);
-      else {
-        wait("Loading predictions …");
-        const asked = predictionsRequest(wanted, TOP_K);
-        const answer = await source.slice(asked, { signal: request.signal });
-        if (request.signal.aborted) return;
-        fill(slicedPredictions(answer));
-      }
-      busy.value = false;
-    } catch (error) {
-      if (until.aborted || loading !== request) return;
-      const canceled = request.signal.reason === CANCELED;
-      busy.value = false;
-      if (isAbort(error) && !canceled) return;
-      message.value = null;
-      if (wanted === "masked" && run !== null) {
-        if (current.peek()?.mode !== "masked") fill(run);
-        progress.value = { done: run.done, running: false };
-      } else {
-        progress.value = null;
-        // The requested mode is unavailable: fall back to the predictions of the first paint.
-        if (current.peek() === null && painted !== null) fill(painted);
-        mode.value = current.peek()?.mode ?? "as_is";
-      }
-      if (canceled) return;
-      if (wanted === "masked" && !source.live) message.value = NEEDS_KERNEL;
-      else {
-        const { message: text, hint } = explain(error);
-        report(text, hint);
-      }
-    }
   }
 
   /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
@@ -180,9 +189,13 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     announce(`${name} ${next.has(position) ? "masked" : "as in the text"}: running.`);
     act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
       masks.value = before;
-      const { message: text, hint } = explain(error);
-      report(text, hint);
+      report(error);
     });
+  }
+
+  /** Run the text up to a position, and a token after it. */
+  function goOn(position: number, token: number): void {
+    act?.({ kind: "continue", position, token }).catch(report);
   }
 
   async function loadSoftmax(pick: Opened, shown: Predictions, signal: AbortSignal): Promise<void> {
@@ -195,35 +208,25 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
       if (!signal.aborted && whole !== null) softmax.value = whole;
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
-      const { message: text, hint } = explain(error);
       // The predictions themselves hold enough for the equation.
-      if (chosen === undefined) softmax.value = { failure: `${text} ${hint}`.trim() };
+      if (chosen === undefined) softmax.value = { failure: messageOf(error) };
     }
   }
-  let asking: AbortController | null = null;
+  const next = latest(until);
   let openedAt: number | null = null;
   watch(() => {
     const pick = opened.value;
-    asking?.abort();
+    const untilNext = next();
     if (pick?.position !== openedAt) softmax.value = null;
     openedAt = pick?.position ?? null;
     const shown = current.peek();
-    if (pick === null || shown === null) return;
-    asking = new AbortController();
-    void loadSoftmax(pick, shown, asking.signal);
+    if (pick !== null && shown !== null) void loadSoftmax(pick, shown, untilNext);
   }, until);
   watch(() => {
     const { value } = opened;
     if (value !== null && !visible.value.includes(value.position)) opened.value = null;
   }, until);
-  state.on(
-    ["token", "special"],
-    () => {
-      if (!busy.peek()) message.value = null;
-    },
-    until,
-  );
-  until.addEventListener("abort", () => asking?.abort(), { once: true });
+  state.on(["token", "special"], setTo(refusal, null), until);
 
   return {
     selection,
@@ -239,8 +242,9 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     answers,
     scheme,
     show,
-    cancel: () => loading?.abort(CANCELED),
+    cancel: () => lists[mode.peek()].stop(),
     toggleMask,
+    goOn: act === null ? null : goOn,
   };
 }
 

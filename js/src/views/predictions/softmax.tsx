@@ -1,6 +1,6 @@
 /** One softmax opened up: the equation with its numbers, its terms, and where the probability goes. */
 
-import { whyRequest } from "../../draw/classes/why-button";
+import { signal } from "@preact/signals-core";
 import {
   exact,
   formatCount,
@@ -11,10 +11,14 @@ import {
   visible,
 } from "../../figures/format";
 import { SOFTMAX, SOFTMAX_SPOKEN, softmaxWithNumbers } from "../../figures/formulas";
+import { Button } from "../../ui/controls";
 import { Formula } from "../../ui/math";
+import { memo } from "../../ui/memo";
+import { Headings } from "../../ui/table";
 import { TokenText } from "../../ui/token";
+import { WhyButton } from "../../ui/why-button";
 import type { RunContext } from "../contract";
-import { type Entry, type Mode, type Softmax, targetOf, terms } from "./data";
+import { atTemperature, type Entry, type Mode, type Softmax, targetOf, terms } from "./data";
 
 /** Terms written out above the line "others". */
 const TERMS = 6;
@@ -24,16 +28,27 @@ const NAMED_SEGMENT = 0.09;
 export interface SoftmaxProps {
   readonly softmax: Softmax;
   readonly chosen: Entry;
-  readonly originalId: number;
+  readonly originalId: number | null;
   readonly scheme: TokenScheme;
   readonly mode: Mode;
   readonly context: RunContext;
   /** Let another term be the numerator. */
   readonly choose: (tokenId: number) => void;
+  /** Run the text up to a position and the chosen token after it; null without a kernel. */
+  readonly goOn: ((position: number, tokenId: number) => void) | null;
 }
 
-export function SoftmaxPanel(props: SoftmaxProps) {
-  const { softmax, chosen } = props;
+/** The temperature of all softmaxes that are opened: 1 is the model's own. */
+const temperature = signal(1);
+
+export const SoftmaxPanel = memo(function SoftmaxPanel(own: SoftmaxProps) {
+  const { mode, context, goOn } = own;
+  const warm = own.softmax.temperatures.length > 0;
+  const degrees = warm ? temperature.value : 1;
+  const softmax = atTemperature(own.softmax, degrees);
+  const chosen =
+    atTemperature({ ...own.softmax, entries: [own.chosen] }, degrees).entries[0] ?? own.chosen;
+  const props = { ...own, softmax, chosen };
   const numbers = softmaxWithNumbers({
     ...terms(softmax, chosen),
     token: visible(chosen.token),
@@ -47,28 +62,48 @@ export function SoftmaxPanel(props: SoftmaxProps) {
           {`z are logits, and the sum runs over all ${formatCount(softmax.vocabSize)} entries of the ` +
             `vocabulary. Uniform chance would be ${formatNumber(1 / softmax.vocabSize)}.`}
         </p>
-        <WhyButton {...props} />
+        {warm && <Temperature softmax={own.softmax} />}
+        {mode === "next" && goOn !== null && (
+          <Button part="continue" onClick={() => goOn(softmax.position, chosen.id)}>
+            Continue with <bdi dir="ltr">{visible(chosen.token)}</bdi>
+          </Button>
+        )}
+        {/* Special tokens are not predicted. */}
+        {!context.source.meta.tokens.special[softmax.position] && (
+          <WhyButton
+            context={context}
+            target={targetOf(softmax, chosen, mode)}
+            name={chosen.token}
+          />
+        )}
       </div>
-      <TermTable {...props} />
+      <TermTable {...props} degrees={degrees} />
       <MassBar {...props} />
     </>
   );
-}
+});
 
-/** The way to the reasons for an entry; none at special tokens, which are not predicted. */
-function WhyButton({ softmax, chosen, mode, context: { source, state } }: SoftmaxProps) {
-  const target = targetOf(softmax, chosen, mode);
-  const answered = source.has?.(whyRequest(target)) ?? source.live;
-  if (source.meta.tokens.special[softmax.position] || !answered) return null;
+/** Divides the logits by a temperature: below 1 the likeliest tokens gain, above 1 all become alike. */
+function Temperature({ softmax: { temperatures } }: Pick<SoftmaxProps, "softmax">) {
+  const steps = temperatures.map(([one]) => one);
+  const at = Math.max(0, steps.indexOf(temperature.value));
   return (
-    <button
-      type="button"
-      class="aw-button aw-text-button"
-      data-aw-part="why-button"
-      onClick={() => state.set({ target, view: "why" })}
-    >
-      Why <bdi>{visible(chosen.token)}</bdi>?
-    </button>
+    <label class="aw-temperature aw-cluster aw-small" data-aw-part="temperature">
+      Temperature
+      <input
+        type="range"
+        min={0}
+        max={steps.length - 1}
+        step={1}
+        value={at}
+        aria-valuetext={formatNumber(temperature.value, 2)}
+        onInput={({ currentTarget }) => {
+          temperature.value = steps[Number(currentTarget.value)] ?? 1;
+        }}
+      />
+      <output class="aw-number">{formatNumber(temperature.value, 2)}</output>
+      {temperature.value !== 1 && <span class="aw-muted">z / T in place of z</span>}
+    </label>
   );
 }
 
@@ -78,7 +113,14 @@ const NumberCell = ({ value, text }: { readonly value: number; readonly text: st
   </td>
 );
 
-function TermTable({ softmax, chosen, originalId, scheme, choose }: SoftmaxProps) {
+function TermTable({
+  softmax,
+  chosen,
+  originalId,
+  scheme,
+  choose,
+  degrees,
+}: SoftmaxProps & { readonly degrees: number }) {
   const { entries, logitMax, sumExp, vocabSize } = softmax;
   const listed = entries.slice(0, TERMS);
   if (!listed.some(({ id }) => id === chosen.id)) listed.splice(TERMS - 1, 1, chosen);
@@ -86,21 +128,13 @@ function TermTable({ softmax, chosen, originalId, scheme, choose }: SoftmaxProps
   const heads = [
     ["rank", "1 is the most probable"],
     ["entry", "entry of the vocabulary"],
-    ["logit z", `largest logit: ${exact(logitMax)}`],
+    [degrees === 1 ? "logit z" : "z / T", `largest logit: ${exact(logitMax)}`],
     ["exp(z − max)", "exponential of the logit minus the largest logit"],
     ["probability", "exponential over the sum"],
-  ];
+  ] as const;
   return (
     <table class="aw-terms">
-      <thead>
-        <tr>
-          {heads.map(([text, title]) => (
-            <th key={text} scope="col" title={title}>
-              {text}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Headings of={heads} />
       <tbody>
         {listed.map(({ id, rank, token, logit, exp, probability }) => (
           <tr
@@ -110,8 +144,8 @@ function TermTable({ softmax, chosen, originalId, scheme, choose }: SoftmaxProps
           >
             <td class="aw-rank">{formatCount(rank)}</td>
             <th scope="row">
-              <button
-                type="button"
+              <Button
+                class="aw-flat"
                 data-token-id={id}
                 aria-pressed={id === chosen.id}
                 onClick={({ currentTarget }) => {
@@ -120,7 +154,7 @@ function TermTable({ softmax, chosen, originalId, scheme, choose }: SoftmaxProps
                 }}
               >
                 <TokenText {...tokenLabel(token, scheme)} />
-              </button>
+              </Button>
             </th>
             <NumberCell value={logit} text={formatNumber(logit, 4)} />
             <NumberCell value={exp} text={formatNumber(exp)} />
@@ -160,7 +194,7 @@ function MassBar({ softmax: { entries, vocabSize }, chosen }: SoftmaxProps) {
         {entries.map(({ id, token, probability }) => (
           <span
             key={id}
-            class={id === chosen.id ? "aw-mass-part is-chosen" : "aw-mass-part"}
+            class={`aw-mass-part aw-ellipsis${id === chosen.id ? " is-chosen" : ""}`}
             title={`${visible(token)} ${formatPercent(probability)}`}
             data-token-id={id}
             data-aw-value={exact(probability)}

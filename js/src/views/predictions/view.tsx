@@ -1,22 +1,23 @@
 /** Predictions of the masked-LM head at every position, and the softmax behind each. */
 
-import { computed, signal } from "@preact/signals-core";
+import { computed, effect, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { consume } from "../../draw/dom";
-import { whenNear } from "../../draw/near";
 import { copyExactValues } from "../../figures/format";
 import { isLong } from "../../figures/long/levels";
-import { itemAt } from "../../protocol/required";
-import { mount, watch } from "../../ui/mount";
+import { itemAt, required } from "../../protocol/required";
+import { mount, setter, watch } from "../../ui/mount";
+import { createNearRows } from "../../ui/near-rows";
 import type { DrawView, RunContext, ViewHandle } from "../contract";
-import { type Column, originalIdAt } from "./answers";
+import { answeredId, type Column } from "./answers";
 import { predictionsTable } from "./data";
 import { Head, MaskedProgress, MaskedStrip, NoHead } from "./head";
 import { askChanged, type Changed, Intact } from "./intact";
 import { type CellPlace, cellAt, nextCell, placeOf, scrollTo } from "./list";
 import { createPredictionsModel, TOP_K } from "./model";
-import { nextSentence } from "./pair";
+import { createNextSentence } from "./pair";
 import { HeaderRow, Row } from "./rows";
+import { PredictionsSentence } from "./sentence";
 import { SoftmaxPanel } from "./softmax";
 
 /** Position, token, mask, original, guesses. */
@@ -30,7 +31,7 @@ export const predictions: DrawView<RunContext> = (host, context) => {
   if (context.source.meta.model.has.mlm) return draw(host, context);
   render(
     <div class="aw-predictions" dir="ltr">
-      <NoHead model={context.source.meta.model.name} />
+      <NoHead model={context.source.meta.model} />
     </div>,
     host,
   );
@@ -38,18 +39,15 @@ export const predictions: DrawView<RunContext> = (host, context) => {
 };
 
 function draw(host: HTMLElement, context: RunContext): ViewHandle {
-  const { source, state, act } = context;
+  const { source, state, act, signal: until } = context;
   const { meta } = source;
   const n = meta.tokens.text.length;
-  const stop = new AbortController();
-  const until = stop.signal;
-  context.signal.addEventListener("abort", () => stop.abort(), { signal: until });
 
   const model = createPredictionsModel(context, until);
   const { selection, current, mode, opened, softmax, masks, visible, answers, scheme } = model;
   /** Rows that have their cells: the first ones, and of a long text those near what is in sight. */
   const first = signal(isLong(meta) ? 0 : Math.min(n, ROWS_PER_FRAME));
-  const near = signal<ReadonlySet<number>>(new Set());
+  const near = createNearRows(NEAR_PX, (row) => opened.peek()?.position === row, until);
   const changed = signal<readonly Changed[] | null>(null);
   /** The cell that Tab enters, where the reader has been; else that of the focus token. */
   const visited = signal<CellPlace | null>(null);
@@ -58,8 +56,10 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     const position = visible.value.find((i) => i === token) ?? visible.value[0] ?? 0;
     return visited.value ?? { position, column: "token" };
   });
-  const pair = nextSentence({ ...context, signal: until });
+  const NextSentence = createNextSentence({ ...context, signal: until });
 
+  /** A click on a guess continues the text with it. */
+  const continuing = (): boolean => model.goOn !== null && mode.value === "next";
   const list = (): HTMLElement | null => host.querySelector(".aw-predictions-list");
   const rowAt = (position: number): HTMLElement | null =>
     host.querySelector(`.aw-position[data-position="${position}"]`);
@@ -69,7 +69,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     return [
       "token",
       ...(maskable ? (["mask"] as const) : []),
-      ...(guesses ? (["original", ...guesses] as const) : []),
+      ...(guesses ? ["original" as const, ...guesses] : []),
     ];
   };
 
@@ -78,37 +78,32 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     const open = opened.value;
     const shown = new Set(visible.value);
     const listed = current.value;
+    const next = mode.value === "next";
+    const continues = continuing();
+    // A decoder has no mask token.
+    const masking = act !== null && !next;
     return (
       <div
-        class={act === null ? "aw-predictions" : "aw-predictions aw-can-mask"}
+        class={`aw-predictions${masking ? " aw-can-mask" : ""}${next ? " aw-next" : ""}`}
         dir="ltr"
         aria-busy={model.busy.value ? "true" : undefined}
       >
-        <Head
-          source={source}
-          topK={TOP_K}
-          mode={mode.value}
-          shown={listed?.mode ?? null}
-          choose={show}
+        <PredictionsSentence
+          predictions={listed}
+          shown={visible.value}
+          meta={meta}
+          scheme={scheme.value}
         />
-        <MaskedStrip
-          source={source}
-          answers={answers.value}
-          show={(token) => state.set({ token })}
-        />
-        {pair !== null && <div class="aw-pair-place" ref={(place) => place?.append(pair)} />}
+        <Head model={model} source={source} />
+        <MaskedStrip model={model} source={source} state={state} />
+        {NextSentence !== null && <NextSentence />}
         {changed.value !== null && <Intact changed={changed.value} context={context} />}
-        <MaskedProgress
-          n={n}
-          progress={model.progress.value}
-          cancel={model.cancel}
-          resume={() => show("masked")}
-        />
-        <p class="aw-predictions-status" role="status">
+        <MaskedProgress model={model} source={source} />
+        <p class="aw-predictions-status aw-small" role="status">
           {model.status.value}
         </p>
         <div
-          class={`aw-predictions-list${n > ROWS_PER_FRAME ? " is-long" : ""}`}
+          class={`aw-predictions-list aw-scroll aw-small${n > ROWS_PER_FRAME ? " is-long" : ""}`}
           role="grid"
           aria-label="Predictions by position"
           aria-rowcount={n + 1}
@@ -116,7 +111,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
           onClick={onClick}
           onKeyDown={onKey}
         >
-          {listed !== null && <HeaderRow topK={listed.topK} masks={act !== null} />}
+          {listed !== null && <HeaderRow topK={listed.topK} masks={masking} next={next} />}
           {listed !== null &&
             meta.tokens.text.flatMap((_, i) => [
               <Row
@@ -125,10 +120,12 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
                 meta={meta}
                 scheme={scheme.value}
                 answer={answers.value[i] ?? null}
-                filled={i < first.value || near.value.has(i)}
+                filled={i < first.value || near.has(i)}
                 hidden={!shown.has(i)}
                 focused={i === token}
-                masked={act === null ? null : masks.value.has(i)}
+                next={next}
+                continues={continues}
+                masked={masking ? masks.value.has(i) : null}
                 entry={entry.value.position === i ? entry.value.column : null}
                 expanded={open?.position === i ? open.from : null}
               />,
@@ -148,10 +145,11 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
           {found !== null && "softmax" in found && open !== null && shown !== null && (
             <SoftmaxPanel
               {...found}
-              originalId={originalIdAt(meta, open.position)}
+              originalId={answeredId(shown.mode, meta, open.position)}
               scheme={scheme.value}
               mode={shown.mode}
               context={context}
+              goOn={model.goOn}
               choose={(tokenId) => {
                 opened.value = { ...open, tokenId };
               }}
@@ -162,9 +160,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     );
   }
 
-  // -- what the reader does ---------------------------------------------------------------------
-
-  const show = (wanted: typeof mode.value): void => void model.show(wanted);
+  // -- input ---------------------------------------------------------------------
 
   function onClick({ target }: MouseEvent): void {
     const place = placeOf(target);
@@ -177,9 +173,14 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     else if (opened.value?.position === position && opened.value.from === column) {
       opened.value = null;
     } else {
+      const { original, guesses } = required(answers.value[position], "The answer");
+      const { id } =
+        column === "original" ? (original ?? itemAt(guesses, 0)) : itemAt(guesses, column - 1);
+      if (column !== "original" && continuing()) {
+        model.goOn?.(position, id);
+        return;
+      }
       if (token !== position) state.set({ token: position });
-      const { original, guesses } = itemAt(answers.value, position);
-      const { id } = column === "original" ? original : itemAt(guesses, column - 1);
       opened.value = { position, tokenId: id, from: column };
     }
   }
@@ -202,7 +203,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
   }
 
   function focusOn(place: CellPlace): void {
-    if (place.position >= first.value) near.value = new Set(near.value).add(place.position);
+    if (place.position >= first.value) near.add(place.position);
     visited.value = place;
     const shown = list();
     const cell = shown && (cellAt(shown, place) ?? cellAt(shown, { ...place, column: "token" }));
@@ -221,7 +222,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     });
   }
 
-  // -- what follows from a change ---------------------------------------------------------------
+  // -- effects of a change ---------------------------------------------------------------
 
   watch(() => {
     const { token } = selection.value;
@@ -233,57 +234,45 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     if (softmax.value !== null && opened.value !== null) reveal(opened.value.position, true);
   }, until);
 
-  let filling = 0;
+  let growing = 0;
   watch(() => {
     if (current.value === null || isLong(meta) || first.value >= n) return;
-    filling = requestAnimationFrame(() => {
+    growing = requestAnimationFrame(() => {
       first.value = Math.min(n, first.value + ROWS_PER_FRAME);
     });
   }, until);
 
-  let observer: IntersectionObserver | null = null;
   mount(host, View, until, () => {
     const shown = list();
-    if (!isLong(meta) || observer !== null || shown === null || current.value === null) return;
-    const rows = new Set<number>();
-    let told = false;
-    const change = (act: () => void): void => {
-      act();
-      if (!told)
-        queueMicrotask(() => {
-          told = false;
-          near.value = new Set(rows);
-        });
-      told = true;
-    };
-    const positionOf = ({ dataset }: HTMLElement): number => Number(dataset.position);
-    observer = whenNear(
-      shown,
-      NEAR_PX,
-      (row) => change(() => rows.add(positionOf(row))),
-      (row) =>
-        change(() => opened.value?.position === positionOf(row) || rows.delete(positionOf(row))),
-    );
-    for (const row of shown.querySelectorAll(".aw-position")) observer.observe(row);
+    if (isLong(meta) && shown !== null && current.value !== null)
+      near.follow(shown, shown.querySelectorAll(".aw-position"));
   });
   copyExactValues(host, until);
+  /** A table has every position: rows that are still computed are waited for. */
+  const stopped = () =>
+    new Promise<void>((done) => {
+      const release = effect(() => {
+        if (model.progress.value?.running === true) return;
+        done();
+        queueMicrotask(() => release());
+      });
+    });
   askChanged({ ...context, signal: until }).then(
-    (found) => {
-      changed.value = found;
-    },
+    setter(changed),
     () => undefined, // a saved page may lack it
   );
-  show(mode.value);
+  model.show(mode.value, false);
 
   return {
     dispose() {
       cancelAnimationFrame(frame);
-      cancelAnimationFrame(filling);
-      observer?.disconnect();
-      stop.abort();
+      cancelAnimationFrame(growing);
       render(null, host);
     },
-    table: () => current.value && predictionsTable(current.value, meta.tokens, state.get().special),
+    table: async () => {
+      await stopped();
+      return current.value && predictionsTable(current.value, meta.tokens, state.get().special);
+    },
     options: () => ({ mode: current.value?.mode ?? "as_is" }),
   };
 }

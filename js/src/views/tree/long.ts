@@ -1,21 +1,25 @@
 /** The tree of a token of a long text: the rows that it can reach are asked for, and the tree is grown from these alone. */
 
-import { strongestOf, unitOf } from "../../figures/long/pair";
+import { type ReadonlySignal, signal, untracked } from "@preact/signals-core";
+import { strongestOf } from "../../figures/derive/matrix";
+import { unitOf } from "../../figures/derive/units";
 import { type LongMatrix, type LongStore, longStore } from "../../figures/long/store";
 import type { Matrix, MatrixStore } from "../../figures/matrix";
-import { explain, isAbort, SliceFailure } from "../../protocol/failure";
+import { onAbort } from "../../protocol/abort";
+import { asking } from "../../protocol/asking";
 import { itemAt } from "../../protocol/required";
-import type { Slice, SliceOptions, SliceRequest, Source, TokenColumns } from "../../protocol/types";
-import { listen } from "../../state/listen";
+import type { TokenColumns } from "../../protocol/types";
+import { watch } from "../../ui/mount";
 import type { ViewContext, ViewHandle } from "../contract";
+import { isWord } from "./grown";
 import { tree } from "./view";
 
 /** Rows that are asked for at most: what lies deeper has no children here. */
-const ROWS_MOST = 160;
+const ROWS_MAX = 160;
 /** Rows on their way at a time. */
 const AT_ONCE = 8;
 
-export interface Reach {
+interface Reach {
   /** Rows of tokens, NaN where the mask forbids. */
   readonly rows: ReadonlyMap<number, Float32Array>;
   /** All tokens that the tree may show, in the order of the text. */
@@ -75,92 +79,73 @@ export function matrixOf(
     });
   });
   const places = new Map(tokens.map((token, i) => [token, i]));
+  const units = tokens.map((token) => unitOf(columns, token));
+  const unitAt = (token: number | null): number =>
+    token === null ? -1 : (places.get(token) ?? -1);
   return {
     layer,
     head,
     quantity: quantity === "rollout" ? "rollout" : "weights",
-    units: tokens.map((token) => unitOf(columns, token)),
-    size,
+    queries: units,
+    keys: units,
     weights,
     scores: null,
     allowed,
     max: largest,
     wordMax,
     received: new Float32Array(size),
-    unitOf: (token) => (token === null ? -1 : (places.get(token) ?? -1)),
+    queryOf: unitAt,
+    keyOf: unitAt,
   };
 }
 
-export function longTree(element: HTMLElement, stage: ViewContext): ViewHandle {
-  const { source, state, signal } = stage;
-  const store = longStore(source, state, { ...stage, signal: stage.runSignal ?? signal });
-  const matrix = reachedMatrix(store, stage);
-  return tree(element, { ...stage, matrix, source: withoutScores(source) });
+export function longTree(element: HTMLElement, context: ViewContext): ViewHandle {
+  const { source, state, signal: until } = context;
+  const store = longStore(source, state, { ...context, signal: context.runSignal ?? until });
+  const bare = signal(true);
+  const matrix = reachedMatrix(store, context, bare);
+  return tree(element, { ...context, matrix }, bare);
 }
 
 /** Follows the selection with a matrix of the tokens in reach of the root. */
-function reachedMatrix(store: LongStore, stage: ViewContext): MatrixStore {
-  const { source, state, signal, report } = stage;
-  const { special: isSpecial } = source.meta.tokens;
-  const listeners = new Set<(matrix: Matrix) => void>();
-  let current: Matrix | null = null;
-  let asking: AbortController | null = null;
+function reachedMatrix(
+  store: LongStore,
+  context: ViewContext,
+  bare: ReadonlySignal<boolean>,
+): MatrixStore {
+  const { source, state, signal, report } = context;
+  const { special: isSpecial, surface } = source.meta.tokens;
+  const { answer, ask } = asking<Matrix>(signal, report);
 
   async function load(): Promise<void> {
-    const shown = store.get();
+    const shown = store.matrix.peek();
     if (shown === null || shown.quantity === "scores") return;
-    asking?.abort();
-    const mine = new AbortController();
-    asking = mine;
     const { token, top_k, depth, special } = state.get();
     const root = token ?? Math.max(0, isSpecial.indexOf(false));
-    const rowOf = async (query: number): Promise<Float32Array> => {
-      const { values } = await store.row(shown, query, mine.signal);
-      return special ? values : values.map((value, key) => (isSpecial[key] ? Number.NaN : value));
-    };
-    try {
-      const rows = await reach(root, { keys: top_k, depth, most: ROWS_MOST }, rowOf);
-      if (mine.signal.aborted || signal.aborted) return;
-      current = matrixOf(shown, rows, source.meta.tokens);
-      for (const listener of [...listeners]) listener(current);
-    } catch (error) {
-      if (isAbort(error) || mine.signal.aborted) return;
-      const { message, hint } = explain(error);
-      report(message, hint);
-    }
+    const hides = (key: number): boolean =>
+      bare.peek()
+        ? !isWord({ special: isSpecial[key] === true, surface: itemAt(surface, key) })
+        : !special && isSpecial[key] === true;
+    await ask(async (signal) => {
+      const rowOf = async (query: number): Promise<Float32Array> => {
+        const { values } = await store.row(shown, query, signal);
+        return values.map((value, key) => (hides(key) ? Number.NaN : value));
+      };
+      const rows = await reach(root, { keys: top_k, depth, most: ROWS_MAX }, rowOf);
+      return matrixOf(shown, rows, source.meta.tokens);
+    });
   }
-  store.on(() => void load(), signal);
+  watch(() => {
+    void [store.matrix.value, bare.value];
+    untracked(() => void load());
+  }, signal);
   state.on(["token", "top_k", "depth", "special"], () => void load(), signal);
-  signal.addEventListener(
-    "abort",
-    () => {
-      asking?.abort();
-      listeners.clear();
-    },
-    { once: true },
-  );
   return {
-    get: () => current,
+    get: () => answer.peek(),
     on(listener, until) {
-      const stop = listen(listeners, listener, until);
-      if (current !== null) listener(current);
+      const stop = answer.subscribe((matrix) => matrix !== null && listener(matrix));
+      onAbort(until, stop);
       return stop;
-    },
-  };
-}
-
-/** The scores of a whole head are as large as its weights: a pinned pair shows its own. */
-function withoutScores(source: Source): Source {
-  return {
-    meta: source.meta,
-    arrays: source.arrays,
-    live: source.live,
-    ...(source.precision === undefined ? {} : { precision: source.precision }),
-    slice(request: SliceRequest, options?: SliceOptions): Promise<Slice> {
-      if (request.kind !== "scores") return source.slice(request, options);
-      return Promise.reject(
-        new SliceFailure("in a long text, scores are shown only for the pinned pair"),
-      );
     },
   };
 }

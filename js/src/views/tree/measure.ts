@@ -9,7 +9,7 @@ export interface Label {
   readonly width: number;
 }
 
-export interface Ruler {
+interface Ruler {
   /** Width of `text` at a size (px) and a weight. */
   width(text: string, size: number, weight: number): number;
   /** `text` in at most `most` px. */

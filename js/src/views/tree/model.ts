@@ -1,170 +1,133 @@
 /** State of the tree as signals: what it is grown from, its layout, and the numbers of its tokens. */
 
-import { computed, signal } from "@preact/signals-core";
-import { rampPosition } from "../../draw/color/scale";
-import { errorOfProduct, nodesThrough, type TreeNode } from "../../figures/derive/tree";
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { nodesThrough } from "../../figures/derive/tree";
 import { formatNumber } from "../../figures/format";
-import { errorOf } from "../../figures/matrix";
-import { calledOf } from "../../figures/quantities";
-import { signalOf, watch, widthOf } from "../../ui/mount";
+import { selectionOf, signalOf, watch, widthOf } from "../../ui/mount";
 import type { ViewContext } from "../contract";
+import { factsOf } from "./facts";
 import { type Grown, grow } from "./grown";
-import { densityOf, INDEX_GAP, type LayoutName, layoutTree, type TreeBox } from "./layout";
+import { densityOf, INDEX_GAP, layoutTree, type Placement } from "./layout";
 import { createRuler } from "./measure";
 import { treeNotes } from "./notes";
-import { type Facts, spoken } from "./panel";
-import type { Look } from "./picture";
 import { createEdgeScores } from "./scores";
+import { encoderMatrix } from "./source-tree";
+import { tidy } from "./tidy";
 
-/**
- * Tokens drawn at once; what lies deeper is folded. So many a browser lays out within a blink (a thousand
- * take it a second on a busy machine), and forces need more time for each.
- */
-const DRAWN_MAX: Readonly<Record<LayoutName, number>> = { tidy: 600, force: 300 };
 /** Earlier roots that are offered. */
 const TRAIL_MAX = 4;
 /** Font sizes, px. */
 const NUMBER_SIZE = 11;
 const INDEX_SIZE = 10;
+/** Below this width (px) only so many levels are open by themselves: more would lie beyond its edge. */
+const PHONE = 440;
+const PHONE_LEVELS = 2;
 /** Width before anything has been laid out, px. */
 const WIDTH = 640;
 
-export function createTreeModel(host: HTMLElement, context: ViewContext) {
+export function createTreeModel(
+  host: HTMLElement,
+  context: ViewContext,
+  bare: ReadonlySignal<boolean>,
+) {
   const { source, state, signal: until, matrix: store } = context;
   const ruler = createRuler(host);
   const scores = createEdgeScores(context);
 
-  const selection = signalOf(state.get, (changed) =>
-    state.on(["token", "top_k", "depth", "scale"], changed, until),
-  );
+  const selection = selectionOf(state, ["token", "top_k", "depth", "scale"], until);
   const matrix = signalOf(store.get, (changed) => store.on(changed, until));
+  const encoder = encoderMatrix(context);
   const width = widthOf(host, WIDTH, until);
-  const layoutName = signal<LayoutName>("tidy");
+  const placement = signal<Placement>(tidy);
   /** By path: what the reader has opened or closed. Kept from head to head. */
   const toggled = signal<ReadonlyMap<string, boolean>>(new Map());
   const trail = signal<readonly number[]>([]);
-  /** Counts answers with scores. */
-  const scored = signal(0);
 
   const shape = computed(() => ({ topK: selection.value.top_k, depth: selection.value.depth }));
   const grown = computed(() =>
-    matrix.value === null || matrix.value.size === 0
+    matrix.value === null || matrix.value.keys.length === 0
       ? null
-      : grow(matrix.value, selection.value.token, shape.value, source),
+      : grow(
+          matrix.value,
+          selection.value.token,
+          { ...shape.value, bare: bare.value },
+          source,
+          encoder.value,
+        ),
   );
   /** Tokens that the tree can have down to each level, and the levels that are open by themselves. */
   const levels = computed(() => {
-    const totals = nodesThrough(matrix.value?.size ?? 0, shape.value);
-    const limit = DRAWN_MAX[layoutName.value];
-    return { totals, limit, open: totals.filter((total) => total <= limit).length - 1 };
+    const totals = nodesThrough(matrix.value?.keys.length ?? 0, shape.value);
+    const limit = placement.value.drawnMax;
+    const open = totals.filter((total) => total <= limit).length - 1;
+    return { totals, limit, open: width.value < PHONE ? Math.min(open, PHONE_LEVELS) : open };
   });
   const layout = computed(() => {
     if (grown.value === null) return null;
-    const { whole, matrix: shown, path, name, index } = grown.value;
-    return layoutTree(whole, layoutName.value, width.value, {
-      path,
-      open: (node) => toggled.value.get(path(node)) ?? node.depth < levels.value.open,
-      number: ({ weight }) =>
-        weight === null
-          ? 0
-          : ruler.width(formatNumber(weight, undefined, errorOf(shown, weight)), NUMBER_SIZE, 400),
+    const { whole, token } = grown.value;
+    return layoutTree(whole, placement.value, width.value, {
+      path: (node) => token(node).path,
+      open: (node) => toggled.value.get(token(node).path) ?? node.depth < levels.value.open,
+      number(node) {
+        const { weight } = token(node);
+        return weight === null ? 0 : ruler.width(formatNumber(weight), NUMBER_SIZE, 400);
+      },
       label(node) {
+        const { name, index } = token(node);
         const { label: size, labelMost } = densityOf(width.value);
-        const label = ruler.fit(name(node), size, node.parent === null ? 600 : 400, labelMost);
-        const place = index(node);
-        const more = place === null ? 0 : INDEX_GAP + ruler.width(place, INDEX_SIZE, 400);
-        return {
-          text: label.text,
-          textWidth: label.width,
-          index: place,
-          width: label.width + more,
-        };
+        const { text, width: textWidth } = ruler.fit(
+          name,
+          size,
+          node.parent === null ? 600 : 400,
+          labelMost,
+        );
+        const more = index === null ? 0 : INDEX_GAP + ruler.width(index, INDEX_SIZE, 400);
+        return { text, textWidth, index, width: textWidth + more };
       },
     });
   });
   const boxes = computed(() => new Map(layout.value?.boxes.map((box) => [box.path, box])));
-  const look = computed((): Look | null => {
-    void scored.value;
+  /** The drawn tokens in full, by path. */
+  const facts = computed(() => {
     const of = grown.value;
     const { scale } = selection.value;
-    return (
-      of && {
-        share: (weight) => rampPosition(weight, of.matrix.max, scale),
-        spoken: (box) => spoken(facts(box, of)),
-        whole: ({ node, label }) => (label.text === of.name(node) ? null : of.name(node)),
-        token: ({ node }) => of.token(node),
-        error: (weight) => errorOf(of.matrix, weight),
-      }
+    const drawn = (of && layout.value?.boxes) ?? [];
+    return new Map(
+      drawn.map(({ path, node }) => [path, factsOf(node, of as Grown, scores, scale)]),
     );
   });
-  function facts({ node, parent }: Pick<TreeBox, "node" | "parent">, of: Grown): Facts {
-    const { matrix: shown, whole, name, token, word } = of;
-    const named = (other: TreeNode) => ({ name: name(other), token: token(other) });
-    return {
-      node,
-      ...named(node),
-      word: word(node),
-      parent: parent && named(parent.node),
-      siblings: parent === null ? 0 : whole.childrenOf(parent.node).length,
-      children: whole.childrenOf(node).length,
-      score: node.parent && scores.of(shown, node.parent.unit, node.unit),
-      scoreAbsent: scores.absent(shown),
-      quantity: calledOf(shown.quantity),
-      errors: {
-        weight: node.weight === null ? 0 : errorOf(shown, node.weight),
-        product: errorOfProduct(node, (weight) => errorOf(shown, weight)),
-        score: shown.scoreError ?? 0,
-      },
-    };
-  }
 
-  function note({ matrix: shown, whole, name }: Grown): string {
-    const { totals, open, limit } = levels.value;
-    return treeNotes(
-      {
-        matrix: shown,
-        token: selection.value.token,
-        root: name(whole.root),
-        children: whole.childrenOf(whole.root).length,
-        totals,
-        open,
-        limit,
-      },
-      source.meta.tokens,
-    );
-  }
+  const note = (of: Grown): string =>
+    treeNotes(of, selection.value.token, levels.value, source.meta.tokens);
 
   let lastRoot: number | null = null;
   watch(() => {
     const of = grown.value;
     if (of === null) return;
-    const root = of.token(of.whole.root);
+    const root = of.token(of.whole.root).token;
     let earlier = trail.peek();
     if (lastRoot !== null && lastRoot !== root) {
-      const known = earlier.indexOf(root);
-      earlier = known >= 0 ? earlier.slice(0, known) : [...earlier, lastRoot].slice(-TRAIL_MAX);
+      const at = earlier.indexOf(root);
+      earlier = at >= 0 ? earlier.slice(0, at) : [...earlier, lastRoot].slice(-TRAIL_MAX);
     }
-    trail.value = earlier.filter((token) => of.matrix.unitOf(token) >= 0);
+    trail.value = earlier.filter((token) => of.matrix.queryOf(token) >= 0);
     lastRoot = root;
-    void scores.load(of.matrix).then(() => {
-      if (!until.aborted && matrix.peek() === of.matrix) scored.value++;
-    });
+    void scores.load(of.matrix);
   }, until);
 
   return {
     selection,
     matrix,
     width,
-    layoutName,
+    placement,
     toggled,
     trail,
     shape,
     grown,
     layout,
     boxes,
-    look,
-    scores,
     facts,
+    scores,
     note,
     /** Width of a small text, px. */
     measure: (text: string) => ruler.width(text, NUMBER_SIZE, 400),

@@ -1,6 +1,6 @@
 /** Moves tokens and their edges from where they stood before a drawing to where they stand after it. */
 
-import { edgePath, type TreeBox, type TreeLayout } from "./layout";
+import type { TreeBox, TreeLayout } from "./layout";
 
 /** More tokens than this jump: moving them would stutter. */
 const MOVED_MAX = 400;
@@ -8,7 +8,7 @@ const TIMING = { duration: 200, easing: "cubic-bezier(0.215, 0.61, 0.355, 1)" } 
 
 type Boxes = ReadonlyMap<string, TreeBox>;
 
-/** Where a token comes from: its own place before, or that of the nearest token above it. */
+/** Start of a token's movement: its own place before, or that of the nearest token above it. */
 function origin(box: TreeBox, before: Boxes): TreeBox {
   for (let at: TreeBox | null = box; at !== null; at = at.parent) {
     const was = before.get(at.path);
@@ -18,7 +18,7 @@ function origin(box: TreeBox, before: Boxes): TreeBox {
 }
 
 /** Let what is drawn of `layout` in `svg` come from `before`. Without a motion preference (in tests) nothing moves. */
-export function glide(svg: Element, before: Boxes, { name, boxes }: TreeLayout): void {
+export function glide(svg: Element, before: Boxes, { placement, boxes }: TreeLayout): void {
   const still = window.matchMedia?.("(prefers-reduced-motion: reduce)").matches ?? true;
   if (still || before.size === 0 || boxes.length > MOVED_MAX) return;
   const elements = new Map(
@@ -35,7 +35,7 @@ export function glide(svg: Element, before: Boxes, { name, boxes }: TreeLayout):
       elements.get(`g ${box.path}`)?.animate([at(from), at(box)], TIMING);
     }
     if (box.parent === null || parent === null) continue;
-    const [first, last] = [edgePath(name, parent, from), edgePath(name, box.parent, box)];
+    const [first, last] = [placement.edge(parent, from), placement.edge(box.parent, box)];
     if (first === last) continue;
     const along = (d: string) => ({ d: `path("${d}")` });
     elements.get(`path ${box.path}`)?.animate([along(first), along(last)], TIMING);

@@ -1,17 +1,16 @@
-/** Above the tree: its root, earlier roots, and its size; and the card of a token. */
+/** Above the tree: its root and earlier roots; its settings; and the card of a token. */
 
-import type { TreeNode } from "../../figures/derive/tree";
-import { formatCount, formatNumber, formatOrdinal } from "../../figures/format";
+import { formatCount, formatOrdinal } from "../../figures/format";
 import type { Selection } from "../../state/selection";
-import { Segmented, Stepper } from "../../ui/controls";
+import { Button, Segmented, Stepper, Toggle } from "../../ui/controls";
 import { Figure } from "../../ui/number";
 import { TokenName } from "../../ui/token";
-import type { LayoutName } from "./layout";
+import type { Facts } from "./facts";
+import { force } from "./force";
+import type { Placement } from "./layout";
+import { tidy } from "./tidy";
 
-const LAYOUTS = [
-  ["tidy", "Tidy"],
-  ["force", "Force"],
-] as const;
+const PLACEMENTS = { tidy, force } as const;
 
 export interface Named {
   readonly name: string;
@@ -22,23 +21,13 @@ export function Head({
   root,
   matrix,
   trail,
-  note,
-  layout,
-  selection: { top_k, depth },
   back,
-  set,
-  choose,
 }: {
   readonly root: Named | null;
   /** Which matrix, in words. */
   readonly matrix: string;
   readonly trail: readonly Named[];
-  readonly note: string;
-  readonly layout: LayoutName;
-  readonly selection: Pick<Selection, "top_k" | "depth">;
   readonly back: (token: number) => void;
-  readonly set: (change: Partial<Selection>) => void;
-  readonly choose: (layout: LayoutName) => void;
 }) {
   return (
     <header class="aw-tree-head">
@@ -60,70 +49,80 @@ export function Head({
         >
           <span class="aw-muted">back to</span>
           {trail.map(({ name, token }) => (
-            <button
-              type="button"
+            <Button
               class="aw-tree-back"
               data-token={token}
-              aria-label={`Back to ${name}, position ${token}`}
+              label={`Back to ${name}, position ${token}`}
               key={token}
               onClick={() => back(token)}
             >
               <TokenName name={name} token={token} />
-            </button>
+            </Button>
           ))}
         </nav>
       </div>
-      <div class="aw-tree-controls">
-        <Stepper
-          label="children"
-          part="top-k"
-          value={top_k}
-          range={[1, 10]}
-          set={(n) => set({ top_k: n })}
-        />
-        <Stepper
-          label="levels"
-          part="depth"
-          value={depth}
-          range={[1, 6]}
-          set={(n) => set({ depth: n })}
-        />
-        <Segmented
-          label="Layout"
-          part="layout"
-          name="layout"
-          options={LAYOUTS}
-          value={layout}
-          choose={choose}
-        />
-      </div>
-      <p class="aw-hint aw-tree-note" data-aw-part="tree-note" hidden={note === ""}>
-        {note}
-      </p>
     </header>
   );
 }
 
-/** One token of the tree in numbers. */
-export interface Facts extends Named {
-  readonly node: TreeNode;
-  /** The readable word, where it differs. */
-  readonly word: string | null;
-  readonly parent: Named | null;
-  readonly siblings: number;
-  readonly children: number;
-  /** Null where there is none, or not yet. */
-  readonly score: number | null;
-  /** How far the three numbers may be off; 0 where they are exact. */
-  readonly errors: { readonly weight: number; readonly product: number; readonly score: number };
-  /** Why there is no score; null when there is, or will be. */
-  readonly scoreAbsent: string | null;
-  /** Name of a weight: attention weight or rollout. */
-  readonly quantity: string;
-}
+/** The tree's part of the Display popover. */
+export const Settings = ({
+  placement,
+  bare,
+  selection: { top_k, depth },
+  set,
+  choose,
+  setBare,
+}: {
+  readonly placement: Placement;
+  /** True if special tokens and punctuation are left out. */
+  readonly bare: boolean;
+  readonly selection: Pick<Selection, "top_k" | "depth">;
+  readonly set: (change: Partial<Selection>) => void;
+  readonly choose: (placement: Placement) => void;
+  readonly setBare: (bare: boolean) => void;
+}) => (
+  <>
+    <Toggle
+      text="words only"
+      part="tree-bare"
+      title="Leaves special tokens and punctuation out of the tree"
+      on={bare}
+      set={setBare}
+    />
+    <div class="aw-display-row aw-cluster">
+      <Stepper
+        label="children"
+        part="top-k"
+        value={top_k}
+        range={[1, 10]}
+        set={(n) => set({ top_k: n })}
+      />
+      <Stepper
+        label="levels"
+        part="depth"
+        value={depth}
+        range={[1, 6]}
+        set={(n) => set({ depth: n })}
+      />
+    </div>
+    <div class="aw-display-row aw-cluster">
+      layout
+      <Segmented
+        label="Layout"
+        part="layout"
+        name="layout"
+        options={Object.values(PLACEMENTS).map(({ name, label }) => [name, label] as const)}
+        value={placement.name}
+        choose={(name) => choose(PLACEMENTS[name])}
+      />
+    </div>
+  </>
+);
 
-export function Card({ node, name, token, word, parent, ...facts }: Facts) {
-  const { quantity, errors, score, scoreAbsent, siblings, children } = facts;
+/** A token in numbers. */
+export function Card({ name, token, word, parent, order, siblings, children, ...facts }: Facts) {
+  const { quantity, weight, product, score, scoreAbsent } = facts;
   return (
     <div class="aw-tree-card" data-aw-part="tree-card">
       <p class="aw-tree-card-title">
@@ -137,7 +136,7 @@ export function Card({ node, name, token, word, parent, ...facts }: Facts) {
           "the root"
         ) : (
           <>
-            {`${formatOrdinal(node.order)} of ${siblings} children of `}
+            {`${formatOrdinal(order)} of ${siblings} children of `}
             <span class="aw-tree-name">
               <TokenName {...parent} />
             </span>
@@ -145,38 +144,18 @@ export function Card({ node, name, token, word, parent, ...facts }: Facts) {
         )}
       </p>
       <dl class="aw-figures">
-        {parent !== null && (
+        {weight !== null && (
           <>
-            <Figure name={quantity} value={node.weight} part="tree-weight" error={errors.weight} />
-            <Figure
-              name="path product"
-              value={node.product}
-              part="tree-product"
-              error={errors.product}
-            />
-            <Figure name="scaled score" value={score} part="tree-score" error={errors.score} />
+            <Figure name={quantity} part="tree-weight" {...weight} />
+            <Figure name="path product" part="tree-product" {...product} />
+            <Figure name="scaled score" part="tree-score" {...(score ?? { value: null })} />
           </>
         )}
         <Figure name="children" value={children} part="tree-children" format={formatCount} />
       </dl>
-      {parent !== null && scoreAbsent !== null && (
+      {weight !== null && scoreAbsent !== null && (
         <p class="aw-muted aw-tree-why">No score: {scoreAbsent}.</p>
       )}
     </div>
   );
-}
-
-/** The same for screen readers. */
-export function spoken({ node, name, token, parent, children, ...facts }: Facts): string {
-  const { quantity, score, errors } = facts;
-  const number = (value: number, error: number): string => formatNumber(value, undefined, error);
-  const below = `${children} ${children === 1 ? "child" : "children"}`;
-  if (parent === null) return `${name}, position ${token}, root, ${below}`;
-  return [
-    `${name}, position ${token}`,
-    `${quantity} ${number(node.weight ?? Number.NaN, errors.weight)}`,
-    `path product ${number(node.product, errors.product)}`,
-    ...(score === null ? [] : [`scaled score ${number(score, errors.score)}`]),
-    below,
-  ].join(", ");
 }

@@ -1,17 +1,20 @@
-/** The tree as SVG: edges as wide as their weights, tokens as pills; and its legend. */
+/** The tree as SVG: edges as wide as their weights, and tokens, each a pill, a label, a toggle and a weight; and its legend. */
 
 import { rampValue } from "../../draw/color/scale";
 import { exact, formatNumber } from "../../figures/format";
+import { required } from "../../protocol/required";
+import type { Num } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 import { memo } from "../../ui/memo";
+import { type Facts, spoken } from "./facts";
 import {
-  edgePath,
+  type Density,
   INDEX_GAP,
-  NUMBER_GAP,
-  numberPlace,
   PILL_HEIGHT,
+  type Placement,
   ROW,
   type TreeBox,
+  type TreeLabel,
   type TreeLayout,
 } from "./layout";
 
@@ -25,42 +28,32 @@ const depthColor = (depth: number) => ({ "--aw-depth": `var(--aw-depth-${depth})
 const edgeWidth = (share: number): number => Math.max(EDGE.least, EDGE.most * share);
 const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(" ");
 
-/** How the tokens of a tree are drawn and named. */
-export interface Look {
-  error(weight: number): number;
-  /** 0..1 of the widest edge. */
-  share(weight: number): number;
-  spoken(box: TreeBox): string;
-  /** The whole token, where the pill shows it cut. */
-  whole(box: TreeBox): string | null;
-  token(box: TreeBox): number;
-}
-
 export const Picture = memo(function Picture({
-  layout,
-  look,
+  layout: { boxes, placement, density, width, height },
+  facts,
   label,
   entry,
-  lit,
+  highlighted,
 }: {
   readonly layout: TreeLayout;
-  readonly look: Look;
+  /** By path. */
+  readonly facts: ReadonlyMap<string, Facts>;
   readonly label: string;
   /** Path of the token that Tab enters. */
   readonly entry: string;
   /** Paths from the root to the token that is pointed at. */
-  readonly lit: ReadonlySet<string>;
+  readonly highlighted: ReadonlySet<string>;
 }) {
-  const { boxes, name, width, height } = layout;
-  const siblings = new Map<TreeBox | null, number>();
-  for (const { parent } of boxes) siblings.set(parent, (siblings.get(parent) ?? 0) + 1);
+  const factsOf = ({ path }: TreeBox): Facts => required(facts.get(path), "The token");
   // Wide edges first: thin ones stay in sight.
-  const edges = boxes
-    .filter(({ parent }) => parent !== null)
-    .sort((a, b) => (b.node.weight ?? 0) - (a.node.weight ?? 0));
+  const byWidth = [...boxes].sort((a, b) => (b.node.weight ?? 0) - (a.node.weight ?? 0));
   return (
     <svg
-      class={classes("aw-tree-svg", name === "force" && "is-force", lit.size > 1 && "has-lit")}
+      class={classes(
+        "aw-tree-svg",
+        placement.name === "force" && "is-force",
+        highlighted.size > 1 && "has-highlight",
+      )}
       role="tree"
       data-aw-part="tree"
       aria-label={label}
@@ -68,27 +61,30 @@ export const Picture = memo(function Picture({
       height={height}
       viewBox={`0 0 ${width} ${height}`}
     >
-      <g class="aw-tree-edges" aria-hidden="true">
-        {edges.map((box) => (
-          <path
-            key={box.path}
-            class={classes("aw-tree-edge", lit.has(box.path) && "is-lit")}
-            data-path={box.path}
-            d={box.parent === null ? "" : edgePath(name, box.parent, box)}
-            stroke-width={edgeWidth(look.share(box.node.weight ?? 0)).toFixed(2)}
-            style={depthColor(box.node.depth)}
-          />
-        ))}
+      <g aria-hidden="true">
+        {byWidth.map(
+          (box) =>
+            box.parent !== null && (
+              <path
+                key={box.path}
+                class={classes("aw-tree-edge", highlighted.has(box.path) && "is-highlighted")}
+                data-path={box.path}
+                d={placement.edge(box.parent, box)}
+                stroke-width={edgeWidth(factsOf(box).share).toFixed(2)}
+                style={depthColor(box.node.depth)}
+              />
+            ),
+        )}
       </g>
-      <g class="aw-tree-nodes" role="none">
+      <g role="none">
         {boxes.map((box) => (
           <Token
             key={box.path}
             box={box}
-            layout={layout}
-            look={look}
-            siblings={siblings.get(box.parent) ?? 1}
-            lit={lit.has(box.path)}
+            facts={factsOf(box)}
+            placement={placement}
+            density={density}
+            highlighted={highlighted.has(box.path)}
             tab={box.path === entry}
           />
         ))}
@@ -99,36 +95,34 @@ export const Picture = memo(function Picture({
 
 const Token = memo(function Token({
   box,
-  layout: { name, density },
-  look,
-  siblings,
-  lit,
+  facts,
+  placement,
+  density,
+  highlighted,
   tab,
 }: {
   readonly box: TreeBox;
-  readonly layout: TreeLayout;
-  readonly look: Look;
-  /** Children of its parent, itself included. */
-  readonly siblings: number;
-  readonly lit: boolean;
+  readonly facts: Facts;
+  readonly placement: Placement;
+  readonly density: Density;
+  readonly highlighted: boolean;
   readonly tab: boolean;
 }) {
-  const { node, label, parent, width, inner, open } = box;
+  const { node, label, width, inner, open } = box;
+  const { name, weight } = facts;
   // The weight belongs to its token when it is drawn next to it.
-  const beside = name === "tidy" ? Math.ceil(box.numberWidth) + NUMBER_GAP : 0;
-  const whole = look.whole(box);
-  const error = node.weight === null ? 0 : look.error(node.weight);
-  const number = node.weight === null ? null : formatNumber(node.weight, undefined, error);
-  const at = numberPlace(name, box);
+  const before = placement.before(box);
   // Its visible label first, for users of voice control.
-  const written = [label.text, label.index, number].filter((text) => text !== null).join(" ");
+  const written = [label.text, label.index, weight && formatNumber(weight)]
+    .filter((text) => text !== null)
+    .join(" ");
   return (
     <g
       class={classes(
         "aw-tree-node",
-        parent === null && "is-root",
+        node.parent === null && "is-root",
         inner && !open && "is-closed",
-        lit && "is-lit",
+        highlighted && "is-highlighted",
       )}
       role="treeitem"
       tabindex={tab ? 0 : -1}
@@ -136,16 +130,16 @@ const Token = memo(function Token({
       style={depthColor(node.depth)}
       data-aw-part="tree-node"
       data-path={box.path}
-      data-token={look.token(box)}
+      data-token={facts.token}
       aria-level={node.depth + 1}
       aria-posinset={Math.max(node.order, 1)}
-      aria-setsize={siblings}
+      aria-setsize={facts.siblings}
       aria-expanded={inner ? open : undefined}
-      aria-selected={parent === null}
-      aria-label={`${written}: ${look.spoken(box)}`}
+      aria-selected={node.parent === null}
+      aria-label={`${written}: ${spoken(facts)}`}
     >
-      {whole !== null && <title>{whole}</title>}
-      <rect class="aw-tree-hit" x={-beside} y={-ROW / 2} width={width + beside} height={ROW} />
+      {label.text !== name && <title>{name}</title>}
+      <Hit x={-before} width={width + before} />
       <rect
         class="aw-tree-pill"
         x={0}
@@ -154,49 +148,67 @@ const Token = memo(function Token({
         height={PILL_HEIGHT}
         rx={4}
       />
-      <text class="aw-tree-label" x={density.pad} dy="0.35em">
-        {label.text}
-      </text>{" "}
-      {label.index !== null && (
-        <text
-          class="aw-tree-at"
-          x={(density.pad + label.textWidth + INDEX_GAP).toFixed(1)}
-          dy="0.35em"
-        >
-          {label.index}
-        </text>
-      )}{" "}
-      {inner && (
-        <g
-          class="aw-tree-toggle"
-          aria-hidden="true"
-          transform={`translate(${width - density.chevron / 2 - 3},0)`}
-        >
-          <rect
-            class="aw-tree-hit"
-            x={-density.chevron / 2 - 1}
-            y={-ROW / 2}
-            width={Math.max(TARGET, density.chevron + 4)}
-            height={ROW}
-          />
-          <path class="aw-tree-chevron" d={open ? CHEVRON.open : CHEVRON.closed} />
-        </g>
-      )}
-      {node.weight !== null && (
-        <text
-          class="aw-tree-number aw-number"
-          x={at.x - box.x}
-          y={at.y - box.y}
-          dy="0.35em"
-          text-anchor={at.anchor}
-          data-aw-value={exact(node.weight, error)}
-        >
-          {number}
-        </text>
-      )}
+      <Label {...label} x={density.pad} />
+      {inner && <Toggle open={open} width={density.chevron} end={width} />}
+      {weight !== null && <Weight weight={weight} {...placement.number(box)} />}
     </g>
   );
 });
+
+/** Invisible ground that takes the pointer. */
+const Hit = ({ x, width }: { readonly x: number; readonly width: number }) => (
+  <rect class="aw-tree-hit" x={x} y={-ROW / 2} width={width} height={ROW} />
+);
+
+/** The name, and the position where the name alone is not enough. */
+const Label = ({ text, textWidth, index, x }: TreeLabel & { readonly x: number }) => (
+  <>
+    <text class="aw-tree-label" x={x} dy="0.35em">
+      {text}
+    </text>{" "}
+    {index !== null && (
+      <text class="aw-tree-at" x={(x + textWidth + INDEX_GAP).toFixed(1)} dy="0.35em">
+        {index}
+      </text>
+    )}{" "}
+  </>
+);
+
+/** Opens or closes what is below, at the `end` of a pill. */
+function Toggle({
+  open,
+  width,
+  end,
+}: {
+  readonly open: boolean;
+  readonly width: number;
+  readonly end: number;
+}) {
+  return (
+    <g class="aw-tree-toggle" aria-hidden="true" transform={`translate(${end - width / 2 - 3},0)`}>
+      <Hit x={-width / 2 - 1} width={Math.max(TARGET, width + 4)} />
+      <path class="aw-tree-chevron" d={open ? CHEVRON.open : CHEVRON.closed} />
+    </g>
+  );
+}
+
+const Weight = ({
+  weight,
+  x,
+  y,
+  anchor,
+}: { readonly weight: Num } & ReturnType<Placement["number"]>) => (
+  <text
+    class="aw-tree-number aw-number"
+    x={x}
+    y={y}
+    dy="0.35em"
+    text-anchor={anchor}
+    data-aw-value={exact(weight)}
+  >
+    {formatNumber(weight)}
+  </text>
+);
 
 /** Sizes of the legend, px. */
 const HEIGHT = 20;
@@ -226,7 +238,7 @@ export function Legend({
   readonly room: number;
 }) {
   const off = scale === "unit" ? 0 : error;
-  const format = (value: number): string => formatNumber(value, undefined, off);
+  const format = (value: number): string => formatNumber({ value, error: off });
   const name = scale === "sqrt" ? `${quantity} (width by its root)` : quantity;
   const wide = (text: string): number => Math.ceil(measure(text)) + GAP;
   type Item = readonly [width: number, color: number | null, text: string, value?: number];
@@ -245,7 +257,7 @@ export function Legend({
         x={x}
         y={y}
         dy="0.35em"
-        data-aw-value={value === undefined ? undefined : exact(value, off)}
+        data-aw-value={value === undefined ? undefined : exact({ value, error: off })}
       >
         {words}
       </text>

@@ -1,9 +1,13 @@
 /** Scaled scores of the tree's edges: of one head, between single tokens; elsewhere the reason why not. */
 
+import { isLong } from "../../figures/long/levels";
 import { type Matrix, scoresAbsent } from "../../figures/matrix";
 import { isRolled, NOT_OF_WEIGHTS } from "../../figures/quantities";
+import { asking } from "../../protocol/asking";
 import { explain, isAbort } from "../../protocol/failure";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
+import type { Meta } from "../../protocol/types";
 import type { ViewContext } from "../contract";
 
 export interface EdgeScores {
@@ -16,43 +20,51 @@ export interface EdgeScores {
 }
 
 /** Why this matrix has no scores, whatever the source. */
-function impossible(matrix: Matrix, { source }: ViewContext): string | null {
-  if (isRolled(matrix.quantity)) return "rollout mixes heads and layers";
-  if (matrix.quantity !== "weights") return NOT_OF_WEIGHTS;
-  const words = matrix.units.some(({ token, end }) => end - token > 1);
-  return scoresAbsent({ head: matrix.head, words }, source.meta);
+function impossible({ quantity, queries, keys, head }: Matrix, meta: Meta): string | null {
+  if (isRolled(quantity)) return "rollout mixes heads and layers";
+  if (quantity !== "weights") return NOT_OF_WEIGHTS;
+  const words = [...queries, ...keys].some(({ token, end }) => end - token > 1);
+  // The scores of a whole head are as large as its weights.
+  const long = isLong(meta) ? "in a long text, scores are shown only for the pinned pair" : null;
+  return scoresAbsent({ head, words }, meta) ?? long;
 }
 
-export function createEdgeScores(stage: ViewContext): EdgeScores {
-  const { source, signal, matrix: store } = stage;
-  const n = source.meta.tokens.text.length;
-  let known: { key: string; values: Float32Array | null; failure: string | null } | null = null;
+/** Scores of the matrix that was loaded last, held as signals. */
+export function createEdgeScores({ source, signal: until }: ViewContext): EdgeScores {
+  const { meta } = source;
+  const m = keysOf(meta).text.length;
+  const { answer, ask } = asking<{
+    readonly of: string;
+    readonly values: Float32Array | null;
+    readonly failure: string | null;
+  }>(until);
   const keyOf = ({ layer, head }: Matrix): string => `${layer} ${head}`;
-  const here = (matrix: Matrix) => (known?.key === keyOf(matrix) ? known : null);
+  const here = (matrix: Matrix) => (answer.value?.of === keyOf(matrix) ? answer.value : null);
 
   return {
     async load(matrix) {
-      if (impossible(matrix, stage) !== null || here(matrix)?.values) return;
       const { layer, head } = matrix;
-      if (head === "mean") return;
-      const key = keyOf(matrix);
-      try {
-        const answer = await source.slice({ kind: "scores", layer, head }, { signal });
-        // Answers may overtake each other: those for a head that was left since are not kept.
-        if (store.get() !== matrix) return;
-        const values = answer.arrays.get("scores")?.data as Float32Array | undefined;
-        known = { key, values: values ?? null, failure: null };
-      } catch (error) {
-        if (isAbort(error) || store.get() !== matrix) return;
-        known = { key, values: null, failure: explain(error).message.replace(/\.$/, "") };
-      }
+      const of = keyOf(matrix);
+      const latest = answer.peek();
+      if (head === "mean" || impossible(matrix, meta) !== null) return;
+      if (latest?.of === of && latest.values !== null) return;
+      await ask(async (signal) => {
+        try {
+          const { arrays } = await source.ask({ kind: "scores", layer, head }, { signal });
+          const values = arrays.get("scores")?.data as Float32Array | undefined;
+          return { of, values: values ?? null, failure: null };
+        } catch (error) {
+          if (isAbort(error)) throw error;
+          return { of, values: null, failure: explain(error).message.replace(/\.$/, "") };
+        }
+      });
     },
     of(matrix, query, key) {
       const values = here(matrix)?.values ?? null;
-      if (values === null || impossible(matrix, stage) !== null) return null;
-      const { units } = matrix;
-      return values[itemAt(units, query).token * n + itemAt(units, key).token] ?? null;
+      if (values === null || impossible(matrix, meta) !== null) return null;
+      const { queries, keys } = matrix;
+      return values[itemAt(queries, query).token * m + itemAt(keys, key).token] ?? null;
     },
-    absent: (matrix) => impossible(matrix, stage) ?? here(matrix)?.failure ?? null,
+    absent: (matrix) => impossible(matrix, meta) ?? here(matrix)?.failure ?? null,
   };
 }

@@ -3,40 +3,40 @@
 import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { type Mode, RAMP_SIZE, ramp } from "../../draw/color/ramp";
-import { modeOf, onTheme, palette } from "../../draw/color/theme";
+import { palette } from "../../draw/color/theme";
 import { consume } from "../../draw/dom";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
 import { copyExactValues } from "../../figures/format";
-import { errorOf } from "../../figures/matrix";
+import { errorOf, isSquare } from "../../figures/matrix";
 import { matrixName, spokenMatrix } from "../../figures/names";
 import { calledOf } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
+import { DEFAULT_SELECTION } from "../../state/state";
 import { HoverCard } from "../../ui/hover-card";
-import { mount, signalOf } from "../../ui/mount";
-import type { ViewContext, ViewHandle } from "../contract";
-import type { Grown } from "./grown";
-import { type LayoutName, ROW, type TreeBox } from "./layout";
+import { modeSignal, mount, setter } from "../../ui/mount";
+import { showSettings, type ViewContext, type ViewHandle } from "../contract";
+import { type Placement, ROW, type TreeBox } from "./layout";
 import { createTreeModel } from "./model";
 import { glide } from "./motion";
-import { Card, Head } from "./panel";
+import { Card, Head, Settings } from "./panel";
 import { Legend, Picture } from "./picture";
+import { TreeSentence } from "./sentence";
 import { standaloneTree } from "./svg";
 import { treeTable } from "./table";
+import { tidy } from "./tidy";
 
 /** Around what is scrolled to, px. */
 const MARGIN = 16;
 const EMPTY =
-  "No tokens are shown: the text has only special ones, and they are switched off below.";
+  "No tokens are shown: the text has only special tokens, which are hidden. Switch them on in Display.";
 
-export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
+/** `bare`: whether special tokens and punctuation are left out below the root. */
+export function tree(host: HTMLElement, context: ViewContext, bare = signal(true)): ViewHandle {
   const { state, signal: until } = context;
-  const model = createTreeModel(host, context);
-  const { selection, matrix, layoutName, toggled, trail, grown, layout, boxes, facts } = model;
-  const mode = signalOf(
-    () => modeOf(host),
-    (changed) => onTheme(host, changed, until),
-  );
+  const model = createTreeModel(host, context, bare);
+  const { selection, matrix, placement, toggled, trail, grown, layout, boxes, facts } = model;
+  const mode = modeSignal(host, until);
   /** Counts scrolling, which moves the card. */
   const scrolled = signal(0);
   /** Path of the token that Tab enters, and of the one whose card is open. */
@@ -46,7 +46,7 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
   let scroller: HTMLElement | null = null;
   /** The token whose card is open, and the paths from the root to it. */
   const card = computed(() => boxes.value.get(carded.value ?? "") ?? null);
-  const lit = computed(() => {
+  const highlighted = computed(() => {
     const paths = new Set<string>();
     for (let at = card.value; at !== null; at = at.parent) paths.add(at.path);
     return paths;
@@ -55,30 +55,22 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
   // -- the picture ------------------------------------------------------------------------------
 
   function View() {
-    const [of, drawn, looks] = [grown.value, layout.value, model.look.value];
-    const head = {
-      selection: selection.value,
-      layout: layoutName.value,
-      back: reroot,
-      set: state.set,
-      choose(name: LayoutName) {
-        layoutName.value = name;
-        center();
-      },
-    };
-    if (of === null || drawn === null || looks === null) {
+    const [of, drawn] = [grown.value, layout.value];
+    if (of === null || drawn === null) {
       const waits = matrix.value === null;
       return (
         <div class="aw-tree" dir="ltr">
-          <Head root={null} matrix="" trail={[]} note="" {...head} />
+          <Head root={null} matrix="" trail={[]} back={reroot} />
           <p class={waits ? "aw-hint aw-tree-wait" : "aw-empty"}>
             {waits ? "Loading the weights …" : EMPTY}
           </p>
         </div>
       );
     }
-    const { matrix: shown, whole, name, token } = of;
-    const colors = depthColors(model.shape.value.depth, mode.value);
+    const { matrix: shown, whole } = of;
+    const root = of.token(whole.root);
+    const colors = depthColors(model.shape.value.depth, mode.value, !isSquare(shown));
+    const note = model.note(of);
     return (
       <div
         class="aw-tree"
@@ -86,12 +78,15 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
         style={{ "--aw-tree-label": `${drawn.density.label}px`, ...colors }}
       >
         <Head
-          root={{ name: name(whole.root), token: token(whole.root) }}
+          root={root}
           matrix={matrixName(shown)}
           trail={trail.value.map((token) => ({ name: of.nameOf(token), token }))}
-          note={model.note(of)}
-          {...head}
+          back={reroot}
         />
+        <TreeSentence of={of} />
+        <p class="aw-hint aw-tree-note" data-aw-part="tree-note" hidden={note === ""}>
+          {note}
+        </p>
         <div class="aw-tree-legends">
           <Legend
             quantity={calledOf(shown.quantity)}
@@ -108,23 +103,46 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
           <div class="aw-tree-scroll" ref={scrollerIs} {...listeners}>
             <Picture
               layout={drawn}
-              look={looks}
-              label={`What ${name(whole.root)} attends to: ${spokenMatrix(shown)}`}
+              facts={facts.value}
+              label={`What ${root.name} attends to: ${spokenMatrix(shown)}`}
               entry={nearest(entry.value)}
-              lit={lit.value}
+              highlighted={highlighted.value}
             />
           </div>
-          <CardOf of={of} />
+          <CardOf />
         </div>
       </div>
     );
   }
 
-  function CardOf({ of }: { readonly of: Grown }) {
+  showSettings(context, {
+    View: () => (
+      <Settings
+        selection={selection.value}
+        placement={placement.value}
+        bare={bare.value}
+        set={state.set}
+        choose={(next: Placement) => {
+          placement.value = next;
+          center();
+        }}
+        setBare={setter(bare)}
+      />
+    ),
+    changed: () => [
+      ...(bare.value ? [] : ["words only"]),
+      ...(selection.value.top_k === DEFAULT_SELECTION.top_k ? [] : ["children"]),
+      ...(selection.value.depth === DEFAULT_SELECTION.depth ? [] : ["levels"]),
+      ...(placement.value === tidy ? [] : ["layout"]),
+    ],
+  });
+
+  function CardOf() {
     void scrolled.value;
+    const shown = facts.value.get(card.value?.path ?? "");
     return (
       <HoverCard at={card.value} area={() => scroller}>
-        {card.value && <Card {...facts(card.value, of)} />}
+        {shown && <Card {...shown} />}
       </HoverCard>
     );
   }
@@ -146,9 +164,7 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
   };
   const onToggle = ({ target }: Event): boolean =>
     (target as Element).closest(".aw-tree-toggle") !== null;
-  const show = (path: string | null): void => {
-    carded.value = path;
-  };
+  const show = setter(carded);
   const scrollerIs = (element: HTMLElement | null): void => {
     scroller = element;
     const pathOf = (event: Event) => (onToggle(event) ? null : (boxOf(event.target)?.path ?? null));
@@ -170,24 +186,33 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
     const root = layout.value?.boxes[0];
     if (scroller === null || root === undefined) return;
     const middle = root.x + (root.width - scroller.clientWidth) / 2;
-    scroller.scrollLeft = layoutName.value === "tidy" ? 0 : middle;
+    scroller.scrollLeft = placement.value === tidy ? 0 : middle;
     scroller.scrollTop = root.y - scroller.clientHeight / 2;
   }
 
-  function toggle({ path, node }: TreeBox, open: boolean): void {
-    toggled.value = new Map(toggled.value).set(path, open);
-    context.announce(`${grown.value?.name(node)} ${open ? "opened" : "closed"}`);
+  function toggle({ path, open }: TreeBox): void {
+    toggled.value = new Map(toggled.value).set(path, !open);
+    context.announce(`${facts.value.get(path)?.name} ${open ? "closed" : "opened"}`);
   }
 
   function reroot(token: number): void {
     show(null);
     if (state.get().token === token) return;
     state.set({ token });
-    const [of, root] = [grown.value, layout.value?.boxes[0]];
-    if (of === null || root === undefined) return;
-    const { name, children } = facts(root, of);
-    context.announce(`Root: ${name}, ${children} children`);
+    const root = facts.value.get(layout.value?.boxes[0]?.path ?? "");
+    if (root === undefined) return;
+    context.announce(`Root: ${root.name}, ${root.children} children`);
     focusOn(root.path);
+  }
+
+  /** A token becomes the root; one of another text, which has no row here, is the key of a pair. */
+  function choose({ path, node, parent }: TreeBox): void {
+    const of = grown.value;
+    if (of === null) return;
+    const { token } = of.token(node);
+    if (isSquare(of.matrix) || parent === null) reroot(token);
+    else if (parent.parent === null) state.set({ pair: [of.token(parent.node).token, token] });
+    else focusOn(path);
   }
 
   /** Do what a key does (ARIA's tree pattern); false for a key that does nothing here. */
@@ -195,22 +220,23 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
     const all = layout.value?.boxes ?? [];
     const at = all.indexOf(box);
     const earlier = trail.value.at(-1);
-    const go = (to: TreeBox | null | undefined): void => {
-      if (to != null) focusOn(to.path);
+    const go = (to: TreeBox | null | undefined) => () => to != null && focusOn(to.path);
+    const flip = () => box.inner && toggle(box);
+    const keys: Readonly<Record<string, false | (() => void)>> = {
+      ArrowDown: go(all[at + 1]),
+      ArrowUp: go(all[at - 1]),
+      ArrowRight: box.open ? go(all[at + 1]) : flip,
+      ArrowLeft: box.open ? flip : go(box.parent),
+      " ": flip,
+      Home: go(all[0]),
+      End: go(all.at(-1)),
+      Enter: () => choose(box),
+      Backspace: earlier !== undefined && (() => reroot(earlier)),
+      Escape: card.value !== null && (() => show(null)),
     };
-    if (key === "ArrowDown") go(all[at + 1]);
-    else if (key === "ArrowUp") go(all[at - 1]);
-    else if (key === "ArrowRight" && box.open) go(all[at + 1]);
-    else if (key === "ArrowLeft" && !box.open) go(box.parent);
-    else if (key === "ArrowRight" || key === "ArrowLeft" || key === " ") {
-      if (box.inner) toggle(box, !box.open);
-    } else if (key === "Home") go(all[0]);
-    else if (key === "End") go(all.at(-1));
-    else if (key === "Enter" && grown.value !== null) reroot(grown.value.token(box.node));
-    else if (key === "Backspace" && earlier !== undefined) reroot(earlier);
-    else if (key === "Escape" && card.value !== null) show(null);
-    else return false;
-    return true;
+    const act = keys[key];
+    if (act) act();
+    return Boolean(act);
   }
 
   const listeners = {
@@ -220,9 +246,9 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
     onClick(event: MouseEvent) {
       const box = boxOf(event.target);
       if (box === null || grown.value === null) return;
-      if (!onToggle(event)) return reroot(grown.value.token(box.node));
+      if (!onToggle(event)) return choose(box);
       focusOn(box.path);
-      toggle(box, !box.open);
+      toggle(box);
     },
     onPointerOver: ({ target }: Event) => show(boxOf(target)?.path ?? carded.value),
     onPointerOut({ relatedTarget }: PointerEvent) {
@@ -263,27 +289,29 @@ export function tree(host: HTMLElement, context: ViewContext): ViewHandle {
 
   return {
     dispose: () => render(null, host),
-    table: async () =>
-      grown.value &&
-      treeTable(grown.value.whole, grown.value.matrix, model.shape.value, model.scores),
+    options: () => ({ words_only: bare.value }),
+    table: async () => grown.value && treeTable(grown.value, model.shape.value, model.scores),
     svg() {
       const of = grown.value;
       const picture = host.querySelector<SVGSVGElement>(".aw-tree-svg");
       const legend = host.querySelector<SVGSVGElement>(".aw-tree-legend");
       if (of === null || picture === null || legend === null) return null;
-      const name = `What ${of.name(of.whole.root)} attends to, ${matrixName(of.matrix)}`;
+      const name = `What ${of.token(of.whole.root).name} attends to, ${matrixName(of.matrix)}`;
       return standaloneTree(picture, legend, { ground: palette(host).ground, name });
     },
   };
 }
 
 /** Colors of the levels, as style properties. */
-function depthColors(depth: number, mode: Mode): Record<string, string> {
+function depthColors(depth: number, mode: Mode, across: boolean): Record<string, string> {
   const { css } = ramp("depth", mode);
   const share = (level: number): number => (depth > 1 ? (level - 1) / (depth - 1) : 0);
   const colors = Array.from({ length: depth }, (_, i) => [
     `--aw-depth-${i + 1}`,
     itemAt(css, Math.round(share(i + 1) * (RAMP_SIZE - 1))),
   ]);
-  return Object.fromEntries([["--aw-depth-0", "var(--aw-ink)"], ...colors]);
+  // Links into another text have a hue of their own.
+  const hue = ramp("weight", mode).css;
+  const first = across ? [["--aw-depth-1", itemAt(hue, Math.round(hue.length * 0.45))]] : [];
+  return Object.fromEntries([["--aw-depth-0", "var(--aw-ink)"], ...colors, ...first]);
 }

@@ -4,12 +4,30 @@ import type { ComponentChildren } from "preact";
 import { formatPercent, visible } from "../../figures/format";
 import { nameOf } from "../../figures/targets";
 import type { Meta } from "../../protocol/types";
-import { Segmented } from "../../ui/controls";
-import { type Choice, type Question, questionOf, targetFrom } from "./choices";
+import { Button, Segmented } from "../../ui/controls";
+import { type Choice, type Question, questionOf, targetFrom } from "./data";
 import type { WhyModel } from "./model";
+import { Link } from "./rows";
 
 /** Written in the text itself, a mask has nothing to be masked. */
 const MASK = /^(\[MASK\]|<mask>)$/;
+
+const chip = (name: string, pressed: boolean, pick: () => void, share = Number.NaN) => (
+  <Button class="aw-why-chip" aria-pressed={pressed} onClick={pick}>
+    <bdi>{visible(name)}</bdi>
+    {!Number.isNaN(share) && <small class="aw-number">{formatPercent(share, 2)}</small>}
+  </Button>
+);
+
+/** True if the model predicts what follows: then there is nothing to mask. */
+const isNext = ({ model }: Meta): boolean => model.predicts === "next";
+
+const row = (title: string, chips: ComponentChildren) => (
+  <div class="aw-why-row aw-cluster" role="group" aria-label={title}>
+    <span class="aw-muted">{title}</span>
+    {chips}
+  </div>
+);
 
 interface ChooserProps {
   readonly model: WhyModel;
@@ -19,62 +37,44 @@ interface ChooserProps {
 
 export function Chooser(props: ChooserProps) {
   const { model } = props;
-  const saved = model.proposed.value ?? [];
-  const now = JSON.stringify(model.shown.value?.target);
-  if (model.proposed.value === null) return <div />;
+  const { choosing } = model;
+  const [listing, shown, saved] = [model.listing.value, model.shown.value, model.proposed.value];
+  if (saved === null) return <div />;
+  const isShown = (target: object): boolean =>
+    JSON.stringify(target) === JSON.stringify(shown?.target);
   return (
     <div>
-      <div class="aw-why-choose" data-aw-part="why-choose">
-        {model.listing.value !== null && <Listing {...props} {...model.listing.value} />}
-        {model.listing.value === null && model.shown.value !== null && saved.length > 1 && (
-          <Row title="Explain">
-            {saved.map((target) => (
-              <Chip
-                key={JSON.stringify(target.target)}
-                name={nameOf(target)}
-                share={null}
-                pressed={JSON.stringify(target.target) === now}
-                pick={() => model.choose(target.target)}
-              />
-            ))}
-          </Row>
+      {listing !== null && (
+        <details
+          class="aw-disclosure"
+          open={choosing.value}
+          data-aw-part="why-choose"
+          onToggle={({ currentTarget: { open } }) => {
+            choosing.value = open;
+          }}
+        >
+          <summary>Change the question</summary>
+          <div class="aw-why-choose aw-cluster">
+            <Listing {...props} {...listing} />
+          </div>
+        </details>
+      )}
+      {model.held.value && (
+        <Link words="Follow the focus token" act={model.release} part="why-follow" />
+      )}
+      {listing === null &&
+        shown !== null &&
+        saved.length > 1 &&
+        row(
+          "Explain",
+          saved.map((described) => {
+            const { target } = described;
+            return chip(nameOf(described), isShown(target), () => model.choose(target));
+          }),
         )}
-      </div>
     </div>
   );
 }
-
-function Chip({
-  name,
-  share,
-  pressed,
-  pick,
-}: {
-  readonly name: string;
-  readonly share: number | null;
-  readonly pressed: boolean;
-  readonly pick: () => void;
-}) {
-  return (
-    <button type="button" class="aw-why-chip" aria-pressed={pressed} onClick={pick}>
-      <bdi>{visible(name)}</bdi>
-      {share !== null && <small class="aw-number">{formatPercent(share, 2)}</small>}
-    </button>
-  );
-}
-
-const Row = ({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}) => (
-  <div class="aw-why-row" role="group" aria-label={title}>
-    <span class="aw-muted">{title}</span>
-    {children}
-  </div>
-);
 
 interface ListingProps extends ChooserProps {
   readonly question: Question;
@@ -88,68 +88,52 @@ function Listing(props: ListingProps) {
   const same = chosen !== null && JSON.stringify(questionOf(target)) === JSON.stringify(question);
   const plus = same ? (target.token ?? target.label) : undefined;
   const minus = same ? (target.against ?? null) : null;
-  const known = [...choices];
+  const listed = [...choices];
   // The chosen entry stands among the choices, however unlikely.
   [plus, minus].forEach((id, i) => {
     if (typeof id === "number" && chosen !== null && !choices.some((choice) => choice.id === id)) {
-      known.push({ id, name: chosen.names[i] ?? String(id), probability: Number.NaN });
+      listed.push({ id, name: chosen.names[i] ?? String(id), probability: Number.NaN });
     }
   });
-  const pick = (id: Choice["id"], against: typeof minus) => () =>
+  const pick = (id: number | string, against: number | string | null) => () =>
     model.choose(targetFrom(question, id, against));
+  const onKey = (event: KeyboardEvent): void => {
+    const word = (event.currentTarget as HTMLInputElement).value.trim();
+    if (event.key !== "Enter" || word === "") return;
+    event.preventDefault();
+    void model.write(question, word);
+  };
   return (
     <>
       <Kinds {...props} />
-      <Place {...props} />
-      {known.length > 0 && (
-        <Row title="explain">
-          {known.map(({ id, name, probability }) => (
-            <Chip
-              key={id}
-              name={name}
-              share={Number.isNaN(probability) ? null : probability}
-              pressed={id === plus}
-              pick={pick(id, minus as number | null)}
-            />
-          ))}
-          {question.of === "token" && (
-            <input
-              class="aw-why-word"
-              size={10}
-              placeholder="another word"
-              aria-label="Another word to explain"
-              maxLength={40}
-              onKeyDown={(event) => {
-                const word = event.currentTarget.value.trim();
-                if (event.key !== "Enter" || word === "") return;
-                event.preventDefault();
-                void model.write(question, word);
-              }}
-            />
-          )}
-        </Row>
-      )}
-      {plus !== undefined && known.length > 1 && (
-        <Row title="rather than">
-          <Chip
-            name="nothing"
-            share={null}
-            pressed={minus === null}
-            pick={() => model.choose(targetFrom(question, plus, null))}
-          />
-          {known
-            .filter(({ id }) => id !== plus)
-            .map(({ id, name }) => (
-              <Chip
-                key={id}
-                name={name}
-                share={null}
-                pressed={id === minus}
-                pick={() => model.choose(targetFrom(question, plus, id))}
+      <Position {...props} />
+      {listed.length > 0 &&
+        row(
+          "explain",
+          <>
+            {listed.map(({ id, name, probability }) =>
+              chip(name, id === plus, pick(id, minus), probability),
+            )}
+            {question.of === "token" && (
+              <input
+                class="aw-why-word"
+                size={10}
+                placeholder="another word"
+                aria-label="Another word to explain"
+                maxLength={40}
+                onKeyDown={onKey}
               />
-            ))}
-        </Row>
-      )}
+            )}
+          </>,
+        )}
+      {plus !== undefined &&
+        listed.length > 1 &&
+        row("rather than", [
+          chip("nothing", minus === null, pick(plus, null)),
+          ...listed
+            .filter(({ id }) => id !== plus)
+            .map(({ id, name }) => chip(name, id === minus, pick(plus, id))),
+        ])}
     </>
   );
 }
@@ -157,16 +141,14 @@ function Listing(props: ListingProps) {
 /** Words, classes or the next sentence, where the model has several heads. */
 function Kinds({ model, meta, question }: ListingProps) {
   const { has } = meta.model;
+  const word: Question =
+    question.of === "token"
+      ? question
+      : { of: "token", position: model.firstWord, masked: !isNext(meta) };
+  const ofClass: Question = question.of === "class" ? question : { of: "class", position: null };
   const offered: Record<string, Question> = {
-    ...(has.mlm && {
-      word:
-        question.of === "token"
-          ? question
-          : ({ of: "token", position: model.firstWord, masked: true } as const),
-    }),
-    ...(has.classifier && {
-      class: question.of === "class" ? question : ({ of: "class", position: null } as const),
-    }),
+    ...(has.mlm && { word }),
+    ...(has.classifier && { class: ofClass }),
     ...(has.nsp &&
       meta.text_pair !== null && { "next sentence": { of: "next_sentence" } as const }),
   };
@@ -187,35 +169,34 @@ function Kinds({ model, meta, question }: ListingProps) {
   );
 }
 
-/** The position of a word, and whether it is masked. */
-function Place({ model, meta: { tokens, masked }, label, question }: ListingProps) {
-  if (question.of !== "token") return null;
+/** The position of a word, and whether it is masked; of a token that is classified. */
+function Position({ model, meta, label, question }: ListingProps) {
+  if (question.of === "next_sentence" || question.position === null) return null;
+  const { tokens, masked } = meta;
   const { position } = question;
-  const where = (
-    <span class="aw-why-place">
-      at{" "}
-      <b>
-        <bdi>{label(position)}</bdi>
-      </b>
-      <span class="aw-index aw-number"> {position}</span>
-    </span>
-  );
   const isMask =
     MASK.test(tokens.text[position] ?? "") || masked.some(({ token }) => token === position);
-  if (isMask) return where;
   return (
-    <span class="aw-why-at">
-      {where}
-      <Segmented
-        label="Input"
-        name="input"
-        options={[
-          ["masked", "masked"],
-          ["as_is", "as is"],
-        ]}
-        value={question.masked ? "masked" : "as_is"}
-        choose={(mode) => void model.list({ ...question, masked: mode === "masked" }, true)}
-      />
+    <span class="aw-why-at aw-cluster">
+      <span class="aw-why-place">
+        {isNext(meta) ? "after " : "at "}
+        <b>
+          <bdi>{label(position)}</bdi>
+        </b>
+        <span class="aw-index aw-number"> {position}</span>
+      </span>
+      {question.of === "token" && !isMask && !isNext(meta) && (
+        <Segmented
+          label="Input"
+          name="input"
+          options={[
+            ["masked", "masked"],
+            ["as_is", "as is"],
+          ]}
+          value={question.masked ? "masked" : "as_is"}
+          choose={(mode) => void model.list({ ...question, masked: mode === "masked" }, true)}
+        />
+      )}
     </span>
   );
 }

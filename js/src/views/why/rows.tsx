@@ -1,117 +1,106 @@
 /** Heading of the view, and one method's row: its name, which chooses it, its strip, and its dot in the masking test. */
 
 import type { Mode } from "../../draw/color/ramp";
-import type { Unit } from "../../figures/derive/units";
-import { exact, formatNumber } from "../../figures/format";
-import type { Described } from "../../figures/targets";
-import type { Method, Trust } from "./data";
-import type { Stage } from "./model";
+import { itemAt } from "../../protocol/required";
+import { shareOf } from "../../protocol/task";
+import { Button } from "../../ui/controls";
+import { memo } from "../../ui/memo";
+import type { WhyModel } from "./model";
 import { Strip } from "./strips";
 import { FallDot, tested } from "./trust";
 
-/** The question, and the number that is explained. */
-export function Title({
-  titled,
-  label,
-}: {
-  readonly titled: { readonly of: Described; readonly value: number } | null;
-  readonly label: (token: number) => string;
-}) {
-  const [first, second] = titled?.of.names ?? [];
-  const value = titled?.value ?? 0;
-  const sign = value > 0 && second !== undefined ? "+" : "";
-  const { position, masked } = titled?.of.target ?? {};
+/** The question that is explained. */
+export function Title({ model }: { readonly model: WhyModel }) {
+  const [first, second] = model.titled.value?.of.names ?? [];
   return (
     <div class="aw-panel-head">
       <h3 class="aw-title">
-        {titled === null ? "Why" : "Why "}
-        {titled !== null && <bdi class="aw-why-name">{first}</bdi>}
+        {first === undefined ? "Why" : "Why "}
+        {first !== undefined && <bdi class="aw-why-name">{first}</bdi>}
         {second !== undefined && <span class="aw-muted"> rather than </span>}
         {second !== undefined && <bdi class="aw-why-name">{second}</bdi>}
-        {titled !== null && "?"}
+        {first !== undefined && "?"}
       </h3>
-      <p
-        class="aw-why-value aw-number"
-        data-aw-part="why-value"
-        data-aw-value={titled === null ? undefined : exact(value)}
-        title={titled === null ? undefined : exact(value)}
-      >
-        {titled !== null &&
-          `${second === undefined ? "logit" : "difference of logits"} ${sign}${formatNumber(value)}`}
-        {position !== undefined && (
-          <>
-            {" at "}
-            <bdi>{label(position)}</bdi>
-            {` ${position}${masked ? ", masked" : ""}`}
-          </>
-        )}
-      </p>
     </div>
   );
 }
 
-export const Link = ({ words, act }: { readonly words: string; readonly act: () => void }) => (
-  <button type="button" class="aw-why-link" onClick={act}>
+export const Link = ({
+  words,
+  act,
+  part,
+}: {
+  readonly words: string;
+  readonly act: () => void;
+  readonly part?: string;
+}) => (
+  <Button class="aw-link" part={part} onClick={act}>
     {words}
-  </button>
+  </Button>
 );
 
-export function MethodRow({
-  method: { key, name, short, about },
-  stage,
-  pressed,
-  units,
-  width,
-  mode,
-  trust,
-  start,
-}: {
-  readonly method: Method;
-  readonly stage: Stage;
-  readonly pressed: boolean;
-  readonly units: readonly Unit[];
+interface MethodProps {
+  readonly model: WhyModel;
+  readonly index: number;
   /** Width of the strips, px; 0 before anything has been laid out. */
   readonly width: number;
   readonly mode: Mode;
-  readonly trust: Trust | null;
-  readonly start: () => void;
-}) {
+}
+
+export const MethodRow = memo(function MethodRow({ model, index, width, mode }: MethodProps) {
+  const { key, name, short, about } = itemAt(model.methods, index);
+  const [task, trust] = [model.stages.value[index], model.trust.value];
+  const stage = task?.state.value;
+  const running = stage?.status === "running";
+  const share = stage && running ? shareOf(stage) : null;
+  const failure = stage?.failure ?? null;
+  const reason =
+    failure && (failure.lasting ? failure.message : `${failure.message} ${failure.hint}`.trim());
+  const before = model.stages.value[index - 1]?.state.value.failure;
+  const repeats = before?.message === failure?.message && before?.hint === failure?.hint;
   const prefix = name.endsWith(` ${short}`) ? name.slice(0, -short.length) : "";
   return (
     <>
-      <button
-        type="button"
+      <Button
         class="aw-why-method"
-        aria-pressed={pressed}
+        aria-pressed={key === model.current.value?.method}
         data-method={key}
         title={about}
-        disabled={stage.of !== "known"}
+        disabled={stage?.status !== "done"}
       >
         {prefix !== "" && <span class="aw-why-prefix">{prefix}</span>}
         {name.slice(prefix.length)}
-      </button>
-      <div class="aw-why-strip" data-method={key}>
-        {stage.of === "known" && width > 0 && (
-          <Strip values={stage.found.values} units={units} width={width} mode={mode} />
+      </Button>
+      <div
+        class={`aw-why-strip aw-small ${reason === null ? "aw-ellipsis" : "aw-why-absent"}`}
+        data-method={key}
+      >
+        {stage?.value && width > 0 && (
+          <Strip values={stage.value.values} units={model.units.value} width={width} mode={mode} />
         )}
-        {stage.of === "running" && (
+        {running && (
           <span class="aw-muted">
-            {`computing${stage.share === null ? "" : ` ${Math.round(100 * stage.share)}%`} … `}
+            {`computing${share === null ? "" : ` ${Math.round(100 * share)}%`} … `}
           </span>
         )}
-        {stage.of === "running" && stage.share !== null && (
-          <Link words="cancel" act={stage.cancel} />
-        )}
-        {stage.of === "failed" && (
-          <span class="aw-muted" title={stage.reason}>
-            {`N/A: ${stage.reason}`}
+        {share !== null && <Link words="cancel" act={() => task?.stop()} />}
+        {reason !== null && (
+          <span class="aw-muted" title={reason}>
+            {repeats ? "N/A, as above" : `N/A: ${reason}`}
           </span>
         )}
-        {stage.of === "waiting" && <Link words="compute (takes seconds)" act={start} />}
+        {(stage?.status === "idle" || stage?.status === "stopped") && (
+          <Link words="compute (takes seconds)" act={() => void task?.start()} />
+        )}
       </div>
-      <div class="aw-why-fall" title={(trust === null ? null : tested(trust, key)) ?? undefined}>
-        {trust !== null && <FallDot trust={trust} method={key} />}
-      </div>
+      {reason === null && (
+        <div
+          class="aw-why-fall aw-small"
+          title={(trust === null ? null : tested(trust, key)) ?? undefined}
+        >
+          {trust !== null && <FallDot trust={trust} method={key} />}
+        </div>
+      )}
     </>
   );
-}
+});

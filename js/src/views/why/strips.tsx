@@ -2,64 +2,66 @@
 
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { largestOf, signedIndex } from "../../draw/color/scale";
+import { pickLabels } from "../../draw/heatmap/axis";
 import type { Unit } from "../../figures/derive/units";
+import { shorten } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { memo } from "../../ui/memo";
 import { sumOfUnit } from "./sum";
 
 /** Height of a strip, px. */
 const ROW = 20;
-/** A cell at least so wide has its token above it, written along the row or, where it is narrow, upwards. */
+/** Cells at least this wide have their tokens written along the row, px; narrower ones upwards. */
 const ACROSS = 34;
-const UPWARDS = 10;
-const LABEL_HEIGHT = { across: 18, upwards: 64, none: 0 } as const;
+/** Distance of labels written upwards, px: those of the largest contributions where not all fit. */
+const LABEL_GAP = 12;
+/** Narrowest cell with a sign, px. */
+const SIGNED = 10;
+const LABEL_HEIGHT = { across: 18, upwards: 64 } as const;
 /** Characters of a label. */
 const ACROSS_CHARACTER = 7;
 const LONGEST_UPWARDS = 9;
 
 export type Labels = keyof typeof LABEL_HEIGHT;
 
-/** How tokens are labeled where `n` of them share `width` px; across only if all of them fit. */
+/** Direction of the labels in a strip `width` px wide; across only if all of them fit. */
 export function labelsOf(labels: readonly string[], width: number): Labels {
   const cell = width / labels.length;
   const longest = Math.max(...labels.map((label) => [...label].length));
-  if (cell >= ACROSS && longest * ACROSS_CHARACTER <= cell) return "across";
-  return cell >= UPWARDS ? "upwards" : "none";
+  return cell >= ACROSS && longest * ACROSS_CHARACTER <= cell ? "across" : "upwards";
 }
 
-const shorten = (label: string): string => {
-  const characters = [...label];
-  return characters.length <= LONGEST_UPWARDS
-    ? label
-    : `${characters.slice(0, LONGEST_UPWARDS - 1).join("")}…`;
-};
-
-/** The tokens above the strips. */
+/** The tokens above the strips; `values` are the contributions of the chosen method. */
 export function Header({
   labels,
+  values,
   width,
 }: {
   readonly labels: readonly string[];
+  readonly values: readonly number[];
   readonly width: number;
 }) {
   const way = labelsOf(labels, width);
   const height = LABEL_HEIGHT[way];
   const cell = width / labels.length;
+  const sizes = labels.map((_, i) => Math.abs(values[i] ?? 0) || 0);
+  const track = { start: 0, size: cell, count: labels.length };
+  const written =
+    way === "across" ? labels.keys() : pickLabels(track, [0, width], LABEL_GAP, sizes);
   return (
     <svg class="aw-why-labels" width={width} height={height} aria-hidden="true">
-      {way !== "none" &&
-        labels.map((label, i) => {
-          const x = (i + 0.5) * cell;
-          const place =
-            way === "across"
-              ? ({ x, y: height - 6, "text-anchor": "middle" } as const)
-              : { transform: `translate(${x + 3.5} ${height - 5}) rotate(-90)` };
-          return (
-            <text key={i} {...place}>
-              {way === "across" ? label : shorten(label)}
-            </text>
-          );
-        })}
+      {Array.from(written, (i) => {
+        const [x, label] = [(i + 0.5) * cell, itemAt(labels, i)];
+        const place =
+          way === "across"
+            ? ({ x, y: height - 6, "text-anchor": "middle" } as const)
+            : { transform: `translate(${x + 3.5} ${height - 5}) rotate(-90)` };
+        return (
+          <text key={i} {...place}>
+            {way === "across" ? label : shorten(label, LONGEST_UPWARDS)}
+          </text>
+        );
+      })}
     </svg>
   );
 }
@@ -109,10 +111,10 @@ export const Strip = memo(function Strip({
             fill={absent ? undefined : itemAt(css, index)}
           />,
           Math.abs(value) > most && (
-            <path class="aw-why-beyond" d={hatching(i * cell, cell - gap)} />
+            <path class="aw-why-overflow" d={hatching(i * cell, cell - gap)} />
           ),
           // A sign is shown without color too, where it matters.
-          value < 0 && cell >= UPWARDS && Math.abs(value) > most / 8 && (
+          value < 0 && cell >= SIGNED && Math.abs(value) > most / 8 && (
             <text
               x={(i + 0.5) * cell}
               y={ROW / 2 + 4}

@@ -4,7 +4,9 @@ import { largest } from "../../figures/derive/matrix";
 import { repeated, type Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
-import type { Contributions } from "./data";
+import { Num } from "../../ui/number";
+import type { Explained } from "./both-texts";
+import { type Contributions, isOutside } from "./data";
 
 const TERMS = 5;
 
@@ -23,53 +25,55 @@ export function sumOfUnit(values: ArrayLike<number>, { token, end }: Unit): numb
   return sum;
 }
 
-/** The largest `count` contributions of `units` by size, and the sum of all tokens beside them, hidden ones too. */
+/** The largest `count` contributions of `units` by size, and the sum of all other tokens, hidden ones too. */
 export function sumOf(values: ArrayLike<number>, units: readonly Unit[], count = TERMS): Sum {
-  const all = units.map((unit) => sumOfUnit(values, unit));
-  const sizes = all.map((value) => (Number.isNaN(value) ? -1 : Math.abs(value)));
-  const most = Math.min(count, sizes.filter((size) => size >= 0).length);
-  const terms = largest(sizes, most).map((i) => ({
-    unit: itemAt(units, i),
-    value: itemAt(all, i),
-  }));
-  const known = Array.from(values).filter((value) => !Number.isNaN(value));
-  const listed = terms.reduce((count, { unit }) => count + unit.end - unit.token, 0);
+  const all = units.map((unit) => ({ unit, value: sumOfUnit(values, unit) }));
+  const sizes = all.map(({ value }) => (Number.isNaN(value) ? -1 : Math.abs(value)));
+  const terms = largest(sizes, count).flatMap((i) =>
+    itemAt(sizes, i) < 0 ? [] : [itemAt(all, i)],
+  );
+  const numbers = Array.from(values).filter((value) => !Number.isNaN(value));
+  const listed = terms.reduce((total, { unit }) => total + unit.end - unit.token, 0);
   const rest =
-    known.reduce((sum, value) => sum + value, 0) - terms.reduce((sum, one) => sum + one.value, 0);
-  return { terms, rest, others: known.length - listed };
+    numbers.reduce((sum, value) => sum + value, 0) -
+    terms.reduce((sum, { value }) => sum + value, 0);
+  return { terms, rest, others: numbers.length - listed };
 }
 
-const Value = ({ value, signed }: { readonly value: number; readonly signed: boolean }) => (
-  <span class="aw-number" data-aw-value={exact(value)} title={exact(value)}>
-    {signed && value > 0 && "+"}
-    {formatNumber(value)}
-  </span>
-);
-
-/** A line that says what adds up to what, or that nothing does. */
-export function SumLine({
-  found: { values, signed, value, bias, baseline, gap },
-  units,
-  label,
-}: {
+interface SumProps {
   readonly found: Contributions;
   readonly units: readonly Unit[];
   readonly label: (unit: Unit) => string;
-}) {
+  readonly explained: Explained;
+}
+
+/** Which numbers add up to the target, or that nothing does. */
+export function SumLine({ found, units, label, explained }: SumProps) {
+  const { values, signed, value, error, bias, baseline, gap } = found;
   const { terms, rest, others } = sumOf(values, units);
   const twice = repeated(terms.map(({ unit }) => label(unit)));
+  const place = ({ token }: Unit): string => {
+    const at = explained.placeOf(token);
+    return at.ofSource ? `${at.token} of the source` : String(at.token);
+  };
   const more = [
     [others > 0 ? rest : null, others === 1 ? "1 other token" : `${others} other tokens`],
     [bias, "bias"],
     [baseline, "masked text"],
   ] as const;
+  const term = (value: number) => (
+    <span class="aw-number" data-aw-value={exact(value)} title={exact(value)}>
+      {signed && value > 0 && "+"}
+      {formatNumber(value)}
+    </span>
+  );
   return (
-    <p class="aw-why-sum" data-aw-part="why-sum">
+    <p class="aw-why-sum aw-cluster" data-aw-part="why-sum">
       {terms.map(({ unit, value }) => (
         <span key={unit.token} class="aw-why-term" data-token={unit.token}>
-          <bdi>{label(unit)}</bdi>
-          {twice.has(label(unit)) ? ` ${unit.token} ` : " "}
-          <Value value={value} signed={signed} />
+          <bdi>{label(unit)}</bdi>{" "}
+          {twice.has(label(unit)) && <span class="aw-muted aw-small">{`${place(unit)} `}</span>}
+          {term(value)}
         </span>
       ))}
       {more.map(
@@ -77,18 +81,22 @@ export function SumLine({
           value !== null && (
             <span key={name} class="aw-why-term aw-muted">
               {`${name} `}
-              <Value value={value} signed={signed} />
+              {term(value)}
             </span>
           ),
       )}
       {gap === null ? (
         <span class="aw-muted">
-          {signed ? "in logits; they need not add up" : "shares of a row, without sign"}
+          {isOutside(found.method)
+            ? "as given; they need not add up"
+            : signed
+              ? "in logits; they need not add up"
+              : "shares of a row, without sign"}
         </span>
       ) : (
         <span class="aw-why-total">
           {"= "}
-          <Value value={value} signed={false} />
+          <Num value={value} text={formatNumber({ value, error })} />
           {gap < 1e-3 ? "" : `, gap ${formatNumber(100 * gap, 2)}%`}
         </span>
       )}

@@ -1,10 +1,11 @@
 /** A classifier of texts: its head on the engine's hidden states (attn_widget/page/engine/classifier.py). */
 
+import { f32 } from "../../../protocol/arrays";
 import { itemAt, required } from "../../../protocol/required";
-import { f32 } from "../../../protocol/snapshot-tensors";
+import { firstLargest } from "../../../protocol/ties";
 import type { NdArray, Slice } from "../../../protocol/types";
-import type { ClassReader } from "../about";
-import type { Ran } from "../ran";
+import type { EngineRun } from "../engine-run";
+import type { ClassReader } from "../metadata";
 import { type Answers, refused } from "./contract";
 
 /** Epsilon of torch's LayerNorm. */
@@ -18,16 +19,16 @@ interface Tensor {
 const decoded = new WeakMap<ClassReader, ReadonlyMap<string, Tensor>>();
 
 function tensorsOf(reader: ClassReader): ReadonlyMap<string, Tensor> {
-  const known = decoded.get(reader);
-  if (known !== undefined) return known;
-  const made = new Map(
+  const cached = decoded.get(reader);
+  if (cached !== undefined) return cached;
+  const tensors = new Map(
     Object.entries(reader.tensors).map(([name, { shape, data }]) => {
       const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
       return [name, { shape, values: new Float32Array(bytes.buffer) }];
     }),
   );
-  decoded.set(reader, made);
-  return made;
+  decoded.set(reader, tensors);
+  return tensors;
 }
 
 /** W x + b. */
@@ -49,12 +50,12 @@ function mean({ values, n, width }: States, tensors: ReadonlyMap<string, Tensor>
   const x = new Float64Array(width);
   for (let i = 0; i < n * width; i++)
     x[i % width] = (x[i % width] as number) + (values[i] as number) / n;
-  const center = x.reduce((sum, one) => sum + one, 0) / width;
-  const variance = x.reduce((sum, one) => sum + (one - center) ** 2, 0) / width;
+  const center = x.reduce((sum, value) => sum + value, 0) / width;
+  const variance = x.reduce((sum, value) => sum + (value - center) ** 2, 0) / width;
   const weight = required(tensors.get("norm.weight"), "norm").values;
   const bias = required(tensors.get("norm.bias"), "norm").values;
   const scale = 1 / Math.sqrt(variance + EPS);
-  return x.map((one, d) => (one - center) * scale * itemAt(weight, d) + itemAt(bias, d));
+  return x.map((value, d) => (value - center) * scale * itemAt(weight, d) + itemAt(bias, d));
 }
 
 function first({ values, width }: States, tensors: ReadonlyMap<string, Tensor>): Float64Array {
@@ -106,36 +107,40 @@ function opened(logits: Float32Array, activation: ClassReader["activation"]): Op
   if (activation === "sigmoid") {
     const exponentials = wide.map((z) => Math.exp(-z));
     const sum = exponentials.map((exponential) => 1 + exponential);
-    return { logits, exponentials, sum, probabilities: sum.map((one) => 1 / one) };
+    return { logits, exponentials, sum, probabilities: sum.map((value) => 1 / value) };
   }
   const largest = Math.max(...wide);
   const exponentials = wide.map((z) => Math.exp(z - largest));
-  const total = exponentials.reduce((sum, one) => sum + one, 0);
+  const total = exponentials.reduce((sum, value) => sum + value, 0);
   const probabilities = exponentials.map((exponential) => exponential / total);
   return { logits, exponentials, sum: Float64Array.of(total), probabilities };
 }
 
 /** Classes of a run, or of the same text with all heads on. */
-export async function classesOf(run: Ran, reader: ClassReader, intact: boolean): Promise<Opened> {
+export async function classesOf(
+  run: EngineRun,
+  reader: ClassReader,
+  intact: boolean,
+): Promise<Opened> {
   const { n_layers, hidden_size: width } = run.meta.model;
   const input = intact ? { ...run.input, off: [] } : run.input;
-  const values = await run.turns.of(input, (engine) => engine.hidden(n_layers));
+  const values = await run.queue.of(input, (engine) => engine.hidden(n_layers));
   const tensors = tensorsOf(reader);
   const pooled = POOLED[reader.kind]({ values, n: run.n, width }, tensors);
   return opened(Float32Array.from(linear(tensors, "classifier", pooled)), reader.activation);
 }
 
 /** The likeliest class with all heads on; null without a classifier. */
-export async function intactClass(run: Ran) {
-  const reader = run.about.classifier;
+export async function intactClass(run: EngineRun) {
+  const reader = run.metadata.classifier;
   if (!reader) return null;
   const { logits, probabilities } = await classesOf(run, reader, true);
-  const best = logits.indexOf(Math.max(...logits));
+  const best = firstLargest(logits);
   return { label: itemAt(reader.labels, best), probability: itemAt(probabilities, best) };
 }
 
-async function classification(run: Ran): Promise<Slice> {
-  const reader = run.about.classifier;
+async function classification(run: EngineRun): Promise<Slice> {
+  const reader = run.metadata.classifier;
   if (!reader) throw refused("The class of a text");
   const { labels, activation, note } = reader;
   const { logits, exponentials, sum, probabilities } = await classesOf(run, reader, false);

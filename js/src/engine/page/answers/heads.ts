@@ -1,57 +1,28 @@
 /** Answers about heads: weights, scores, vectors, rollout, metrics, patterns. */
 
-import { rolloutStep } from "../../../protocol/rollout";
-import { f32, product, rowsOf } from "../../../protocol/snapshot-tensors";
+import { f32, product, rowsOf, upTo } from "../../../protocol/arrays";
+import { ATTENTION } from "../../../protocol/slices/attention";
 import type { NdArray, Slice, SliceRequest } from "../../../protocol/types";
-import { type Ran, within } from "../ran";
+import type { EngineRun } from "../engine-run";
 import type { Answers } from "./contract";
 import { METRIC_KEYS, metricArrays, metricScale } from "./metrics";
 
-const LAST_LAYERS = 6;
-
-const square = (name: string, data: Float32Array, request: SliceRequest, n: number): Slice =>
-  rowsOf({ data: {}, arrays: new Map([[name, f32(data, n, n)]]) }, request, n);
-
-async function scores(run: Ran, layer: number, head: number): Promise<Float32Array> {
-  const { n, scaling } = run;
-  const width = run.meta.model.head_dim;
-  const queries = await run.projection("query", layer, head);
-  const keys = await run.projection("key", layer, head);
-  const mean = new Float32Array(n * n);
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < n; j++) {
-      let sum = 0;
-      for (let d = 0; d < width; d++)
-        sum += (queries[i * width + d] as number) * (keys[j * width + d] as number);
-      mean[i * n + j] = sum * scaling;
-    }
-  }
-  return mean;
-}
-
-async function qkv(run: Ran, { layer, head, rows }: SliceRequest<"qkv">): Promise<Slice> {
-  const width = run.meta.model.head_dim;
-  const [start, stop] = rows ?? [0, run.n];
+async function qkv(run: EngineRun, request: SliceRequest<"qkv">): Promise<Slice> {
+  const { layer, head } = request;
   const arrays = new Map<string, NdArray>();
   for (const which of ["query", "key", "value"] as const) {
     const part = await run.projection(which, layer, head);
-    const cut = part.slice(start * width, stop * width);
-    arrays.set(which.charAt(0), f32(cut, stop - start, width));
+    arrays.set(which.charAt(0), f32(part, run.n, run.meta.model.head_dim));
   }
-  return { data: { scaling: run.scaling }, arrays };
+  return rowsOf({ data: { scaling: run.scaling }, arrays }, request);
 }
 
-function rollout(run: Ran, layer: number): Float64Array {
-  within("layer", layer, run.meta.model.n_layers);
-  let product: Float64Array | null = null;
-  for (let one = 0; one <= layer; one++)
-    product = rolloutStep(run.weights(one, "mean"), product, run.n);
-  return product as Float64Array;
-}
-
-/** Mean weight on the token before, and on the token after: attn_widget/figures/patterns.py. */
-function patterns({ n, shape, attention }: Ran): Slice {
+/** Mean weight on neighbors and on repeated tokens: attn_widget/figures/patterns.py. */
+function patterns({ n, shape, attention, meta }: EngineRun): Slice {
   const [layers, heads] = shape;
+  const { text } = meta.tokens;
+  const chance: Record<string, number | null> = { previous: null, next: null };
+  if (n > 1) chance.previous = chance.next = 1 / n;
   const mean = (offset: -1 | 1): Float32Array =>
     Float32Array.from({ length: layers * heads }, (_, head) => {
       let sum = 0;
@@ -61,16 +32,31 @@ function patterns({ n, shape, attention }: Ran): Slice {
       }
       return sum / (n - 1);
     });
+  /** On the tokens `after` the earlier ones equal to the query: 0 for these themselves, or 1. */
+  function onRepeats(name: string, after: 0 | 1): Float32Array {
+    const rows = text.map((id, i) =>
+      upTo(i + after).flatMap((j) => (j >= after && text[j - after] === id ? [j] : [])),
+    );
+    const queries = rows.filter(({ length }) => length > 0).length;
+    chance[name] = queries > 0 ? rows.flat().length / n / queries : null;
+    return Float32Array.from({ length: layers * heads }, (_, head) => {
+      const at = (i: number, j: number): number => attention[(head * n + i) * n + j] as number;
+      const sum = rows.reduce((all, keys, i) => keys.reduce((to, j) => to + at(i, j), all), 0);
+      return queries > 0 ? sum / queries : Number.NaN;
+    });
+  }
   const arrays = new Map<string, NdArray>([
     ["pattern:previous", { data: mean(-1), shape }],
     ["pattern:next", { data: mean(1), shape }],
+    ["pattern:duplicate", { data: onRepeats("duplicate", 0), shape }],
+    ["pattern:induction", { data: onRepeats("induction", 1), shape }],
   ]);
-  return { data: { keys: ["previous", "next"], chance: 1 / n }, arrays };
+  return { data: { keys: ["previous", "next", "duplicate", "induction"], chance }, arrays };
 }
 
 /** Tensors of one head, `[n, head_dim]`, by name. */
 export const VECTORS_OF_HEADS: Readonly<
-  Record<string, (run: Ran, layer: number, head: number) => Promise<Float32Array>>
+  Record<string, (run: EngineRun, layer: number, head: number) => Promise<Float32Array>>
 > = {
   query: (run, layer, head) => run.projection("query", layer, head),
   key: (run, layer, head) => run.projection("key", layer, head),
@@ -82,25 +68,11 @@ export const VECTORS_OF_HEADS: Readonly<
 };
 
 export const HEADS: Answers = {
-  weights: (run, asked) => square("weights", run.weights(asked.layer, asked.head), asked, run.n),
-  scores: async (run, asked) =>
-    square("scores", await scores(run, asked.layer, asked.head), asked, run.n),
+  ...ATTENTION,
   qkv,
-  rollout: (run, asked) =>
-    square("weights", Float32Array.from(rollout(run, asked.layer)), asked, run.n),
   metrics(run, { tau }) {
     const arrays = metricArrays(run.attention, run.shape, run.n, tau);
     return { data: { keys: METRIC_KEYS, tau, scale: metricScale(run.n, tau) }, arrays };
   },
   patterns,
-  first_token(run, { head }) {
-    const { n } = run;
-    const all = Array.from({ length: run.meta.model.n_layers }, (_, i) => i);
-    const layers = all.slice(-LAST_LAYERS);
-    const weights = new Float32Array(layers.length * n);
-    layers.forEach((layer, row) => {
-      weights.set(run.weights(layer, head).subarray(0, n), row * n);
-    });
-    return { data: { layers }, arrays: new Map([["weights", f32(weights, layers.length, n)]]) };
-  },
 };

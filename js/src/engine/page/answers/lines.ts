@@ -1,7 +1,7 @@
 /** Line breaks that end a sentence, as `attn_widget/language/lines.py` finds them. Places are UTF-16 units. */
 
 /** Columns; shorter lines are items or verses, not wrapped text. */
-const LEAST_WIDTH = 40;
+const MIN_WIDTH = 40;
 const BREAK = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/gu;
 /** A number or a letter with a full stop or a bracket: "2.", "(b)", "iv)". */
 const MARKER = /\(?(?:\p{N}{1,3}|\p{L}|[ivxlcIVXLC]{1,5})[.)．、]/u;
@@ -25,17 +25,20 @@ const wordsIn = (line: string): string[] => line.split(/\s+/u).filter((word) => 
 const indent = (line: string): number => line.length - line.trimStart().length;
 
 function columns(line: string): number {
-  return Array.from(line.trimEnd()).reduce((sum, one) => sum + (WIDE.test(one) ? 2 : 1), 0);
+  return Array.from(line.trimEnd()).reduce(
+    (sum, character) => sum + (WIDE.test(character) ? 2 : 1),
+    0,
+  );
 }
 
-/** Whether the first word of `after` would not have fitted into a line of `width` columns. */
+/** True if the first word of `after` would not have fitted into a line of `width` columns. */
 function isTight(before: string, after: string, width: number): boolean {
   const word = wordsIn(after)[0] ?? "";
   const first = WIDE.test(word) ? Array.from(word).slice(0, 2).join("") : word;
   return columns(before) + 1 + columns(first) > width;
 }
 
-/** Whether the second line begins something, whatever the width. */
+/** True if the second line begins something, whatever the width. */
 function isApart(before: string, after: string): boolean {
   const begun = [ITEM, HEADING, QUOTED].some((kind) => kind.test(after));
   const row = [before, after].some(
@@ -53,9 +56,7 @@ function endsIn(lines: readonly string[]): number[] {
   const places = lines.map((_, k) => k).slice(1);
   const full = places.filter(
     (k) =>
-      width >= LEAST_WIDTH &&
-      isTight(line(k - 1), line(k), width) &&
-      !isApart(line(k - 1), line(k)),
+      width >= MIN_WIDTH && isTight(line(k - 1), line(k), width) && !isApart(line(k - 1), line(k)),
   );
   const wrapped = full.some((k) => GOES_ON.test(line(k)));
   const goingOn = new Set(
@@ -64,7 +65,7 @@ function endsIn(lines: readonly string[]): number[] {
   return places.filter((k) => !goingOn.has(k) && !RULE.test(line(k)));
 }
 
-/** Where a line begins that no sentence continues from the line before, and 0. */
+/** Starts of lines that continue no sentence of the line before, and 0. */
 export function unitStarts(text: string): number[] {
   const breaks = [...text.matchAll(BREAK)];
   const begins = [0, ...breaks.map((end) => end.index + end[0].length)];

@@ -2,8 +2,8 @@
 
 import { itemAt } from "../../../protocol/required";
 import type { ModelInput } from "../../input";
-import type { Mode } from "../ran";
-import type { Turn } from "../turns";
+import type { Mode } from "../engine-run";
+import type { Turn } from "../request-queue";
 import { PredictionTable } from "./logits";
 
 /** Rows of the vocabulary's size that are in memory at once. */

@@ -1,28 +1,29 @@
 /** Answers of the model's heads: predictions, the softmax opened, next sentence. */
 
+import { f32 } from "../../../protocol/arrays";
 import { SliceFailure } from "../../../protocol/failure";
 import { arrayOf, itemAt } from "../../../protocol/required";
-import { f32 } from "../../../protocol/snapshot-tensors";
 import type { NdArray, Slice, SliceOptions, SliceRequest } from "../../../protocol/types";
-import { type Ran, within } from "../ran";
+import { type EngineRun, type Mode, within } from "../engine-run";
 import { intactClass } from "./classes";
-import { type Answers, canceled } from "./contract";
+import type { Answers } from "./contract";
 import { best, PredictionTable, rankOf, sumOf } from "./logits";
 import { described, readAsIs } from "./read";
 
 export const TOP_K = 5;
-const MOST_PREDICTIONS = 100;
+const MAX_PREDICTIONS = 100;
 const OPENED = 20;
 
 async function predictions(
-  run: Ran,
-  { mode = "as_is", top_k = TOP_K, rows }: SliceRequest<"predictions">,
+  run: EngineRun,
+  { mode: of, top_k = TOP_K, rows }: SliceRequest<"predictions">,
   { signal, progress }: SliceOptions,
 ): Promise<Slice> {
-  within("top_k", top_k - 1, MOST_PREDICTIONS);
+  const mode = modeOf(of);
+  within("top_k", top_k - 1, MAX_PREDICTIONS);
   const [start, stop] = rows ?? [0, run.n];
   if (mode === "as_is") {
-    return run.turns.take(async (turn) => {
+    return run.queue.take(async (turn) => {
       const table = await readAsIs(turn, run.input, run.originals, top_k, [start, stop]);
       return { data: await described(turn, table, mode, top_k), arrays: table.arrays };
     });
@@ -30,23 +31,28 @@ async function predictions(
   // A pass for every position, one turn each: a text that is typed meanwhile need not wait for all.
   const table = new PredictionTable(stop - start, top_k);
   for (let position = start; position < stop; position++) {
-    if (signal?.aborted) throw canceled();
+    signal?.throwIfAborted();
     table.fill(position - start, await run.row(position, mode), run.originalOf(position));
     progress?.(position - start + 1, stop - start);
   }
-  const data = await run.turns.take((turn) => described(turn, table, mode, top_k));
+  const data = await run.queue.take((turn) => described(turn, table, mode, top_k));
   return { data, arrays: table.arrays };
 }
 
+/** An encoder has no mode `next`. */
+const modeOf = (mode: SliceRequest<"softmax">["mode"]): Mode =>
+  mode === "masked" ? "masked" : "as_is";
+
 async function softmax(
-  run: Ran,
-  { position, mode = "as_is", token_ids }: SliceRequest<"softmax">,
+  run: EngineRun,
+  { position, mode: of, token_ids }: SliceRequest<"softmax">,
 ): Promise<Slice> {
+  const mode = modeOf(of);
   const row = await run.row(position, mode);
   const { largest, sum } = sumOf(row);
   const ids = token_ids ?? best(row, OPENED);
   for (const id of ids) within("token_ids", id, row.length);
-  const names = await run.turns.take(({ engine }) => engine.tokens(ids));
+  const names = await run.queue.take(({ engine }) => engine.tokens(ids));
   const entries = ids.map((id, i) => {
     const logit = itemAt(row, id);
     const exp = Math.exp(logit - largest);
@@ -63,14 +69,14 @@ async function softmax(
   return { data: opened, arrays: new Map() };
 }
 
-async function nextSentence(run: Ran): Promise<Slice> {
+async function nextSentence(run: EngineRun): Promise<Slice> {
   if (run.meta.text_pair === null) {
     throw new SliceFailure(
       "There is one text, and the next-sentence head compares two.",
       "Give text_pair.",
     );
   }
-  const logits = await run.turns.of(run.input, (engine) => engine.nextSentence());
+  const logits = await run.queue.of(run.input, (engine) => engine.nextSentence());
   const { largest, sum } = sumOf(logits);
   const exponentials = logits.map((logit) => Math.exp(logit - largest));
   const shares = exponentials.map((exponential) => exponential / sum);
@@ -84,12 +90,12 @@ async function nextSentence(run: Ran): Promise<Slice> {
 }
 
 /** First choices with all heads on, and what this run leaves of their probability. */
-async function intact(run: Ran): Promise<Slice> {
+async function intact(run: EngineRun): Promise<Slice> {
   const classes = await intactClass(run);
   if (!run.meta.model.has.mlm) return { data: { vocabulary: {}, classes }, arrays: new Map() };
   const input = { ...run.input, off: [] };
   const size = [run.n];
-  return run.turns.take(async (turn) => {
+  return run.queue.take(async (turn) => {
     const before = await readAsIs(turn, input, run.originals, 1, [0, run.n]);
     const ids = arrayOf(before, "prediction_ids").data;
     const first = arrayOf(before, "prediction_probabilities").data;

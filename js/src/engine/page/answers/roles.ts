@@ -2,9 +2,10 @@
 
 import { SliceFailure } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
+import { largestFirst } from "../../../protocol/ties";
 import type { Slice } from "../../../protocol/types";
 
-const MOST_ROLES = 8;
+const MAX_ROLES = 8;
 const STANDS_OUT = 0.3;
 const RESTARTS = 40;
 const STEPS = 300;
@@ -12,7 +13,7 @@ const STEPS = 300;
 type Point = readonly number[];
 
 const apart = (a: Point, b: Point): number =>
-  a.reduce((sum, one, d) => sum + (one - itemAt(b, d)) ** 2, 0);
+  a.reduce((sum, value, d) => sum + (value - itemAt(b, d)) ** 2, 0);
 
 /** Numbers in [0, 1) that a seed gives (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -36,10 +37,10 @@ function seeded(points: readonly Point[], k: number, random: () => number): Poin
   const centers = [itemAt(points, Math.floor(random() * points.length))];
   while (centers.length < k) {
     const near = points.map((point) => Math.min(...centers.map((center) => apart(point, center))));
-    let left = random() * near.reduce((sum, one) => sum + one, 0);
+    let left = random() * near.reduce((sum, distance) => sum + distance, 0);
     let chosen = near.lastIndexOf(Math.max(...near));
-    for (const [i, one] of near.entries()) {
-      left -= one;
+    for (const [i, distance] of near.entries()) {
+      left -= distance;
       if (left < 0) {
         chosen = i;
         break;
@@ -78,14 +79,14 @@ function lloyd(points: readonly Point[], first: Point[]): Fit {
 function kMeans(points: readonly Point[], k: number, seed: number): Fit {
   const random = randomOf(seed);
   const fits = Array.from({ length: RESTARTS }, () => lloyd(points, seeded(points, k, random)));
-  return fits.reduce((best, one) => (one.inertia < best.inertia ? one : best));
+  return fits.reduce((best, fit) => (fit.inertia < best.inertia ? fit : best));
 }
 
 /** Mean silhouette (Rousseeuw 1987); 0 for a point that is alone. */
 function silhouette(points: readonly Point[], labels: readonly number[], k: number): number {
   const sizes = Array.from(
     { length: k },
-    (_, label) => labels.filter((one) => one === label).length,
+    (_, label) => labels.filter((other) => other === label).length,
   );
   const each = points.map((point, i) => {
     const sums = new Array<number>(k).fill(0);
@@ -102,7 +103,7 @@ function silhouette(points: readonly Point[], labels: readonly number[], k: numb
     const outside = Math.min(...others);
     return Math.max(inside, outside) === 0 ? 0 : (outside - inside) / Math.max(inside, outside);
   });
-  return each.reduce((sum, one) => sum + one, 0) / each.length;
+  return each.reduce((sum, value) => sum + value, 0) / each.length;
 }
 
 /** Eigenvectors of a symmetric matrix by Jacobi's rotations, largest eigenvalue first. */
@@ -137,7 +138,7 @@ function eigen(matrix: readonly Point[]): { value: number; vector: number[] }[] 
     }
   }
   const pairs = a.map((_, j) => ({ value: get(a, j, j), vector: v.map((row) => itemAt(row, j)) }));
-  return pairs.sort((one, other) => other.value - one.value);
+  return pairs.sort((pair, other) => other.value - pair.value);
 }
 
 /** The first two principal components, the largest loading (or the first of equal ones) of each pointing up. */
@@ -146,7 +147,7 @@ function plane(points: readonly Point[]): { layout: Float32Array; explained: num
   const means = Array.from({ length: size }, (_, d) => {
     return points.reduce((sum, point) => sum + itemAt(point, d), 0) / points.length;
   });
-  const centered = points.map((point) => point.map((one, d) => one - itemAt(means, d)));
+  const centered = points.map((point) => point.map((value, d) => value - itemAt(means, d)));
   const scatter = means.map((_, a) =>
     means.map((_mean, b) =>
       centered.reduce((sum, point) => sum + itemAt(point, a) * itemAt(point, b), 0),
@@ -155,10 +156,11 @@ function plane(points: readonly Point[]): { layout: Float32Array; explained: num
   const pairs = eigen(scatter);
   const layout = new Float32Array(2 * points.length);
   pairs.slice(0, 2).forEach(({ vector }, axis) => {
-    const sizes = vector.map((one) => Math.round(Math.abs(one) * 1e3));
+    const sizes = vector.map((value) => Math.round(Math.abs(value) * 1e3));
     const sign = Math.sign(itemAt(vector, sizes.indexOf(Math.max(...sizes))));
     centered.forEach((point, i) => {
-      layout[2 * i + axis] = sign * point.reduce((sum, one, d) => sum + one * itemAt(vector, d), 0);
+      layout[2 * i + axis] =
+        sign * point.reduce((sum, value, d) => sum + value * itemAt(vector, d), 0);
     });
   });
   const all = pairs.reduce((sum, { value }) => sum + value, 0);
@@ -167,15 +169,16 @@ function plane(points: readonly Point[]): { layout: Float32Array; explained: num
 }
 
 /** Up to two axes that stand out, strongest first; names that two roles share are numbered. */
-export function roleNames(centers: readonly Point[], axes: readonly string[]): string[] {
+function roleNames(centers: readonly Point[], axes: readonly string[]): string[] {
   const names = centers.map((center) => {
-    const order = [...axes.keys()].sort((a, b) => itemAt(center, b) - itemAt(center, a));
-    const leading = order.slice(0, 2).filter((axis) => itemAt(center, axis) > STANDS_OUT);
+    const leading = largestFirst(center)
+      .slice(0, 2)
+      .filter((axis) => itemAt(center, axis) > STANDS_OUT);
     return leading.map((axis) => axes[axis]).join(" + ") || "diffuse";
   });
   return names.map((name, i) => {
-    if (names.filter((one) => one === name).length === 1) return name;
-    return `${name} ${names.slice(0, i + 1).filter((one) => one === name).length}`;
+    if (names.filter((other) => other === name).length === 1) return name;
+    return `${name} ${names.slice(0, i + 1).filter((other) => other === name).length}`;
   });
 }
 
@@ -196,7 +199,8 @@ export function rolesOf(
   const points: Point[] = Array.from({ length: heads }, (_, head) =>
     axes.map((axis) => (scores.get(axis) as Float32Array)[head] as number),
   );
-  const distinct = new Set(points.map((point) => point.map((one) => one.toFixed(4)).join())).size;
+  const distinct = new Set(points.map((point) => point.map((value) => value.toFixed(4)).join()))
+    .size;
   if (distinct < 2 || heads < 3) {
     throw new SliceFailure(
       `${heads} heads with ${distinct} different profiles cannot be clustered.`,
@@ -204,7 +208,7 @@ export function rolesOf(
   }
   const silhouettes: Record<string, number> = {};
   let best: { fit: Fit; k: number } | null = null;
-  for (let k = 2; k <= Math.min(MOST_ROLES, distinct, heads - 1); k++) {
+  for (let k = 2; k <= Math.min(MAX_ROLES, distinct, heads - 1); k++) {
     const fit = kMeans(points, k, seed);
     const own = silhouette(points, fit.labels, k);
     silhouettes[k] = own;

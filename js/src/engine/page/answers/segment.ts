@@ -101,7 +101,7 @@ export function align(
   };
 }
 
-/** Where sentences begin in a text whose line breaks end none. */
+/** Starts of sentences in a text whose line breaks end none. */
 function startsOf(unit: string): number[] {
   const others = [...unit.matchAll(OTHER_ENDS)].filter((end) => {
     // 「はい。」と言った。: the sentence around a quotation goes on.

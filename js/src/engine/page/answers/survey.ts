@@ -1,8 +1,8 @@
-/** Thumbnails and the largest weights of all heads, as `attn_widget/protocol/paint.py` makes them. */
+/** Thumbnails and the largest weights of all heads, as `attn_widget/protocol/initial_payload.py` makes them. */
 
 import type { NdArray } from "../../../protocol/types";
 
-/** Cells on a side of a thumbnail, and bytes of all of them (attn_widget/protocol/survey.py). */
+/** Cells on a side of a thumbnail, and bytes of all of them (attn_widget/protocol/head_scan.py). */
 const THUMB = { least: 18, most: 24, bytes: 47_000 } as const;
 
 export function thumbSide(n: number, heads: number): number {

@@ -1,8 +1,8 @@
 /** Parts of speech by a linear read-out of the model's own hidden states (training/tags.py). */
 
 import { itemAt } from "../../../protocol/required";
-import type { TagReader } from "../about";
-import type { Ran } from "../ran";
+import type { EngineRun } from "../engine-run";
+import type { TagReader } from "../metadata";
 
 /** A float16 by its bits. */
 function half(bits: number): number {
@@ -16,14 +16,14 @@ function half(bits: number): number {
 const decoded = new WeakMap<TagReader, Float32Array>();
 
 function weightOf(reader: TagReader): Float32Array {
-  const known = decoded.get(reader);
-  if (known !== undefined) return known;
+  const cached = decoded.get(reader);
+  if (cached !== undefined) return cached;
   const bytes = atob(reader.weight);
-  const made = Float32Array.from({ length: bytes.length / 2 }, (_, i) =>
+  const weights = Float32Array.from({ length: bytes.length / 2 }, (_, i) =>
     half(bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8)),
   );
-  decoded.set(reader, made);
-  return made;
+  decoded.set(reader, weights);
+  return weights;
 }
 
 export const nameOf = ({ layer, agreement, tagger }: TagReader): string =>
@@ -36,7 +36,7 @@ const PLACEHOLDER = /^\[[A-Z]+\d*\]$/u;
 
 /** The tag of each word, as the mean of its tokens' logits has it; of the text as it stands, masked or not. */
 export async function tagsOf(
-  run: Ran,
+  run: EngineRun,
   reader: TagReader,
   words: readonly { readonly text: string }[],
   wordOf: readonly (number | null)[],

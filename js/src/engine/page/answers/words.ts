@@ -2,9 +2,9 @@
 
 import { SliceFailure } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
-import { type Aggregation, drill, gather, matrix, type Part } from "../../../protocol/sentences";
-import type { Slice, SliceRequest } from "../../../protocol/types";
-import { type Ran, within } from "../ran";
+import { drillSlice, type SentenceList, sentencesSlice } from "../../../protocol/slices/sentences";
+import type { Meta, Slice } from "../../../protocol/types";
+import { type EngineRun, within } from "../engine-run";
 import type { Answers } from "./contract";
 import { align, type Span, sentencesOf, trim } from "./segment";
 import { nameOf, tagsOf } from "./tags";
@@ -36,18 +36,18 @@ interface Words extends Parts {
   readonly notes: readonly string[];
 }
 
-const known = new WeakMap<Ran, Promise<Words>>();
+const wordsByRun = new WeakMap<EngineRun, Promise<Words>>();
 
 /** Words, sentences and tags of a run, found once. */
-export function wordsOfRun(run: Ran): Promise<Words> {
-  const words = known.get(run) ?? tagged(run);
-  known.set(run, words);
+export function wordsOfRun(run: EngineRun): Promise<Words> {
+  const words = wordsByRun.get(run) ?? tagged(run);
+  wordsByRun.set(run, words);
   return words;
 }
 
-async function tagged(run: Ran): Promise<Words> {
-  const parts = partsOfText(run);
-  const reader = run.about.tagger ?? null;
+async function tagged(run: EngineRun): Promise<Words> {
+  const parts = partsOfText(run.meta);
+  const reader = run.metadata.tagger ?? null;
   const pos =
     reader === null
       ? parts.words.map(() => null)
@@ -58,7 +58,7 @@ async function tagged(run: Ran): Promise<Words> {
 }
 
 /** As `attn_widget.language.annotate` without a tagger. */
-function partsOfText({ meta }: Ran): Parts {
+export function partsOfText(meta: Pick<Meta, "tokens" | "text" | "text_pair">): Parts {
   const { tokens } = meta;
   const words: Piece[] = [];
   const sentences: Piece[] = [];
@@ -106,7 +106,7 @@ function partsOfText({ meta }: Ran): Parts {
   }
 }
 
-async function language(run: Ran): Promise<Slice> {
+async function language(run: EngineRun): Promise<Slice> {
   const tagged = await wordsOfRun(run);
   const data = {
     words: tagged.words.map((word, i) => ({ ...word, pos: tagged.pos[i] ?? null, entity: null })),
@@ -128,58 +128,21 @@ function membersOf({ sentences, token_sentence }: Parts): number[][] {
   );
 }
 
-async function* partsOf(
-  run: Ran,
-  kind: Aggregation,
-  layer: number | null | undefined,
-  head: number | null | undefined,
-  [start, stop]: readonly [number, number],
-): AsyncGenerator<Part> {
-  const [n_layers, n_heads] = run.shape;
-  const upTo = (size: number): number[] => Array.from({ length: size }, (_, i) => i);
-  const layers = layer == null ? upTo(n_layers) : [layer];
-  const mean = kind === "mass" && head == null;
-  const heads = mean ? (["mean"] as const) : head == null ? upTo(n_heads) : [head];
-  for (const one of layers) {
-    for (const each of heads) {
-      const weights = run.weights(one, each).subarray(start * run.n, stop * run.n);
-      yield { layer: one, head: each === "mean" ? null : each, weights };
-    }
-  }
-}
-
-async function sentences(run: Ran, request: SliceRequest<"sentences">): Promise<Slice> {
-  const { aggregation, layer, head } = request;
-  const parts = partsOfText(run);
-  const tokens = membersOf(parts);
-  const whole = [0, run.n] as const;
-  const all = await gather(
-    aggregation,
-    partsOf(run, aggregation, layer, head, whole),
-    run.n,
-    whole,
-  );
+function listOf(run: EngineRun): SentenceList {
+  const parts = partsOfText(run.meta);
   const texts = parts.sentences.map(({ text }) => text);
   const note = texts.length > 1 ? null : texts.length === 1 ? ONE : NONE;
-  const made = matrix(aggregation, all, tokens, {});
-  return { data: { texts, tokens, note }, arrays: made.arrays };
+  return { texts, tokens: membersOf(parts), note };
 }
 
-async function drilled(run: Ran, request: SliceRequest<"drill">): Promise<Slice> {
-  const { aggregation, layer, head, a, b } = request;
-  const tokens = membersOf(partsOfText(run));
-  if (tokens.length === 0) throw new SliceFailure(NONE);
-  within("a", a, tokens.length);
-  within("b", b, tokens.length);
-  const [queries, keys] = [itemAt(tokens, a), itemAt(tokens, b)];
-  const rows = [Math.min(...queries), Math.max(...queries) + 1] as const;
-  const gathered = await gather(
-    aggregation,
-    partsOf(run, aggregation, layer, head, rows),
-    run.n,
-    rows,
-  );
-  return { data: {}, arrays: drill(gathered, queries, keys).arrays };
-}
-
-export const WORDS: Answers = { language, sentences, drill: drilled };
+export const WORDS: Answers = {
+  language,
+  sentences: (run, request, options) => sentencesSlice(run, listOf(run), request, options),
+  drill(run, request, options) {
+    const list = listOf(run);
+    if (list.tokens.length === 0) throw new SliceFailure(NONE);
+    within("a", request.a, list.tokens.length);
+    within("b", request.b, list.tokens.length);
+    return drillSlice(run, list, request, options);
+  },
+};

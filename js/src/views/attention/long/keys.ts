@@ -1,24 +1,26 @@
 /** A long matrix by keyboard: the cursor goes by blocks, `m` to the strongest links of the focus token, one after the other. */
 
 import { consume } from "../../../draw/dom";
-import type { Cell } from "../../../draw/heatmap/types";
+import type { Cell, Extent } from "../../../draw/heatmap/types";
 import type { LongMap } from "../../../draw/long/long-map";
+import { strongestOf } from "../../../figures/derive/matrix";
 import { formatNumber } from "../../../figures/format";
-import { strongestOf } from "../../../figures/long/pair";
 import type { LongMatrix, LongRow } from "../../../figures/long/store";
 import type { ViewContext } from "../../contract";
 
 const ZOOM = 1.6;
-/** Strongest links that `m` goes through before it begins anew. */
+/** Strongest links that `m` goes through before it starts over. */
 const WALK = 20;
 
-export interface LongKeys {
-  readonly stage: ViewContext;
+interface LongKeys {
+  readonly context: ViewContext;
   matrix(): LongMatrix | null;
   row(): LongRow | null;
   cursor(): Cell | null;
   value(cell: Cell): number | null;
+  /** Labels of a query and of a key. */
   name(token: number): string;
+  keyName(token: number): string;
   hover(cell: Cell | null): void;
   pick(cell: Cell): void;
   goTo(query: number, key: number): void;
@@ -29,7 +31,7 @@ export interface LongKeys {
 export function moveBlock(
   key: string,
   { row, column }: Cell,
-  size: number,
+  { rows, columns }: Extent,
   block: number,
 ): Cell | null {
   const page = block * 16;
@@ -40,13 +42,13 @@ export function moveBlock(
     ArrowDown: [block, 0],
     PageUp: [-page, 0],
     PageDown: [page, 0],
-    Home: [0, -size],
-    End: [0, size],
+    Home: [0, -columns],
+    End: [0, columns],
   };
   const by = moves[key];
   if (by === undefined) return null;
-  const bound = (value: number): number => Math.min(Math.max(value, 0), size - 1);
-  return { row: bound(row + by[0]), column: bound(column + by[1]) };
+  const bound = (value: number, count: number): number => Math.min(Math.max(value, 0), count - 1);
+  return { row: bound(row + by[0], rows), column: bound(column + by[1], columns) };
 }
 
 /**
@@ -61,7 +63,7 @@ export function nextStrongest(row: LongRow, pinned: number | null, back: boolean
 }
 
 export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKeys): void {
-  const { state, signal, announce } = keys.stage;
+  const { state, signal, announce } = keys.context;
 
   function walk(back: boolean): void {
     const row = keys.row();
@@ -74,10 +76,10 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
     if (key === null) return;
     keys.goTo(row.token, key);
     const weight = formatNumber(row.values[key] ?? 0);
-    announce(`${keys.name(row.token)} to ${keys.name(key)}, position ${key}: ${weight}`);
+    announce(`${keys.name(row.token)} to ${keys.keyName(key)}, position ${key}: ${weight}`);
   }
 
-  function letGo(): boolean {
+  function release(): boolean {
     const { pair, token } = state.get();
     if (keys.cursor() !== null) keys.hover(null);
     else if (pair !== null) state.set({ pair: null });
@@ -100,13 +102,13 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
     else if (key === "-") map.zoomBy(1 / ZOOM, at);
     else if (key === "0") map.resetZoom();
     else if (key === "Enter" || key === " ") keys.pick(at);
-    else if (key === "Escape") return letGo();
+    else if (key === "Escape") return release();
     else if (event.shiftKey && key.startsWith("Arrow")) {
       const across = { ArrowLeft: -0.25, ArrowRight: 0.25 }[key] ?? 0;
       const down = { ArrowUp: -0.25, ArrowDown: 0.25 }[key] ?? 0;
       map.pan(across, down);
     } else {
-      const next = moveBlock(key, at, matrix.size, 2 ** view.level);
+      const next = moveBlock(key, at, matrix, 2 ** view.level);
       if (next === null) return false;
       const moved = cursor === null ? at : next;
       keys.hover(moved);
@@ -114,32 +116,28 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
       const value = keys.value(moved);
       if (value !== null) {
         const spoken = Number.isNaN(value) ? "masked" : formatNumber(value);
-        announce(`${keys.name(moved.row)} to ${keys.name(moved.column)}: ${spoken}`);
+        announce(`${keys.name(moved.row)} to ${keys.keyName(moved.column)}: ${spoken}`);
       }
     }
     return true;
   }
 
-  map.element.addEventListener(
-    "keydown",
-    (event) => {
-      const matrix = keys.matrix();
-      if (matrix === null || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (press(event, matrix)) consume(event);
-    },
-    { signal },
-  );
-  // Everywhere in the view but where one types.
+  /** Keys of the whole view. */
+  function pressAnywhere(key: string): boolean {
+    if (key === "m" || key === "M") walk(key === "M");
+    else if (key === "/") keys.find();
+    else return false;
+    return true;
+  }
+
   element.addEventListener(
     "keydown",
     (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target instanceof HTMLInputElement) return;
-      const { key } = event;
-      if (key === "m" || key === "M") walk(key === "M");
-      else if (key === "/") keys.find();
-      else return;
-      consume(event);
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      const matrix = keys.matrix();
+      if (ctrlKey || metaKey || altKey || target instanceof HTMLInputElement) return;
+      const onMap = target === map.element && matrix !== null && press(event, matrix);
+      if (onMap || pressAnywhere(key)) consume(event);
     },
     { signal },
   );

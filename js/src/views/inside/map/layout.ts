@@ -1,9 +1,9 @@
-/** Where the map's boxes, wires and layers stand, in px, for a given width. */
+/** Positions of the map's boxes, wires and layers (px) for a given width. */
 
 import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
 import { itemAt } from "../../../protocol/required";
 
-export interface Rect {
+interface Rect {
   readonly x: number;
   readonly y: number;
   readonly w: number;
@@ -18,7 +18,7 @@ export interface Wire {
   /** `flow` carries the token on; `residual` is the way around a half of a layer. */
   readonly kind: "flow" | "residual";
   readonly d: string;
-  /** Where an arrow's head stands, and where it points. */
+  /** Position and direction of the arrow's head. */
   readonly head: { readonly x: number; readonly y: number; readonly to: "right" | "down" | "up" };
 }
 
@@ -45,7 +45,7 @@ export interface Layout {
 const BOX = 36;
 const GAP = { wide: 14, narrow: 8 } as const;
 /** Average width of a character of the interface's font, px, and the room around a text. */
-export const CHARACTER = { title: 7.2, size: 6.2 } as const;
+export const CHARACTER = { title: 7.2, size: 6.2, capital: 2.8 } as const;
 export const AROUND = 6;
 const HEADING = 20;
 /** Below a lane: the residual's way, and the way back to the left. */
@@ -59,8 +59,8 @@ const WEDGE = 20;
 /** A frame narrower than this takes the first half of a layer in two lanes. */
 const WIDE = 470;
 const PITCH = { least: 12, most: 34 } as const;
-const BOX_MOST = 132;
-const OUTPUT_MOST = 168;
+const BOX_MAX = 132;
+const OUTPUT_MAX = 168;
 /** The activation is wider than what leads to it. */
 const SHARE: Partial<Record<StageId, number>> = { ffn_activation: 1.7, ffn_output: 1.3 };
 
@@ -143,7 +143,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
 
   // The embeddings: an addition, and its norm.
   headings.push({ x: 0, y: 12, zone: "embeddings" });
-  const top = row(zone("embeddings"), { x: 0, y: HEADING, w: width }, GAP.wide, BOX_MOST);
+  const top = row(zone("embeddings"), { x: 0, y: HEADING, w: width }, GAP.wide, BOX_MAX);
   boxes.push(...top);
   top.slice(1).forEach((box, i) => {
     const before = itemAt(top, i);
@@ -178,7 +178,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   let y = blockTop + HEADING + 4;
   const placed = lanes.map((lane, i) => {
     if (lane.heading) headings.push({ x: inner.x, y: y - 8, zone: lane.zone });
-    const boxes = row(lane.stages, { ...inner, y }, gap, BOX_MOST);
+    const boxes = row(lane.stages, { ...inner, y }, gap, BOX_MAX);
     const next = lanes[i + 1];
     y += next === undefined ? BOX + RAIL + 8 : next.heading ? LANE : BOX + RETURN + 8;
     return boxes;
@@ -208,7 +208,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
     const sum = lane?.find(({ stage }) => stage.id === `${name}_sum`);
     if (from === undefined || sum === undefined) continue;
     const x = sum.x + sum.w / 2;
-    // Beside the way back of the lane above, not on it.
+    // Next to the way back of the lane above, not on it.
     const branch = name === "attention" ? railX - 5 : railX;
     wires.push({
       kind: "residual",
@@ -236,7 +236,7 @@ export function layoutMap(stages: readonly StageBox[], layers: number, width: nu
   });
   const outTop = blockBottom + BLOCK_GAP + HEADING - 8;
   headings.push({ x: 0, y: outTop - 8, zone: "output" });
-  const output = row(zone("output"), { x: 0, y: outTop, w: width }, GAP.wide, OUTPUT_MOST);
+  const output = row(zone("output"), { x: 0, y: outTop, w: width }, GAP.wide, OUTPUT_MAX);
   boxes.push(...output);
   output.slice(1).forEach((box, i) => {
     wires.push(across(itemAt(output, i), box));

@@ -1,48 +1,38 @@
 /** The embeddings: token, position, segment, their sum and its norm. */
 
-import {
-  at,
-  type Content,
-  ofDimensions,
-  type Place,
-  type Sized,
-  strip,
-  type Term,
-} from "../content";
+import { at, type Content, ofDimensions, type StageContext, strip, type Term } from "../content";
 import { firstWindow } from "../data";
 import { positionTables } from "./positions";
 
-export async function embeddings(place: Place): Promise<Content> {
-  const { arch, box } = place;
-  const names = ["token", "position", "segment", "sum", "norm"] as const;
-  const labels = {
-    token: "token",
-    position: "position",
-    segment: "segment",
-    sum: "sum",
-    norm: "LayerNorm",
-  };
-  const strips: Sized[] = await Promise.all(
-    names.map((name) =>
-      strip(place, name, labels[name], name === "norm" ? "LayerNorm" : "embeddings, sum"),
-    ),
+const SUM = "embeddings, sum";
+
+export async function embeddings(stage: StageContext): Promise<Content> {
+  const { arch, box } = stage;
+  const rows = [
+    ["token", "token", SUM],
+    ["position", "position", SUM],
+    ["segment", "segment", SUM],
+    ["sum", "sum", SUM],
+    ["norm", arch.norm, arch.norm],
+    ...(arch.embedding === arch.hidden ? [] : [["output", "projection", "projection"] as const]),
+  ] as const;
+  const strips = await Promise.all(
+    rows.map(([tensor, label, group]) => strip(stage, tensor, label, group)),
   );
-  if (arch.embedding !== arch.hidden)
-    strips.push(await strip(place, "output", "projection", "projection"));
-  const [, , , sum, norm] = strips;
-  const terms = (i: number): Term[] => {
-    const parts = strips.slice(0, 3).filter(({ missing }) => missing === null);
-    return [
-      ...parts.map(
-        (part, k): Term => ({ sign: k === 0 ? "" : "+", label: part.label, value: at(part, i) }),
-      ),
-      { sign: "=", label: "sum", value: at(sum, i) },
-      { sign: "→", label: "LayerNorm", value: at(norm, i) },
-      ...(strips[5] === undefined
-        ? []
-        : [{ sign: "→", label: "projection", value: at(strips[5], i) } as const]),
-    ];
-  };
-  const below = box.id === "position" ? [positionTables(place)] : [];
+  const [, , , sum, norm, projection] = strips;
+  const parts = strips.slice(0, 3).filter(({ missing }) => missing === null);
+  const terms = (i: number): Term[] => [
+    ...parts.map(
+      (part, k): Term => ({ sign: k === 0 ? "" : "+", label: part.label, value: at(part, i) }),
+    ),
+    { sign: "=", label: "sum", value: at(sum, i) },
+    ...(norm?.missing === null
+      ? [{ sign: "→", label: arch.norm, value: at(norm, i) } as const]
+      : []),
+    ...(projection === undefined
+      ? []
+      : [{ sign: "→", label: "projection", value: at(projection, i) } as const]),
+  ];
+  const below = box.id === "position" ? await positionTables(stage) : null;
   return ofDimensions(strips, firstWindow("token"), terms, { below });
 }

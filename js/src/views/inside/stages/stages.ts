@@ -1,34 +1,23 @@
 /** Content of each stage. */
 
 import type { StageId } from "../../../figures/derive/stages";
-import type { Content, Place } from "../content";
-import { activation } from "./activation";
-import { qkv, scores } from "./attention";
+import type { Content, StageContext } from "../content";
+import { headOutput, qkv, scores } from "./attention";
 import { embeddings } from "./embeddings";
-import { classifier, mlm } from "./head";
-import { headOutput } from "./head-output";
 import { hidden } from "./hidden";
-import { sublayer } from "./sublayer";
+import { classifier, mlm } from "./output";
+import { activation, sublayer } from "./sublayer";
 
-export const CONTENTS: Readonly<Record<StageId, (place: Place) => Promise<Content>>> = {
-  token: embeddings,
-  position: embeddings,
-  segment: embeddings,
-  sum: embeddings,
-  norm: embeddings,
-  output: embeddings,
-  qkv,
-  scores,
-  weights: scores,
-  head_output: headOutput,
-  attention_output: (place) => sublayer(place, "attention"),
-  attention_sum: (place) => sublayer(place, "attention"),
-  attention_norm: (place) => sublayer(place, "attention"),
+export const CONTENTS: Readonly<Record<StageId, (stage: StageContext) => Promise<Content>>> = {
+  ...{ token: embeddings, position: embeddings, segment: embeddings },
+  ...{ sum: embeddings, norm: embeddings, output: embeddings },
+  ...{ qkv, scores, weights: scores, head_output: headOutput },
+  attention_output: sublayer("attention"),
+  attention_sum: sublayer("attention"),
+  attention_norm: sublayer("attention"),
   ffn_activation: activation,
-  ffn_output: (place) => sublayer(place, "ffn"),
-  ffn_sum: (place) => sublayer(place, "ffn"),
-  ffn_norm: (place) => sublayer(place, "ffn"),
-  hidden,
-  mlm,
-  classifier,
+  ffn_output: sublayer("ffn"),
+  ffn_sum: sublayer("ffn"),
+  ffn_norm: sublayer("ffn"),
+  ...{ hidden, mlm, classifier },
 };

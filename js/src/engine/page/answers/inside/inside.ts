@@ -1,8 +1,8 @@
 /** Answers of the view Inside: parts of a layer, embeddings, and how tokens change from layer to layer. */
 
-import { f32, windowOf } from "../../../../protocol/snapshot-tensors";
+import { f32, windowOf } from "../../../../protocol/arrays";
 import type { NdArray, Slice, SliceRequest } from "../../../../protocol/types";
-import type { Ran } from "../../ran";
+import type { EngineRun } from "../../engine-run";
 import { type Answers, refused } from "../contract";
 import { VECTORS_OF_HEADS } from "../heads";
 import { hiddenPath } from "./path";
@@ -12,7 +12,7 @@ const sum = (a: Float32Array, b: Float32Array): Float32Array =>
   a.map((value, i) => value + (b[i] as number));
 
 /** A tensor of a layer by name, `[n, width]`; null for another name. */
-async function ofLayer(run: Ran, name: string, layer: number): Promise<Float32Array | null> {
+async function ofLayer(run: EngineRun, name: string, layer: number): Promise<Float32Array | null> {
   switch (name) {
     case "layer_input":
       return run.hidden(layer);
@@ -36,11 +36,11 @@ async function ofLayer(run: Ran, name: string, layer: number): Promise<Float32Ar
 }
 
 /** A tensor of the embeddings by name, `[n, hidden]`; null for another name. */
-async function ofEmbeddings(run: Ran, name: string): Promise<Float32Array | null> {
+async function ofEmbeddings(run: EngineRun, name: string): Promise<Float32Array | null> {
   if (name === "norm" || name === "output") return run.hidden(0);
   const parts = ["token", "position", "segment"];
   if (name !== "sum" && !parts.includes(name)) return null;
-  const all = await run.turns.of(run.input, (engine) => engine.embeddings());
+  const all = await run.queue.of(run.input, (engine) => engine.embeddings());
   const size = all.length / parts.length;
   const part = (index: number) => all.subarray(index * size, (index + 1) * size);
   if (name !== "sum") return part(parts.indexOf(name));
@@ -56,23 +56,23 @@ function sinusoid(n: number, width: number): Float32Array {
   });
 }
 
-async function tensor(run: Ran, request: SliceRequest<"tensor">): Promise<Slice> {
+async function tensor(run: EngineRun, request: SliceRequest<"tensor">): Promise<Slice> {
   const { name, layer, head } = request;
   const { hidden_size: width, max_length } = run.meta.model;
   if (name === "position_table" || name === "sinusoid") {
     const table =
       name === "sinusoid"
         ? sinusoid(max_length, width)
-        : await run.turns.take(({ engine }) => engine.positionTable());
+        : await run.queue.take(({ engine }) => engine.positionTable());
     return windowOf(f32(table, table.length / width, width), request);
   }
   if (name === "hidden" && layer != null)
     return windowOf(f32(await run.hidden(layer), run.n, width), request);
-  const known =
+  const tensor =
     layer == null
       ? await ofEmbeddings(run, name)
       : head == null && (await ofLayer(run, name, layer));
-  if (known) return windowOf(f32(known, run.n, known.length / run.n), request);
+  if (tensor) return windowOf(f32(tensor, run.n, tensor.length / run.n), request);
   const vectors = VECTORS_OF_HEADS[name];
   if (vectors === undefined || layer == null || head == null) throw refused("This tensor");
   return windowOf(f32(await vectors(run, layer, head), run.n, run.meta.model.head_dim), request);
@@ -93,7 +93,7 @@ function ratio(before: Float32Array, after: Float32Array, n: number): Float32Arr
 }
 
 /** `residual_bars` of attn_widget/figures/hidden.py. */
-async function residuals(run: Ran): Promise<Slice> {
+async function residuals(run: EngineRun): Promise<Slice> {
   const [layers] = run.shape;
   const { n } = run;
   const [attention, ffn] = [new Float32Array(layers * n), new Float32Array(layers * n)];
@@ -114,14 +114,14 @@ function shares(matrix: Float32Array, n: number): Float64Array {
   const normalized = Float64Array.from(matrix);
   for (let row = 0; row < n; row++) {
     const part = normalized.subarray(row * n, (row + 1) * n);
-    const total = part.reduce((all, one) => all + one, 0);
+    const total = part.reduce((all, value) => all + value, 0);
     for (let i = 0; i < n; i++) part[i] = total > 0 ? (part[i] as number) / total : Number.NaN;
   }
   return normalized;
 }
 
 /** Jensen-Shannon distance of neighboring layers' mean heads: attn_widget/figures/rollout.py. */
-function layerChange(run: Ran): Slice {
+function layerChange(run: EngineRun): Slice {
   const [layers] = run.shape;
   const { n } = run;
   const changes: number[] = [];
@@ -148,7 +148,7 @@ function layerChange(run: Ran): Slice {
   return { data: {}, arrays: new Map([["change", f32(Float32Array.from(changes), layers - 1)]]) };
 }
 
-async function path(run: Ran): Promise<Slice> {
+async function path(run: EngineRun): Promise<Slice> {
   const [layers] = run.shape;
   const states: Float32Array[] = [];
   for (let layer = 0; layer <= layers; layer++) states.push(await run.hidden(layer));
@@ -156,8 +156,8 @@ async function path(run: Ran): Promise<Slice> {
 }
 
 /** Facts of the model, which Python answered when the page was made. */
-function architecture(run: Ran): Slice {
-  const data = run.about.architecture;
+function architecture(run: EngineRun): Slice {
+  const data = run.metadata.architecture;
   if (data === undefined) throw refused("What the model is made of");
   return { data, arrays: new Map<string, NdArray>() };
 }

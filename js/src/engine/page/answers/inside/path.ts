@@ -1,12 +1,12 @@
 /** Hidden states through the layers, as `hidden_path` of attn_widget/figures/hidden.py. */
 
+import { f32 } from "../../../../protocol/arrays";
 import { itemAt } from "../../../../protocol/required";
-import { f32 } from "../../../../protocol/snapshot-tensors";
 import type { NdArray } from "../../../../protocol/types";
 
 /** Directions that are iterated together: the two that are wanted converge by the gap to the last one. */
 const BLOCK = 10;
-const MOST_STEPS = 400;
+const MAX_STEPS = 400;
 /** Change of a direction, at which the iteration ends. */
 const SETTLED = 1e-11;
 
@@ -107,11 +107,11 @@ function principal(scatter: Float64Array, width: number): Principal[] {
   );
   let before: Float64Array[] = [];
   let values: number[] = [];
-  for (let step = 0; step < MOST_STEPS; step++) {
-    block = orthonormal(block.map((one) => applied(scatter, one, width)));
+  for (let step = 0; step < MAX_STEPS; step++) {
+    block = orthonormal(block.map((vector) => applied(scatter, vector, width)));
     // The best directions of the block's span.
-    const images = block.map((one) => applied(scatter, one, width));
-    const small = block.map((one) => images.map((image) => inner(one, image)));
+    const images = block.map((vector) => applied(scatter, vector, width));
+    const small = block.map((vector) => images.map((image) => inner(vector, image)));
     const turned = jacobi(small);
     values = turned.values;
     block = turned.vectors.map((weights) => mixed(block, weights));
@@ -154,9 +154,10 @@ function applied(matrix: Float64Array, x: Float64Array, width: number): Float64A
 
 function mixed(block: readonly Float64Array[], weights: readonly number[]): Float64Array {
   const sum = new Float64Array(itemAt(block, 0).length);
-  block.forEach((one, k) => {
+  block.forEach((vector, k) => {
     const weight = itemAt(weights, k);
-    for (let d = 0; d < sum.length; d++) sum[d] = (sum[d] as number) + weight * (one[d] as number);
+    for (let d = 0; d < sum.length; d++)
+      sum[d] = (sum[d] as number) + weight * (vector[d] as number);
   });
   return sum;
 }
@@ -165,18 +166,18 @@ function mixed(block: readonly Float64Array[], weights: readonly number[]): Floa
 function orthonormal(block: readonly Float64Array[]): Float64Array[] {
   const basis: Float64Array[] = [];
   for (const given of block) {
-    const one = given.slice();
-    const length = Math.sqrt(inner(one, one));
+    const vector = given.slice();
+    const length = Math.sqrt(inner(vector, vector));
     for (let pass = 0; pass < 2; pass++) {
       for (const other of basis) {
-        const share = inner(one, other);
-        for (let d = 0; d < one.length; d++)
-          one[d] = (one[d] as number) - share * (other[d] as number);
+        const share = inner(vector, other);
+        for (let d = 0; d < vector.length; d++)
+          vector[d] = (vector[d] as number) - share * (other[d] as number);
       }
     }
-    const left = Math.sqrt(inner(one, one));
+    const left = Math.sqrt(inner(vector, vector));
     const factor = left > 1e-12 * length && left > 0 ? 1 / left : 0;
-    basis.push(one.map((value) => value * factor));
+    basis.push(vector.map((value) => value * factor));
   }
   return basis;
 }

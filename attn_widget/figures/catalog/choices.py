@@ -1,0 +1,163 @@
+"""Views, quantities, ramps and themes, with their names and definitions; `make catalog` gives them to the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Mixing = Literal["norms", "mixing", "alti", "value_zeroing"]
+ViewName = Literal[
+    "attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why"
+]
+Quantity = Literal[
+    "weights",
+    "scores",
+    "rollout",
+    "norms",
+    "mixing",
+    "alti",
+    "value_zeroing",
+    "norms_rollout",
+    "mixing_rollout",
+    "alti_rollout",
+    "value_zeroing_rollout",
+]
+Scale = Literal["words", "head", "unit", "sqrt"]
+Theme = Literal["auto", "light", "dark"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
+THEMES: tuple[Theme, ...] = get_args(Theme)
+
+
+@dataclass(frozen=True)
+class View:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    name : str
+        Value of the trait `view`.
+    label : str
+        On its tab.
+    definition : str
+        Definition of its numbers, for captions.
+    options : tuple of str
+        The part of the selection that its picture depends on, for captions.
+    head : "shown", "marked" or None
+        Whether its picture is of the selected head, marks it among the others, or has none.
+    scores : bool
+        Whether it can show scores instead of weights.
+    long : bool
+        Whether it is drawn in another way over a long text.
+    lazy : bool
+        Whether its code comes after the first picture.
+    """
+
+    name: str
+    label: str
+    definition: str
+    options: tuple[str, ...] = ()
+    head: Literal["shown", "marked"] | None = None
+    scores: bool = False
+    long: bool = False
+    lazy: bool = True
+
+
+#: The views of a run by name, in the order of their tabs.
+VIEWS: dict[str, View] = {
+    view.name: view
+    for view in (
+        View(
+            "attention",
+            "Attention",
+            "Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.",
+            ("quantity", "words", "special", "scale", "token", "pair", "group"),
+            head="shown",
+            scores=True,
+            long=True,
+            lazy=False,
+        ),
+        View(
+            "heads",
+            "Heads",
+            "Six metrics of each head's attention matrix and seven shares of what it attends to.",
+            ("metric",),
+            head="marked",
+            lazy=False,
+        ),
+        View(
+            "tree",
+            "Tree",
+            "The keys to which each token attends most, starting from the root.",
+            ("quantity", "token", "top_k", "depth", "words", "special"),
+            head="shown",
+            long=True,
+        ),
+        View(
+            "sentences",
+            "Sentences",
+            "Attention between sentences: mean share (mass) or largest weight (max).",
+            ("quantity",),
+        ),
+        View(
+            "predictions",
+            "Predictions",
+            "softmax of the masked-LM head's logits over the whole vocabulary.",
+            ("special",),
+        ),
+        View(
+            "inside",
+            "Inside",
+            "The model's own tensors at one stage of the pipeline.",
+            ("token",),
+        ),
+        View(
+            "task",
+            "Task",
+            "softmax(W h + b) over the classes, and the first token's attention.",
+        ),
+        View(
+            "why",
+            "Why",
+            "Contribution of every token to one number in the model's output.",
+            ("target", "method"),
+        ),
+    )
+}
+
+#: The view of two texts and their score (docs/similarity.md).
+SIMILARITY = View(
+    "similarity",
+    "Similarity",
+    "Contribution of every pair of words to the score of two texts; with the biases they add up to the score.",
+    ("words",),
+)
+ALL_VIEWS = {**VIEWS, SIMILARITY.name: SIMILARITY}
+
+#: What attention carries (docs/influence.md, section 1): the name of each quantity in a sentence.
+MIXING_LABELS: dict[str, str] = {
+    "norms": "norms",
+    "mixing": "mixing",
+    "alti": "ALTI",
+    "value_zeroing": "value zeroing",
+}
+MIXINGS: tuple[str, ...] = get_args(Mixing)
+ROLLED = tuple(f"{kind}_rollout" for kind in MIXINGS)
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+OF_A_HEAD = ("weights", "scores", "norms")  # the others are of a layer, or of all layers so far
+#: Definitions of the quantities; weights have that of the view.
+DEFINITIONS: dict[str, str] = {
+    "scores": "Shown: scaled scores QKᵀ / √d_k, before the softmax.",
+    "rollout": "Attention rollout (Abnar & Zuidema 2020): the layers up to this one multiplied, each half its mean head, "
+    "half the identity.",
+    "norms": "Norms (Kobayashi et al. 2020): ‖A v W_O‖, the length of the vector that a head brings from each token; for the "
+    "mean head, that of the sum of all heads.",
+    "mixing": "Mixing (Kobayashi et al. 2021): the length of each token's part of the layer's output, residual and "
+    "LayerNorm included.",
+    "alti": "ALTI (Ferrando et al. 2022): how close each token's part comes to the layer's output; rows sum to 1.",
+    "value_zeroing": "Value zeroing (Mohebbi et al. 2023): how far the layer's output turns when a token's values are zero; "
+    "rows sum to 1.",
+}
+DEFINITIONS.update(
+    (rolled, f"The layers up to this one multiplied, rows scaled to 1. {DEFINITIONS[kind]}")
+    for kind, rolled in zip(MIXINGS, ROLLED, strict=True)
+)

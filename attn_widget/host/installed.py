@@ -1,0 +1,99 @@
+"""Packages that the embedded model's pictures do without: PyTorch, transformers, scikit-learn, SciPy, regex, extras."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.host.threads import HAS_THREADS, in_background
+
+IN_BROWSER = sys.platform == "emscripten"  # Pyodide
+# By module: the name, and what pip installs.
+PACKAGES = {
+    "torch": ("PyTorch", "torch transformers"),
+    "transformers": ("transformers", "torch transformers"),
+    "huggingface_hub": ("transformers", "torch transformers"),  # which brings it
+    "sklearn": ("scikit-learn", "scikit-learn"),
+    "scipy": ("SciPy", "scipy"),
+    "regex": ("the package regex", "regex"),
+}
+NOT_IN_BROWSERS = ("torch", "transformers", "huggingface_hub")
+
+
+def has_torch() -> bool:
+    """True if torch is installed; it is not imported."""
+    return _is_found("torch")
+
+
+def _is_found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of an import hook that hides it
+        return False
+
+
+def import_torch_early() -> None:
+    """Import torch on a thread, where it is installed: what is asked for soon need not wait for it."""
+
+    def load() -> None:
+        with suppress(Exception):  # reported where it is needed
+            import_module("torch")
+
+    if HAS_THREADS and "torch" not in sys.modules and has_torch():
+        in_background(load, name="attn_widget: import torch")
+
+
+def require(module: str, what: str) -> None:
+    """Import a package of `PACKAGES`, which ``what`` needs.
+
+    Parameters
+    ----------
+    module : str
+    what : str
+        The beginning of a sentence, in the singular.
+
+    Raises
+    ------
+    NotAvailableError
+        It is not installed; the hint is the command that installs it, or a place where it runs.
+    """
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        name, wanted = PACKAGES[module]
+        if IN_BROWSER and module in NOT_IN_BROWSERS:
+            raise NotAvailableError(
+                f"{what} needs {name}, which does not run in a browser.",
+                "Use a kernel on your machine: pip install attn-widget jupyterlab",
+            ) from error
+        raise NotAvailableError(
+            f"{what} needs {name}, which is not installed.",
+            f"Run: {'%' if IN_BROWSER else ''}pip install {wanted}",
+        ) from error
+
+
+def require_extra(module: str, problem: str, extra: str) -> None:
+    """Refuse what needs a module of an extra, where it is not installed; it is not imported.
+
+    Parameters
+    ----------
+    module : str
+    problem : str
+        The message up to the name of the package: "Data frames need pandas".
+    extra : str
+        Of attn-widget.
+    """
+    if not _is_found(module):
+        raise NotAvailableError(
+            f"{problem}, which is not installed.", f'Run: pip install "attn-widget[{extra}]"'
+        )
+
+
+def require_torch(what: str, *, transformers: bool = False) -> None:
+    """`require` torch, and `transformers` where asked for."""
+    require("torch", what)
+    if transformers:
+        require("transformers", what)

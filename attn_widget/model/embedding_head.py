@@ -1,0 +1,505 @@
+"""Embedding heads: from hidden states to the embedding of a text, as a sentence embedder's own files say."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional
+
+from attn_widget.checks import short_repr
+from attn_widget.errors import InputError, InputTypeError, ModelLoadError
+from attn_widget.host.json_file import parsed_object
+from attn_widget.model.places import MODULES, Place, cached_file
+
+ReadFile = Callable[[str], bytes | None]  # name below the model's folder -> content, None: no file
+
+POOLINGS = ("mean", "cls", "last", "weighted", "max", "mean_sqrt", "tokens")
+# Names of the poolings in sentence-transformers: `pooling_mode`, and the flags before version 6.
+MODES = {
+    "mean": "mean",
+    "cls": "cls",
+    "max": "max",
+    "lasttoken": "last",
+    "weightedmean": "weighted",
+    "mean_sqrt_len_tokens": "mean_sqrt",
+}
+FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
+    "pooling_mode_weightedmean_tokens": "weighted",
+    "pooling_mode_lasttoken": "last",
+}
+# Activations that the decomposition can hold: act(z) / z, with act(0) = 0.
+ACTIVATIONS = {
+    name: getattr(nn, name) for name in ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "ELU")
+}
+MAX_SIM = "maxsim"  # lower case, as the configuration is compared
+QUERY_LENGTH = 32  # of ColBERT's and PyLate's models whose files do not say
+OLD_PREFIXES = {"query_prefix": "query", "document_prefix": "document"}  # of PyLate, before prompts
+
+
+class Normalize(nn.Module):
+    """A vector divided by its length."""
+
+    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+        return functional.normalize(vectors, dim=-1)
+
+
+class Dense(nn.Module):
+    """A linear map and an activation, with a residual where the model has one.
+
+    Parameters
+    ----------
+    linear : nn.Linear
+    activation : nn.Module
+    residual : nn.Module, optional
+        Of the input, added after the activation.
+    """
+
+    def __init__(
+        self, linear: nn.Module, activation: nn.Module, residual: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.linear, self.activation, self.residual = linear, activation, residual
+
+    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+        result = self.activation(self.linear(vectors))
+        return result if self.residual is None else result + self.residual(vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingHead:
+    """Pooling and further layers after the last hidden states, and how texts are prepared.
+
+    Attributes
+    ----------
+    pooling : tuple of str
+        Poolings whose results are concatenated (`POOLINGS`). ``("tokens",)``: late interaction, an
+        embedding for each token.
+    layers : tuple of nn.Module
+        `Dense`, ``nn.LayerNorm`` and `Normalize`, in order.
+    max_length : int or None
+        Most tokens of a text that the model's makers allow; None: as many as the encoder reads.
+    prompts : mapping of str to str
+        Prompts by name; each is put before a text.
+    default_prompt : str or None
+        Name of the one that is used unless another is given.
+    pools_prompt : bool
+        Whether the tokens of a prompt are pooled.
+    skipped : int
+        First positions of this text that are not pooled: those of its prompt.
+    similarity : str or None
+        ``"cosine"`` or ``"dot"``, if the model says so.
+    lowercase : bool
+        Whether texts are written in lower case first.
+    skiplist : frozenset of str
+        Late interaction: tokens of a passage that take no part.
+    query_length : int or None
+        Late interaction: queries are padded to so many tokens with mask tokens (query expansion), and longer ones cut;
+        None: they are not.
+    attends_expansion : bool
+        Whether the other tokens attend to these mask tokens.
+    padded : int
+        Tokens that this text is padded to: `query_length` of a query.
+    """
+
+    pooling: tuple[str, ...]
+    layers: tuple[nn.Module, ...] = ()
+    max_length: int | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
+    default_prompt: str | None = None
+    pools_prompt: bool = True
+    skipped: int = 0
+    similarity: str | None = None
+    lowercase: bool = False
+    skiplist: frozenset[str] = frozenset()
+    query_length: int | None = None
+    attends_expansion: bool = False
+    padded: int = 0
+
+    @property
+    def of_tokens(self) -> bool:
+        """True if each token has an embedding, instead of the text."""
+        return self.pooling == ("tokens",)
+
+    def __call__(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """The embeddings [B, d'] of texts, or [B, n, d'] of tokens.
+
+        Parameters
+        ----------
+        hidden : tensor [B, n, d]
+            Last hidden states.
+        mask : int64 tensor [B, n]
+            1 for tokens, 0 for padding, which follows them.
+        """
+        vectors = hidden if self.of_tokens else self.pool(hidden, mask)
+        for layer in self.layers:
+            vectors = layer(vectors)
+        return vectors
+
+    def pool(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Pooled hidden states [B, d], concatenated where there are several poolings."""
+        pooled: list[torch.Tensor] = []
+        for pooling in self.pooling:
+            if pooling == "max":
+                shown_mask = self._pooled_mask(mask)[..., None]
+                pooled.append(hidden.masked_fill(shown_mask == 0, -torch.inf).max(dim=1).values)
+            else:
+                weights = self._weights(pooling, mask).to(hidden.dtype)
+                pooled.append((hidden * weights[..., None]).sum(dim=1))
+        return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=-1)
+
+    def weights(self, mask: torch.Tensor) -> NDArray[np.float64] | None:
+        """The weight of each position, float64 [B, n], where the embedding is a weighted sum of hidden states.
+
+        None where several poolings are concatenated, a maximum is taken or a `Dense` or LayerNorm follows.
+        """
+        plain = all(isinstance(layer, Normalize) for layer in self.layers)
+        first, *others = self.pooling
+        if others or first in ("max", "tokens") or not plain:
+            return None
+        return self._weights(first, mask).double().cpu().numpy()
+
+    def _pooled_mask(self, mask: torch.Tensor) -> torch.Tensor:
+        if not self.skipped:
+            return mask
+        return mask * (torch.arange(mask.shape[1], device=mask.device) >= self.skipped)
+
+    def _weights(self, pooling: str, mask: torch.Tensor) -> torch.Tensor:
+        """Weights [B, n] in float64: they are few, and their sum is divided by."""
+        pooled = self._pooled_mask(mask).double()
+        places = torch.arange(mask.shape[1], device=mask.device)
+        if pooling == "cls":
+            return (places == self.skipped).double() * pooled
+        if pooling == "last":
+            return (places == mask.sum(dim=1, keepdim=True) - 1).double()
+        if pooling == "weighted":
+            pooled = pooled * (places + 1)
+        total = pooled.sum(dim=1, keepdim=True).clamp_min(1e-9)
+        return pooled / (total.sqrt() if pooling == "mean_sqrt" else total)
+
+    def rows(self, n_tokens: int) -> tuple[int, ...]:
+        """Positions whose hidden states the embedding reads."""
+        if self.pooling == ("cls",):
+            return (self.skipped,)
+        if self.pooling == ("last",):
+            return (n_tokens - 1,)
+        return tuple(range(self.skipped, n_tokens))
+
+    def biases(self) -> list[nn.Parameter]:
+        """Biases of the layers."""
+        named = [pair for layer in self.layers for pair in layer.named_parameters()]
+        return [parameter for name, parameter in named if name.endswith("bias")]
+
+    def moved(self, device: torch.device, dtype: torch.dtype) -> EmbeddingHead:
+        """The same on a device, where its layers are not there."""
+        for layer in self.layers:
+            layer.to(device, dtype)
+        return self
+
+    def __repr__(self) -> str:
+        parts = ["+".join(self.pooling), *(type(layer).__name__ for layer in self.layers)]
+        return f"<EmbeddingHead {' > '.join(parts)}>"
+
+
+def named_head(pooling: object) -> EmbeddingHead:
+    """The head of a pooling by its name.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        No such pooling.
+
+    Examples
+    --------
+    >>> named_head("mean")
+    <EmbeddingHead mean>
+    """
+    names = (pooling,) if isinstance(pooling, str) else pooling
+    if not isinstance(names, (tuple, list)) or not names:
+        raise InputTypeError(
+            f"pooling is {short_repr(pooling)}, expected one of {', '.join(map(repr, POOLINGS))}."
+        )
+    for name in cast("tuple[object, ...]", names):
+        if name not in POOLINGS or (name == "tokens" and len(names) > 1):
+            raise InputError(
+                f"pooling is {short_repr(pooling)}, expected one of {', '.join(map(repr, POOLINGS))}.",
+                'The model\'s card names it; "tokens" is late interaction and stands alone.',
+            )
+    return EmbeddingHead(tuple(str(name) for name in names))
+
+
+def head_of(place: Place) -> EmbeddingHead | None:
+    """The head of the embedder that lies at ``place``; None without ``modules.json``.
+
+    Raises
+    ------
+    ModelLoadError
+        Files that cannot be read, or a module whose part in an embedding is not known.
+    """
+    folder = Path(place.path)
+    if place.is_folder and not (folder / MODULES).is_file():
+        folder = folder.parent  # the encoder lies in a folder of its own: 0_Transformer
+        modules = (folder / MODULES).read_bytes() if (folder / MODULES).is_file() else b"[]"
+        if Path(place.path).name not in [part["path"] for part in _modules(modules, place.name)]:
+            return None
+
+    def read(name: str) -> bytes | None:
+        if not place.is_folder:
+            try:
+                path = cached_file(place, name)
+            except ModelLoadError:
+                if name == MODULES:
+                    raise
+                path = None  # without a network, a file that is not in the cache: most are optional
+            return None if path is None else Path(path).read_bytes()
+        return (folder / name).read_bytes() if (folder / name).is_file() else None
+
+    return read_head(read, place.name)
+
+
+def read_head(read: ReadFile, name: str) -> EmbeddingHead | None:
+    """The head that ``modules.json`` describes; None where there is none.
+
+    Raises
+    ------
+    ModelLoadError
+        As `head_of`.
+    """
+    listing = read(MODULES)
+    if listing is None:
+        return None
+    modules = _modules(listing, name)
+    kinds = [part["type"].rpartition(".")[2] for part in modules]
+    if not kinds or kinds[0] != "Transformer":
+        raise ModelLoadError(
+            f"{name!r} begins with the module {short_repr(kinds[0] if kinds else None)}, expected a Transformer.",
+            "Only embedders on top of an encoder of transformers can be explained.",
+        )
+
+    def part_of(kind: str, path: str) -> _Part:
+        config = _object(read, path, "config.json")
+        return _Part(kind, config, lambda: _layer(kind, config, _weights(read, path, name), name))
+
+    paths = [part["path"] for part in modules]
+    own = _object(read, paths[0], "sentence_bert_config.json")
+    head = _head(map(part_of, kinds[1:], paths[1:]), own, repr(name))
+    return _with_settings(head, _object(read, "", "config_sentence_transformers.json"))
+
+
+def head_of_module(model: Any) -> EmbeddingHead | None:
+    """The head of a ``SentenceTransformer`` object; None of anything else.
+
+    Raises
+    ------
+    ModelLoadError
+        A module whose part in an embedding is not known.
+    """
+    named = getattr(model, "_modules", None)
+    parts = list(named.values()) if isinstance(named, dict) else []
+    if not parts or not hasattr(parts[0], "auto_model"):
+        return None
+
+    def part_of(part: Any) -> _Part:
+        known = (*FLAGS, "pooling_mode", "include_prompt", "skiplist_words")
+        config = {name: getattr(part, name) for name in known if hasattr(part, name)}
+        return _Part(type(part).__name__, config, lambda: _layer_of(part))
+
+    own = {
+        "max_seq_length": getattr(model, "max_seq_length", None),
+        "do_lower_case": getattr(parts[0], "do_lower_case", False),
+    }
+    similarity = getattr(model, "similarity_fn_name", None)
+    return _with_settings(
+        _head(map(part_of, parts[1:]), own, "The model"),
+        {
+            "prompts": dict(getattr(model, "prompts", None) or {}),
+            "default_prompt_name": getattr(model, "default_prompt_name", None),
+            "similarity_fn_name": getattr(similarity, "value", similarity),
+            "query_expansion": getattr(parts[0], "query_expansion", None),
+        },
+    )
+
+
+def _layer_of(part: Any) -> nn.Module:
+    """The layer of a ``Dense`` or ``LayerNorm`` of sentence-transformers."""
+    if type(part).__name__ == "LayerNorm":
+        return part.norm
+    if not isinstance(part.activation_function, tuple(ACTIVATIONS.values())):
+        raise _unknown_activation(type(part.activation_function).__name__, "The model")
+    residual = None
+    if getattr(part, "use_residual", False):
+        residual = getattr(part, "residual", None) or nn.Identity()
+    return Dense(part.linear, part.activation_function, residual)
+
+
+class _Part(NamedTuple):
+    """A module after the transformer: its kind, its settings, and a function that gives its layer."""
+
+    kind: str
+    config: Mapping[str, Any]
+    layer: Callable[[], nn.Module]
+
+
+def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingHead:
+    """The head made of modules in their order; ``own`` has the settings of the transformer before them."""
+    pooling: tuple[str, ...] = ("tokens",)
+    pools_prompt, layers, skiplist = True, list[nn.Module](), frozenset[str]()
+    for kind, config, layer in parts:
+        if kind == "Pooling":
+            pooling, pools_prompt = _pooling(config), bool(config.get("include_prompt", True))
+        elif kind in ("Dense", "LayerNorm"):
+            layers.append(layer())
+        elif kind == "Normalize":
+            layers.append(Normalize())
+        elif kind == "MultiVectorMask":
+            skiplist = frozenset(map(str, config.get("skiplist_words") or ()))
+        elif kind != "Dropout":
+            raise ModelLoadError(
+                f"{of} has the module {kind}, whose part in an embedding is not known here.",
+                "Known: Pooling, Dense, LayerNorm, Normalize.",
+            )
+    length = own.get("max_seq_length")
+    return EmbeddingHead(
+        pooling,
+        tuple(layers),
+        max_length=length if isinstance(length, int) else None,
+        pools_prompt=pools_prompt,
+        lowercase=bool(own.get("do_lower_case", False)),
+        skiplist=skiplist,
+    )
+
+
+def _with_settings(head: EmbeddingHead, settings: Mapping[str, Any]) -> EmbeddingHead:
+    """``head`` with prompts and similarity of ``config_sentence_transformers.json``."""
+    given: Mapping[str, Any] = settings.get("prompts") or {}
+    prompts = {str(key): str(text) for key, text in given.items() if text}
+    for old, key in OLD_PREFIXES.items():
+        if settings.get(old):
+            prompts[key] = str(settings[old]) + prompts.get(key, "").removeprefix(settings[old])
+    default = settings.get("default_prompt_name")
+    skipped_words: Any = settings.get("skiplist_words")
+    expansion = settings.get("do_query_expansion", settings.get("query_expansion"))
+    return replace(
+        head,
+        prompts=prompts,
+        default_prompt=default if default in prompts else None,
+        similarity=_similarity(settings.get("similarity_fn_name")),
+        skiplist=frozenset(map(str, skipped_words)) if skipped_words else head.skiplist,
+        query_length=_query_length(expansion, settings) if head.of_tokens else None,
+        attends_expansion=bool(settings.get("attend_to_expansion_tokens", False)),
+    )
+
+
+def _query_length(expansion: Any, settings: Mapping[str, Any]) -> int | None:
+    """Tokens that queries are padded to; None where they are not."""
+    if not expansion:
+        return None
+    own: Any = expansion.get("length") if isinstance(expansion, Mapping) else None
+    length = own or settings.get("query_length")
+    return length if isinstance(length, int) and length > 0 else QUERY_LENGTH
+
+
+def _similarity(name: object) -> str | None:
+    """``"cosine"`` or ``"dot"``; None where the model names neither."""
+    lower = str(name).lower()
+    if name is None or lower == MAX_SIM:
+        return None
+    return {"cosine": "cosine", "dot": "dot", "dot_score": "dot"}.get(lower)
+
+
+def _modules(listing: bytes, name: str) -> list[dict[str, str]]:
+    """The entries of ``modules.json``, in order."""
+    try:
+        parts = json.loads(listing)
+        ordered = sorted(parts, key=lambda part: int(part.get("idx", 0)))
+        return [{"path": str(part["path"]), "type": str(part["type"])} for part in ordered]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelLoadError(
+            f"The {MODULES} of {name!r} is not a list of modules with a path and a type.",
+            "Save the model again with sentence-transformers, or pass (model, tokenizer) and pooling=.",
+        ) from error
+
+
+def _object(read: ReadFile, folder: str, name: str) -> dict[str, Any]:
+    content = read(_below(folder, name))
+    return {} if content is None else parsed_object(content) or {}
+
+
+def _below(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _pooling(config: Mapping[str, Any]) -> tuple[str, ...]:
+    modes: Any = config.get("pooling_mode")
+    if modes is None:
+        chosen = tuple(pooling for flag, pooling in FLAGS.items() if config.get(flag))
+    else:
+        chosen = tuple(
+            MODES.get(mode, str(mode)) for mode in ([modes] if isinstance(modes, str) else modes)
+        )
+    unknown = [pooling for pooling in chosen if pooling not in MODES.values()]
+    if unknown or not chosen:
+        raise ModelLoadError(
+            f"The pooling {short_repr(unknown[0]) if unknown else 'of the model'} is not known.",
+            f"Known: {', '.join(MODES)}.",
+        )
+    return chosen
+
+
+def _weights(read: ReadFile, folder: str, name: str) -> dict[str, torch.Tensor]:
+    content = read(_below(folder, "model.safetensors"))
+    if content is not None:
+        from safetensors.torch import load
+
+        return load(content)
+    content = read(_below(folder, "pytorch_model.bin"))
+    if content is None:
+        raise ModelLoadError(f"{name!r} has no weights for its module {folder!r}.")
+    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+
+
+def _layer(
+    kind: str, config: Mapping[str, Any], weights: dict[str, torch.Tensor], name: str
+) -> nn.Module:
+    """A `Dense` or LayerNorm with its weights in float32."""
+    try:
+        with torch.inference_mode(False):
+            if kind == "LayerNorm":
+                layer: nn.Module = nn.LayerNorm(int(config["dimension"]))
+                layer.load_state_dict({key.removeprefix("norm."): t for key, t in weights.items()})
+                return layer.float().requires_grad_(False).eval()
+            wide, narrow = int(config["in_features"]), int(config["out_features"])
+            called = str(config.get("activation_function", "torch.nn.Tanh")).rpartition(".")[2]
+            if called not in ACTIVATIONS:
+                raise _unknown_activation(called, repr(name))
+            residual = None
+            if config.get("use_residual"):
+                residual = nn.Identity() if wide == narrow else nn.Linear(wide, narrow, bias=False)
+            linear = nn.Linear(wide, narrow, bias=bool(config.get("bias", True)))
+            layer = Dense(linear, ACTIVATIONS[called](), residual)
+            layer.load_state_dict(weights)
+            return layer.float().requires_grad_(False).eval()
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise ModelLoadError(
+            f"The module {kind} of {name!r} has weights that do not fit its config.json.",
+            "Save the model again with sentence-transformers.",
+        ) from error
+
+
+def _unknown_activation(called: str, of: str) -> ModelLoadError:
+    return ModelLoadError(
+        f"{of} has a Dense module with the activation {called}, which cannot be decomposed.",
+        f"Known: {', '.join(ACTIVATIONS)}.",
+    )

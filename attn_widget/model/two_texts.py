@@ -1,0 +1,188 @@
+"""Source and target to tokens: what an encoder-decoder reads, and what its decoder is to write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.checks import short_repr
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding, TwoTexts
+from attn_widget.model.tokenizing import check_ids, check_text, tokenize_alone, tokens_of
+from attn_widget.model.tokens import Token
+
+
+def check_part_of(encoder: Encoder, part: object, generate: int) -> None:
+    """Refuse a part, and writing, of a model that reads one text, where neither is defined."""
+    for name, given in (("part", part), ("generate", generate)):
+        if given:
+            raise NotAvailableError(
+                f"{name} is {short_repr(given)}, and {encoder.name} is no encoder-decoder, so it has no parts and no outputs.",
+                f"Leave {name} out, or give an encoder-decoder: model=...",
+            )
+
+
+def split_item(encoder: Encoder, item: Any, generate: int) -> tuple[str, str | None]:
+    """Source and output; the output is None where the model is to write it.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Neither an output nor ``generate``, or both; no pair of texts.
+    """
+    if isinstance(item, str):
+        if not generate:
+            raise InputError(
+                f"{encoder.name} is an encoder-decoder: it reads a text and writes another one, and no target is given.",
+                "Give pairs (source, output), or let the model write: generate=50.",
+            )
+        return item, None
+    if not isinstance(item, tuple) or len(item) != 2:
+        raise InputTypeError(
+            f"It is {short_repr(item)}, expected a pair (source, output).",
+            "Give pairs, or texts with generate=50.",
+        )
+    if generate:
+        raise InputError(
+            f"generate is {generate}, and an output is given.",
+            "Leave one of them out: sources alone with generate=, or pairs without it.",
+        )
+    return item
+
+
+def encode_source(encoder: Encoder, source: str, *, truncation: bool = False) -> Encoding:
+    """The text that the encoder reads, with its tokens.
+
+    Raises
+    ------
+    InputTypeError, InputError, TooLongError
+        As `Encoder.encode`.
+    """
+    check_text(source, "text")
+    tokens, truncated = _read(encoder, source, "text", truncation, target=False)
+    ids = np.array([[token.id for token in tokens]], np.int64)
+    arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    return Encoding(source, None, tokens, arrays, truncated)
+
+
+def encode_target(encoder: Encoder, source: Encoding, output: object) -> Encoding:
+    """The source with ``output`` as what the decoder writes: teacher forcing.
+
+    Returns
+    -------
+    Encoding
+        Of the decoder: its tokens are the start token and those of ``output``, without the end token: it reads these,
+        and is to write the next one after each.
+
+    Raises
+    ------
+    InputTypeError, InputError
+        ``output`` is no text, empty, or begins with a prompt that belongs to the source.
+    TooLongError
+        More tokens than the model writes.
+    """
+    text = check_text(output, "output")
+    _check_not_swapped(encoder, source.text, text)
+    written, _ = _read(encoder, text, "output", False, target=True)
+    labels = np.array([[token.id for token in written]], np.int64)
+    first = int(_shifted(encoder, labels)[0, 0])
+    read = written[:-1] if written[-1].special else written
+    tokens = (start_token(encoder, first), *read)
+    return joined(source, Encoding(text, None, tokens, {}))
+
+
+def joined(source: Encoding, target: Encoding) -> Encoding:
+    """Source and target as one input, of which the target is the text: its ``both`` has the two."""
+    ids = np.array([[token.id for token in target.tokens]], np.int64)
+    arrays = {**source.arrays, "decoder_input_ids": ids}
+    both = TwoTexts(replace(source, arrays=arrays), replace(target, arrays=arrays))
+    return replace(both.target, both=both)
+
+
+def start_token(encoder: Encoder, token_id: int) -> Token:
+    """The token that the decoder reads before it has written any; or another special one."""
+    name = encoder.token_texts([token_id])[0]
+    return Token(name, token_id, 0, 0, name, special=True)
+
+
+def start_id(encoder: Encoder) -> int:
+    """Id of the token that generation starts from.
+
+    Raises
+    ------
+    NotAvailableError
+        The model names none.
+    """
+    network = encoder.network
+    holders = (getattr(network, "generation_config", None), network.config)
+    for name in ("decoder_start_token_id", "bos_token_id"):
+        for holder in holders:
+            found = getattr(holder, name, None)
+            if isinstance(found, int):
+                return found
+    raise NotAvailableError(
+        f"{encoder.name} names no token that its decoder starts from.",
+        "Set model.config.decoder_start_token_id, or force what is written: output='...'.",
+    )
+
+
+def _read(
+    encoder: Encoder, text: str, name: str, truncation: bool, *, target: bool
+) -> tuple[tuple[Token, ...], dict[str, int] | None]:
+    """Tokens of a text, and how it was truncated; ``target``: as the tokenizer splits what is written."""
+    limit = encoder.max_length
+    given = {"text_target" if target else "text": [text]}  # mBART marks languages differently
+    with encoder.lock:
+        batch = tokenize_alone(encoder, None, False, given)
+        length, truncated = len(batch["input_ids"][0]), None
+        if length > limit:
+            if not truncation:
+                verb = "writes" if target else "reads"
+                raise TooLongError(
+                    f"{name} has {length:,} tokens; {encoder.name} {verb} at most {limit:,}.",
+                    "Shorten it." if target else "Shorten it, or pass truncation=True.",
+                )
+            batch = tokenize_alone(encoder, limit, False, given)
+            truncated = {"limit": limit, "length": length}
+    check_ids(encoder, batch["input_ids"][0])
+    tokens = tokens_of(encoder.reader, batch, text, None)
+    if all(token.special for token in tokens):
+        raise InputError(
+            f"The tokenizer keeps nothing of {name}: it holds only control or invisible characters.",
+            "Give at least one word.",
+        )
+    return tokens, truncated
+
+
+def _shifted(encoder: Encoder, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Input of the decoder that is to write ``labels``, int64 [1, n]: the model's own rule, which mBART has by language."""
+    import torch
+
+    shift = getattr(encoder.network, "prepare_decoder_input_ids_from_labels", None)
+    if shift is None:  # a model without its head
+        return np.concatenate([np.array([[start_id(encoder)]]), labels[:, :-1]], axis=1)
+    try:
+        return shift(torch.from_numpy(labels)).numpy()
+    except (ValueError, TypeError) as error:
+        raise NotAvailableError(
+            f"{encoder.name} does not say what its decoder starts from.",
+            "Set decoder_start_token_id and pad_token_id in its config.",
+        ) from error
+
+
+def _check_not_swapped(encoder: Encoder, source: str, output: str) -> None:
+    """Refuse an output that begins with a prompt of the source (T5's ``translate English to German:``)."""
+    tasks: Any = getattr(encoder.network.config, "task_specific_params", None)
+    tasks = tasks.values() if isinstance(tasks, dict) else ()
+    prefixes: Sequence[str] = [str(task.get("prefix") or "") for task in tasks if task]
+    for prefix in filter(None, map(str.strip, prefixes)):
+        if output.startswith(prefix) and not source.startswith(prefix):
+            raise InputError(
+                f"output begins with {short_repr(prefix)}, with which {encoder.name} expects its source to begin.",
+                "Swap the two: analyze(source, output=target).",
+            )

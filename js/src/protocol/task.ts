@@ -1,0 +1,84 @@
+/** Work that takes a while: how far it is, what is there of its result, and a way to stop it and to go on. */
+
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
+import { explain, isAbort, isLasting, type Notice } from "./failure";
+import type { SliceOptions } from "./slice";
+
+export interface TaskState<T> {
+  readonly status: "idle" | "running" | "stopped" | "failed" | "done";
+  /** Steps that are done, and all: null before the first report, 0 while it is unknown. */
+  readonly done: number;
+  readonly total: number | null;
+  /** The result, or as much of it as is there. */
+  readonly value: T | null;
+  /** Why it failed, and whether it would fail again. */
+  readonly failure: (Notice & { readonly lasting: boolean }) | null;
+}
+
+/** Argument of the work, which serves as the options of its requests. */
+export interface Step<T> extends Required<SliceOptions> {
+  readonly partial: (value: T) => void;
+}
+
+const IDLE = { status: "idle", done: 0, total: null, value: null, failure: null } as const;
+
+/** Share of the steps that are done; null before the first report. */
+export const shareOf = ({ done, total }: TaskState<unknown>): number | null =>
+  total === null ? null : done / (total || 1);
+
+export class Task<T> {
+  readonly #work: (step: Step<T>) => Promise<T>;
+  readonly #until: AbortSignal;
+  readonly #state: Signal<TaskState<T>>;
+  #running: AbortController | null = null;
+
+  /** Work that is stopped may be started again: it then goes on from what it has kept. */
+  constructor(
+    work: (step: Step<T>) => Promise<T>,
+    until: AbortSignal,
+    initial: Partial<TaskState<T>> = {},
+  ) {
+    this.#work = work;
+    this.#until = until;
+    this.#state = signal({ ...IDLE, ...initial });
+  }
+
+  get state(): ReadonlySignal<TaskState<T>> {
+    return this.#state;
+  }
+
+  async start(): Promise<void> {
+    this.#running?.abort();
+    const running = new AbortController();
+    this.#running = running;
+    const set = (change: Partial<TaskState<T>>): void => {
+      if (this.#running !== running || this.#until.aborted) return;
+      this.#state.value = { ...this.#state.peek(), ...change };
+    };
+    set({ ...IDLE, status: "running", value: this.#state.peek().value });
+    try {
+      const value = await this.#work({
+        signal: AbortSignal.any([running.signal, this.#until]),
+        progress: (done, total) => set({ done, total }),
+        partial: (value) => set({ value }),
+      });
+      set({ status: "done", value });
+    } catch (error) {
+      if (isAbort(error)) set({ status: "stopped" });
+      else set({ status: "failed", failure: { ...explain(error), lasting: isLasting(error) } });
+    }
+  }
+
+  stop(): void {
+    this.#running?.abort();
+    this.#running = null;
+    if (this.#until.aborted || this.#state.peek().status !== "running") return;
+    this.#state.value = { ...this.#state.peek(), status: "stopped" };
+  }
+
+  /** Stop, or go on. */
+  toggle(): void {
+    if (this.#state.peek().status === "running") this.stop();
+    else void this.start();
+  }
+}

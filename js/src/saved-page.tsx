@@ -1,0 +1,254 @@
+/** A saved page: its runs below each other, behind a list, or two with their difference. */
+
+import { signal } from "@preact/signals-core";
+import { openComparison } from "./compare/saved";
+import { h } from "./draw/dom";
+import { openDialog, whenSettled } from "./export/print";
+import { createFrame, type Frame } from "./frame/frame";
+import * as lazy from "./lazy";
+import { explain, messageOf } from "./protocol/failure";
+import { itemAt, required } from "./protocol/required";
+import type { SavedSource } from "./protocol/saved/source";
+import { openSaved } from "./state/saved";
+import type { State } from "./state/selection";
+import { mount } from "./ui/mount";
+import { lazyCode } from "./views/contract";
+
+interface Index {
+  /** All runs below each other, one at a time behind a list, or two with their difference. */
+  readonly layout: "stack" | "report" | "compare";
+  readonly runs: readonly Listed[];
+}
+
+interface Listed {
+  readonly title: string;
+  readonly tokens: number;
+  /** B of a comparison, whose A is the run before. */
+  readonly second?: boolean;
+}
+
+/** An entry of a list: a run, or a comparison of it with the next one. */
+interface Entry {
+  readonly run: number;
+  readonly a: Listed;
+  readonly b: Listed | null;
+}
+
+/** The entries of a list of runs, and their titles. */
+const entriesOf = (runs: readonly Listed[]): Entry[] =>
+  runs.flatMap((a, run) => {
+    const next = runs[run + 1];
+    return a.second === true ? [] : [{ run, a, b: next?.second === true ? next : null }];
+  });
+
+const titleOf = ({ a, b }: Entry): string => (b === null ? a.title : `${a.title} | ${b.title}`);
+
+/** A run of the page that has been drawn. */
+export interface OpenedRun {
+  readonly source: SavedSource;
+  readonly frame: Frame;
+  readonly state: State;
+}
+
+/** Makes a drawn run do more than a saved one can; the result stops it. */
+export type AttachEngine = (opened: OpenedRun) => () => void;
+
+let attachEngine: AttachEngine | null = null;
+
+const OPEN_VIEW = ".aw-view > [data-view]";
+
+/** The page's text up to its end; the first picture is drawn before that is read. */
+const readToEnd = new Promise<void>((resolve) => {
+  if (document.readyState !== "loading") resolve();
+  else document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
+});
+
+/** Chunks of a run, as they are read. */
+const chunksOf = (run: number) => (name: string) => {
+  const element = () =>
+    document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`);
+  const script = element();
+  // An element has all of its text when something follows it.
+  if (script?.nextSibling != null) return script.textContent;
+  return readToEnd.then(() => element()?.textContent ?? null);
+};
+
+type Close = () => void;
+
+/** Say in `place` why something cannot be shown. */
+function refuse(place: HTMLElement, what: string, error: unknown): void {
+  place.replaceChildren(h("p", { role: "alert" }, `${what}: ${messageOf(error)}`));
+}
+
+/**
+ * Open a run, or a comparison of two, in `place`, unless it is no longer `wanted` by then; what cannot be opened says
+ * why. The result closes it.
+ */
+async function open(
+  { run, b }: Pick<Entry, "run" | "b">,
+  place: HTMLElement,
+  wanted: () => boolean = () => true,
+  view?: string,
+  live = attachEngine,
+): Promise<Close | null> {
+  performance.mark("aw:open");
+  try {
+    if (b !== null)
+      return await openComparison(place, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
+    const { source, state, followParts } = await openSaved(chunksOf(run), view);
+    if (!wanted()) return null;
+    const frame = createFrame(state);
+    place.replaceChildren(frame.element);
+    frame.show(source, null);
+    followParts(
+      (part) => frame.show(part, null),
+      (error) => {
+        const { message, hint } = explain(error);
+        frame.report(message, hint);
+      },
+    );
+    const stop = live?.({ source, frame, state });
+    return () => {
+      stop?.();
+      frame.dispose();
+    };
+  } catch (error) {
+    const what = b === null ? "This run" : "This comparison";
+    if (wanted()) refuse(place, `${what} cannot be opened`, error);
+    return null;
+  }
+}
+
+async function stack(main: HTMLElement, index: Index): Promise<void> {
+  for (const [run, { title }] of index.runs.entries()) {
+    const place = h("section", { class: "aw-page-run", "aria-label": title });
+    main.append(place);
+    await open({ run, b: null }, place);
+  }
+}
+
+/** A list to pick from; a run is inflated when it is opened, and its memory is freed when another one is. */
+function report(main: HTMLElement, index: Index): void {
+  const entries = entriesOf(index.runs);
+  const place = h("section", { class: "aw-page-run" });
+  const nav = h("nav", { "aria-label": "Texts" });
+  const filter = signal("");
+  const chosen = signal(0);
+  const printing = signal(false);
+  /** Why nothing could be printed; empty otherwise. */
+  const failure = signal("");
+
+  async function print(): Promise<void> {
+    printing.value = true;
+    failure.value = "";
+    const view = place.querySelector<HTMLElement>(OPEN_VIEW)?.dataset.view;
+    await printAll(main, index, view).catch((error: unknown) => {
+      failure.value = explain(error).message;
+    });
+    printing.value = false;
+  }
+
+  const matches = (entry: Entry): boolean =>
+    titleOf(entry).toLocaleLowerCase().includes(filter.value.trim().toLocaleLowerCase());
+  const item = (entry: Entry, i: number) => {
+    const { run, a, b } = entry;
+    return (
+      <li key={run} hidden={!matches(entry)}>
+        <a href={`#run=${run}`} aria-current={i === chosen.value ? "page" : undefined}>
+          <bdi class="aw-page-title">{a.title}</bdi>
+          {b && <bdi class="aw-page-title">{b.title}</bdi>}
+          <span class="aw-page-count">
+            {b === null ? `${a.tokens} tokens` : `compared, ${a.tokens} and ${b.tokens} tokens`}
+          </span>
+        </a>
+      </li>
+    );
+  };
+  mount(
+    nav,
+    () => (
+      <>
+        <input
+          type="search"
+          placeholder="Filter texts"
+          aria-label="Filter texts"
+          onInput={({ currentTarget: { value } }) => {
+            filter.value = value;
+          }}
+        />
+        <p class="aw-page-count" role="status">
+          {failure.value || `${entries.filter(matches).length} of ${entries.length} texts`}
+        </p>
+        <ol start={0}>{entries.map(item)}</ol>
+        <button type="button" disabled={printing.value} onClick={print}>
+          Print all texts
+        </button>
+      </>
+    ),
+    new AbortController().signal,
+  );
+
+  let close: Close | null = null;
+  let turn = 0;
+  async function follow(): Promise<void> {
+    const wanted = Number(/^#run=(\d+)$/.exec(location.hash)?.[1] ?? 0);
+    const found = entries.findIndex(({ run }) => run === wanted);
+    chosen.value = Math.max(0, found);
+    const entry = itemAt(entries, chosen.peek());
+    const request = ++turn;
+    const current = () => request === turn;
+    close?.();
+    close = null;
+    place.setAttribute("aria-label", titleOf(entry));
+    const opened = await open(entry, place, current);
+    if (current()) close = opened;
+  }
+  window.addEventListener("hashchange", () => void follow());
+  main.classList.add("aw-page-report");
+  main.append(nav, place);
+  void follow();
+}
+
+/** Open every text out of sight, in the view that is open, print them all, and close them. */
+async function printAll(main: HTMLElement, index: Index, view: string | undefined): Promise<void> {
+  const all = h("div", { class: "aw-page-all" });
+  const opened: (Close | null)[] = [];
+  main.append(all);
+  try {
+    for (const entry of entriesOf(index.runs)) {
+      const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
+      all.append(place);
+      opened.push(await open(entry, place, undefined, view, null));
+      const panel = place.querySelector(".aw-view");
+      if (panel !== null) await whenSettled(panel);
+    }
+    openDialog(window);
+  } finally {
+    for (const close of opened) close?.();
+    all.remove();
+  }
+}
+
+/** Two runs and their difference; runs that cannot be compared stand below each other. */
+async function compare(main: HTMLElement, index: Index): Promise<void> {
+  try {
+    await openComparison(main, [chunksOf(0), chunksOf(1)]);
+  } catch (error) {
+    refuse(main, "The difference cannot be shown", error);
+    await stack(main, index);
+  }
+}
+
+/** Draw the page's runs; `live` is called with each. */
+export function startPage(live: AttachEngine | null): void {
+  lazyCode.value = lazy;
+  attachEngine = live;
+  const main = required(document.querySelector<HTMLElement>("main"), "<main>");
+  const index = JSON.parse(
+    required(document.getElementById("aw-index"), "#aw-index").textContent,
+  ) as Index;
+  main.replaceChildren();
+  if (index.layout === "report") report(main, index);
+  else if (index.layout === "compare") void compare(main, index);
+  else void stack(main, index);
+}

@@ -1,0 +1,292 @@
+/** One query–key pair: the hover card and the pinned arithmetic. */
+
+import type { ComponentChild } from "preact";
+import type { Mode } from "../../draw/color/ramp";
+import { byTouch } from "../../draw/touch";
+import { ABSENT, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
+import type { Matrix } from "../../figures/matrix";
+import type { AxisLabels } from "../../figures/names";
+import type { Link } from "../../figures/pairs";
+import { calledOf, isRolled } from "../../figures/quantities";
+import { itemAt } from "../../protocol/required";
+import { Button } from "../../ui/controls";
+import { Figure } from "../../ui/number";
+import { lazyCode, type ViewContext } from "../contract";
+import type { TokenFacts } from "./facts";
+
+/** Digits of the arithmetic: enough that every step gives the next one as it is written. */
+const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
+
+/** A query and a key of a matrix, and the numbers of their link. */
+export interface Pair {
+  readonly matrix: Matrix;
+  readonly row: number;
+  readonly column: number;
+  readonly labels: AxisLabels;
+  readonly facts: TokenFacts;
+  readonly link: Link;
+}
+
+/** `cat · 2 · id 4937 · NOUN`: one end of a link. */
+export const End = ({
+  role,
+  name,
+  written = null,
+  more = null,
+  details,
+}: {
+  readonly role: "query" | "key";
+  readonly name: string;
+  /** Label of the token that is written after this one is read. */
+  readonly written?: string | null;
+  readonly more?: ComponentChild;
+  readonly details: readonly string[];
+}) => (
+  <div class="aw-link-end">
+    <span class="aw-muted aw-link-role">{role}</span>
+    {written !== null && <span class="aw-muted">reads</span>}
+    <bdi dir="ltr" class="aw-link-name">
+      {name}
+    </bdi>
+    {more}
+    {written !== null && (
+      <>
+        <span class="aw-muted">writes</span>
+        <bdi dir="ltr" class="aw-link-name">
+          {written}
+        </bdi>
+      </>
+    )}
+    <span class="aw-muted aw-link-at">{details.join(" · ")}</span>
+  </div>
+);
+
+function Ends({ matrix, row, column, labels, facts }: Pair) {
+  const end = (index: number, role: "query" | "key") => {
+    const axis = role === "query" ? "queries" : "keys";
+    const [unit, label] = [itemAt(matrix[axis], index), itemAt(labels[axis], index)];
+    const pieces = unit.end - unit.token;
+    const details = [
+      pieces > 1 ? `${unit.token}–${unit.end - 1}, ${pieces} pieces` : `${unit.token}`,
+      // Tokens from outside have no ids.
+      pieces > 1 || facts.id(unit.token, role) < 0 ? null : `id ${facts.id(unit.token, role)}`,
+      facts.tags(unit.token, role),
+      facts.window(unit.token, role),
+    ].filter((part) => part !== null);
+    const written = role === "query" ? (labels.written?.[index] ?? null) : null;
+    const readable = unit.surface !== label && !unit.special && (
+      <bdi class="aw-muted">{unit.surface}</bdi>
+    );
+    return <End {...{ role, name: label, written, details }} more={readable} />;
+  };
+  return (
+    <div class="aw-link-ends">
+      {end(row, "query")}
+      {end(column, "key")}
+    </div>
+  );
+}
+
+const isImpossible = ({ matrix: { allowed, keys }, row, column }: Pair): boolean =>
+  allowed !== null && allowed[row * keys.length + column] === 0;
+
+function impossible({ matrix, row, facts }: Pair): string {
+  const window = facts.window(itemAt(matrix.queries, row).token);
+  return window === null
+    ? "masked: this query cannot see this key"
+    : `N/A: this key is outside of the query’s ${window}`;
+}
+
+const percentOf = (link: Link) => (share: number) =>
+  formatPercent({ value: share, error: link.errors.share });
+
+/** True where share and weight are one number: a row that is shown whole. */
+const isWhole = ({ share, weight }: Link): boolean => Math.abs(share - weight) <= 1e-3 * weight;
+
+/** The card at the pointer; where scores are what the colors show, the score comes first. */
+export function LinkCard(pair: Pair) {
+  const { matrix, row, column, link } = pair;
+  const { errors } = link;
+  const absent = link.pending ? "…" : ABSENT;
+  const { length } = matrix.keys;
+  const possible = matrix.allowed?.subarray(row * length, (row + 1) * length);
+  const keys = possible?.reduce((sum, cell) => sum + Math.sign(cell), 0) ?? length;
+  const rank = <span class="aw-muted">{` ${formatOrdinal(link.rank)} of ${keys}`}</span>;
+  const weight = (
+    <Figure key="weight" name={calledOf(matrix.quantity)} value={link.weight} error={errors.weight}>
+      {isWhole(link) && rank}
+    </Figure>
+  );
+  const share = !isWhole(link) && (
+    <Figure
+      key="share"
+      name="share of row"
+      value={link.share}
+      error={errors.share}
+      format={percentOf(link)}
+    >
+      {rank}
+    </Figure>
+  );
+  const score = (
+    <Figure
+      key="score"
+      name="scaled score"
+      value={link.score}
+      error={errors.score}
+      absent={absent}
+    />
+  );
+  return (
+    <div class="aw-link-card" data-aw-part="link" data-aw-row={row} data-aw-column={column}>
+      <Ends {...pair} />
+      {isImpossible(pair) ? (
+        <p class="aw-muted">{impossible(pair)}</p>
+      ) : (
+        <dl class="aw-figures">
+          {matrix.scores === null ? [weight, share, score] : [score, weight, share]}
+          <Figure name="q · k" value={link.product} error={errors.product} absent={absent} />
+        </dl>
+      )}
+      {link.absent !== null && <p class="aw-muted aw-link-why">N/A: {link.absent}.</p>}
+    </div>
+  );
+}
+
+export const Sign = ({ text }: { readonly text: string }) => (
+  <span class="aw-muted" aria-hidden="true">
+    {text}
+  </span>
+);
+
+/** From the dot product to the weight, every number as the next step takes it. */
+export function Arithmetic({ matrix, link }: Pick<Pair, "matrix" | "link">) {
+  const { product, scaling, cap, score, rowMax, exponential, sum, errors } = link;
+  // exp(a difference of two scores), and a sum of such.
+  const relative = Math.expm1(2 * errors.score);
+  const step = (name: string, value: number, digits: number, error: number) => (
+    <Figure
+      name={name}
+      value={value}
+      error={error}
+      format={(number) => formatNumber({ value: number, error }, digits)}
+    />
+  );
+  const ofScore = (name: string, value: number) => step(name, value, DIGITS.score, errors.score);
+  const bias =
+    product === null || scaling === null || score === null ? 0 : score - product * scaling;
+  const explained = score !== null && rowMax !== null && exponential !== null && sum !== null;
+  const whole = isWhole(link);
+  const result = (
+    <>
+      {explained && <Sign text="=" />}
+      <Figure name={calledOf(matrix.quantity)} value={link.weight} error={errors.weight} />
+      {!whole && (
+        <>
+          <Sign text="·" />
+          <Figure
+            name="share of row"
+            value={link.share}
+            error={errors.share}
+            format={percentOf(link)}
+          />
+        </>
+      )}
+    </>
+  );
+  // A narrow page begins a line with a step; the result never has one of its own.
+  return (
+    <div class="aw-chain">
+      {product !== null && scaling !== null && score !== null && (
+        <dl class="aw-figures aw-chain">
+          {step("q · k", product, DIGITS.product, errors.product)}
+          <Sign text="×" />
+          <Figure
+            name="scale"
+            value={scaling}
+            // 1 / √64 is 0.125, not 0.12500000.
+            format={(number) => String(Number(number.toPrecision(DIGITS.scale)))}
+          />
+          {Math.abs(bias) >= 1e-4 * Math.max(1, Math.abs(score)) + errors.score && (
+            <>
+              <Sign text="+" />
+              {ofScore(cap === undefined ? "mask, bias" : `capped at ${cap}`, bias)}
+            </>
+          )}
+        </dl>
+      )}
+      {explained && (
+        <>
+          <dl class="aw-figures aw-chain">
+            {product !== null && scaling !== null && <Sign text="=" />}
+            {ofScore("scaled score", score)}
+            <Sign text="−" />
+            {ofScore("row max", rowMax)}
+          </dl>
+          <dl class="aw-figures aw-chain">
+            <Sign text="→" />
+            {step("exp(score − max)", exponential, DIGITS.exponential, exponential * relative)}
+            <Sign text="÷" />
+            {step("sum of the row", sum, DIGITS.sum, sum * relative)}
+            {whole && result}
+          </dl>
+        </>
+      )}
+      {!(explained && whole) && <dl class="aw-figures aw-chain">{result}</dl>}
+    </div>
+  );
+}
+
+/** The pinned pair: how the weight comes about. */
+export function PinnedPair({
+  mode,
+  context,
+  ...pair
+}: Pair & { readonly mode: Mode; readonly context: ViewContext }) {
+  const { matrix, row, column, link } = pair;
+  const { layer, head, quantity, queries, keys } = matrix;
+  const { VectorStrips, CarriedSum } = lazyCode.value ?? {};
+  const summed = quantity !== "weights" && !isRolled(quantity) && CarriedSum !== undefined;
+  const [query, key] = [itemAt(queries, row), itemAt(keys, column)];
+  return (
+    <div class="aw-pinned">
+      <Ends {...pair} />
+      {isImpossible(pair) ? (
+        <p class="aw-muted">Masked: this query cannot see this key.</p>
+      ) : (
+        <>
+          {link.q !== null && link.k !== null && VectorStrips && (
+            <VectorStrips mode={mode} q={link.q} k={link.k} />
+          )}
+          <Arithmetic matrix={matrix} link={link} />
+          {summed && (
+            <CarriedSum
+              key={[mode, layer, head, quantity, query.token, query.end, key.token, key.end].join()}
+              {...{ mode, context, matrix, row, column }}
+            />
+          )}
+          {link.absent !== null && !summed && <p class="aw-muted">N/A: {link.absent}.</p>}
+        </>
+      )}
+      <Button
+        label="Unpin this pair"
+        title="Unpin"
+        onClick={() => context.state.set({ pair: null })}
+      >
+        ×
+      </Button>
+    </div>
+  );
+}
+
+/** Placeholder while no pair is pinned. */
+export const PairHint = ({ empty }: { readonly empty: boolean }) => (
+  <p class="aw-hint">
+    {empty
+      ? "The text has only special tokens, which are hidden. Switch them on in Display."
+      : byTouch()
+        ? "Tap a cell for its numbers; tap again to pin it and open its arithmetic; hold labels to sum tokens."
+        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
+          "Ctrl + click labels to sum tokens."}
+  </p>
+);

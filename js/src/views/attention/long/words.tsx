@@ -1,0 +1,68 @@
+/** A long matrix in words and as a table: the sentence over it, its exported links, the part in view. */
+
+import type { View } from "../../../draw/long/long-map";
+import { strongestOf } from "../../../figures/derive/matrix";
+import type { LinkList, LongRow, LongStore } from "../../../figures/long/store";
+import type { Table } from "../../../figures/table";
+import type { TokenColumns } from "../../../protocol/types";
+import { Num } from "../../../ui/number";
+import { Label } from "../group";
+
+/** Among so many of the strongest keys a word is looked for. */
+const LOOKED_AT = 12;
+
+/** `the attends to nature (50) 0.0926; rest 0.41`: the strongest word of a row, and what its sink takes; nothing without a row. */
+export function RowSentence({
+  row,
+  rest,
+  tokens,
+  name,
+  error,
+}: Pick<LongStore, "error"> & {
+  readonly row: LongRow | null;
+  /** Share of a learned sink; null where there is none. */
+  readonly rest: number | null;
+  readonly tokens: TokenColumns;
+  readonly name: (token: number) => string;
+}) {
+  const best = row === null ? [] : strongestOf(row.values, LOOKED_AT);
+  const key = best.find((i) => tokens.special[i] !== true && i !== row?.token) ?? best[0];
+  if (row === null || key === undefined) {
+    return <p class="aw-sentence" data-aw-part="sentence" hidden={row === null} />;
+  }
+  const value = row.values[key] ?? 0;
+  return (
+    <p class="aw-sentence" data-aw-part="sentence">
+      <Label text={name(row.token)} nth={row.token} /> attends to{" "}
+      <Label text={name(key)} nth={key} /> <Num value={value} error={error(value)} />
+      {rest !== null && (
+        <>
+          ; rest <Num value={rest} error={error(1)} />
+        </>
+      )}
+    </p>
+  );
+}
+
+/** One row a link, the strongest first; with a learned sink, its share in the query's row is the last column. */
+export function linkTable(
+  links: LinkList,
+  name: (token: number) => string,
+  rest: Float32Array | null,
+): Table {
+  const columns = ["query", "key", "query_text", "key_text", "weight"];
+  return {
+    columns: rest === null ? columns : [...columns, "rest"],
+    rows: Array.from(links.queries, (query, i) => {
+      const key = links.keys[i] ?? 0;
+      const link = [query, key, name(query), name(key), links.weights[i] ?? 0];
+      return rest === null ? link : [...link, rest[query] ?? null];
+    }),
+  };
+}
+
+export function partOf({ rows, columns }: View, size: number): string {
+  const of = ([from, to]: readonly [number, number]): string =>
+    `${Math.round(from)} to ${Math.round(to)}`;
+  return `Queries ${of(rows)}, keys ${of(columns)} of ${size} tokens.`;
+}

@@ -1,0 +1,507 @@
+/** The selected matrix: heatmap and flow side by side, exact numbers for every link. */
+
+import { batch, signal, untracked } from "@preact/signals-core";
+import { createRef, render } from "preact";
+import { penOf } from "../../draw/canvas";
+import { onTheme, type Palette, palette } from "../../draw/color/theme";
+import { consume, h } from "../../draw/dom";
+import { drawFlow, type FlowData, flowAt } from "../../draw/heatmap/flow";
+import {
+  type Cell,
+  type Geometry,
+  Heatmap,
+  type Highlights,
+  longestOf,
+} from "../../draw/heatmap/heatmap";
+import type { Longest } from "../../draw/heatmap/layout";
+import type { HeatmapData } from "../../draw/heatmap/types";
+import { onResize } from "../../draw/resize";
+import { tapTwice } from "../../draw/touch";
+import { boundariesOf } from "../../figures/derive/boundaries";
+import { valueOfRank } from "../../figures/derive/matrix";
+import { isSquare, type Matrix, NO_OVERFLOW, overflowOf, topOf } from "../../figures/matrix";
+import {
+  type AxisLabels,
+  axisLabels,
+  axisNames,
+  rowLabels,
+  spokenMatrix,
+  spokenQuery,
+} from "../../figures/names";
+import { createPairNumbers } from "../../figures/pairs";
+import { memo } from "../../ui/memo";
+import { modeSignal, mount, selectionOf, watch } from "../../ui/mount";
+import {
+  lazyCode,
+  showSettings,
+  type ViewContext,
+  type ViewHandle,
+  withLazyCode,
+} from "../contract";
+import { type Cells, cellsOf, gatherCell, highlightsOf, pickCell, spokenCell } from "./cells";
+import { Head, Tools } from "./controls";
+import { attentionTable, restIn, windowOf } from "./export";
+import { askLanguage, factsOf, type Language } from "./facts";
+import { pressKey } from "./keys";
+import { flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
+import { LinkCard, PairHint, PinnedPair } from "./link";
+import { MatrixTable } from "./matrix-table";
+import { Sentence } from "./sentence";
+
+const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
+/** Links drawn at first: about this many a query. */
+const LINKS_PER_ROW = 2;
+/** Beyond this many links the drawing is illegible. */
+const LINKS_MAX = 240;
+/** Height (px) of the matrix of a text of so many tokens on paper: the rest of the page has room below it, on A4 and on Letter. */
+const PRINTED = { tokens: 24, height: 360 } as const;
+const LINES = [
+  ["sentence", "dashed: sentences"],
+  ["segment", "solid: segments A and B"],
+] as const;
+
+const isEmpty = ({ queries, keys }: Matrix): boolean => queries.length * keys.length === 0;
+
+export function attention(element: HTMLElement, context: ViewContext): ViewHandle {
+  const { source, state, signal: until } = context;
+  const { meta } = source;
+  const axes = axisNames(meta);
+  const numbers = createPairNumbers(source, until);
+  const matrix = signal<Matrix | null>(null);
+  const selection = selectionOf(
+    state,
+    ["quantity", "head", "words", "token", "pair", "group"],
+    until,
+  );
+  const mode = modeSignal(element, until);
+  const language = signal<Language | null>(null);
+  const boundaries = signal<HeatmapData["boundaries"]>(NO_BOUNDARIES);
+  const lines = signal(true);
+  const picture = signal<"matrix" | "flow">("matrix");
+  const threshold = signal(0);
+  /** Links in the flow. */
+  const links = signal(0);
+  const zoomed = signal(false);
+  /** Counts what has come for the pair under inspection, and the code of later parts. */
+  const arrivals = signal(0);
+  let cells: Cells | null = null;
+  let units: Pick<Matrix, "queries" | "keys"> | null = null;
+  let labels: AxisLabels = { queries: [], keys: [], written: null };
+  /** Labels of the rows, with what is written there. */
+  let named: readonly string[] = [];
+  let longest: Longest | null = null;
+  let width = 0;
+  let wide = true;
+  /** True if the reader has chosen from which weight on links are drawn. */
+  const chosen = signal(false);
+  /** Chosen by hand: kept as a share of the maximum when the head changes. */
+  let share: number | null = null;
+  let cursor: Cell | null = null;
+  let colors: Palette | null = null;
+
+  const facts = factsOf(source, () => language.value);
+  const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
+  const map = new Heatmap({ hover, pick, drawn }, until);
+  map.element.append(tip);
+  const pictures = createRef<HTMLDivElement>();
+  const flow = createRef<HTMLCanvasElement>();
+
+  const Below = memo(function Below({ shown }: { readonly shown: Matrix }) {
+    const { token, pair } = selection.value;
+    arrivals.value;
+    const [row, column] = pair === null ? [-1, -1] : [shown.queryOf(pair[0]), shown.keyOf(pair[1])];
+    const link = row >= 0 && column >= 0 && numbers.of(shown, row, column);
+    return (
+      <div class="aw-below">
+        <div class={`aw-link-strip${link ? " aw-has-pair" : ""}`} data-aw-part="pair">
+          {link ? (
+            <PinnedPair
+              {...{ matrix: shown, row, column, labels, link, facts, context }}
+              mode={mode.value}
+            />
+          ) : (
+            <PairHint empty={isEmpty(shown)} />
+          )}
+        </div>
+        <MatrixTable
+          matrix={shown}
+          labels={labels}
+          focus={shown.queryOf(token)}
+          rest={shown.scores === null ? restIn(shown, meta) : null}
+        />
+      </div>
+    );
+  });
+
+  function View() {
+    const shown = matrix.value;
+    const { token } = selection.value;
+    arrivals.value;
+    const { GroupStrip } = lazyCode.value ?? {};
+    return (
+      <>
+        <Head context={context} matrix={shown} selection={selection.value} />
+        <div class="aw-attention-lead">
+          {shown ? (
+            <Sentence matrix={shown} focus={shown.queryOf(token)} labels={labels} facts={facts} />
+          ) : (
+            <p class="aw-sentence" />
+          )}
+          <Tools
+            {...{ matrix, mode, picture, threshold, zoomed }}
+            drawn={links}
+            showAll={() => zoom(null)}
+          />
+        </div>
+        <div class="aw-pictures" hidden={shown !== null && isEmpty(shown)} ref={pictures}>
+          <canvas
+            class="aw-flow"
+            role="img"
+            aria-label={shown ? `Links of ${spokenMatrix(shown)} as lines` : undefined}
+            data-aw-part="flow"
+            ref={flow}
+            onPointerMove={(event) => hover(flowCell(event))}
+            onPointerLeave={() => hover(null)}
+            onClick={(event) => {
+              const cell = flowCell(event);
+              if (cell !== null) pick(cell, event.ctrlKey || event.metaKey);
+            }}
+          />
+        </div>
+        <div data-aw-part="group">
+          {shown && GroupStrip && <GroupStrip context={context} matrix={shown} labels={labels} />}
+        </div>
+        {shown ? <Below shown={shown} /> : <div class="aw-below" />}
+      </>
+    );
+  }
+  mount(element, View, until);
+  pictures.current?.prepend(map.element);
+  showSettings(context, {
+    View: Settings,
+    changed: () => [
+      ...(chosen.value ? ["links from"] : []),
+      ...(lines.value ? [] : ["boundaries"]),
+    ],
+  });
+
+  function zoom(factor: number | null): void {
+    if (factor === null) map.resetZoom();
+    else map.zoomBy(factor);
+  }
+
+  function setThreshold(value: number): void {
+    const { max = 0 } = matrix.value ?? {};
+    threshold.value = value;
+    chosen.value = true;
+    share = max > 0 ? value / max : null;
+    drawFlowPanel();
+  }
+
+  function Settings() {
+    const { AttentionDisplay } = lazyCode.value ?? {};
+    const kinds = LINES.filter(([kind]) =>
+      [...boundaries.value.rows, ...boundaries.value.columns].some((line) => line.kind === kind),
+    );
+    return (
+      AttentionDisplay && (
+        <AttentionDisplay
+          max={matrix.value?.max ?? 1}
+          boundaries={kinds.length > 0 ? kinds.map(([, text]) => text).join("; ") : null}
+          threshold={threshold.value}
+          drawn={links.value}
+          {...{ lines, setThreshold, zoom }}
+        />
+      )
+    );
+  }
+
+  function show(next: Matrix): void {
+    const first = matrix.value === null;
+    const started = performance.now();
+    matrix.value = next;
+    cells = cellsOf(next);
+    const [rows, columns] = [next.queries.length, next.keys.length];
+    if (next.queries !== units?.queries) {
+      units = next;
+      labels = axisLabels(next, meta);
+      named = rowLabels(labels);
+      longest = null;
+      boundaries.value = boundariesOfAxes(next);
+    }
+    cursor = cursor !== null && cursor.row < rows && cursor.column < columns ? cursor : null;
+    threshold.value =
+      share === null
+        ? valueOfRank(next.weights, Math.min(LINKS_PER_ROW * rows, LINKS_MAX), next.max)
+        : share * next.max;
+    map.element.setAttribute(
+      "aria-label",
+      `${next.scores === null ? "Attention" : "Scores"} of ${spokenMatrix(next)}, ` +
+        `${rows} by ${columns}. Arrow keys move over cells, Enter pins one.`,
+    );
+    map.setHighlights(highlights(next));
+    map.show(mapData(next, cells));
+    performance.mark("aw:drawn", {
+      detail: {
+        ms: performance.now() - started,
+        size: rows,
+        first,
+        layer: next.layer,
+        head: next.head,
+      },
+    });
+    if (cursor !== null || state.get().pair !== null) loadNumbers();
+  }
+
+  /** Scores, queries and keys are requested for a pair under inspection, not for every head on the way. */
+  function loadNumbers(): void {
+    const asked = matrix.value;
+    if (asked === null) return;
+    void numbers.load(asked).then(() => {
+      if (matrix.value !== asked || until.aborted) return;
+      arrivals.value++;
+      showTip();
+    });
+  }
+
+  const axisData = () => ({ rowLabels: named, columnLabels: labels.keys, axes });
+
+  const mapData = (shown: Matrix, { most, ...values }: Cells): HeatmapData => ({
+    rows: shown.queries.length,
+    columns: shown.keys.length,
+    ...values,
+    max: most ?? topOf(shown, state.get().scale),
+    scale: state.get().scale,
+    overflow: most === null ? overflowOf(shown, state.get().scale) : NO_OVERFLOW,
+    ...axisData(),
+    marginal: shown.received,
+    marginalName: "received",
+    rest: most === null ? restIn(shown, meta) : null,
+    boundaries: lines.value ? boundaries.value : NO_BOUNDARIES,
+  });
+
+  const boundariesOfAxes = (axes: Pick<Matrix, "queries" | "keys">): HeatmapData["boundaries"] => {
+    const rows = boundariesOf(axes.queries, language.value?.sentence ?? null);
+    if (isSquare(axes)) return { rows, columns: rows };
+    return { rows, columns: boundariesOf(axes.keys, language.value?.keySentence ?? null) };
+  };
+
+  const highlights = (shown: Matrix): Highlights => highlightsOf(shown, state.get(), cursor);
+
+  function redraw(): void {
+    const shown = matrix.peek();
+    if (shown !== null && cells !== null) map.show(mapData(shown, cells));
+  }
+
+  function rescale(): void {
+    redraw();
+    drawFlowPanel();
+  }
+
+  function mark(): void {
+    if (matrix.value === null) return;
+    map.highlight(highlights(matrix.value));
+    drawFlowPanel();
+    if (state.get().pair !== null) loadNumbers();
+  }
+
+  function drawn(): void {
+    zoomed.value = map.geometry?.zoomed ?? false;
+    drawFlowPanel();
+    if (matrix.value !== null)
+      lazyCode.peek()?.windows.axes(map, source.meta, matrix.value.queries);
+  }
+
+  const flowGeometry = (): Geometry | null => map.geometry && layoutFlow(map.geometry, wide);
+
+  const flowData = (shown: Matrix, widest: Longest): FlowData => ({
+    rows: shown.queries.length,
+    columns: shown.keys.length,
+    values: shown.weights,
+    max: topOf(shown, state.get().scale),
+    scale: state.get().scale,
+    ...axisData(),
+    longest: widest,
+    marginal: shown.received,
+    threshold: threshold.value,
+  });
+
+  function drawFlowPanel(): void {
+    const geometry = flowGeometry();
+    const [shown, canvas] = [matrix.peek(), flow.current];
+    if (shown === null || canvas === null || geometry === null || width === 0) return;
+    if (!wide && picture.value === "matrix") return;
+    colors ??= palette(element);
+    longest ??= longestOf(penOf(canvas), axisData(), colors.font);
+    links.value = drawFlow(
+      canvas,
+      flowWidth(geometry, width, wide),
+      flowData(shown, longest),
+      geometry,
+      highlights(shown),
+      colors,
+    );
+  }
+
+  function flowCell({ clientX, clientY }: MouseEvent): Cell | null {
+    const box = flow.current?.getBoundingClientRect();
+    const at = flowGeometry();
+    return at && box ? flowAt(at, box.width, clientX - box.left, clientY - box.top) : null;
+  }
+
+  function hover(cell: Cell | null): void {
+    if (cell?.row === cursor?.row && cell?.column === cursor?.column) return;
+    cursor = cell;
+    map.highlight({ hover: cell });
+    drawFlowPanel();
+    showTip();
+    if (cell !== null && cell.row >= 0 && cell.column >= 0) loadNumbers();
+  }
+
+  function showTip(): void {
+    const shown = matrix.value;
+    if (shown === null || cursor === null || cursor.column < 0 || cursor.row < 0) {
+      tip.hidden = true;
+      return;
+    }
+    const { row, column } = cursor;
+    const link = numbers.of(shown, row, column);
+    render(<LinkCard {...{ matrix: shown, row, column, labels, link, facts }} />, tip);
+    tip.hidden = false;
+    const cell = map.boxOf(cursor);
+    if (cell === null) return;
+    const card = { width: tip.offsetWidth, height: tip.offsetHeight };
+    const room = {
+      width: pictures.current?.clientWidth ?? width,
+      height: map.element.clientHeight,
+    };
+    const { x, y } = placeCard(cell, card, room);
+    tip.style.transform = `translate(${x}px, ${y}px)`;
+  }
+
+  /** With Ctrl or Cmd a cell joins the group. */
+  function pick(cell: Cell, gathering = false): void {
+    if (matrix.value === null) return;
+    if (gathering) gatherCell(context, matrix.value, labels, cell);
+    else pickCell(context, matrix.value, labels, cell);
+  }
+
+  function announceCell(): void {
+    const shown = matrix.value;
+    if (shown === null || cursor === null || cells === null) return;
+    const { row, column } = cursor;
+    const value = spokenCell(shown, cells, row * shown.keys.length + column);
+    context.announce(`${spokenQuery(labels, row)} to ${labels.keys[column]}: ${value}`);
+  }
+
+  /** Release selections one by one; false if there is none. */
+  function release(): boolean {
+    const { pair, group: tokens } = state.get();
+    if (cursor !== null) hover(null);
+    else if (pair !== null) state.set({ pair: null });
+    else if (tokens.length > 0) state.set({ group: [] });
+    else return false;
+    return true;
+  }
+
+  function press(event: KeyboardEvent): boolean {
+    if (event.target !== map.element) return event.key === "Escape" && release();
+    const shown = matrix.value;
+    if (shown === null || isEmpty(shown) || event.altKey) return false;
+    const focused = shown.queryOf(state.get().token);
+    return pressKey(event, {
+      map,
+      matrix: shown,
+      cursor,
+      focused,
+      hover,
+      pick,
+      release,
+      announceCell,
+    });
+  }
+
+  element.addEventListener("keydown", (event) => press(event) && consume(event), { signal: until });
+  if (flow.current !== null) {
+    const linkOf = (event: MouseEvent): string | null => {
+      const cell = flowCell(event);
+      return cell && `${cell.row} ${cell.column}`;
+    };
+    tapTwice(flow.current, linkOf, until);
+  }
+
+  function layout(next: number): void {
+    width = next;
+    const short = (matrix.peek()?.queries.length ?? 0) <= PRINTED.tokens;
+    const printed = short && element.closest(".aw-print-layout") !== null;
+    const pictures = layoutPictures(width, printed ? PRINTED.height : state.get().height);
+    wide = pictures.wide;
+    element.classList.toggle("aw-wide", wide);
+    map.resize(pictures.width, pictures.height);
+  }
+
+  watch(() => {
+    element.dataset.awPicture = picture.value;
+    untracked(drawFlowPanel);
+  }, until);
+  watch(() => {
+    lines.value;
+    untracked(redraw);
+  }, until);
+  // Within a batch the canvas is drawn before any element changes.
+  context.matrix.on((next) => batch(() => show(next)), until, "first");
+  state.on(["token", "pair", "group"], mark, until);
+  state.on(["scale"], rescale, until);
+  state.on(["height"], () => layout(width), until);
+  onResize(element, layout, until);
+  onTheme(
+    element,
+    () => {
+      colors = null;
+      map.recolor();
+    },
+    until,
+  );
+  withLazyCode(() => {
+    arrivals.value++;
+    redraw();
+    mark();
+  }, until);
+  askLanguage(source, until, (found) => {
+    language.value = found;
+    if (units !== null) boundaries.value = boundariesOfAxes(units);
+    if (boundaries.value.rows.length + boundaries.value.columns.length > 0) redraw();
+    arrivals.value++;
+    showTip();
+  });
+  return {
+    dispose() {
+      element.classList.remove("aw-wide");
+      render(null, element);
+    },
+    table: () => (matrix.value === null ? null : attentionTable(context, matrix.value)),
+    part(of) {
+      const shown = map.geometry === null ? null : windowOf(map.geometry);
+      const bars = of === "svg" ? lazyCode.peek()?.windows.bars(source.meta) : null;
+      return [shown, bars].filter(Boolean).join(" ") || null;
+    },
+    svg() {
+      const geometry = map.geometry;
+      const [shown, canvas] = [matrix.value, flow.current];
+      if (
+        shown === null ||
+        canvas === null ||
+        cells === null ||
+        geometry === null ||
+        isEmpty(shown)
+      )
+        return null;
+      colors ??= palette(element);
+      longest ??= longestOf(penOf(canvas), axisData(), colors.font);
+      const parts = { data: mapData(shown, cells), links: flowData(shown, longest), geometry };
+      const marked = { highlights: highlights(shown), units: shown.queries };
+      const drawing = { ...parts, ...marked, width, wide };
+      return lazyCode.peek()?.attentionVector(drawing, source.meta, colors) ?? null;
+    },
+  };
+}

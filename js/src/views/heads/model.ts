@@ -1,0 +1,230 @@
+/** State of the heads view as signals: the figures on screen, the columns of the table, and their order. */
+
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import type { ComponentChildren } from "preact";
+import { whenIdle } from "../../draw/wait";
+import {
+  ALIGNMENT,
+  FIRST_TOKEN,
+  METRICS,
+  PATTERNS,
+  SPECIALIZATIONS,
+} from "../../figures/catalog/cards";
+import type { Metric, SpecializationMetric, Tau } from "../../figures/catalog/types";
+import {
+  type Alignment,
+  askAlignment,
+  askPatterns,
+  askRoles,
+  askSpecialization,
+  isAligned,
+  type Patterns,
+  type Roles,
+  roleName,
+  type Specialization,
+} from "../../figures/head-figures";
+import { metricName, spokenHead } from "../../figures/names";
+import { asking } from "../../protocol/asking";
+import { isAbort } from "../../protocol/failure";
+import { looksBack } from "../../protocol/meta";
+import { arrayOf } from "../../protocol/required";
+import type { HeadIndex, Meta, MetricScale, NdArray } from "../../protocol/types";
+import { modeSignal, onChange, selectionOf, setter } from "../../ui/mount";
+import { type LazyCode, type RunContext, withLazyCode } from "../contract";
+import { intervalOf, scaleOf } from "./figures";
+import type { Column, Sort } from "./filter";
+
+/** Figures of all heads at a threshold. */
+interface Shown {
+  readonly arrays: ReadonlyMap<string, NdArray>;
+  readonly tau: Tau;
+  readonly scale: MetricScale;
+}
+
+interface Looks {
+  readonly specialization: Specialization;
+  /** Null in a profile of an older version. */
+  readonly patterns: Patterns | null;
+}
+
+/** The specializations as this run calls them. */
+export const specializationsOf = (meta: Meta): readonly SpecializationMetric[] =>
+  SPECIALIZATIONS.map((metric) =>
+    looksBack(meta) && metric.key === FIRST_TOKEN.key ? FIRST_TOKEN : metric,
+  );
+
+/** `explain` opens what a figure means at `anchor`. */
+export function createHeadsModel(
+  host: Element,
+  context: RunContext,
+  explain: (anchor: HTMLElement, label: string, content: ComponentChildren) => void,
+) {
+  const { source, state, report, announce, layerProgress, signal: until } = context;
+  const { meta } = source;
+  const { n_layers: nLayers, n_heads: nHeads } = meta.model;
+  const selection = selectionOf(state, ["layer", "head", "metric"], until);
+  const mode = modeSignal(host, until);
+  /** Index of the selected head; -1 for the mean of its layer. */
+  const chosen = computed(() => indexOf(selection.value.layer, selection.value.head));
+  function indexOf(layer: number, head: HeadIndex): number {
+    return head === "mean" ? -1 : layer * nHeads + head;
+  }
+
+  const first: Shown = { arrays: source.arrays, ...meta.metrics };
+  const figures = signal<Shown>(first);
+  const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
+  const valuesOf = (key: string): ArrayLike<number> => arrayOf(figures.value, `metric:${key}`).data;
+  const scaleAt = (key: string, layer: number) => scaleOf(figures.value.scale, layer, key);
+
+  const thresholds = asking<Shown>(until, report);
+  async function setTau(tau: Tau): Promise<void> {
+    await thresholds.ask(async (signal) => {
+      if (tau === meta.metrics.tau) return first;
+      const { arrays, data } = await source.ask({ kind: "metrics", tau }, { signal });
+      return { arrays, tau, scale: data.scale as MetricScale };
+    });
+    if (thresholds.answer.value !== null) figures.value = thresholds.answer.value;
+  }
+
+  const patterns = signal<Patterns | null>(null);
+  const looks = asking<Looks>(until);
+  const askLooks = (): Promise<void> =>
+    looks.ask(async (signal) => {
+      // Positions need no language: they are shown even if the tagger fails.
+      patterns.value = await askPatterns(source, { signal }).catch((error: unknown) => {
+        if (isAbort(error)) throw error;
+        return null;
+      });
+      const specialization = await askSpecialization(source, { signal });
+      return { specialization, patterns: patterns.value };
+    });
+  /** Alignment of cross-attention; null before the answer, and where a page has none. */
+  const alignment = signal<Alignment | null>(null);
+  if (meta.keys)
+    askAlignment(source, { signal: until }).then(
+      setter(alignment),
+      (error: unknown) => isAbort(error) || console.debug("attn-widget:", error),
+    );
+  const roles = asking<Roles>(until);
+  const askForRoles = (): Promise<void> => roles.ask((signal) => askRoles(source, { signal }));
+
+  function columnOf(
+    { key, name, short }: Pick<Metric, "key" | "name" | "short">,
+    group: string,
+    values: ArrayLike<number>,
+  ): Column {
+    const interval = intervalOf(source, key);
+    return { key, name, short, group, values, ...(interval === null ? {} : { interval }) };
+  }
+  const columns = computed((): readonly Column[] => {
+    const { labels, names } = roles.answer.value ?? { labels: null, names: [] };
+    const specialization = looks.answer.value?.specialization;
+    const [positions, aligned] = [patterns.value, alignment.value];
+    const role = { key: "role", name: "Role", short: "Role", group: "Role" };
+    return [
+      ...(labels === null
+        ? []
+        : [{ ...role, values: labels, text: (label: number) => roleName(names[label] ?? "") }]),
+      ...metrics.map((metric) => columnOf(metric, "Matrix", valuesOf(metric.key))),
+      ...specializationsOf(meta)
+        .filter(({ key }) => specialization?.keys.includes(key))
+        .map((metric) =>
+          columnOf(metric, "Where it looks", specialization?.values("raw", metric.key) ?? []),
+        ),
+      ...PATTERNS.filter(({ key }) => positions?.keys.includes(key)).map((metric) =>
+        columnOf(metric, "Pattern", positions?.values(metric.key) ?? []),
+      ),
+      // A profile of cross-attention has its means.
+      ...ALIGNMENT.flatMap((metric) => {
+        const values =
+          aligned?.values(metric.key) ?? source.arrays.get(`metric:${metric.key}`)?.data;
+        return values === undefined ? [] : [columnOf(metric, "Alignment", values)];
+      }),
+      ...(meta.profile?.accuracies ?? []).map((key) =>
+        columnOf(
+          { key, name: metricName(key), short: metricName(key) },
+          "Accuracy",
+          arrayOf(source, `metric:${key}`).data,
+        ),
+      ),
+    ];
+  });
+
+  // The figure that shades the head grid sorts the table.
+  const sortable = new Set([
+    "role",
+    ...[...SPECIALIZATIONS, ...PATTERNS, ...ALIGNMENT, ...metrics].map(({ key }) => key),
+    ...(meta.profile?.accuracies ?? []),
+  ]);
+  const sort = signal<Sort>({ key: "head", descending: false });
+  function sortByShade(): void {
+    const { metric: key } = state.get();
+    if (key !== sort.value.key && sortable.has(key))
+      sort.value = { key, descending: key !== "role" };
+  }
+  sortByShade();
+  state.on(["metric"], sortByShade, until);
+
+  // Everything is written again: once for all layers that come while the page is busy.
+  let behind = false;
+  const writeAgain = (): void => {
+    if (behind) return;
+    behind = true;
+    whenIdle(() => {
+      behind = false;
+      if (!until.aborted) figures.value = { ...figures.value };
+    });
+  };
+  if (layerProgress) onChange(layerProgress.state, writeAgain, until);
+
+  return {
+    source,
+    until,
+    nLayers,
+    nHeads,
+    /** True if the heads are those of a profile, over many texts. */
+    profile: meta.profile,
+    selection,
+    chosen,
+    mode,
+    metrics,
+    figures: figures as ReadonlySignal<Shown>,
+    valuesOf,
+    scaleAt,
+    setTau,
+    settingTau: thresholds.busy,
+    /** True of cross-attention. */
+    aligned: isAligned(meta),
+    alignment: alignment as ReadonlySignal<Alignment | null>,
+    looks,
+    askLooks,
+    roles,
+    askForRoles,
+    columns,
+    sort: sort as ReadonlySignal<Sort>,
+    select(layer: number, head: number) {
+      state.set({ layer, head });
+      announce(spokenHead(layer, head));
+    },
+    selectIndex(index: number) {
+      this.select(Math.floor(index / nHeads), index % nHeads);
+    },
+    sortBy(next: Sort) {
+      sort.value = next;
+      if (next.key !== "head") state.set({ metric: next.key });
+    },
+    /** Shade the heads by a figure, sort the table by it, and open what it means. */
+    explain(
+      key: string,
+      label: string,
+      anchor: HTMLElement,
+      content: (texts: LazyCode["headExplanations"]) => ComponentChildren,
+    ) {
+      state.set({ metric: key });
+      sort.value = { key, descending: true };
+      withLazyCode((code) => explain(anchor, label, content(code.headExplanations)), until);
+    },
+  };
+}
+
+export type HeadsModel = ReturnType<typeof createHeadsModel>;

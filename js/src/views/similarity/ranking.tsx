@@ -1,0 +1,124 @@
+/** Passages as bars, the best first, and why one is above another: a signed sum over the query's words. */
+
+import { formatCount, formatNumber } from "../../figures/format";
+import type { Meta } from "../../protocol/meta";
+import { itemAt } from "../../protocol/required";
+import { Button } from "../../ui/controls";
+import { Num } from "../../ui/number";
+import { Change } from "../../ui/signs";
+import { merged, type Similar, unitsOf } from "./data";
+
+type Ranked = NonNullable<NonNullable<Meta["similarity"]>["ranking"]>;
+
+export function Ranking({
+  ranking,
+  chosen,
+  against,
+  choose,
+  compare,
+}: {
+  readonly ranking: Ranked;
+  readonly chosen: number;
+  readonly against: number | null;
+  readonly choose: (passage: number) => void;
+  readonly compare: (passage: number | null) => void;
+}) {
+  const { passages, total, failed, complete } = ranking;
+  const most = Math.max(...passages.map(({ score }) => Math.abs(score)));
+  const notes = [
+    passages.length < total && `${passages.length} of ${formatCount(total)} passages`,
+    failed > 0 && `${formatCount(failed)} could not be read`,
+    !complete && "the ranking was interrupted",
+  ].filter(Boolean);
+  return (
+    <div class="aw-sim-ranking" data-aw-part="ranking">
+      <ol class="aw-scroll">
+        {passages.map(({ index, text, score }, i) => (
+          <li key={index}>
+            <Button
+              class="aw-item aw-sim-passage"
+              data-passage={index}
+              aria-pressed={index === chosen}
+              onClick={() => choose(index)}
+            >
+              <span class="aw-muted aw-number">{i + 1}</span>
+              <span class="aw-sim-track" aria-hidden="true">
+                <span
+                  class={score < 0 ? "is-less" : "is-more"}
+                  style={{ inlineSize: `${most > 0 ? (100 * Math.abs(score)) / most : 0}%` }}
+                />
+              </span>
+              <Num value={score} />
+              <bdi class="aw-ellipsis">{text}</bdi>
+            </Button>
+            <Button
+              class="aw-plain-button aw-small"
+              data-against={index}
+              aria-pressed={index === against}
+              label={`vs. passage ${i + 1}`}
+              disabled={index === chosen}
+              onClick={() => compare(index === against ? null : index)}
+            >
+              vs.
+            </Button>
+          </li>
+        ))}
+      </ol>
+      {notes.length > 0 && <p class="aw-view-note">{notes.join("; ")}.</p>}
+    </div>
+  );
+}
+
+/** Why one passage is above another. */
+export function Difference({
+  one,
+  two,
+  ranks,
+  words,
+}: {
+  readonly one: Similar;
+  readonly two: Similar;
+  readonly ranks: readonly [number, number];
+  readonly words: boolean;
+}) {
+  const units = unitsOf(one.a, words);
+  const [left, right] = [merged(one.a.values, units), merged(two.a.values, unitsOf(two.a, words))];
+  const change = Float64Array.from(left, (value, i) => value - itemAt(right, i));
+  const whole = one.score - two.score;
+  const own = change.reduce((sum, value) => sum + value, 0);
+  const special = change.reduce((sum, value, i) => (units.special[i] ? sum + value : sum), 0);
+  const rows = [
+    ...units.names.flatMap((name, i) =>
+      units.special[i] ? [] : [{ name, value: itemAt(change, i) }],
+    ),
+    { name: "special tokens", value: special },
+    // A reranker's passages add to its score by their own words.
+    { name: one.kind === "relevance" ? "passages and biases" : "biases", value: whole - own },
+  ];
+  const top = Math.max(...rows.map(({ value }) => Math.abs(value)));
+  return (
+    <section data-aw-part="difference">
+      <h3 class="aw-title">
+        {`Passage ${ranks[0]} against passage ${ranks[1]}: what each word of the query adds`}
+      </h3>
+      <table class="aw-compare-table aw-sim-sum">
+        <tbody>
+          {rows.map(({ name, value }, i) => (
+            <tr key={i}>
+              <th scope="row">
+                <bdi>{name}</bdi>
+              </th>
+              <Change value={value} top={top} />
+            </tr>
+          ))}
+          <tr class="aw-sim-total">
+            <th scope="row">difference</th>
+            <td>
+              <Num part="difference-total" value={whole} text={`= ${formatNumber(whole)}`} />
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </section>
+  );
+}

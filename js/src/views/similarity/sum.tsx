@@ -1,0 +1,86 @@
+/** The score in a sentence, and as a sum that closes. */
+
+import { formatNumber } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
+import { Num } from "../../ui/number";
+import { Change } from "../../ui/signs";
+import { idle, type Shown, termsOf } from "./data";
+
+const TERMS = 6;
+/** Below this a sum closes: the rounding of float32 in a dozen layers. */
+const CLOSES = 1e-4;
+
+const KINDS = { cosine: "cosine", dot: "dot product", maxsim: "MaxSim", relevance: "relevance" };
+
+export const scoreName = (shown: Shown): string => KINDS[shown.similar.kind];
+
+const Word = ({ children }: { readonly children: string }) => <em dir="auto">{children}</em>;
+
+/** A part of the score as the verb's object: `add 0.140 to the score of 0.500`. */
+const partOf = (verbs: readonly [more: string, less: string], value: number, score: number) =>
+  ` alone ${value < 0 ? verbs[1] : verbs[0]} ${formatNumber(Math.abs(value))} ` +
+  `${value < 0 ? "from" : "to"} the score of ${formatNumber(score)}`;
+
+/** *guitar* and *instrument* alone add 0.140 to the score of 0.500; *not* takes no part. */
+export function Headline({ shown }: { readonly shown: Shown }) {
+  const { similar, a, b, matrix } = shown;
+  const first = matrix?.ranked[0];
+  if (first === undefined) {
+    const term = termsOf(shown, 1)[0];
+    if (term === undefined || (term.a === undefined && term.b === undefined)) return null;
+    return (
+      <>
+        <Word>{term.name}</Word>
+        {partOf(["adds", "takes"], term.value, similar.score)}.
+      </>
+    );
+  }
+  const without = idle(shown);
+  return (
+    <>
+      <Word>{itemAt(a.names, first.a)}</Word>
+      {" and "}
+      <Word>{itemAt(b.names, first.b)}</Word>
+      {partOf(["add", "take"], first.value, similar.score)}
+      {without !== null && "; "}
+      {without !== null && <Word>{without.name}</Word>}
+      {without !== null && (without.none ? " takes no part" : " takes hardly any part")}.
+    </>
+  );
+}
+
+/** The sum, a row for each term, the biases in a row of their own. */
+export function Sum({
+  shown,
+  point,
+}: {
+  readonly shown: Shown;
+  readonly point: (term: { readonly a?: number; readonly b?: number }) => void;
+}) {
+  const terms = termsOf(shown, TERMS);
+  const top = Math.max(...terms.map(({ value }) => Math.abs(value)));
+  const total = terms.reduce((all, { value }) => all + value, 0);
+  const gap = Math.abs(total - shown.similar.score);
+  return (
+    <table class="aw-compare-table aw-sim-sum" data-aw-part="similarity-sum">
+      <caption class="aw-live">What the score is made of</caption>
+      <tbody>
+        {terms.map((term, i) => (
+          <tr key={i} onPointerEnter={() => point(term)} onPointerLeave={() => point({})}>
+            <th scope="row">
+              <bdi>{term.name}</bdi>
+            </th>
+            <Change value={term.value} top={top} />
+          </tr>
+        ))}
+        <tr class="aw-sim-total">
+          <th scope="row">{scoreName(shown)}</th>
+          <td>
+            <Num part="similarity-total" value={total} text={`= ${formatNumber(total)}`} />
+            {gap > CLOSES && ` (the model gives ${formatNumber(shown.similar.score)})`}
+          </td>
+        </tr>
+      </tbody>
+    </table>
+  );
+}
