@@ -35,7 +35,9 @@ class LogitsCache:
     def add(self, outputs: Outputs) -> None:
         """Count the logits of a new run, which can compute them again."""
         with self._lock:
-            alive = [held for ref in self._held if (held := ref()) is not None] + [outputs]
+            before = [held for ref in self._held if (held := ref()) is not None]
+            # Whoever holds a run may have given its logits up.
+            alive = [held for held in before if held.logits is not None] + [outputs]
             total = sum(held.logits.nbytes for held in alive)
             while total > self.limit:
                 oldest = alive.pop(0)

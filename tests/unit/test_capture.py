@@ -12,7 +12,7 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.model.encoder import Encoder
-from attn_widget.trace import LogitsCache, QKVTrace, Trace, WeightsTrace
+from attn_widget.trace import LogitsCache, Outputs, QKVTrace, Trace, WeightsTrace
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import forward_ids
 from tests.close import assert_close
@@ -151,6 +151,16 @@ def test_later_runs_take_the_room_of_earlier_logits_which_are_computed_anew(
         assert first.nbytes <= size - expected.nbytes
     assert {trace.nbytes for trace in later} == {size}
     assert_close(first.logits, expected, **tiny_models.RUN)
+
+
+def test_logits_that_another_gave_up_take_no_room() -> None:
+    first, later = (Outputs(logits=torch.zeros(100)) for _ in range(2))
+    cache = LogitsCache(500)
+    cache.add(first)
+    LogitsCache(0).add(first)
+    cache.add(later)
+    assert first.logits is None
+    assert later.logits is not None
 
 
 def test_a_model_is_left_as_it_was(encoder: Encoder) -> None:

@@ -18,6 +18,7 @@ from attn_widget.model.checkpoint import embedded_checkpoint
 from attn_widget.model.encoder import Encoder, HeadMeans
 from attn_widget.model.numpy_bert import BertForPreTraining
 from attn_widget.model.places import locate
+from attn_widget.trace import LogitsCache
 from tests.close import assert_close
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
@@ -179,7 +180,7 @@ def test_logits_that_were_dropped_come_again_after_the_model_was_asked_for() -> 
     run = run_text(encoder, "the cat sat", None, truncation=False, tagger=None)
     logits = run.trace.logits
     assert encoder.model is encoder.traced
-    run.trace._outputs.logits = None  # as the cache does for a new run
+    LogitsCache(0).add(run.trace._outputs)
     again = run.trace.logits
     assert again is not logits
     assert_close(again, logits, terms=INNER, steps=12)
