@@ -23,7 +23,7 @@ from jsonschema import ValidationError
 from attn_widget import profile
 from attn_widget.corpus import Profile
 from attn_widget.corpus.engines import ray_engine
-from attn_widget.corpus.engines.cluster import connected
+from attn_widget.corpus.engines.cluster import connected, start_ray
 from attn_widget.corpus.reading import chunks
 from attn_widget.corpus.reading.sources import files_of
 from attn_widget.errors import InputError
@@ -53,6 +53,27 @@ def here(model: str) -> Profile:
 def cluster() -> Iterator[None]:
     with connected(None, 2):
         yield
+
+
+def test_a_start_that_takes_too_long_leaves_no_process_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, home = "import time; time.sleep(600)", str(Path(ray.__file__).parent)
+    other = subprocess.Popen([sys.executable, "-c", ours])
+    started: list[subprocess.Popen[bytes]] = []
+
+    def init(**_options: Any) -> None:
+        if len(started) == 2:
+            return
+        started.append(subprocess.Popen([sys.executable, "-c", ours, f"{home}/gcs_server"]))
+        raise RuntimeError("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", init)
+    start_ray({})
+    assert [process.wait(60) for process in started] == [-signal.SIGKILL] * 2
+    assert other.poll() is None
+    other.kill()
+    other.wait()
 
 
 def assert_same(one: Profile, other: Profile, model: str) -> None:

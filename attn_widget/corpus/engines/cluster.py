@@ -6,7 +6,8 @@ import logging
 import os
 import socket
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from attn_widget.errors import InputError
@@ -46,7 +47,7 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
                 "address": "local",
             }
         try:
-            _start(options)
+            start_ray(options)
         except Exception as error:
             raise InputError(
                 f"Ray did not start ({type(error).__name__}: {str(error)[:300]}).",
@@ -71,19 +72,38 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
             ray.shutdown()
 
 
-def _start(options: dict[str, Any]) -> None:
+def start_ray(options: dict[str, Any]) -> None:
     """`ray.init`, again where a busy machine took longer than the 30 s that Ray waits for itself."""
+    import psutil  # comes with Ray
     import ray
 
+    before = _processes()
     for left in reversed(range(STARTS)):
         try:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             ray.shutdown()
+            for process in _processes() - before:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
             if not left or "timed out during startup" not in str(error):
                 raise
         else:
             return
+
+
+def _processes() -> set[Any]:
+    """Ray's own processes that this one has started: a start that failed leaves them running."""
+    import psutil
+    import ray
+
+    home = str(Path(ray.__file__).parent)
+    found: set[Any] = set()
+    for process in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if any(home in part for part in process.cmdline()):
+                found.add(process)
+    return found
 
 
 def check_address(address: str) -> None:
