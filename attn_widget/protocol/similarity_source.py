@@ -194,7 +194,8 @@ def _contributions(found: Similarity, of: Side, by: str) -> tuple[Float32 | Floa
     if by == "decomposition":
         explained = found.contributions(of)
         return explained.values, explained.bias or 0.0
-    return found.matrix("output").sum(axis=1 if of == "a" else 0), 0.0
+    kind = None if found.kind == "maxsim" else by
+    return found.matrix(kind).sum(axis=1 if of == "a" else 0), 0.0
 
 
 def _whole(found: Similarity, sides: dict[str, Any], arrays: Arrays) -> float:

@@ -21,9 +21,9 @@ from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.host.results import Displayed
-from attn_widget.influence.attention_block import layer_of
 from attn_widget.influence.bound_target import embedding_of, unit_vectors
 from attn_widget.influence.contributions import Contributions
+from attn_widget.influence.decomposition import check_linear
 from attn_widget.influence.faithfulness import Faithfulness
 from attn_widget.influence.methods import Method
 from attn_widget.influence.targets import Target
@@ -463,9 +463,9 @@ class Similarity(Displayed, NotPickled):
 
     @property
     def can_decompose(self) -> bool:
-        """True if the layers of this family are known, so that the score can be decomposed."""
+        """True if the layers of this family are known and linear, so that the score can be decomposed."""
         try:
-            layer_of(self._run("a"), 0)
+            check_linear(self._run("a"))
         except NotAvailableError:
             return False
         return True

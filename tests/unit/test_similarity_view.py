@@ -100,6 +100,15 @@ def test_a_family_without_known_layers_tells_its_sum_by_hidden_states(bert: Any)
     assert not reply["ok"] and "order" in reply["error"]
 
 
+def test_late_interaction_without_known_layers_tells_the_sum_of_its_best_answers(bert: Any) -> None:
+    encoder = aw.load(bert).with_pooling("tokens")
+    encoder.family = replace(encoder.family, layers=None, block=None)
+    s = compare(A, B, encoder)
+    data, arrays = asked(SimilaritySource(s), kind="similar")
+    assert (data["matrices"], data["a"]["bias"]) == (["maxsim"], 0)
+    np.testing.assert_allclose(arrays["b"], s.matrix("maxsim").sum(axis=0), atol=1e-7)
+
+
 def test_a_masking_test_and_the_effects_of_heads_are_those_of_python(
     similar: aw.Similarity,
 ) -> None:
