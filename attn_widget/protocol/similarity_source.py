@@ -85,7 +85,15 @@ class SimilaritySource(Source):
     @property
     def first(self) -> Similarity:
         """The similarity that is shown first: of a ranking, that with its best passage."""
-        return self.similarity({"passage": self.passages[0]} if self.passages else {})
+        if not isinstance(self.result, Ranking):
+            return self.result
+        if not self.passages:
+            raise NotAvailableError(
+                f"No passage of this ranking has a score ({len(self.result.failed):,} of "
+                f"{len(self.result):,} failed), so there is nothing to draw.",
+                "failed says why, by the index of the passage.",
+            )
+        return self.similarity({"passage": self.passages[0]})
 
     @property
     def passages(self) -> list[int]:

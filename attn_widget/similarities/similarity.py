@@ -401,17 +401,19 @@ class Similarity(Displayed, NotPickled):
     @staticmethod
     def _kinds(a: Analysis, b: Analysis) -> tuple[str, ...]:
         """Kinds of score that two runs have."""
-        if a is b and a.trace.classifier_logits is not None and a.trace.classifier_logits.size == 1:
-            return ("relevance",)
+        logits = a.trace.classifier_logits
+        relevance = ("relevance",) if a is b and logits is not None and logits.size == 1 else ()
         heads = [run.encoder.embedding for run in (a.run, b.run) if run is not None]
         if any(head is None for head in heads):
+            if relevance:
+                return relevance
             raise NotAvailableError("A model of these texts names no pooling.", HINT)
         of_tokens = {head.of_tokens for head in heads if head is not None}
         if len(of_tokens) == 2:
             raise InputError(
                 "One model has an embedding for each text, the other for each token.", HINT
             )
-        return ("maxsim",) if of_tokens == {True} else ("cosine", "dot")
+        return (*relevance, *(("maxsim",) if of_tokens == {True} else ("cosine", "dot")))
 
     def _score(self) -> float:
         a, b = self._run("a"), self._run("b")

@@ -593,6 +593,12 @@ def test_the_word_that_decides_stands_first(tmp_path: Path) -> None:
 # Bad input
 
 
+def test_identical_texts_by_a_reranker_with_a_pooling_are_compared_by_it(reranker: Any) -> None:
+    assert compare(A, A, reranker, pooling="mean").kind == "cosine"
+    assert compare(A, A, reranker, pooling="tokens").kind == "maxsim"
+    assert compare(A, A, reranker).kind == "relevance"
+
+
 def test_identical_texts_are_as_similar_as_can_be() -> None:
     s = tiny("bert", A, A)
     assert_close(s.score, 1, terms=WIDTH)
