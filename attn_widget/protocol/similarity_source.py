@@ -237,7 +237,7 @@ def similar_test(
     of: Any = one_of(request, "side", SIDES)
     if not found.can_decompose:
         raise NotAvailableError("Without contributions of tokens there is no order to test.")
-    key = request.get("passage"), of
+    key = request.get("passage") if isinstance(source.result, Ranking) else None, of
     if key not in source.tests:
         tested = untagged(found.side(of)).faithfulness(
             found.target(of), ["decomposition"], progress=progress

@@ -111,11 +111,11 @@ class Ranking(Displayed, NotPickled, Records):
 
     INSTEAD = "Keep its scores, or to_dataframe()."
 
-    def __init__(self, reading: Reading, query: str) -> None:
+    def __init__(self, reading: Reading, query: str, tagger: Any = "auto") -> None:
         hint = "similarity(query, passages, model=...) makes a Ranking."
         check_kind(reading, Reading, "reading", hint)
         check_name(query, "query", "a text")
-        self._reading = reading
+        self._reading, self._tagger = reading, tagger
         self._similarities: dict[int, Similarity] = {}
         self.query, self.kind, self.notes = query, reading.kind, reading.notes
         self.passages: list[str] = []
@@ -152,7 +152,10 @@ class Ranking(Displayed, NotPickled, Records):
             raise NotAvailableError(f"Passage {index} has no score: {self.failed[index]}")
         if index not in self._similarities:
             self._similarities[index] = self._reading.similarity(
-                self.query, self.passages[index], truncation=index in self.truncated
+                self.query,
+                self.passages[index],
+                truncation=index in self.truncated,
+                tagger=self._tagger,
             )
         return self._similarities[index]
 
@@ -224,7 +227,13 @@ class Ranking(Displayed, NotPickled, Records):
 
 
 def rank(
-    reading: Reading, query: str, passages: Iterable[str], *, truncation: bool, progress: bool
+    reading: Reading,
+    query: str,
+    passages: Iterable[str],
+    *,
+    truncation: bool,
+    tagger: Any,
+    progress: bool,
 ) -> Ranking:
     """Score passages as they come; Ctrl-C leaves those that are done.
 
@@ -237,8 +246,8 @@ def rank(
     """
     from tqdm.auto import tqdm
 
-    ranking = Ranking(reading, query)
-    score = _scorer(reading, query, truncation)
+    ranking = Ranking(reading, query, tagger)
+    score = _scorer(reading, query, truncation, tagger)
     total = len(passages) if hasattr(passages, "__len__") else None  # pyright: ignore[reportArgumentType]
     source = iter(passages)
     with tqdm(total=total, desc="ranking", unit="text", disable=not progress) as bar:
@@ -286,12 +295,12 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
                 ranking.failed[index] = "Its embedding has length 0, so a cosine is not defined."
 
 
-def _scorer(reading: Reading, query: str, truncation: bool) -> Any:
+def _scorer(reading: Reading, query: str, truncation: bool, tagger: Any) -> Any:
     """Scores [B] of passages that are encoded; NaN where an embedding has no direction."""
     if reading.kind == "relevance":
         return _relevances
     encoder, text = reading.text("a", query)
-    run = run_text(encoder, text, None, truncation=truncation, tagger=None).run
+    run = run_text(encoder, text, None, truncation=truncation, tagger=tagger).run
     assert run is not None  # of every text that is run
     other = embedding_of(run)
     if reading.kind != "dot":

@@ -13,7 +13,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.checks.rounding import rounding
-from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
 from attn_widget.similarities import ranking as ranking_module
 from tests.close import assert_close
 from tests.unit import tiny_models
@@ -160,6 +160,14 @@ def test_no_passages_and_one_passage_twice_are_refused(bert: Any) -> None:
         r.difference(2, 2)
     with pytest.raises(InputError, match="index"):
         r.explain(5)
+
+
+def test_a_ranking_explains_with_the_tagger_that_it_was_given(bert: Any) -> None:
+    r = rank(PASSAGES, bert, pooling="mean", tagger=str.split)
+    words = [word.text for word in r.explain(0).a.words]
+    assert words == QUERY.split()
+    with pytest.raises(InputTypeError, match="not a tagger"):
+        rank(PASSAGES, bert, pooling="mean", tagger=3)
 
 
 def test_a_model_with_nan_stops_a_ranking(bert: Any) -> None:

@@ -144,6 +144,11 @@ def test_hostile_requests_are_refused_with_a_reason(
     assert not reply["ok"] and reply["error"] and "bug" not in reply["hint"] and not buffers
 
 
+def test_a_similarity_has_no_passages(similar: aw.Similarity) -> None:
+    request = {"kind": "similar_test", "side": "a", "passage": [1]}
+    assert SimilaritySource(similar).answer(request)[0]["ok"]
+
+
 @pytest.mark.parametrize("passage", [None, -1, 3, True, "0", 1.0])
 def test_a_ranking_has_no_passage_but_its_own(ranked: aw.Ranking, passage: object) -> None:
     reply, _ = SimilaritySource(ranked).answer({"kind": "similar", "passage": passage})
