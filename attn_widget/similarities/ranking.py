@@ -184,14 +184,13 @@ class Ranking(Displayed, NotPickled, Records):
             )
         parts = [similarity.contributions("a") for similarity in (left, right)]
         values = np.zeros(left.a.n_tokens)
-        # A reranker's runs begin with the query; the rest of each is its passage.
-        shared = [
-            i
-            for i, token in enumerate(left.a.trace.tokens)
-            if self.kind != "relevance" or (token.segment == 0 and not token.special)
-        ]
-        values[shared] = np.subtract(*(part.values[shared].astype(np.float64) for part in parts))
-        rest = [_rest(part, shared) for part in parts]
+        # A reranker's runs begin with the query; the rest of each is its passage. With a long passage, less of a long
+        # query may have been read.
+        shared = self._query_positions(left)
+        both = sorted({*shared} & {*self._query_positions(right)})
+        values[shared] = parts[0].values[shared]
+        values[both] -= parts[1].values[both]
+        rest = [_rest(parts[0], shared), _rest(parts[1], both)]
         passages = [similarity.contributions("b") for similarity in (left, right)]
         return Difference(
             first=index_in(first, len(self.passages), "first"),
@@ -202,6 +201,14 @@ class Ranking(Displayed, NotPickled, Records):
             bias=rest[0] - rest[1],
             passages=(passages[0], passages[1]),
         )
+
+    def _query_positions(self, similarity: Similarity) -> list[int]:
+        """Positions of the query's tokens in a run; of a reranker, without special ones."""
+        return [
+            i
+            for i, token in enumerate(similarity.a.trace.tokens)
+            if self.kind != "relevance" or (token.segment == 0 and not token.special)
+        ]
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a passage: ``rank`` (from 1; None without a score), ``index, score, passage, failed``."""
