@@ -76,7 +76,7 @@ def check_identity(
 
 
 def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
-    """A folder with checksums that appears only once complete (atomic rename), in place of an earlier one."""
+    """A folder with checksums that appears only once complete (atomic rename), in place of an earlier one, which stays on failure."""
     part, old = (target.with_name(f".{secrets.token_hex(4)}.part") for _ in range(2))
     try:
         part.mkdir()
@@ -86,6 +86,8 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
             target.rename(old)
         part.rename(target)
     finally:
+        if old.exists() and not target.exists():  # interrupted between the two
+            old.rename(target)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
 

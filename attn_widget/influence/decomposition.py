@@ -84,6 +84,23 @@ def decomposition(run: Run, bound: BoundTarget) -> Decomposed:
     return found
 
 
+def check_linear(run: Run) -> None:
+    """Refuse a model that is not linear in the vectors that enter its first layer, whatever is held.
+
+    Raises
+    ------
+    NotAvailableError
+        As `decomposition`.
+    """
+    layer_of(run, 0)
+    block = run.encoder.family.block
+    if block is not None and block.experts:
+        raise NotAvailableError(
+            f"The feed-forward networks of {run.encoder.name} are mixtures of experts, which are not linear with their "
+            "gates held, so no sum over tokens gives the target."
+        )
+
+
 def decompositions(
     run: Run, values_of: Callable[[], Any], *, embedding: bool = False
 ) -> Iterator[Decomposed]:
@@ -98,13 +115,8 @@ def decompositions(
     """
     encoder = run.encoder
     runs = [run, run.of("encoder")] if encoder.parts else [run]
+    check_linear(run)
     vectors = [first_vectors(run).requires_grad_() for run in runs]
-    block = encoder.family.block
-    if block is not None and block.experts:
-        raise NotAvailableError(
-            f"The feed-forward networks of {encoder.name} are mixtures of experts, which are not linear with their "
-            "gates held, so no sum over tokens gives the target."
-        )
     biases = biases_of(encoder, embedding=embedding)
     # The biases belong to every run of the network: a second decomposition would set them back too soon.
     with encoder.lock, with_gradients(biases):

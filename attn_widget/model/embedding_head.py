@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from attn_widget.checks import short_repr
-from attn_widget.errors import InputError, InputTypeError, ModelLoadError
+from attn_widget.checks import first_line, short_repr
+from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, ModelLoadError
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.places import MODULES, Place, cached_file
 
@@ -281,6 +281,18 @@ def read_head(read: ReadFile, name: str) -> EmbeddingHead | None:
     if listing is None:
         return None
     modules = _modules(listing, name)
+    try:
+        return _read_head(read, modules, name)
+    except (AttnWidgetError, MemoryError, OSError):
+        raise
+    except Exception as error:  # of python, safetensors and torch, by what is wrong with a file
+        raise ModelLoadError(
+            f"The files of the embedding of {name!r} cannot be read ({first_line(error)}).",
+            "Save the model again with sentence-transformers.",
+        ) from error
+
+
+def _read_head(read: ReadFile, modules: list[dict[str, str]], name: str) -> EmbeddingHead:
     kinds = [part["type"].rpartition(".")[2] for part in modules]
     if not kinds or kinds[0] != "Transformer":
         raise ModelLoadError(
@@ -358,6 +370,11 @@ def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingH
     pools_prompt, layers, skiplist = True, list[nn.Module](), frozenset[str]()
     for kind, config, layer in parts:
         if kind == "Pooling":
+            if layers:
+                raise ModelLoadError(
+                    f"{of} has layers before its Pooling, which change tokens instead of the text.",
+                    "Known: Pooling, then Dense, LayerNorm and Normalize.",
+                )
             pooling, pools_prompt = _pooling(config), bool(config.get("include_prompt", True))
         elif kind in ("Dense", "LayerNorm"):
             layers.append(layer())
@@ -374,7 +391,7 @@ def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingH
     return EmbeddingHead(
         pooling,
         tuple(layers),
-        max_length=length if isinstance(length, int) else None,
+        max_length=length if type(length) is int and length > 0 else None,
         pools_prompt=pools_prompt,
         lowercase=bool(own.get("do_lower_case", False)),
         skiplist=skiplist,
@@ -384,10 +401,12 @@ def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingH
 def _with_settings(head: EmbeddingHead, settings: Mapping[str, Any]) -> EmbeddingHead:
     """``head`` with prompts and similarity of ``config_sentence_transformers.json``."""
     given: Mapping[str, Any] = settings.get("prompts") or {}
-    prompts = {str(key): str(text) for key, text in given.items() if text}
+    # An empty prompt is one by its name: without it the name would be put before the text.
+    prompts = {str(key): str(text or "") for key, text in given.items()}
     for old, key in OLD_PREFIXES.items():
         if settings.get(old):
-            prompts[key] = str(settings[old]) + prompts.get(key, "").removeprefix(settings[old])
+            prefix = str(settings[old])
+            prompts[key] = prefix + prompts.get(key, "").removeprefix(prefix)
     default = settings.get("default_prompt_name")
     skipped_words: Any = settings.get("skiplist_words")
     expansion = settings.get("do_query_expansion", settings.get("query_expansion"))

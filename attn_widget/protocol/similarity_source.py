@@ -85,7 +85,15 @@ class SimilaritySource(Source):
     @property
     def first(self) -> Similarity:
         """The similarity that is shown first: of a ranking, that with its best passage."""
-        return self.similarity({"passage": self.passages[0]} if self.passages else {})
+        if not isinstance(self.result, Ranking):
+            return self.result
+        if not self.passages:
+            raise NotAvailableError(
+                f"No passage of this ranking has a score ({len(self.result.failed):,} of "
+                f"{len(self.result):,} failed), so there is nothing to draw.",
+                "failed says why, by the index of the passage.",
+            )
+        return self.similarity({"passage": self.passages[0]})
 
     @property
     def passages(self) -> list[int]:
@@ -194,7 +202,8 @@ def _contributions(found: Similarity, of: Side, by: str) -> tuple[Float32 | Floa
     if by == "decomposition":
         explained = found.contributions(of)
         return explained.values, explained.bias or 0.0
-    return found.matrix("output").sum(axis=1 if of == "a" else 0), 0.0
+    kind = None if found.kind == "maxsim" else by
+    return found.matrix(kind).sum(axis=1 if of == "a" else 0), 0.0
 
 
 def _whole(found: Similarity, sides: dict[str, Any], arrays: Arrays) -> float:
@@ -228,7 +237,7 @@ def similar_test(
     of: Any = one_of(request, "side", SIDES)
     if not found.can_decompose:
         raise NotAvailableError("Without contributions of tokens there is no order to test.")
-    key = request.get("passage"), of
+    key = request.get("passage") if isinstance(source.result, Ranking) else None, of
     if key not in source.tests:
         tested = untagged(found.side(of)).faithfulness(
             found.target(of), ["decomposition"], progress=progress

@@ -9,7 +9,12 @@ import numpy as np
 import torch
 
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.decomposition import biases_of, linearized, with_gradients
+from attn_widget.influence.decomposition import (
+    biases_of,
+    check_linear,
+    linearized,
+    with_gradients,
+)
 from attn_widget.influence.passes import embedding_shift, first_vectors
 from attn_widget.trace.forward import on_device
 from attn_widget.trace.run import Run
@@ -43,7 +48,7 @@ class LinearText:
     Raises
     ------
     NotAvailableError
-        A family whose layers are not known.
+        A family whose layers are not known, or whose feed-forward networks are mixtures of experts.
 
     References
     ----------
@@ -55,6 +60,7 @@ class LinearText:
         encoder = run.encoder
         head = encoder.embedding
         assert head is not None  # the caller has asked
+        check_linear(run)
         self._vectors = first_vectors(run).requires_grad_()
         self._bytes = _bytes_of_a_source(run)
         biases = biases_of(encoder, embedding=True)

@@ -111,11 +111,11 @@ class Ranking(Displayed, NotPickled, Records):
 
     INSTEAD = "Keep its scores, or to_dataframe()."
 
-    def __init__(self, reading: Reading, query: str) -> None:
+    def __init__(self, reading: Reading, query: str, tagger: Any = "auto") -> None:
         hint = "similarity(query, passages, model=...) makes a Ranking."
         check_kind(reading, Reading, "reading", hint)
         check_name(query, "query", "a text")
-        self._reading = reading
+        self._reading, self._tagger = reading, tagger
         self._similarities: dict[int, Similarity] = {}
         self.query, self.kind, self.notes = query, reading.kind, reading.notes
         self.passages: list[str] = []
@@ -152,7 +152,10 @@ class Ranking(Displayed, NotPickled, Records):
             raise NotAvailableError(f"Passage {index} has no score: {self.failed[index]}")
         if index not in self._similarities:
             self._similarities[index] = self._reading.similarity(
-                self.query, self.passages[index], truncation=index in self.truncated
+                self.query,
+                self.passages[index],
+                truncation=index in self.truncated,
+                tagger=self._tagger,
             )
         return self._similarities[index]
 
@@ -181,14 +184,13 @@ class Ranking(Displayed, NotPickled, Records):
             )
         parts = [similarity.contributions("a") for similarity in (left, right)]
         values = np.zeros(left.a.n_tokens)
-        # A reranker's runs begin with the query; the rest of each is its passage.
-        shared = [
-            i
-            for i, token in enumerate(left.a.trace.tokens)
-            if self.kind != "relevance" or (token.segment == 0 and not token.special)
-        ]
-        values[shared] = np.subtract(*(part.values[shared].astype(np.float64) for part in parts))
-        rest = [_rest(part, shared) for part in parts]
+        # A reranker's runs begin with the query; the rest of each is its passage. With a long passage, less of a long
+        # query may have been read.
+        shared = self._query_positions(left)
+        both = sorted({*shared} & {*self._query_positions(right)})
+        values[shared] = parts[0].values[shared]
+        values[both] -= parts[1].values[both]
+        rest = [_rest(parts[0], shared), _rest(parts[1], both)]
         passages = [similarity.contributions("b") for similarity in (left, right)]
         return Difference(
             first=index_in(first, len(self.passages), "first"),
@@ -199,6 +201,14 @@ class Ranking(Displayed, NotPickled, Records):
             bias=rest[0] - rest[1],
             passages=(passages[0], passages[1]),
         )
+
+    def _query_positions(self, similarity: Similarity) -> list[int]:
+        """Positions of the query's tokens in a run; of a reranker, without special ones."""
+        return [
+            i
+            for i, token in enumerate(similarity.a.trace.tokens)
+            if self.kind != "relevance" or (token.segment == 0 and not token.special)
+        ]
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a passage: ``rank`` (from 1; None without a score), ``index, score, passage, failed``."""
@@ -224,7 +234,13 @@ class Ranking(Displayed, NotPickled, Records):
 
 
 def rank(
-    reading: Reading, query: str, passages: Iterable[str], *, truncation: bool, progress: bool
+    reading: Reading,
+    query: str,
+    passages: Iterable[str],
+    *,
+    truncation: bool,
+    tagger: Any,
+    progress: bool,
 ) -> Ranking:
     """Score passages as they come; Ctrl-C leaves those that are done.
 
@@ -237,8 +253,8 @@ def rank(
     """
     from tqdm.auto import tqdm
 
-    ranking = Ranking(reading, query)
-    score = _scorer(reading, query, truncation)
+    ranking = Ranking(reading, query, tagger)
+    score = _scorer(reading, query, truncation, tagger)
     total = len(passages) if hasattr(passages, "__len__") else None  # pyright: ignore[reportArgumentType]
     source = iter(passages)
     with tqdm(total=total, desc="ranking", unit="text", disable=not progress) as bar:
@@ -286,12 +302,12 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
                 ranking.failed[index] = "Its embedding has length 0, so a cosine is not defined."
 
 
-def _scorer(reading: Reading, query: str, truncation: bool) -> Any:
+def _scorer(reading: Reading, query: str, truncation: bool, tagger: Any) -> Any:
     """Scores [B] of passages that are encoded; NaN where an embedding has no direction."""
     if reading.kind == "relevance":
         return _relevances
     encoder, text = reading.text("a", query)
-    run = run_text(encoder, text, None, truncation=truncation, tagger=None).run
+    run = run_text(encoder, text, None, truncation=truncation, tagger=tagger).run
     assert run is not None  # of every text that is run
     other = embedding_of(run)
     if reading.kind != "dot":

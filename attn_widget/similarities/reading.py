@@ -54,7 +54,7 @@ class Reading:
             return self.encoder, text
         encoder = self.encoder
         if prompt and not head.pools_prompt:
-            tokens = encoder.encode(prompt).tokens
+            tokens = encoder.encode(prompt.lower() if head.lowercase else prompt).tokens
             length = len(tokens) - (1 if tokens[-1].special else 0)
             encoder = encoder.with_embedding(replace(head, skipped=length))
         if of == "a" and head.query_length is not None:
@@ -134,6 +134,11 @@ def reading_of(
             "Name it, as the model's card does: pooling='mean', 'cls', 'last', 'weighted', 'max', or 'tokens' "
             "for late interaction.",
         )
+    if head.query_length is not None and head.query_length > encoder.max_length:
+        raise ModelLoadError(
+            f"{encoder.name} pads queries to {head.query_length:,} tokens and reads at most {encoder.max_length:,}.",
+            "Correct query_length in its config_sentence_transformers.json.",
+        )
     encoder = encoder.with_embedding(head)
     kind = "maxsim" if head.of_tokens else similarity or head.similarity or "cosine"
     if head.of_tokens and similarity is not None:
@@ -146,8 +151,9 @@ def reading_of(
             f"This model pads queries to {head.query_length} tokens with mask tokens, whose best answers count as well."
         )
     prompts = (_prompt(encoder, prompt, 0), _prompt(encoder, prompt, 1))
-    if head.prompts and prompt is None and not any(prompts):
-        prompt_names = ", ".join(map(repr, head.prompts))
+    named = [name for name, text in head.prompts.items() if text]
+    if named and prompt is None and not any(prompts):
+        prompt_names = ", ".join(map(repr, named))
         notes.append(
             f"The model knows the prompts {prompt_names}, and none was used: prompt=(name, name)."
         )
@@ -200,7 +206,7 @@ def _prompt(encoder: Encoder, prompt: Any, role: int) -> str:
     head = encoder.embedding
     assert head is not None  # the caller has asked
     if prompt is None:
-        by_role = [name for name in ROLES[role] if name in head.prompts] if head.of_tokens else []
+        by_role = [name for name in ROLES[role] if head.prompts.get(name)] if head.of_tokens else []
         name = head.default_prompt or (by_role[0] if by_role else None)
         return "" if name is None else head.prompts[name]
     given: Any = prompt

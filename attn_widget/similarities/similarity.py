@@ -21,9 +21,9 @@ from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.host.results import Displayed
-from attn_widget.influence.attention_block import layer_of
 from attn_widget.influence.bound_target import embedding_of, unit_vectors
 from attn_widget.influence.contributions import Contributions
+from attn_widget.influence.decomposition import check_linear
 from attn_widget.influence.faithfulness import Faithfulness
 from attn_widget.influence.methods import Method
 from attn_widget.influence.targets import Target
@@ -401,17 +401,19 @@ class Similarity(Displayed, NotPickled):
     @staticmethod
     def _kinds(a: Analysis, b: Analysis) -> tuple[str, ...]:
         """Kinds of score that two runs have."""
-        if a is b and a.trace.classifier_logits is not None and a.trace.classifier_logits.size == 1:
-            return ("relevance",)
+        logits = a.trace.classifier_logits
+        relevance = ("relevance",) if a is b and logits is not None and logits.size == 1 else ()
         heads = [run.encoder.embedding for run in (a.run, b.run) if run is not None]
         if any(head is None for head in heads):
+            if relevance:
+                return relevance
             raise NotAvailableError("A model of these texts names no pooling.", HINT)
         of_tokens = {head.of_tokens for head in heads if head is not None}
         if len(of_tokens) == 2:
             raise InputError(
                 "One model has an embedding for each text, the other for each token.", HINT
             )
-        return ("maxsim",) if of_tokens == {True} else ("cosine", "dot")
+        return (*relevance, *(("maxsim",) if of_tokens == {True} else ("cosine", "dot")))
 
     def _score(self) -> float:
         a, b = self._run("a"), self._run("b")
@@ -463,9 +465,9 @@ class Similarity(Displayed, NotPickled):
 
     @property
     def can_decompose(self) -> bool:
-        """True if the layers of this family are known, so that the score can be decomposed."""
+        """True if the layers of this family are known and linear, so that the score can be decomposed."""
         try:
-            layer_of(self._run("a"), 0)
+            check_linear(self._run("a"))
         except NotAvailableError:
             return False
         return True

@@ -127,4 +127,4 @@ def similarity(
         reading = reading_of(model, pooling, similarity, prompt, progress)
         if isinstance(b, str):
             return reading.similarity(a, b, truncation=truncation, tagger=tagger)
-        return rank(reading, a, b, truncation=truncation, progress=progress)
+        return rank(reading, a, b, truncation=truncation, tagger=tagger, progress=progress)

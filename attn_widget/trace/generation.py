@@ -90,7 +90,8 @@ def translated(
 ) -> Encoding:
     """The source with what an encoder-decoder writes: up to ``count`` tokens after its start token.
 
-    Greedily, whatever beams its generation config names; a token that this config forces first is taken.
+    Greedily, whatever beams its generation config names; a token that this config forces first is taken, and none that
+    it rules out (``bad_words_ids``).
 
     Parameters
     ----------
@@ -133,6 +134,7 @@ def _written_ids(
     following, cache = inputs[reads], None
     length = following.shape[1]
     ids = _forced_ids(encoder) if encoder.parts else []
+    forbidden = torch.tensor(_forbidden_ids(encoder), dtype=torch.long, device=following.device)
     with inference_mode(encoder):
         source = _encoded(encoder, inputs) if encoder.parts else {}
         if ids:
@@ -152,7 +154,7 @@ def _written_ids(
                     f"{encoder.name} gives numbers that are not finite after {len(ids)} tokens, so none is the likeliest.",
                     "Its weights hold NaN, or overflow: load it with dtype='float32'.",
                 )
-            best = int(logits.argmax())
+            best = int(logits.index_fill(0, forbidden, -torch.inf).argmax())
             if best in stops:
                 break
             ids.append(best)
@@ -180,6 +182,13 @@ def _forced_ids(encoder: Encoder) -> list[int]:
     forced: Any = getattr(settings, "forced_bos_token_id", None)
     forced = forced[0] if isinstance(forced, (list, tuple)) and forced else forced
     return [forced] if isinstance(forced, int) else []
+
+
+def _forbidden_ids(encoder: Encoder) -> list[int]:
+    """Tokens that the generation config rules out by themselves: the padding of Marian's models."""
+    settings = getattr(encoder.network, "generation_config", None)
+    words: Any = getattr(settings, "bad_words_ids", None)
+    return [int(word[0]) for word in words or () if len(word) == 1]
 
 
 def stop_ids(encoder: Encoder) -> set[int]:

@@ -262,6 +262,8 @@ def test_a_prompt_is_part_of_the_text_and_shown(tmp_path: Path) -> None:
     default = aw.similarity("cat", "mat", **compare)
     assert (default.a.text, default.b.text) == ("the dog: cat", "the dog: mat")
     assert aw.similarity("cat", "mat", prompt="", **compare).a.text == "cat"
+    named = aw.similarity("cat", "mat", prompt=("query", "passage"), **compare)
+    assert (named.a.text, named.b.text) == ("the dog: cat", "mat")
     both = aw.similarity("cat", "mat", prompt=("query", "A bird: "), **compare)
     assert (both.a.text, both.b.text) == ("the dog: cat", "A bird: mat")
     h = plain(folder, "the dog: cat")
@@ -275,6 +277,13 @@ def test_a_prompt_that_is_not_pooled_is_read_all_the_same(tmp_path: Path) -> Non
     found = embedded(folder, "cat", prompt="the dog: ")
     assert_close(found, h[prompt:].mean(axis=0), **TEXT_SUMS, size=h)
     assert np.abs(found - h.mean(axis=0)).max() > 1e-3
+
+
+def test_a_prompt_that_is_not_pooled_is_counted_as_it_is_read(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "roberta", {**MEAN, "include_prompt": False})
+    change(folder, "sentence_bert_config.json", {"do_lower_case": True})
+    found = embedded(folder, "cat", prompt="THE DOG: ")
+    np.testing.assert_array_equal(found, embedded(folder, "cat", prompt="the dog: "))
 
 
 def test_prompts_that_are_not_used_are_said(tmp_path: Path) -> None:
@@ -312,11 +321,33 @@ def change(folder: Path, name: str, content: Any) -> Path:
             {"in_features": 5, "out_features": 2},
             "do not fit its config.json",
         ),
+        ("2_Dense/config.json", {"in_features": None}, "cannot be read"),
+        ("2_Dense/model.safetensors", "no weights", "cannot be read"),
+        ("1_Pooling/config.json", {"pooling_mode": 3}, "cannot be read"),
+        ("config_sentence_transformers.json", {"prompts": ["query"]}, "cannot be read"),
+        ("config_sentence_transformers.json", {"skiplist_words": 3}, "cannot be read"),
     ],
 )
 def test_damaged_files_are_named(tmp_path: Path, name: str, content: Any, message: str) -> None:
     folder = change(folder_of(tmp_path, pooling=MEAN, dense=8), name, content)
     with pytest.raises(ModelLoadError, match=message):
+        aw.similarity("cat", "mat", model=folder, progress=False)
+
+
+def test_layers_of_tokens_before_the_pooling_are_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, pooling=MEAN, dense=WIDTH)
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[1]["idx"], modules[2]["idx"] = 2, 1
+    with pytest.raises(ModelLoadError, match="layers before its Pooling"):
+        aw.similarity("cat", "mat", model=change(folder, "modules.json", modules), progress=False)
+
+
+def test_a_length_that_no_text_has_is_not_taken_from_the_files(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "a", pooling=MEAN, max_length=-1)
+    assert aw.similarity("cat", "mat", model=folder, truncation=True, progress=False).notes == ()
+    settings = {"do_query_expansion": True, "query_length": 10**9}
+    folder = folder_of(tmp_path / "b", settings=settings)
+    with pytest.raises(ModelLoadError, match="pads queries to 1,000,000,000 tokens"):
         aw.similarity("cat", "mat", model=folder, progress=False)
 
 

@@ -85,6 +85,20 @@ def test_a_model_may_end_the_text_at_once() -> None:
     assert [meta.get("wrote_nothing") for meta in metas] == [True, None]
 
 
+@pytest.mark.parametrize("family", ["marian", "llama"])
+def test_a_token_that_the_generation_config_rules_out_is_not_written(family: str) -> None:
+    model, tokenizer = tiny_models.build(family)
+    first = analysis(aw.load((model, tokenizer)), generate=3).written[0].id
+    model.generation_config.bad_words_ids = [[first], [1, 2]]
+    a = analysis(aw.load((model, tokenizer)), generate=3)
+    source = a.of("encoder") if a.parts != ("self",) else a
+    ids = [token.id for token in source.tokens][: None if source is not a else -3]
+    wanted = model.generate(
+        torch.tensor([ids]), max_new_tokens=3, do_sample=False, num_beams=1, pad_token_id=1
+    )[0, -3:]
+    assert [token.id for token in a.written] == wanted.tolist() and first not in wanted
+
+
 def test_bytes_of_one_character_are_the_last_tokens_own() -> None:
     from attn_widget.trace import generation
 

@@ -23,7 +23,7 @@ from attn_widget.corpus.totals import Totals
 from attn_widget.corpus.totals_file import write_totals
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.host.parquet_file import EMPTY, DamagedError
-from attn_widget.host.store import LOCK, locked
+from attn_widget.host.store import LOCK, locked, read_json, write_folder, write_json
 from tests.unit import tiny_models
 
 # A text may hold what a checksum looks like.
@@ -253,3 +253,22 @@ def test_a_lock_is_taken_by_one_of_many(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert most and max(most) == 1 and not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_cannot_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "model"
+    write_folder(target, lambda part: write_json(part / "a.json", {"first": True}))
+    rename = Path.rename
+
+    def interrupted(self: Path, to: Path) -> Path:
+        if to == target and not (self / "a.json").read_text().count("first"):
+            raise KeyboardInterrupt
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(target, lambda part: write_json(part / "a.json", {"second": True}))
+    assert read_json(target / "a.json", "") == {"first": True}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -13,7 +13,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.checks.rounding import rounding
-from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
 from attn_widget.similarities import ranking as ranking_module
 from tests.close import assert_close
 from tests.unit import tiny_models
@@ -103,6 +103,27 @@ def test_the_difference_of_two_passages_closes_over_the_query(
     assert f"{d.value:+.4f}" in repr(d)
 
 
+@pytest.mark.parametrize("longer", [0, 1])
+def test_a_query_that_is_cut_with_one_passage_is_compared_as_far_as_both_have_it(
+    reranker: Any, longer: int
+) -> None:
+    passages = [QUERY, "the dog"]
+    r = rank(passages, reranker, query=" ".join([QUERY] * 20), truncation=True)
+    d = r.difference(longer, 1 - longer)
+    parts = [r.explain(i).contributions() for i in (longer, 1 - longer)]
+    lengths = [
+        sum(not token.special and token.segment == 0 for token in r.explain(i).a.trace.tokens)
+        for i in (longer, 1 - longer)
+    ]
+    assert lengths[0] != lengths[1]
+    common = slice(1, 1 + min(lengths))  # after [CLS]
+    wanted = parts[0].values[common] - parts[1].values[common]
+    np.testing.assert_allclose(d.values[common], wanted, atol=1e-7)
+    alone = slice(1 + min(lengths), 1 + lengths[0])
+    np.testing.assert_array_equal(d.values[alone], parts[0].values[alone])
+    assert d.values.sum() + d.bias == pytest.approx(d.value, abs=1e-5)
+
+
 def test_an_embedders_difference_is_that_of_its_directions(bert: Any) -> None:
     """``<u_k, e_i/|e_i| - e_j/|e_j|> / |e_a|``, from the matrices of the two pairs."""
     r = rank(PASSAGES, bert, pooling="mean")
@@ -160,6 +181,13 @@ def test_no_passages_and_one_passage_twice_are_refused(bert: Any) -> None:
         r.difference(2, 2)
     with pytest.raises(InputError, match="index"):
         r.explain(5)
+
+
+def test_a_ranking_explains_with_the_tagger_that_it_was_given(bert: Any) -> None:
+    r = rank(PASSAGES, bert, pooling="mean", tagger=lambda text: [(0, len(text), "X")])
+    assert [word.text for word in r.explain(0).a.words] == [QUERY]
+    with pytest.raises(InputTypeError, match="not a tagger"):
+        rank(PASSAGES, bert, pooling="mean", tagger=3)
 
 
 def test_a_model_with_nan_stops_a_ranking(bert: Any) -> None:

@@ -157,6 +157,14 @@ def test_layers_after_the_pooling_are_part_of_the_sum(tmp_path: Path) -> None:
         s.matrix("output")
 
 
+@pytest.mark.parametrize("family", ["mixtral", "gpt_oss"])
+def test_a_mixture_of_experts_has_no_sum_over_its_inputs(family: str) -> None:
+    s = tiny(family)
+    assert s.kinds == ("output",) and tiny(family, pooling="tokens").kinds == ("maxsim",)
+    with pytest.raises(NotAvailableError, match="mixtures of experts"):
+        s.matrix("input")
+
+
 def test_a_dot_product_is_the_cosine_times_the_lengths() -> None:
     s, dot = tiny("bert"), tiny("bert", similarity="dot")
     model, tokenizer = tiny_models.build("bert", "Model")
@@ -583,6 +591,12 @@ def test_the_word_that_decides_stands_first(tmp_path: Path) -> None:
 
 
 # Bad input
+
+
+def test_identical_texts_by_a_reranker_with_a_pooling_are_compared_by_it(reranker: Any) -> None:
+    assert compare(A, A, reranker, pooling="mean").kind == "cosine"
+    assert compare(A, A, reranker, pooling="tokens").kind == "maxsim"
+    assert compare(A, A, reranker).kind == "relevance"
 
 
 def test_identical_texts_are_as_similar_as_can_be() -> None:

@@ -100,6 +100,15 @@ def test_a_family_without_known_layers_tells_its_sum_by_hidden_states(bert: Any)
     assert not reply["ok"] and "order" in reply["error"]
 
 
+def test_late_interaction_without_known_layers_tells_the_sum_of_its_best_answers(bert: Any) -> None:
+    encoder = aw.load(bert).with_pooling("tokens")
+    encoder.family = replace(encoder.family, layers=None, block=None)
+    s = compare(A, B, encoder)
+    data, arrays = asked(SimilaritySource(s), kind="similar")
+    assert (data["matrices"], data["a"]["bias"]) == (["maxsim"], 0)
+    np.testing.assert_allclose(arrays["b"], s.matrix("maxsim").sum(axis=0), atol=1e-7)
+
+
 def test_a_masking_test_and_the_effects_of_heads_are_those_of_python(
     similar: aw.Similarity,
 ) -> None:
@@ -133,6 +142,11 @@ def test_hostile_requests_are_refused_with_a_reason(
 ) -> None:
     reply, buffers = SimilaritySource(similar).answer(request_)
     assert not reply["ok"] and reply["error"] and "bug" not in reply["hint"] and not buffers
+
+
+def test_a_similarity_has_no_passages(similar: aw.Similarity) -> None:
+    request = {"kind": "similar_test", "side": "a", "passage": [1]}
+    assert SimilaritySource(similar).answer(request)[0]["ok"]
 
 
 @pytest.mark.parametrize("passage", [None, -1, 3, True, "0", 1.0])
@@ -185,6 +199,12 @@ def test_heads_that_are_off_change_the_score_and_come_back(similar: aw.Similarit
     assert meta["similarity"]["intact"] == similar.score
     with pytest.raises(InputError):
         similar.ablate([(9, 0)])
+
+
+def test_a_ranking_without_a_score_says_that_there_is_nothing_to_draw(bert: Any) -> None:
+    r = compare(A, [" ", None], bert, pooling="mean")
+    with pytest.raises(NotAvailableError, match=r"No passage .* \(2 of 2 failed\)"):
+        r.show()
 
 
 def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_path: Path) -> None:

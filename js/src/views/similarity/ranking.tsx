@@ -83,7 +83,8 @@ export function Difference({
 }) {
   const units = unitsOf(one.a, words);
   const [left, right] = [merged(one.a.values, units), merged(two.a.values, unitsOf(two.a, words))];
-  const change = Float64Array.from(left, (value, i) => value - itemAt(right, i));
+  // A reranker may have read less of the query with the second passage.
+  const change = Float64Array.from(left, (value, i) => value - (right[i] ?? 0));
   const whole = one.score - two.score;
   const own = change.reduce((sum, value) => sum + value, 0);
   const special = change.reduce((sum, value, i) => (units.special[i] ? sum + value : sum), 0);

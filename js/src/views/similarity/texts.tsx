@@ -228,6 +228,9 @@ function Line({
   );
 }
 
+/** The same function at each render: a ref that is another one is called again, and would take the focus back. */
+const focusOnce = (element: HTMLElement | null): void => element?.focus({ preventScroll: true });
+
 /** The text as it was given, to change. What was typed stays until its picture is there. */
 function Editor({ side, editing }: { readonly side: SideName; readonly editing: Editing | null }) {
   if (editing === null) return null;
@@ -235,8 +238,8 @@ function Editor({ side, editing }: { readonly side: SideName; readonly editing: 
     editing.side.value = null;
     editing.refused.value = "";
   };
-  let input: HTMLTextAreaElement | null = null;
-  const run = () => editing.run(side, input?.value ?? "");
+  const run = (from: Element) =>
+    editing.run(side, from.closest(".aw-sim-line")?.querySelector("textarea")?.value ?? "");
   return (
     <div class="aw-sim-line">
       <span class="aw-sim-name aw-muted aw-small">{side.toUpperCase()}</span>
@@ -247,16 +250,12 @@ function Editor({ side, editing }: { readonly side: SideName; readonly editing: 
         rows={2}
         spellcheck={false}
         defaultValue={editing.given()[side]}
-        ref={(element) => {
-          if (element !== null && input === null) {
-            input = element;
-            element.focus({ preventScroll: true });
-          }
-        }}
-        onInput={() => editing.follows && run()}
+        ref={focusOnce}
+        onInput={({ currentTarget }) => editing.follows && run(currentTarget)}
         onKeyDown={(event) => {
           if (event.isComposing) return;
-          if (event.key === "Enter" && !event.shiftKey) editing.follows ? close() : run();
+          if (event.key === "Enter" && !event.shiftKey)
+            editing.follows ? close() : run(event.currentTarget);
           else if (event.key === "Escape") close();
           else return;
           consume(event);
@@ -269,7 +268,11 @@ function Editor({ side, editing }: { readonly side: SideName; readonly editing: 
       )}
       <span class="aw-cluster">
         {!editing.follows && (
-          <Button class="aw-plain-button aw-small" part={`run-${side}`} onClick={run}>
+          <Button
+            class="aw-plain-button aw-small"
+            part={`run-${side}`}
+            onClick={({ currentTarget }) => run(currentTarget)}
+          >
             Run
           </Button>
         )}

@@ -103,7 +103,7 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
     readonly found: Similar;
     readonly quick: Pairs | null;
   }>(until, report);
-  const second = asking<Similar>(until, report);
+  const second = asking<{ readonly passage: number; readonly found: Similar }>(until, report);
   /** The matrix of the passage and kind that are shown. */
   const tasks = new Map<string, Task<Pairs>>();
   const task = computed<Task<Pairs> | null>(() => {
@@ -308,8 +308,8 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
         {against.value !== null && other !== null && (
           <Difference
             one={found}
-            two={other}
-            ranks={[rank(passage.value), rank(against.value)]}
+            two={other.found}
+            ranks={[rank(similar.answer.value?.at.passage), rank(other.passage)]}
             words={selection.value.words}
           />
         )}
@@ -497,7 +497,10 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
   function compare(next: number | null): void {
     against.value = next;
     if (next !== null)
-      void second.ask((signal) => askSimilar(source, { passage: next }, { signal }));
+      void second.ask(async (signal) => {
+        const found = await askSimilar(source, { passage: next }, { signal });
+        return { passage: next, found };
+      });
   }
 
   mount(host, View, until, threads);
