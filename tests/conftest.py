@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 # Before torch and transformers are imported anywhere: see CONTRIBUTING.md.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Neither luck nor the load of the machine decides: each run tries the same examples, without a limit of time.
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW_RINGS = ("packaging", "notebooks", "e2e")
