@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -22,11 +21,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # Two processes with two threads each took an eighth more CPU time than with one, and a third more by the clock.
 if (workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
-# Neither luck nor the load of the machine decides: each run tries the same examples, without a limit of time.
-settings.register_profile(
-    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW_RINGS = ("packaging", "notebooks", "e2e")
