@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 from attn_widget.export.mount import encode_reply, mount_page
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.traits import page_traits
+from scripts.widget_parts import STEP_MS
 
 # A view without a matrix of its own is there when nothing is on its way.
 DRAWN = """() => performance.getEntriesByName('aw:drawn').length > 0
@@ -59,6 +60,7 @@ def mount(page: Page, widget: SourceWidget, *, width: int = 1000) -> None:
 
     traits = page_traits(widget)
     names = [*traits, "first_paint"]
+    page.set_default_timeout(STEP_MS)
     page.goto("about:blank")
     for function in (answer, save, changes):
         page.expose_function(function.__name__, function)

@@ -8,9 +8,11 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
+from scripts.widget_parts import STEP_MS
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
-LOOK_MS, MAX_LOOKS = 200, 50
+LOOK_MS = 200
+MAX_LOOKS = STEP_MS // LOOK_MS
 VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 
 pytestmark = pytest.mark.timeout(900)

@@ -9,13 +9,14 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
-from scripts.widget_parts import Widget, agree, values
+from scripts.widget_parts import STEP_MS, Widget, agree, values
 from tests.e2e.picture import RAMP_ERROR, drawn_shares
 from tests.e2e.reference import WEIGHT_ERROR, Reference, reference
 from tests.e2e.views import FLOAT32
 
 TEXT = "the cat sat on the mat"
-RESETS, RESET_MS = 20, 300
+RESET_MS = 300
+RESETS = STEP_MS // RESET_MS
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -373,7 +373,7 @@ requests = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(request_=requests | json_like)
 def test_no_action_raises_or_is_called_a_bug(request_: object) -> None:
     shown = fuzzed()

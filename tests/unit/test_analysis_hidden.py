@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_widget.figures.hidden import hidden_path, residual_ratio, sinusoidal_positions
@@ -33,7 +33,6 @@ def test_norms_and_cosines_are_those_of_plain_loops() -> None:
                 )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 8))
 def test_the_plane_is_that_of_a_singular_value_decomposition(seed: int, n: int, d: int) -> None:
     states = random_states(seed, layers=3, n=n, d=d)
@@ -66,7 +65,6 @@ def test_a_ratio_is_that_of_the_lengths_of_each_token() -> None:
         assert_close(ratios[token], change / length, terms=before.shape[1])
 
 
-@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 16))
 def test_sinusoids_are_the_formula_of_the_paper(n: int, d: int) -> None:
     table = sinusoidal_positions(n, d)

@@ -29,7 +29,7 @@ def edges(tree: Influence) -> list[tuple[tuple[int, ...], float, float]]:
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(1, 9),
     st.sampled_from(["random", "uniform", "one-hot", "peaked"]),

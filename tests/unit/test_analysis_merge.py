@@ -54,7 +54,7 @@ def test_rows_are_averaged_and_columns_summed(kind: str) -> None:
     assert_close(found.sum(axis=-1), 1, terms=9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.integers(0, 1000))
 def test_merged_rows_sum_to_one_for_any_words(sizes: list[int], seed: int) -> None:
     words = [word for word, size in enumerate(sizes) for _ in range(size)]

@@ -76,7 +76,7 @@ def test_metrics_agree_with_the_definitions_at_512_tokens(kind: str) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(1, 9).flatmap(
         lambda n: arrays(np.float32, (n, n), elements=st.floats(-30, 30, width=32))
@@ -143,7 +143,7 @@ def test_a_shape_that_is_no_layer_is_refused(shape: tuple[int, ...]) -> None:
         layer_metrics(np.zeros(shape, dtype=np.float32))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(arrays(np.float32, st.integers(1, 40), elements=st.floats(0, 1, width=32)))
 def test_quartiles_are_those_of_numpy(cells: np.ndarray) -> None:
     before = cells.copy()
@@ -170,7 +170,7 @@ def test_quartiles_of_many_cells_are_those_of_a_full_sort(size: int, kind: str) 
     np.testing.assert_array_equal(cells, before)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 49_999), min_size=1, max_size=5))
 def test_order_statistics_are_exact_with_any_number_of_ties(seed: int, ranks: list[int]) -> None:
     rng = np.random.default_rng(seed)

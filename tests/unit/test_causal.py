@@ -228,7 +228,7 @@ def masked(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     return (wide / wide.sum(axis=1, keepdims=True)).astype(np.float32), allowed
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(masked())
 def test_metrics_agree_with_the_definitions_under_any_mask(
     made: tuple[NDArray[np.float32], NDArray[np.bool_]],
@@ -241,7 +241,7 @@ def test_metrics_agree_with_the_definitions_under_any_mask(
         assert_close(found[key][0], value, terms=len(weights), steps=2, size=size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(masked())
 def test_flat_attention_is_at_chance_under_any_mask(
     made: tuple[NDArray[np.float32], NDArray[np.bool_]],

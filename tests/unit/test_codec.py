@@ -72,7 +72,7 @@ def mask_of(kind: str, n: int) -> Bools | None:
     return {"none": None, "causal": away >= 0, "window": np.abs(away) <= 2}[kind]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example(
     seed=2, n=200, spread=6.0, levels=65535
 )  # off by 0.04% more than stated, encoded in float32
@@ -97,7 +97,7 @@ def test_no_decoded_weight_is_off_by_more_than_is_said(
 MASKS = ("none", "causal", "window")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.integers(0, 10**6),
     SIZES,
@@ -172,7 +172,7 @@ def test_a_head_is_coded_in_company_as_it_is_alone() -> None:
         np.testing.assert_array_equal(alone.queries, one.queries)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(0, 20), st.floats(1e-4, 0.5))
 def test_weights_move_by_no_more_than_their_scores_allow(
     seed: int, n: int, spread: float, error: float
@@ -409,7 +409,7 @@ def arrays_of(run: aw.Analysis, max_score_error: float) -> tuple[dict[str, Any],
     return layer_arrays(run, 0, heads, encoded), encoded
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([1, 2, 3]),

@@ -232,7 +232,7 @@ def _texts_parts_spans(draw: st.DrawFn) -> tuple[str, list[Part], list[tuple[int
     return text, parts, list(pairwise([0, *ends]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_texts_parts_spans())
 def test_any_words_and_any_tokens_align(
     case: tuple[str, list[Part], list[tuple[int, int]]],

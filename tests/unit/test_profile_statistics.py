@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.stats import binom, binomtest, norm, t
@@ -23,7 +23,6 @@ FIGURES = arrays.arrays(
 )
 
 
-@settings(deadline=None)
 @given(FIGURES)
 def test_mean_and_sd_are_those_of_the_texts_that_have_the_figure(figures: np.ndarray) -> None:
     mean, sd, count = means.mean(figures), means.sd(figures), means.count(figures)

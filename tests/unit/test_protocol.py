@@ -193,7 +193,7 @@ requests = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(request_=requests)
 def test_no_request_raises_or_is_called_a_bug(analysis: Analysis, request_: object) -> None:
     reply, _ = protocol.answer(analysis, request_)

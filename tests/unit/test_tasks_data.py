@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_widget import tasks
@@ -178,7 +178,6 @@ def test_a_damaged_line_is_named(data: bytes) -> None:
         rated.parse("amazon", b"1\t0\ta\n1\t0\tb")
 
 
-@settings(deadline=None)
 @given(st.floats(-4, 4))
 def test_stars_mirror_and_three_join_five(score: float) -> None:
     five = int(stars([score])[0])
@@ -186,7 +185,6 @@ def test_stars_mirror_and_three_join_five(score: float) -> None:
     assert int(stars([score], 3)[0]) == [0, 0, 1, 2, 2][five]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-4, 4), min_size=2))
 def test_a_higher_rating_has_no_fewer_stars(scores: list[float]) -> None:
     assert (np.diff(stars(sorted(scores))) >= 0).all()
@@ -275,7 +273,6 @@ def grouped(draw: st.DrawFn) -> tuple[np.ndarray, list[int]]:
     return np.array([*labels, 0, 1, 2]), [*groups, n, n + 1, n + 2]
 
 
-@settings(deadline=None)
 @given(grouped(), st.integers(0, 3))
 def test_groups_are_shared_out_whole(data: tuple[np.ndarray, list[int]], seed: int) -> None:
     labels, groups = data
@@ -294,7 +291,6 @@ def test_groups_are_shared_out_whole(data: tuple[np.ndarray, list[int]], seed: i
         assert set(part) <= set(placed[name])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.integers(0, 8)), max_size=30))
 def test_joined_groups_are_the_connected_parts(rows: list[tuple[str, int]]) -> None:
     import networkx

@@ -76,7 +76,7 @@ def scored(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return labels, rows / rows.sum(1, keepdims=True)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(scored())
 def test_figures_follow_their_definitions(data: tuple[np.ndarray, np.ndarray]) -> None:
     labels, rows = data
@@ -96,7 +96,7 @@ def test_figures_follow_their_definitions(data: tuple[np.ndarray, np.ndarray]) -
         assert found.correct <= found.relaxed <= 100
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(scored(), st.randoms(use_true_random=False))
 def test_the_order_of_the_texts_does_not_matter(
     data: tuple[np.ndarray, np.ndarray], random: object
