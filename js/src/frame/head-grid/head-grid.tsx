@@ -61,37 +61,35 @@ interface About {
   readonly role?: number | undefined;
 }
 
-const Head = memo(
-  ({
-    layer,
-    head,
-    about: { label, title, value, role },
-    pressed,
-    entry,
-    off,
-    absent,
-  }: {
-    readonly layer: number;
-    readonly head: number;
-    readonly about: About;
-    readonly pressed: boolean;
-    readonly entry: boolean;
-    readonly off: boolean;
-    readonly absent: boolean;
-  }) => (
-    <Button
-      class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
-      label={label}
-      title={title}
-      tabIndex={entry ? 0 : -1}
-      aria-pressed={pressed}
-      aria-disabled={absent || undefined}
-      data-layer={layer}
-      data-head={head}
-      data-aw-value={value === undefined ? undefined : exact(value)}
-      data-aw-role={role}
-    />
-  ),
+const Head = ({
+  layer,
+  head,
+  about: { label, title, value, role },
+  pressed,
+  entry,
+  off,
+  absent,
+}: {
+  readonly layer: number;
+  readonly head: number;
+  readonly about: About;
+  readonly pressed: boolean;
+  readonly entry: boolean;
+  readonly off: boolean;
+  readonly absent: boolean;
+}) => (
+  <Button
+    class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
+    label={label}
+    title={title}
+    tabIndex={entry ? 0 : -1}
+    aria-pressed={pressed}
+    aria-disabled={absent || undefined}
+    data-layer={layer}
+    data-head={head}
+    data-aw-value={value === undefined ? undefined : exact(value)}
+    data-aw-role={role}
+  />
 );
 
 export function headGrid(host: HTMLElement, context: ViewContext): () => void {
