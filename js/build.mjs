@@ -6,6 +6,7 @@
  * rest.deflate   the views that a notebook's page asks the kernel for after its first picture (src/views/lazy-views.ts)
  * stub.js        what each widget gets where all can share one model that holds widget.js
  * standalone.js, widget.css    what saved pages get, once a page, compressed
+ * saved-lazy.js  the views that a saved page unpacks after its first picture
  * unpack.js      what a saved page runs first: inflates and runs these
  * output.js, height.js         what the outputs of cells get, to frame such a page in a document without a kernel
  * engine.js      the model's engine with its kernels, without weights
@@ -98,7 +99,7 @@ async function text(options) {
   return (await bundle(options))[0].text;
 }
 
-/** Two entries, and the one module that both import. */
+/** Several entries, and the one module that all of them import. */
 async function split(...entries) {
   const outputFiles = await bundle({
     entryPoints: entries.map((entry) => join(root, "src", `${entry}.ts`)),
@@ -114,20 +115,26 @@ async function split(...entries) {
   return { name, common: made.get(name), scripts: entries.map((entry) => made.get(`${entry}.js`)) };
 }
 
-/** Saved pages may not import: their module as a function, and both entries as ends of it. */
+/** Saved pages may not import: their module as a function, two entries as ends of it, and one that comes later. */
 async function splitScript(...entries) {
   const { common, scripts } = await split(...entries);
   const pairs = (list) => list.split(",").map((pair) => pair.split(" as "));
   const [found, list] = /export\{([^}]*)\};\s*$/.exec(common);
   const inner = new Map(pairs(list).map(([local, outer]) => [outer ?? local, local]));
-  const ends = scripts.map((script) => {
+  const parts = scripts.map((script) => {
     const [head, names] = /^import\{([^}]*)\}from"[^"]*";/.exec(script);
     const given = pairs(names);
     const parameters = given.map(([outer, local]) => local ?? outer);
     const values = given.map(([outer]) => inner.get(outer));
-    return `((${parameters})=>{${script.slice(head.length).trim()}})(${values})})();\n`;
+    return { run: `(${parameters})=>{${script.slice(head.length).trim()}}`, values };
   });
-  return { body: `"use strict";(()=>{${common.slice(0, -found.length)};\n`, ends };
+  const later = parts.pop();
+  const give = `globalThis.attnWidgetLazy=run=>run(${later.values})`;
+  return {
+    body: `"use strict";(()=>{${common.slice(0, -found.length)};${give};\n`,
+    ends: parts.map(({ run, values }) => `(${run})(${values})})();\n`),
+    later: `"use strict";attnWidgetLazy(${later.run});\n`,
+  };
 }
 
 const {
@@ -138,7 +145,8 @@ const {
 const {
   body: saved,
   ends: [alone, typed],
-} = await splitScript("standalone", "live");
+  later: savedLazy,
+} = await splitScript("standalone", "live", "saved-lazy");
 // Every copy carries the notices: whole in what is compressed, in a line in the script that unpacks it.
 const notices = noticesOf(packages);
 const common = notices.comment + commonCode;
@@ -177,7 +185,9 @@ const [first, middle, last] = await Promise.all(styles.map(sheetOf));
 
 // Parted by a byte that none of them holds: quotes in JSON would be escaped, and cost 1%.
 const parts = [name, common, script, first, last];
-if ([...parts, rest, middle, standalone, engine, live].some((part) => part.includes("\0")))
+if (
+  [...parts, rest, middle, standalone, savedLazy, engine, live].some((part) => part.includes("\0"))
+)
   throw new Error("A part holds the byte that parts them.");
 const packed = encode85(deflateRawSync(parts.join("\0"), { level: 9 }));
 const later = deflateRawSync(`${rest}\0${middle}`, { level: 9 });
@@ -200,6 +210,7 @@ for (const name of ["output.js", "height.js"]) {
   writeFileSync(join(out, name), await single(name, "iife"));
 }
 writeFileSync(join(out, "standalone.js"), standalone);
+writeFileSync(join(out, "saved-lazy.js"), savedLazy);
 writeFileSync(join(out, "unpack.js"), unpack);
 writeFileSync(join(out, "engine.js"), engine);
 writeFileSync(join(out, "live.js"), live);
@@ -207,7 +218,7 @@ const css = first + middle + last;
 writeFileSync(join(out, "widget.css"), css);
 console.log(
   `widget.js ${loader.length} bytes (script ${common.length + script.length}, styles ${first.length + last.length}), ` +
-    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, live.js ${live.length} bytes, engine.js ${engine.length} bytes`,
+    `rest.deflate ${later.length} bytes (script ${rest.length}), standalone.js ${standalone.length} bytes, saved-lazy.js ${savedLazy.length} bytes, live.js ${live.length} bytes, engine.js ${engine.length} bytes`,
 );
 for (const [file, code, limit] of [
   ["widget.js", loader, LIMIT],
@@ -222,6 +233,7 @@ for (const [module, code] of Object.entries({
   script,
   rest,
   standalone,
+  savedLazy,
   unpack,
   engine,
   live,

@@ -173,15 +173,16 @@ def escaped(value: Any) -> str:
 @cache
 def page_around() -> tuple[str, str]:
     """The page before and after its data."""
-    script, height = bundle("standalone.js"), bundle("height.js")
+    scripts = [bundle(name) for name in ("standalone.js", "saved-lazy.js", "height.js")]
     style = bundle("widget.css") + PAGE_CSS + OUTPUT_CSS
-    policy = POLICY.format(scripts=f"{hash_of(script)} {hash_of(height)}", styles=hash_of(style))
+    policy = POLICY.format(scripts=" ".join(map(hash_of, scripts)), styles=hash_of(style))
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         f"<title>{TITLE}</title>\n<style>{style}</style>\n</head>\n<body>\n<main></main>\n"
     )
-    return head, f"<script>{script}</script>\n<script>{height}</script>\n</body>\n</html>\n"
+    elements = "".join(f"<script>{script}</script>\n" for script in scripts)
+    return head, f"{elements}</body>\n</html>\n"
 
 
 @cache

@@ -172,8 +172,8 @@ def page_parts(
 ) -> Iterator[bytes]:
     """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
     scripts = page_scripts(live=model is not None)
-    unpack = bundle("unpack.js")
-    allowed = " ".join(map(hash_of, (unpack, *scripts)))
+    unpack, lazy = bundle("unpack.js"), bundle("saved-lazy.js")
+    allowed = " ".join(map(hash_of, (unpack, *scripts, lazy)))
     styles = " ".join(map(hash_of, (PAGE_CSS, bundle("widget.css"))))
     if model is None:
         policy = POLICY.format(scripts=allowed, styles=styles)
@@ -206,9 +206,12 @@ def page_parts(
     if model is not None:
         facts = model.facts.replace("<", "\\u003c")
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
-    yield b'<script type="text/plain" id="aw-code">' + packed_code(scripts) + b"</script>\n"
+    code = packed_code((bundle("widget.css"), *scripts))
+    yield b'<script type="text/plain" id="aw-code">' + code + b"</script>\n"
     yield f"<script>{unpack}</script>\n".encode()
-    yield from later  # the first picture is drawn while they are read
+    # The first picture is drawn while these are read.
+    yield b'<script type="text/plain" id="aw-lazy">' + packed_code((lazy,)) + b"</script>\n"
+    yield from later
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
         yield from elements(model.weights)
@@ -228,10 +231,10 @@ def page_scripts(*, live: bool) -> tuple[str, ...]:
     return bundle("engine.js"), f"{shared}\n{bundle('live.js')}"
 
 
-@lru_cache(maxsize=2)  # with an engine, and without
-def packed_code(scripts: tuple[str, ...]) -> bytes:
-    """Styles and ``scripts`` as the text that unpack.js reads."""
-    return deflate("\0".join([bundle("widget.css"), *scripts]).encode())
+@lru_cache(maxsize=3)  # with an engine, without, and the lazy views
+def packed_code(parts: tuple[str, ...]) -> bytes:
+    """Styles and scripts as the text that the page inflates."""
+    return deflate("\0".join(parts).encode())
 
 
 def hash_of(text: str) -> str:

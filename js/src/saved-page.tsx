@@ -5,14 +5,16 @@ import { openComparison } from "./compare/saved";
 import { h } from "./draw/dom";
 import { openDialog, whenSettled } from "./export/print";
 import { createFrame, type Frame } from "./frame/frame";
-import * as lazy from "./lazy";
+import { DELAY_MS } from "./frame/preload";
 import { explain, messageOf } from "./protocol/failure";
 import { itemAt, required } from "./protocol/required";
+import { inflate } from "./protocol/saved/inflate";
 import type { SavedSource } from "./protocol/saved/source";
 import { openSaved } from "./state/saved";
 import type { State } from "./state/selection";
 import { mount } from "./ui/mount";
 import { lazyCode } from "./views/contract";
+import { codeInPage } from "./views/lazy-views";
 
 interface Index {
   /** All runs below each other, one at a time behind a list, or two with their difference. */
@@ -63,15 +65,43 @@ const readToEnd = new Promise<void>((resolve) => {
   else document.addEventListener("DOMContentLoaded", () => resolve(), { once: true });
 });
 
-/** Chunks of a run, as they are read. */
-const chunksOf = (run: number) => (name: string) => {
-  const element = () =>
-    document.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`);
+/** The text of an element, as it is read. */
+function textOf(selector: string): string | Promise<string | null> {
+  const element = () => document.querySelector(selector);
   const script = element();
   // An element has all of its text when something follows it.
   if (script?.nextSibling != null) return script.textContent;
   return readToEnd.then(() => element()?.textContent ?? null);
-};
+}
+
+/** Chunks of a run. */
+const chunksOf = (run: number) => (name: string) =>
+  textOf(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`);
+
+/** Run the code of the lazy views (saved-lazy.ts), whose hash the page's policy has. */
+async function runLazyCode(): Promise<void> {
+  const text = required(await textOf("#aw-lazy"), "#aw-lazy");
+  const script = h("script");
+  script.textContent = new TextDecoder().decode(await inflate(text));
+  document.head.append(script);
+  // A copy that a browser makes of the page unpacks its own.
+  script.remove();
+}
+
+let running: Promise<void> | null = null;
+function lazyCodeOnce(): Promise<void> {
+  running ??= runLazyCode();
+  return running;
+}
+
+/** Run that code after the first picture. A failure is reported when the reader asks for a view. */
+async function preload(picture: Element): Promise<void> {
+  await whenSettled(picture);
+  await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
+  // In the output of a cell it runs at once.
+  if (lazyCode.peek() === null)
+    await lazyCodeOnce().catch((error: unknown) => console.debug("attn-widget:", error));
+}
 
 type Close = () => void;
 
@@ -116,6 +146,8 @@ async function open(
     const what = b === null ? "This run" : "This comparison";
     if (wanted()) refuse(place, `${what} cannot be opened`, error);
     return null;
+  } finally {
+    void preload(place);
   }
 }
 
@@ -233,6 +265,7 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
 async function compare(main: HTMLElement, index: Index): Promise<void> {
   try {
     await openComparison(main, [chunksOf(0), chunksOf(1)]);
+    void preload(main);
   } catch (error) {
     refuse(main, "The difference cannot be shown", error);
     await stack(main, index);
@@ -241,7 +274,7 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
 
 /** Draw the page's runs; `live` is called with each. */
 export function startPage(live: AttachEngine | null): void {
-  lazyCode.value = lazy;
+  codeInPage(lazyCodeOnce);
   attachEngine = live;
   const main = required(document.querySelector<HTMLElement>("main"), "<main>");
   const index = JSON.parse(

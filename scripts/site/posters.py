@@ -22,9 +22,8 @@ WIDTHS = {1200: 1152, 390: 358}
 
 def write_posters() -> None:
     """Write the four pictures among the site's assets; drawn once."""
-    made_from = hashlib.sha256(
-        f"{TEXT}{OPEN}{bundle('widget.css')}{bundle('standalone.js')}".encode()
-    )
+    code = "".join(map(bundle, ("widget.css", "standalone.js", "saved-lazy.js")))
+    made_from = hashlib.sha256(f"{TEXT}{OPEN}{code}".encode())
     folder = KEPT / f"posters-{made_from.hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     names = {

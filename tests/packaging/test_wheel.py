@@ -146,6 +146,7 @@ def test_holds_the_page_the_model_and_the_types(wheel: Path) -> None:
         "attn_widget/static/widget.js",
         "attn_widget/static/rest.deflate",
         "attn_widget/static/standalone.js",
+        "attn_widget/static/saved-lazy.js",
         "attn_widget/static/unpack.js",
         "attn_widget/static/widget.css",
         "attn_widget/mini/config.json",

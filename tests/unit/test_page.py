@@ -122,7 +122,10 @@ def test_the_policy_names_the_page_s_own_code_and_nothing_else(
     (unpack,) = re.findall("<script>(.*?)</script>", text, re.DOTALL)
     css, script = code_of(text)
     assert (css, script) == (bundle("widget.css"), bundle("standalone.js"))
-    assert f"script-src {hash_of(unpack)} {hash_of(script)};" in policy
+    (packed,) = re.findall(r'id="aw-lazy">([^<]+)<', text)
+    lazy = inflate(packed).decode("utf-8")
+    assert lazy == bundle("saved-lazy.js")
+    assert f"script-src {hash_of(unpack)} {hash_of(script)} {hash_of(lazy)};" in policy
     assert f"style-src {hash_of(style)} {hash_of(css)};" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy and "http" not in policy and "*" not in policy

@@ -68,21 +68,22 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** The list below the bar, closed at first. */
 export const KeyList = ({ hidden }: { readonly hidden: boolean }) => (
   <div class="aw-keylist" role="region" aria-label="Keys" data-aw-part="keys" hidden={hidden}>
-    {Object.entries(GROUPS).map(([part, keys]) => (
-      <section class="aw-keygroup" key={part}>
-        <h3 class="aw-title">{part}</h3>
-        <dl class="aw-stack">
-          {Object.entries(keys).map(([key, does]) => (
-            <div key={key}>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{does}</dd>
-            </div>
-          ))}
-        </dl>
-      </section>
-    ))}
+    {!hidden &&
+      Object.entries(GROUPS).map(([part, keys]) => (
+        <section class="aw-keygroup" key={part}>
+          <h3 class="aw-title">{part}</h3>
+          <dl class="aw-stack">
+            {Object.entries(keys).map(([key, does]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
   </div>
 );
 

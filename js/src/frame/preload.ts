@@ -7,7 +7,8 @@ import type { Meta } from "../protocol/types";
 import { acceptCode, CODE } from "../views/lazy-views";
 import { isComplete } from "./tabs";
 
-const DELAY_MS = 1500;
+/** From the first picture to the code of the other views, ms. */
+export const DELAY_MS = 1500;
 /** True while a widget of this page loads it. */
 let loading = false;
 

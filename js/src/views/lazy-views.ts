@@ -18,6 +18,14 @@ export function linkWith(given: Link): void {
   link = given;
 }
 
+/** Runs the code that a saved page holds; null in a notebook. */
+let runInPage: (() => Promise<void>) | null = null;
+
+/** Let `run` set `lazyCode`, instead of asking a source. */
+export function codeInPage(run: () => Promise<void>): void {
+  runInPage = run;
+}
+
 /** The function that draws a view of a short or a long text; null while its code is not here. */
 export function drawOf(name: string, long = false): DrawView | null {
   const code = lazyCode.peek();
@@ -29,7 +37,8 @@ export function drawOf(name: string, long = false): DrawView | null {
 /** Ask for the code where it is not here or on its way. Rejects with a `SliceFailure`. */
 export async function askCode(source: Source, signal?: AbortSignal): Promise<void> {
   if (lazyCode.peek() !== null) return;
-  if (linking === null) await acceptCode(await source.ask(CODE, signal && { signal }));
+  if (runInPage !== null) await runInPage();
+  else if (linking === null) await acceptCode(await source.ask(CODE, signal && { signal }));
   else await linked(linking);
 }
 

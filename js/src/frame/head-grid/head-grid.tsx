@@ -61,37 +61,35 @@ interface About {
   readonly role?: number | undefined;
 }
 
-const Head = memo(
-  ({
-    layer,
-    head,
-    about: { label, title, value, role },
-    pressed,
-    entry,
-    off,
-    absent,
-  }: {
-    readonly layer: number;
-    readonly head: number;
-    readonly about: About;
-    readonly pressed: boolean;
-    readonly entry: boolean;
-    readonly off: boolean;
-    readonly absent: boolean;
-  }) => (
-    <Button
-      class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
-      label={label}
-      title={title}
-      tabIndex={entry ? 0 : -1}
-      aria-pressed={pressed}
-      aria-disabled={absent || undefined}
-      data-layer={layer}
-      data-head={head}
-      data-aw-value={value === undefined ? undefined : exact(value)}
-      data-aw-role={role}
-    />
-  ),
+const Head = ({
+  layer,
+  head,
+  about: { label, title, value, role },
+  pressed,
+  entry,
+  off,
+  absent,
+}: {
+  readonly layer: number;
+  readonly head: number;
+  readonly about: About;
+  readonly pressed: boolean;
+  readonly entry: boolean;
+  readonly off: boolean;
+  readonly absent: boolean;
+}) => (
+  <Button
+    class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
+    label={label}
+    title={title}
+    tabIndex={entry ? 0 : -1}
+    aria-pressed={pressed}
+    aria-disabled={absent || undefined}
+    data-layer={layer}
+    data-head={head}
+    data-aw-value={value === undefined ? undefined : exact(value)}
+    data-aw-role={role}
+  />
 );
 
 export function headGrid(host: HTMLElement, context: ViewContext): () => void {
@@ -111,7 +109,14 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const scale = computed(() => selection.value.scale);
   const mode = modeSignal(host, until);
   const off = createHeadsOff(context);
-  const shade = signal<Shade>({ key: plain, figures: figuresOf(plain), roles: null });
+  /** The shading whose numbers are here; null where they must be asked for. */
+  function shadeOf(key: string): Shade | null {
+    const figures = figuresOf(key);
+    if (figures === null && (key !== "thumbnails" || profile !== null)) return null;
+    return { key, figures, roles: null };
+  }
+  const initial = shadeOf(state.get().metric);
+  const shade = signal(initial ?? { key: plain, figures: figuresOf(plain), roles: null });
   /** The shading that has not come yet. */
   const waiting = signal<string | null>(null);
   /** Counts layers of a long text that have come. */
@@ -163,9 +168,9 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     const signal = next();
     waiting.value = null;
     const { metric, target } = state.get();
-    const figures = figuresOf(metric);
-    if ((metric === "thumbnails" && profile === null) || figures !== null) {
-      shade.value = { key: metric, figures, roles: null };
+    const here = shadeOf(metric);
+    if (here !== null) {
+      shade.value = here;
       return;
     }
     const late = setTimeout(() => {
@@ -401,7 +406,10 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
               class="aw-ramp-bar"
               aria-hidden="true"
               style={{
-                background: rampImage(signed ? "signed" : "metric", mode.value, RAMP_STOPS),
+                background:
+                  largest === null
+                    ? undefined
+                    : rampImage(signed ? "signed" : "metric", mode.value, RAMP_STOPS),
               }}
             />
             <span class="aw-number">{ends.value && formatNumber(ends.value.most)}</span>
@@ -479,7 +487,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     });
     redraw();
   }, until);
-  void reshade();
+  if (initial === null) void reshade();
   return () => render(null, host);
 }
 

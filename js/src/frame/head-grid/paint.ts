@@ -47,8 +47,11 @@ const place = (index: number, { heads, step }: GridCells): readonly [x: number, 
 ];
 
 /** Steps of the ramp for the 256 values of a thumbnail, which are roots of shares of `max`, where the ramp ends at `top`. */
-export const thumbnailSteps = (max: number, top: number, scale: Scale): readonly number[] =>
-  Array.from({ length: RAMP_SIZE }, (_, v) => rampIndex((v / 255) ** 2 * max, top, scale));
+export function thumbnailSteps(max: number, top: number, scale: Scale): Uint8Array {
+  const steps = new Uint8Array(RAMP_SIZE);
+  for (let v = 0; v < RAMP_SIZE; v++) steps[v] = rampIndex((v / 255) ** 2 * max, top, scale);
+  return steps;
+}
 
 /**
  * `thumbs` `[L, H, t, u]`, each drawn over the whole of its cell: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
@@ -79,14 +82,14 @@ export function paintThumbnails(
     const between = (scale === "words" && words?.data[i]) || max;
     // Below, the steps of a thumbnail are too coarse to tell weights apart: all would be the darkest.
     const most = Math.max(between, FINEST * max);
-    const colors = thumbnailSteps(max, most, scale).map((step) => shades[step] as number);
+    const steps = thumbnailSteps(max, most, scale);
     const x = (i % heads) * wide;
     const y = (Math.floor(i / heads) - top) * tall;
     for (let r = 0; r < tall; r++) {
       const from = (i * tall + r) * wide;
       const to = (y + r) * sheet.width + x;
       for (let c = 0; c < wide; c++)
-        pixels[to + c] = colors[thumbs.data[from + c] as number] as number;
+        pixels[to + c] = shades[steps[thumbs.data[from + c] as number] as number] as number;
     }
   }
   pen.putImageData(image, 0, 0);
