@@ -7,7 +7,7 @@ import { itemAt, required } from "../../protocol/required";
 import { watch } from "../../ui/mount";
 import type { RunContext } from "../contract";
 import type { Column } from "./answers";
-import { type CellPlace, cellAt, nextCell, placeOf, scrollTo } from "./list";
+import { type CellPlace, cellAt, nextCell, placeOf, scrollTo } from "./cells";
 import type { PredictionsModel } from "./model";
 
 /** `fill` gives a row its cells at once. */
