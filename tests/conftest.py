@@ -87,7 +87,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 def widgets_closed() -> Iterator[None]:
     """Close the widgets that a file leaves open: each keeps its run's tensors."""
     yield
-    if (module := sys.modules.get("attn_widget.widget.widget")) is not None:
+    if (module := sys.modules.get("attn_widget.widget.open_widgets")) is not None:
         module.close_all()
 
 

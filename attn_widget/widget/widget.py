@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-import weakref
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
@@ -45,6 +43,7 @@ from attn_widget.widget.actions import Analyze, Work
 from attn_widget.widget.base import in_range
 from attn_widget.widget.code import page_code
 from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part, values_of
+from attn_widget.widget.open_widgets import OPEN, warn_of_many
 from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import PLACES, HeadChoice, Runs
 from attn_widget.widget.second_run import Comparing
@@ -54,34 +53,7 @@ Status = Literal["ready", "loading", "running", "closed", "error"]
 Saved = Literal["page", "full", "picture", "none"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAVED: tuple[Saved, ...] = get_args(Saved)
-MANY_OPEN = 50  # widgets; each holds its run's tensors until it is closed
 REPR_CHARACTERS = 40
-
-_open: weakref.WeakSet[AttentionWidget] = weakref.WeakSet()
-_warned_of_many = False
-
-
-def close_all() -> None:
-    """Close every open widget and free the memory of their runs in the kernel and in the page."""
-    for widget in list(_open):
-        widget.close()
-
-
-def warn_many_open() -> None:
-    """Warn of many open widgets, and again only after half of them were closed."""
-    global _warned_of_many
-    if len(_open) < MANY_OPEN // 2:
-        _warned_of_many = False
-    if len(_open) < MANY_OPEN or _warned_of_many:
-        return
-    _warned_of_many = True
-    # A ResourceWarning would say it better, but Python shows none unless asked to.
-    warnings.warn(
-        f"{len(_open)} attention widgets are open, and each keeps its run's tensors; "
-        "free them with widget.close() or attn_widget.close_all().",
-        UserWarning,
-        stacklevel=4,  # the caller of show()
-    )
 
 
 class AttentionWidget(RunWidget[Runs]):
@@ -203,8 +175,8 @@ class AttentionWidget(RunWidget[Runs]):
             paint = without_other_parts(paint)
         with runs.update() as set_traits:
             set_traits(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
-        _open.add(self)
-        warn_many_open()
+        OPEN.add(self)
+        warn_of_many()
         if self.view == "why":  # with gradients, which the page asks for once the kernel is idle
             import_torch_early()
 
@@ -294,7 +266,7 @@ class AttentionWidget(RunWidget[Runs]):
 
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
-        _open.discard(self)
+        OPEN.discard(self)
         for answering in (self._tasks, self._comparing, *self._tasks_of_parts.values()):
             if answering is not None:
                 answering.close()

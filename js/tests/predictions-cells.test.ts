@@ -1,8 +1,8 @@
 /** Pure parts of the predictions: pieces of a masked run, and where keys lead. */
 import { describe, expect, it } from "vitest";
 import type { Column } from "../src/views/predictions/answers";
+import { nextCell } from "../src/views/predictions/cells";
 import { piecesOf } from "../src/views/predictions/data";
-import { nextCell } from "../src/views/predictions/list";
 
 describe("a masked run", () => {
   const known = (...rows: number[]): ReadonlySet<number> => new Set(rows);

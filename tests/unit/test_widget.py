@@ -21,7 +21,7 @@ from attn_widget.host.idle import activity
 from attn_widget.language import taggers
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.pack import unpack
-from attn_widget.widget import widget as module
+from attn_widget.widget import open_widgets
 from scripts.probe import sentiment
 from tests.unit.needs import needs_spacy
 
@@ -255,8 +255,8 @@ def test_many_open_widgets_are_warned_of_once_as_python_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     aw.close_all()
-    monkeypatch.setattr(module, "MANY_OPEN", 4)
-    monkeypatch.setattr(module, "_warned_of_many", False)
+    monkeypatch.setattr(open_widgets, "MANY_OPEN", 4)
+    monkeypatch.setattr(open_widgets, "_warned", False)
     with warnings.catch_warnings(record=True) as heard:
         warnings.resetwarnings()
         for ignored in (DeprecationWarning, ImportWarning, ResourceWarning):  # Python's own filters

@@ -1,7 +1,7 @@
 """The metrics of many small matrices at once (docs/definitions.md, section 2).
 
 The figures are those of `layer_metrics`, to rounding. For a short text the calls cost more than the arithmetic;
-here one call serves as many matrices as the cache holds.
+here one call serves as many matrices as the cache holds. A metric that `_metrics` lacks is computed matrix by matrix.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.figures.catalog.head_matrix import HeadMatrix
+from attn_widget.figures.catalog.metrics import METRICS
+from attn_widget.figures.choice import Choice
 from attn_widget.figures.metrics import KEYS, TAU, threshold
 from attn_widget.figures.quartiles import COUNTED_FROM, quartiles
 
@@ -43,8 +46,9 @@ def batched_metrics(weights: Float32) -> Float32:
     def fill(start: int) -> None:
         part = slice(start, start + step)
         metrics = _metrics(weights[part], tau32)
-        for k, key in enumerate(KEYS):
-            figures[k, part] = metrics[key]
+        others = [key for key in KEYS if key not in metrics]
+        for key, values in {**metrics, **_one_by_one(weights[part], tau32, others)}.items():
+            figures[KEYS.index(key), part] = values
 
     for start in range(0, n_matrices, step):
         fill(start)
@@ -83,6 +87,15 @@ def _metrics(weights: Float32, tau: np.float32) -> dict[str, Float32 | Float64]:
         "focus_per_row": entropy / n,
         "effective_keys": np.exp(row_entropy).mean(axis=1),
     }
+
+
+def _one_by_one(weights: Float32, tau: np.float32, keys: list[str]) -> dict[str, list[float]]:
+    if not keys:
+        return {}
+    n = weights.shape[1]
+    choice, buffer = Choice(None, n), np.empty((n, n), np.float32)
+    heads = [HeadMatrix.of(matrix, choice, tau, buffer) for matrix in weights]
+    return {key: [METRICS[key].value(head) for head in heads] for key in keys}
 
 
 def _quartiles(cells: Float32) -> Float64:

@@ -6,7 +6,8 @@ import type { State } from "../../state/selection";
 import { Button, Segmented } from "../../ui/controls";
 import { Percent } from "../../ui/number";
 import { type Mode, predictionsRequest } from "./data";
-import { type PredictionsModel, TOP_K } from "./model";
+import { TOP_K } from "./lists";
+import type { PredictionsModel } from "./model";
 
 /** Guesses that are named for a masked token: the list below has them all. */
 const NAMED = 3;

@@ -2,94 +2,29 @@
 
 import { batch, computed, signal } from "@preact/signals-core";
 import { formatCount, tokenScheme } from "../../figures/format";
-import { latest } from "../../protocol/asking";
-import { isAbort, messageOf } from "../../protocol/failure";
-import { required } from "../../protocol/required";
-import { Task } from "../../protocol/task";
 import { onChange, selectionOf, setTo, watch } from "../../ui/mount";
 import type { RunContext } from "../contract";
-import { type Answer, answerAt, type Column } from "./answers";
-import {
-  type Entry,
-  hitsOf,
-  type Mode,
-  openingMode,
-  type Predictions,
-  paintedPredictions,
-  piecesOf,
-  place,
-  predictionsRequest,
-  type Softmax,
-  slicedPredictions,
-  softmaxOfRow,
-  TOKENS_UNASKED,
-  wholeSoftmax,
-} from "./data";
+import { type Answer, answerAt } from "./answers";
+import { hitsOf, type Mode, openingMode, type Predictions } from "./data";
+import { createLists, TOP_K } from "./lists";
+import { openSoftmax } from "./open-softmax";
 
-export const TOP_K = 5;
 const NEEDS_KERNEL =
   "Masked predictions are new forward passes and need a running kernel; the predictions saved with this " +
   "page stay on screen.";
 
-/** The softmax that is open, and the cell from which it was opened. */
-export interface Opened {
-  readonly position: number;
-  readonly tokenId: number;
-  readonly from: Column;
-}
-
 export function createPredictionsModel(context: RunContext, until: AbortSignal) {
   const { source, state, act, announce, report } = context;
   const { meta } = source;
-  const { tokens, masked, model } = meta;
+  const { tokens, masked } = meta;
   const n = tokens.text.length;
 
   const selection = selectionOf(state, ["token", "special"], until);
   const mode = signal<Mode>(openingMode(source, TOP_K));
-  const opened = signal<Opened | null>(null);
-  const softmax = signal<{ softmax: Softmax; chosen: Entry } | { failure: string } | null>(null);
   /** Masked positions, runs that were started included. */
   const masks = signal<ReadonlySet<number>>(new Set(masked.map(({ token }) => token)));
 
-  // -- the lists ---------------------------------------------------------------------------
-
-  const painted = paintedPredictions(source);
-  const initial = (of: Mode) =>
-    painted?.mode === of ? ({ status: "done", value: painted } as const) : {};
-  /** The list of a mode in one answer. */
-  const whole = (of: Mode) =>
-    new Task<Predictions>(
-      async (step) => slicedPredictions(await source.ask(predictionsRequest(of, TOP_K), step)),
-      until,
-      initial(of),
-    );
-  /** Positions that may run; fewer than all as long as the reader has not asked for more. */
-  let most = Math.max(1, Math.floor(TOKENS_UNASKED / n));
-  /** The list of masked predictions piece by piece, from the focus token on; each one stays, whatever becomes of the next. */
-  const pieces: Task<Predictions> = new Task(
-    async ({ signal, progress, partial }) => {
-      let run = pieces.state.peek().value;
-      for (const rows of piecesOf(n, state.get().token ?? 0, run?.known)) {
-        const done = run?.known.size ?? 0;
-        progress(done, n);
-        if (done >= most) pieces.stop();
-        signal.throwIfAborted();
-        const request = predictionsRequest("masked", TOP_K, rows);
-        const piece = slicedPredictions(await source.ask(request, { signal }));
-        signal.throwIfAborted();
-        run = place(run, piece, rows[0], n);
-        partial(run);
-      }
-      return required(run, "A piece of the run");
-    },
-    until,
-    initial("masked"),
-  );
-  const lists = {
-    as_is: whole("as_is"),
-    masked: source.live ? pieces : whole("masked"),
-    next: whole("next"),
-  } as const;
+  const { lists, painted, pieces, askAll } = createLists(source, state, until);
   const list = computed(() => lists[mode.value].state.value);
   let shown: Predictions | null = null;
   /** The list of the chosen mode; the one before it as long as nothing of it is here. */
@@ -129,6 +64,7 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
   const visible = computed(() =>
     tokens.special.flatMap((special, i) => (special && !selection.value.special ? [] : [i])),
   );
+  const { opened, softmax } = openSoftmax(source, current, visible, until);
   let cached: { mode: Mode | null; answers: (Answer | null)[] } = { mode: null, answers: [] };
   /** Answers by position, null where none is known; those of a piece that came earlier are the same objects. */
   const answers = computed((): readonly (Answer | null)[] => {
@@ -168,7 +104,7 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
 
   /** Show `wanted`: at once what of it is here, and the rest when the kernel has answered. */
   function show(wanted: Mode, asked = true): void {
-    if (asked) most = n;
+    if (asked) askAll();
     const before = mode.peek();
     if (before !== wanted) lists[before].stop();
     batch(() => {
@@ -198,34 +134,6 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     act?.({ kind: "continue", position, token }).catch(report);
   }
 
-  async function loadSoftmax(pick: Opened, shown: Predictions, signal: AbortSignal): Promise<void> {
-    const own = softmaxOfRow(shown, pick.position, model.vocab_size);
-    const chosen = own.entries.find(({ id }) => id === pick.tokenId);
-    softmax.value = chosen === undefined ? softmax.peek() : { softmax: own, chosen };
-    try {
-      const { position, tokenId } = pick;
-      const whole = await wholeSoftmax(source, shown.mode, position, tokenId, signal);
-      if (!signal.aborted && whole !== null) softmax.value = whole;
-    } catch (error) {
-      if (isAbort(error) || signal.aborted) return;
-      // The predictions themselves hold enough for the equation.
-      if (chosen === undefined) softmax.value = { failure: messageOf(error) };
-    }
-  }
-  const next = latest(until);
-  let openedAt: number | null = null;
-  watch(() => {
-    const pick = opened.value;
-    const untilNext = next();
-    if (pick?.position !== openedAt) softmax.value = null;
-    openedAt = pick?.position ?? null;
-    const shown = current.peek();
-    if (pick !== null && shown !== null) void loadSoftmax(pick, shown, untilNext);
-  }, until);
-  watch(() => {
-    const { value } = opened;
-    if (value !== null && !visible.value.includes(value.position)) opened.value = null;
-  }, until);
   state.on(["token", "special"], setTo(refusal, null), until);
 
   return {

@@ -1,20 +1,19 @@
 /** Predictions of the masked-LM head at every position, and the softmax behind each. */
 
-import { computed, effect, signal } from "@preact/signals-core";
+import { effect, signal } from "@preact/signals-core";
 import { render } from "preact";
-import { consume } from "../../draw/dom";
 import { copyExactValues } from "../../figures/format";
 import { isLong } from "../../figures/long/levels";
-import { itemAt, required } from "../../protocol/required";
 import { mount, setter, watch } from "../../ui/mount";
 import { createNearRows } from "../../ui/near-rows";
 import type { DrawView, RunContext, ViewHandle } from "../contract";
-import { answeredId, type Column } from "./answers";
+import { answeredId } from "./answers";
 import { predictionsTable } from "./data";
 import { Head, MaskedProgress, MaskedStrip, NoHead } from "./head";
 import { askChanged, type Changed, Intact } from "./intact";
-import { type CellPlace, cellAt, nextCell, placeOf, scrollTo } from "./list";
-import { createPredictionsModel, TOP_K } from "./model";
+import { createInteraction } from "./interaction";
+import { TOP_K } from "./lists";
+import { createPredictionsModel } from "./model";
 import { createNextSentence } from "./pair";
 import { HeaderRow, Row } from "./rows";
 import { PredictionsSentence } from "./sentence";
@@ -49,29 +48,10 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
   const first = signal(isLong(meta) ? 0 : Math.min(n, ROWS_PER_FRAME));
   const near = createNearRows(NEAR_PX, (row) => opened.peek()?.position === row, until);
   const changed = signal<readonly Changed[] | null>(null);
-  /** The cell that Tab enters, where the reader has been; else that of the focus token. */
-  const visited = signal<CellPlace | null>(null);
-  const entry = computed((): CellPlace => {
-    const { token } = selection.value;
-    const position = visible.value.find((i) => i === token) ?? visible.value[0] ?? 0;
-    return visited.value ?? { position, column: "token" };
+  const interaction = createInteraction(host, context, model, (position) => {
+    if (position >= first.value) near.add(position);
   });
   const NextSentence = createNextSentence({ ...context, signal: until });
-
-  /** A click on a guess continues the text with it. */
-  const continuing = (): boolean => model.goOn !== null && mode.value === "next";
-  const list = (): HTMLElement | null => host.querySelector(".aw-predictions-list");
-  const rowAt = (position: number): HTMLElement | null =>
-    host.querySelector(`.aw-position[data-position="${position}"]`);
-  const columnsOf = (position: number): readonly Column[] => {
-    const maskable = rowAt(position)?.querySelector(".aw-mask-token") != null;
-    const guesses = answers.value[position]?.guesses.map((_, k) => k + 1);
-    return [
-      "token",
-      ...(maskable ? (["mask"] as const) : []),
-      ...(guesses ? ["original" as const, ...guesses] : []),
-    ];
-  };
 
   function View() {
     const { token } = selection.value;
@@ -79,7 +59,8 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     const shown = new Set(visible.value);
     const listed = current.value;
     const next = mode.value === "next";
-    const continues = continuing();
+    const { value: entry } = interaction.entry;
+    const continues = interaction.continuing();
     // A decoder has no mask token.
     const masking = act !== null && !next;
     return (
@@ -108,8 +89,8 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
           aria-label="Predictions by position"
           aria-rowcount={n + 1}
           aria-colcount={COLUMNS}
-          onClick={onClick}
-          onKeyDown={onKey}
+          onClick={interaction.onClick}
+          onKeyDown={interaction.onKey}
         >
           {listed !== null && <HeaderRow topK={listed.topK} masks={masking} next={next} />}
           {listed !== null &&
@@ -126,7 +107,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
                 next={next}
                 continues={continues}
                 masked={masking ? masks.value.has(i) : null}
-                entry={entry.value.position === i ? entry.value.column : null}
+                entry={entry.position === i ? entry.column : null}
                 expanded={open?.position === i ? open.from : null}
               />,
               open?.position === i && <SoftmaxRow key="softmax" />,
@@ -160,80 +141,6 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     );
   }
 
-  // -- input ---------------------------------------------------------------------
-
-  function onClick({ target }: MouseEvent): void {
-    const place = placeOf(target);
-    if (place === null) return;
-    visited.value = place;
-    const { position, column } = place;
-    const { token } = state.get();
-    if (column === "mask") model.toggleMask(position);
-    else if (column === "token") state.set({ token: token === position ? null : position });
-    else if (opened.value?.position === position && opened.value.from === column) {
-      opened.value = null;
-    } else {
-      const { original, guesses } = required(answers.value[position], "The answer");
-      const { id } =
-        column === "original" ? (original ?? itemAt(guesses, 0)) : itemAt(guesses, column - 1);
-      if (column !== "original" && continuing()) {
-        model.goOn?.(position, id);
-        return;
-      }
-      if (token !== position) state.set({ token: position });
-      opened.value = { position, tokenId: id, from: column };
-    }
-  }
-
-  function onKey(event: KeyboardEvent): void {
-    const open = opened.value;
-    if (event.key === "Escape" && open !== null) {
-      consume(event);
-      opened.value = null;
-      focusOn({ position: open.position, column: open.from });
-      return;
-    }
-    const place = placeOf(event.target);
-    if (place === null) return;
-    const next = nextCell(event, place, visible.value, columnsOf);
-    if (next === null) return;
-    consume(event);
-    focusOn(next);
-    reveal(next.position);
-  }
-
-  function focusOn(place: CellPlace): void {
-    if (place.position >= first.value) near.add(place.position);
-    visited.value = place;
-    const shown = list();
-    const cell = shown && (cellAt(shown, place) ?? cellAt(shown, { ...place, column: "token" }));
-    cell?.focus({ preventScroll: true });
-  }
-
-  let frame = 0;
-
-  /** Bring a row in sight with the next frame: measuring now would lay the page out once more. */
-  function reveal(position: number, softmax = false): void {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => {
-      const [shown, row] = [list(), rowAt(position)];
-      const wanted = softmax ? (row?.nextElementSibling as HTMLElement | null) : row;
-      if (shown !== null && wanted !== null && !wanted.hidden) scrollTo(shown, wanted);
-    });
-  }
-
-  // -- effects of a change ---------------------------------------------------------------
-
-  watch(() => {
-    const { token } = selection.value;
-    void current.value;
-    visited.value = null;
-    if (token !== null && visible.value.includes(token)) reveal(token);
-  }, until);
-  watch(() => {
-    if (softmax.value !== null && opened.value !== null) reveal(opened.value.position, true);
-  }, until);
-
   let growing = 0;
   watch(() => {
     if (current.value === null || isLong(meta) || first.value >= n) return;
@@ -243,7 +150,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
   }, until);
 
   mount(host, View, until, () => {
-    const shown = list();
+    const shown = interaction.list();
     if (isLong(meta) && shown !== null && current.value !== null)
       near.follow(shown, shown.querySelectorAll(".aw-position"));
   });
@@ -265,7 +172,6 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
 
   return {
     dispose() {
-      cancelAnimationFrame(frame);
       cancelAnimationFrame(growing);
       render(null, host);
     },

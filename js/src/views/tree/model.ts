@@ -133,3 +133,5 @@ export function createTreeModel(
     measure: (text: string) => ruler.width(text, NUMBER_SIZE, 400),
   };
 }
+
+export type TreeModel = ReturnType<typeof createTreeModel>;

@@ -1,10 +1,8 @@
-/** The tree as SVG: edges as wide as their weights, and tokens, each a pill, a label, a toggle and a weight; and its legend. */
+/** The tree as SVG: edges as wide as their weights, and tokens, each a pill, a label, a toggle and a weight. */
 
-import { rampValue } from "../../draw/color/scale";
 import { exact, formatNumber } from "../../figures/format";
 import { required } from "../../protocol/required";
 import type { Num } from "../../protocol/types";
-import type { Scale } from "../../state/selection";
 import { memo } from "../../ui/memo";
 import { type Facts, spoken } from "./facts";
 import {
@@ -24,8 +22,8 @@ const EDGE = { most: 12, least: 0.75 } as const;
 const TARGET = 24;
 const CHEVRON = { open: "M2,-4L-2,0L2,4", closed: "M-2,-4L2,0L-2,4" } as const;
 
-const depthColor = (depth: number) => ({ "--aw-depth": `var(--aw-depth-${depth})` });
-const edgeWidth = (share: number): number => Math.max(EDGE.least, EDGE.most * share);
+export const depthColor = (depth: number) => ({ "--aw-depth": `var(--aw-depth-${depth})` });
+export const edgeWidth = (share: number): number => Math.max(EDGE.least, EDGE.most * share);
 const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(" ");
 
 export const Picture = memo(function Picture({
@@ -209,94 +207,3 @@ const Weight = ({
     {formatNumber(weight)}
   </text>
 );
-
-/** Sizes of the legend, px. */
-const HEIGHT = 20;
-const SAMPLE = 24;
-const GAP = 6;
-const GROUP_GAP = 20;
-/** Shares of the widest edge that are shown. */
-const WIDTHS = [0.1, 0.5, 1] as const;
-
-export function Legend({
-  quantity,
-  depth,
-  max,
-  scale,
-  error,
-  alone,
-  measure,
-  room,
-}: {
-  readonly quantity: string;
-  readonly depth: number;
-  readonly max: number;
-  readonly scale: Scale;
-  readonly error: number;
-  readonly alone: boolean;
-  readonly measure: (text: string) => number;
-  readonly room: number;
-}) {
-  const off = scale === "unit" ? 0 : error;
-  const format = (value: number): string => formatNumber({ value, error: off });
-  const name = scale === "sqrt" ? `${quantity} (width by its root)` : quantity;
-  const wide = (text: string): number => Math.ceil(measure(text)) + GAP;
-  type Item = readonly [width: number, color: number | null, text: string, value?: number];
-  const levels = Array.from({ length: depth }, (_, i): Item => [4, i + 1, String(i + 1)]);
-  const widths = WIDTHS.map((share): Item => {
-    const value = rampValue(share, max, scale);
-    return [edgeWidth(share), null, format(value), value];
-  });
-  const spanOf = (title: string, items: readonly Item[]): number =>
-    items.reduce((sum, [, , text]) => sum + SAMPLE + GAP + wide(text), wide(title));
-  const row = (title: string, items: readonly Item[], x: number, y: number) => {
-    let at = x + wide(title);
-    const text = (words: string, x: number, value?: number) => (
-      <text
-        class="aw-tree-legend-text"
-        x={x}
-        y={y}
-        dy="0.35em"
-        data-aw-value={value === undefined ? undefined : exact({ value, error: off })}
-      >
-        {words}
-      </text>
-    );
-    return [
-      text(title, x),
-      ...items.map(([width, color, words, value]) => {
-        const left = at;
-        at += SAMPLE + GAP + wide(words);
-        return (
-          <>
-            <path
-              class={color === null ? "aw-tree-sample" : "aw-tree-edge"}
-              d={`M${left},${y}h${SAMPLE}`}
-              stroke-width={width}
-              style={color === null ? undefined : depthColor(color)}
-            />
-            {text(words, left + SAMPLE + GAP, value)}
-          </>
-        );
-      }),
-    ];
-  };
-  const [first, second] = [spanOf("level", levels), spanOf(name, widths)];
-  const below = first + GROUP_GAP + second > room;
-  const next = below ? { x: 0, y: 1.5 * HEIGHT } : { x: first - GAP + GROUP_GAP, y: HEIGHT / 2 };
-  const [width, height] = [Math.max(first, next.x + second), next.y + HEIGHT / 2];
-  return (
-    <svg
-      class={classes("aw-tree-legend", alone && "aw-tree-alone")}
-      role="img"
-      data-aw-part="tree-legend"
-      width={width}
-      height={height}
-      viewBox={`0 0 ${width} ${height}`}
-      aria-label={`Color: level of the tree, 1 to ${depth}. Width of a line: ${quantity}, the widest ${format(rampValue(1, max, scale))}.`}
-    >
-      {row("level", levels, 0, HEIGHT / 2)}
-      {row(name, widths, next.x, next.y)}
-    </svg>
-  );
-}
