@@ -273,6 +273,9 @@ def rank(
 def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool) -> None:
     """Read some passages, and score those of similar length together."""
     reading, start = ranking._reading, len(ranking.passages)  # pyright: ignore[reportPrivateUsage]
+    # Before any of them is read: an interruption leaves no failure of a passage that is not listed.
+    ranking.passages += [str(passage) for passage in block]
+    ranking.scores = np.concatenate([ranking.scores, np.full(len(block), np.nan)])
     encoded: list[tuple[int, Encoder, Encoding]] = []
     for index, passage in enumerate(block, start):
         try:
@@ -287,8 +290,6 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
         if encoding.truncated is not None:
             ranking.truncated[index] = (encoding.truncated["limit"], encoding.truncated["length"])
         encoded.append((index, encoder, encoding))
-    ranking.passages += [str(passage) for passage in block]
-    ranking.scores = np.concatenate([ranking.scores, np.full(len(block), np.nan)])
     encoded.sort(key=lambda item: item[2].n_tokens)
     while encoded:
         longest = encoded[-1][2].n_tokens

@@ -239,3 +239,17 @@ def test_an_interruption_leaves_what_is_done(bert: Any) -> None:
     assert "interrupted" in repr(r) and r.top(1)[0][2] in PASSAGES
     whole = rank(PASSAGES, bert, pooling="mean")
     assert_close(r.scores[:5], whole.scores, **PAIR_SUMS, size=size_of_scores(whole))
+
+
+class Interrupting(str):
+    """A text at which the reader presses Ctrl-C."""
+
+    def strip(self, *_: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_while_passages_are_read_lists_what_failed(bert: Any) -> None:
+    r = rank([" ", "the dog", Interrupting("the mat")], bert, pooling="mean")
+    assert not r.complete and r.order == []
+    assert len(r) == len(r.scores) == len(r.to_records()) == 3
+    assert [*r.failed] == [0] and r.to_records()[0]["failed"] == r.failed[0]

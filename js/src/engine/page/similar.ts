@@ -183,17 +183,23 @@ export class SimilarSource extends CachedSource {
     );
   }
 
+  /** An answer that is kept from before is shown as well, and exports name its texts. */
+  override async ask(request: SliceRequest, options?: SliceOptions): Promise<Slice> {
+    const slice = await super.ask(request, options);
+    if (request.kind === "similar" && request.texts !== undefined) {
+      const [text, text_pair] = request.texts;
+      this.#meta = { ...this.saved.meta, text, text_pair };
+    }
+    return slice;
+  }
+
   protected async answer(request: SliceRequest, options: Required<SliceOptions>): Promise<Slice> {
     if (!("texts" in request) || request.texts === undefined)
       return this.saved.ask(request, options);
     try {
       const [a, b] = await this.#readBoth(request.texts);
       options.signal.throwIfAborted();
-      if (request.kind === "similar") {
-        const [text, text_pair] = request.texts;
-        this.#meta = { ...this.saved.meta, text, text_pair };
-        return this.#similar(a, b);
-      }
+      if (request.kind === "similar") return this.#similar(a, b);
       if (request.kind === "similar_matrix" && request.of === "output") return this.#output(a, b);
       if (request.kind === "similar_matrix" && request.of === "input")
         return await this.#input(a, b, options);
