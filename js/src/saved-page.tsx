@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals-core";
 import { openComparison } from "./compare/saved";
 import { h } from "./draw/dom";
-import { openDialog, whenSettled } from "./export/print";
+import { openDialog, printing, whenSettled } from "./export/print";
+import { printWith } from "./export/print-layout";
 import { createFrame, type Frame } from "./frame/frame";
 import { DELAY_MS } from "./frame/preload";
 import { explain, messageOf } from "./protocol/failure";
@@ -80,6 +81,8 @@ const chunksOf = (run: number) => (name: string) =>
 
 /** Run the code of the lazy views (saved-lazy.ts), whose hash the page's policy has. */
 async function runLazyCode(): Promise<void> {
+  // In the output of a cell it has run.
+  if (lazyCode.peek() !== null) return;
   const text = required(await textOf("#aw-lazy"), "#aw-lazy");
   const script = h("script");
   script.textContent = new TextDecoder().decode(await inflate(text));
@@ -98,9 +101,7 @@ function lazyCodeOnce(): Promise<void> {
 async function preload(picture: Element): Promise<void> {
   await whenSettled(picture);
   await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
-  // In the output of a cell it runs at once.
-  if (lazyCode.peek() === null)
-    await lazyCodeOnce().catch((error: unknown) => console.debug("attn-widget:", error));
+  await lazyCodeOnce().catch((error: unknown) => console.debug("attn-widget:", error));
 }
 
 type Close = () => void;
@@ -123,8 +124,10 @@ async function open(
 ): Promise<Close | null> {
   performance.mark("aw:open");
   try {
-    if (b !== null)
+    if (b !== null) {
+      await lazyCodeOnce();
       return await openComparison(place, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
+    }
     const { source, state, followParts } = await openSaved(chunksOf(run), view);
     if (!wanted()) return null;
     const frame = createFrame(state);
@@ -264,8 +267,8 @@ async function printAll(main: HTMLElement, index: Index, view: string | undefine
 /** Two runs and their difference; runs that cannot be compared stand below each other. */
 async function compare(main: HTMLElement, index: Index): Promise<void> {
   try {
+    await lazyCodeOnce();
     await openComparison(main, [chunksOf(0), chunksOf(1)]);
-    void preload(main);
   } catch (error) {
     refuse(main, "The difference cannot be shown", error);
     await stack(main, index);
@@ -275,6 +278,7 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
 /** Draw the page's runs; `live` is called with each. */
 export function startPage(live: AttachEngine | null): void {
   codeInPage(lazyCodeOnce);
+  printWith(printing);
   attachEngine = live;
   const main = required(document.querySelector<HTMLElement>("main"), "<main>");
   const index = JSON.parse(
