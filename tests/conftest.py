@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if (workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_S = 60  # for the work of a widget that is closed
 SLOW_RINGS = ("packaging", "notebooks", "e2e")
 # Minutes in one file: begun last, it would keep one process busy after the others have ended.
 LONG_FILES = (
@@ -85,10 +87,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
 
 @pytest.fixture(scope="module", autouse=True)
 def widgets_closed() -> Iterator[None]:
-    """Close the widgets that a file leaves open: each keeps its run's tensors."""
+    """Close the widgets that a file leaves open: each keeps its run's tensors, and may work in the background.
+
+    A thread that is inside torch when the process ends aborts it.
+    """
     yield
     if (module := sys.modules.get("attn_widget.widget.open_widgets")) is not None:
         module.close_all()
+    for thread in threading.enumerate():
+        if thread.name.startswith("attn_widget"):
+            thread.join(PATIENCE_S)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,12 @@ def ask(name: str, texts: list[str] = TEXTS, **options: Any) -> Any:
     return getattr(aw, name)(texts, **given)
 
 
+@cache
+def of_two(name: str) -> Any:
+    """The figures of two texts, for what only reads them."""
+    return ask(name, TEXTS[:2])
+
+
 def single(text: str) -> Analysis:
     return aw.analyze(text, tagger=None, progress=False)
 
@@ -48,7 +56,7 @@ def test_agreement_is_that_of_each_text_and_failures_are_listed() -> None:
 
 
 def test_faithfulness_is_that_of_each_text() -> None:
-    many = ask("faithfulness", TEXTS[:2])
+    many = of_two("faithfulness")
     for k, text in enumerate(TEXTS[:2]):
         a = single(text)
         own = a.faithfulness(verb(a), METHODS)
@@ -74,9 +82,10 @@ def test_faithfulness_is_that_of_each_text() -> None:
 NOUNS = ["keys", "dogs", "boys", "books", "cars", "hands", "names", "birds", "rooms", "words"]
 
 
-def test_intervals_differences_and_groups() -> None:
+def test_intervals_differences_and_groups(tmp_path: Path) -> None:
     texts = [f"The {noun} near the house are old." for noun in NOUNS]
-    many = ask("faithfulness", texts)
+    kept = tmp_path if find_spec("pyarrow") else None  # so that no text is asked twice
+    many = ask("faithfulness", texts, resume=kept)
     mean, low, high = many.mean_percentile
     assert many.interval_note is None and ((low < mean) & (mean < high)).all()
     table = many.to_dataframe()
@@ -94,7 +103,7 @@ def test_intervals_differences_and_groups() -> None:
     first, last = many.better_interval
     share = many.better_than_random
     assert ((first <= share) & (share <= last)).all() and (last - first > 0.2).all()
-    grouped = ask("faithfulness", texts, groups=["one", "two"] * 5)
+    grouped = ask("faithfulness", texts, groups=["one", "two"] * 5, resume=kept)
     assert np.isnan(grouped.mean_percentile[1]).all() and "fewer than 8 of them different" in repr(
         grouped
     )
@@ -144,7 +153,7 @@ def test_work_that_was_interrupted_goes_on(name: str, tmp_path: Path) -> None:
 def test_a_target_for_each_text() -> None:
     targets = [verb(single(text)) for text in TEXTS[:2]]
     one = ask("agreement", TEXTS[:2], target=targets)
-    np.testing.assert_array_equal(one.rho, ask("agreement", TEXTS[:2]).rho)
+    np.testing.assert_array_equal(one.rho, of_two("agreement").rho)
 
 
 def test_kept_work_is_told_apart_by_targets_that_are_read_once(tmp_path: Path) -> None:
@@ -158,7 +167,7 @@ def test_kept_work_is_told_apart_by_targets_that_are_read_once(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["agreement", "faithfulness"])
 def test_pictures_have_every_method(name: str) -> None:
     pytest.importorskip("matplotlib")
-    figure = ask(name, TEXTS[:2]).plot()
+    figure = of_two(name).plot()
     (axes,) = figure.axes
     assert sorted(label.get_text() for label in axes.get_yticklabels()) == sorted(METHODS)
     data, size = figure._repr_png_()
