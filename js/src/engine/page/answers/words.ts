@@ -40,8 +40,12 @@ const wordsByRun = new WeakMap<EngineRun, Promise<Words>>();
 
 /** Words, sentences and tags of a run, found once. */
 export function wordsOfRun(run: EngineRun): Promise<Words> {
-  const words = wordsByRun.get(run) ?? tagged(run);
-  wordsByRun.set(run, words);
+  let words = wordsByRun.get(run);
+  if (words === undefined) {
+    words = tagged(run);
+    wordsByRun.set(run, words);
+    words.catch(() => wordsByRun.delete(run));
+  }
   return words;
 }
 
