@@ -68,15 +68,12 @@ export function paintCells(
     [rows, columns],
     [Math.max(1, Math.round(g.height * ratio)), Math.max(1, Math.round(g.width * ratio))],
   );
-  const image = heatImage(
-    pooled.data,
-    pooled.shape[0],
-    pooled.shape[1],
-    ramp(signed ? "signed" : "weight", colors.mode).words,
-    signed
-      ? { top, root: false, signed }
-      : { top: scale === "unit" ? 1 : top, root: scale === "sqrt", signed },
-  );
+  const image = heatImage(pooled.data, pooled.shape[0], pooled.shape[1], {
+    words: ramp(signed ? "signed" : "weight", colors.mode).words,
+    top: scale === "unit" && !signed ? 1 : top,
+    root: scale === "sqrt" && !signed,
+    signed,
+  });
   context.imageSmoothingEnabled = false;
   context.drawImage(image, g.left, g.top, g.width, g.height);
   hatch(context, values, g, colors);

@@ -1,6 +1,7 @@
 /** The matrix by keyboard: where each key moves the cursor, and what the others do. */
 
-import type { Cell, Heatmap } from "../../draw/heatmap/heatmap";
+import type { Heatmap } from "../../draw/heatmap/heatmap";
+import type { Cell } from "../../draw/heatmap/types";
 import { largest, rowOf } from "../../figures/derive/matrix";
 import type { Matrix } from "../../figures/matrix";
 import { itemAt } from "../../protocol/required";
