@@ -7,7 +7,8 @@ import { fitText, hatching, heatImage, penOf, pixelRatio } from "../canvas";
 import { inkOn, ramp } from "../color/ramp";
 import { signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels, type Track } from "../heatmap/axis";
+import { giveWay, pickLabels } from "../heatmap/axis";
+import type { Track } from "../heatmap/types";
 import { type CellAt, type Geometry, GUTTER_PAD } from "./layout";
 
 export interface CellsData {

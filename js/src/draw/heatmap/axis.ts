@@ -1,16 +1,9 @@
 /** Which labels of a crowded axis are written: as many as fit, the weightiest first. */
 
 import { itemAt } from "../../protocol/required";
-import type { Geometry } from "./types";
+import type { Geometry, Track } from "./types";
 
 export type Range = readonly [from: number, to: number];
-
-/** A run of positions on screen: `count` steps of `size` pixels from `start`. */
-export interface Track {
-  readonly start: number;
-  readonly size: number;
-  readonly count: number;
-}
 
 /** First and one past the last position of a track inside `[from, to]`. */
 export function windowOf(track: Track, from: number, to: number): [number, number] {

@@ -7,9 +7,10 @@ import { hatching, heatImage, pixelRatio } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { type Track, windowOf } from "./axis";
+import { windowOf } from "./axis";
 import { textOf } from "./labels";
 import { type Longest, layoutHeatmap } from "./layout";
+import type { Track } from "./types";
 import {
   type Boundaries,
   type Geometry,
@@ -58,7 +59,7 @@ export function paintImage(
 
 /** A matrix that is in the page, as one image. */
 export class CellPainter {
-  /** What a map takes; `longest`: widths of the labels. */
+  /** Data of a map; `longest`: widths of the labels. */
   map(
     data: HeatmapData,
     longest: (pen: CanvasRenderingContext2D, font: string) => Longest,

@@ -7,10 +7,10 @@ import { fitCanvas, fitText } from "../canvas";
 import { type Mode, ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import type { Range, Track } from "./axis";
+import type { Range } from "./axis";
 import { fontOf, strongOf } from "./labels";
 import type { Longest } from "./layout";
-import type { AxesText, AxisNames, Cell, Geometry, HeatmapData, Highlights } from "./types";
+import type { AxesText, AxisNames, Cell, Geometry, HeatmapData, Highlights, Track } from "./types";
 
 export interface FlowLink {
   readonly query: number;
@@ -18,7 +18,7 @@ export interface FlowLink {
   readonly weight: number;
 }
 
-/** Links beside a map, with what is written at both sides. */
+/** Links next to a map, with the labels at both sides. */
 export interface FlowData {
   /** The weakest first: the strongest are drawn last. */
   readonly links: readonly FlowLink[];
@@ -96,7 +96,7 @@ export function linkPath(g: Geometry, from: number, to: number) {
   >();
   const [keys, stub] = [keyTrack(g), STUB];
   const middle = ({ start, size }: Track, i: number): number => start + (i + 0.5) * size;
-  /** Of a key out of sight: beyond the edge at which it lies. */
+  /** Beyond the edge at which a key out of sight lies. */
   const edge = (key: number): number =>
     middle(keys, key) < g.top ? g.top - stub : g.top + g.height + stub;
   return {

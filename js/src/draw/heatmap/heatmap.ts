@@ -8,9 +8,9 @@ import { tapTwice } from "../touch";
 import { type Range, windowsOf } from "./axis";
 import { paintBoundaries, paintGrid, paintMarginal, paintRest } from "./cells";
 import { paintLabels } from "./labels";
-import type { HeatmapLayout } from "./layout";
 import { paintAxisNames, paintMarks } from "./marks";
 import { constrain, IDENTITY, panZoom, type Size, type Transform, zoomAt } from "./panzoom";
+import type { HeatmapLayout } from "./types";
 import { type Cell, type Geometry, type Highlights, type MapData, NO_HIGHLIGHTS } from "./types";
 
 interface HeatmapEvents {

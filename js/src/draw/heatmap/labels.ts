@@ -1,10 +1,11 @@
-/** Which labels an axis has where, and how they are written beside a map. */
+/** Labels of an axis: which are written, and where next to a map. */
 
 import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels, type Track } from "./axis";
+import { giveWay, pickLabels } from "./axis";
 import type { Longest } from "./layout";
 import { nameFont, rowsName } from "./marks";
+import type { Track } from "./types";
 import {
   type AxesText,
   type AxisText,

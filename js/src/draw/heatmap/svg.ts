@@ -7,7 +7,7 @@ import { ramp } from "../color/ramp";
 import { rampIndex, signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
 import { svg } from "../dom";
-import { type Track, windowOf } from "./axis";
+import { windowOf } from "./axis";
 import {
   CellPainter,
   eachOverflow,
@@ -18,6 +18,7 @@ import {
 } from "./cells";
 import { type FlowData, flowGutters, keyTrack, linkColor, linkPath, linkWidth } from "./flow";
 import { strongOf, textOf } from "./labels";
+import type { Track } from "./types";
 import {
   type AxisText,
   type Geometry,

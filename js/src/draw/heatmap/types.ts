@@ -4,9 +4,25 @@ import type { Boundary } from "../../figures/derive/boundaries";
 import type { Overflow } from "../../figures/matrix";
 import type { Scale } from "../../state/selection";
 import type { Palette } from "../color/theme";
-import type { Track } from "./axis";
-import type { HeatmapLayout } from "./layout";
 import type { Size } from "./panzoom";
+
+/** A run of positions on screen: `count` steps of `size` pixels from `start`. */
+export interface Track {
+  readonly start: number;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** Position of the plot in the element, what stands below it and to its right (px), and whether column labels stand on end. */
+export interface HeatmapLayout {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly below: number;
+  readonly beside: number;
+  readonly upright: boolean;
+}
 
 /** Numbers of rows and columns. */
 export interface Extent {
@@ -27,7 +43,7 @@ export interface Label {
   readonly bold: boolean;
 }
 
-/** What is written along an axis. */
+/** Labels along an axis. */
 export interface AxisText {
   /** Labels within a range on screen (px); the highlighted places have theirs, in bold, the first of a crowd alone. */
   labels(

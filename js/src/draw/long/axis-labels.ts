@@ -1,4 +1,4 @@
-/** What a long text has along an axis: tokens, words, sentences or paragraphs, whichever fit; and what was found. */
+/** Labels along an axis of a long text: tokens, words, sentences or paragraphs, whichever fit; and marks of what was found. */
 
 import {
   type LabelLevel,

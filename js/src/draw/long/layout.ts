@@ -1,7 +1,7 @@
 /** Layout of a long matrix, whose labels are as long as sentences: numbers alone. */
 
-import type { HeatmapLayout } from "../heatmap/layout";
 import type { Size } from "../heatmap/panzoom";
+import type { HeatmapLayout } from "../heatmap/types";
 import { type Extent, MARGINAL, REST } from "../heatmap/types";
 
 const GUTTER = { least: 84, most: 148, share: 0.24, top: 104 } as const;

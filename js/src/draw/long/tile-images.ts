@@ -5,9 +5,9 @@ import type { Pooling, TileData } from "../../figures/long/store";
 import { isAbort } from "../../protocol/failure";
 import { type Coloring, heatImage, pixelRatio } from "../canvas";
 import type { Palette } from "../color/theme";
-import { type Track, windowsOf } from "../heatmap/axis";
+import { windowsOf } from "../heatmap/axis";
 import { paintImage } from "../heatmap/cells";
-import type { Extent, Geometry } from "../heatmap/types";
+import type { Extent, Geometry, Track } from "../heatmap/types";
 
 /** Images that are kept: a quarter of a MB each, and their numbers as much again. */
 const MOST = 64;
