@@ -43,6 +43,7 @@ function drawn(row: number): number[] {
     longest: { rows: 20, columns: 20, names: 20 },
     axes: { rows: "query", columns: "key" },
     rowLeast: 0,
+    faint: 0.12,
   } as const;
   const highlights = { ...NO_HIGHLIGHTS, row };
   drawFlow(document.createElement("canvas"), 200, data, geometry, highlights, colors);

@@ -111,7 +111,7 @@ describe("their marks", () => {
     };
     const same = { ...axes, values, max: 1, scale: "unit" as const, marginal: received };
     const links: FlowData = {
-      ...{ links: [], leaving: null, max: 1, scale: "unit", axes: names, rowLeast: 0 },
+      ...{ links: [], leaving: null, max: 1, scale: "unit", axes: names, rowLeast: 0, faint: 0.12 },
       text: textOf(same),
       longest: { rows: 10, columns: 10, names: 10 },
     };

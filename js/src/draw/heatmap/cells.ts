@@ -28,6 +28,8 @@ export const REST_NAME = "rest";
 export const LABEL_LIFT = 4;
 /** Opacity of the hatching over a color. */
 export const HATCH_OPACITY = 0.55;
+/** Columns up to this width (px) share bars of a pixel. */
+const SHARED_BELOW = 0.5;
 /** Sentences nearer than this (px) are many. */
 const CROWDED = 48;
 /**
@@ -100,12 +102,17 @@ export class CellPainter {
     }
     // On whole device pixels, and pooled images at their own size: every pixel of the image is one on screen.
     const whole = (value: number): number => Math.round(value * ratio) / ratio;
-    const size = [
+    const box = [
+      whole(g.columns.start) - g.left,
+      whole(g.rows.start) - g.top,
       width < columns ? width / ratio : wide,
       height < rows ? height / ratio : tall,
     ] as const;
-    const box = [whole(g.columns.start), whole(g.rows.start), ...size] as const;
+    context.save();
+    // Hatching begins at the corner of the plot.
+    context.translate(g.left, g.top);
     paintImage(context, this.#image, box, allowed !== null, colors);
+    context.restore();
     paintOverflow(context, g, data, colors);
   }
 }
@@ -228,7 +235,7 @@ export function paintBoundaries(
   context.restore();
 }
 
-/** A bar below each column; columns narrower than a pixel share one, as high as the largest of them. */
+/** A bar below each column; narrow columns share one, as high as the largest of them. */
 export function paintMarginal(
   context: CanvasRenderingContext2D,
   g: Geometry,
@@ -252,11 +259,13 @@ export function paintMarginal(
   context.fillStyle = colors.muted;
   const width = g.columns.size;
   const inset = width >= GRID_FROM ? 1 : 0;
-  const share = Math.max(1, Math.floor(1 / width));
-  for (let j = first; j < last; j += share) {
-    const tall = most > 0 ? (largest(j, Math.min(j + share, last)) / most) * MARGINAL.height : 0;
-    const x = g.columns.start + j * width;
-    context.fillRect(x + inset, foot - tall, Math.max(share * width - inset, 0.5), tall);
+  const bars = width > SHARED_BELOW ? last - first : Math.min(g.width, last - first);
+  const end = (bar: number): number => first + Math.floor((bar * (last - first)) / bars);
+  for (let bar = 0; bar < bars; bar++) {
+    const [from, to] = [end(bar), Math.max(end(bar) + 1, end(bar + 1))];
+    const tall = most > 0 ? (largest(from, to) / most) * MARGINAL.height : 0;
+    const x = g.columns.start + from * width + inset;
+    context.fillRect(x, foot - tall, Math.max((to - from) * width - inset, 0.5), tall);
   }
   context.restore();
   context.font = `10px ${colors.font}`;

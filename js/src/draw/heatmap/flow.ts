@@ -32,6 +32,8 @@ export interface FlowData {
   readonly longest: Longest;
   /** Lines are as thick as in rows of at least this height (px). */
   readonly rowLeast: number;
+  /** Opacity of the links of other rows than the focus. */
+  readonly faint: number;
 }
 
 const PAD = 8;
@@ -41,7 +43,6 @@ const GUTTER_SHARE = 0.3;
 const LINE = { least: 0.75, most: 5 } as const;
 /** Height beyond the plot to which links lead that leave it (px). */
 const STUB = 10;
-const FAINT = 0.12;
 /** Faint links that are drawn, the strongest: more are one gray area, and take seconds. */
 export const FAINT_MAX = 4000;
 /** A line paler than this is lost on the ground; its width still tells. */
@@ -149,7 +150,7 @@ export function drawFlow(
   context.rect(0, top - beyond, width, height + 2 * beyond);
   context.clip();
   for (const pass of [false, true]) {
-    context.globalAlpha = pass ? 0.9 : FAINT;
+    context.globalAlpha = pass ? 0.9 : data.faint;
     for (const link of pass ? links : links.slice(-FAINT_MAX)) {
       if (highlighted(link) !== pass) continue;
       const { query, key, weight } = link;

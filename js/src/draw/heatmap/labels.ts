@@ -40,6 +40,7 @@ export function inSight(
 /** Axis with a label a place: as many as fit, the weightiest first. */
 const placeText = (names: readonly string[], weight: ArrayLike<number>): AxisText => ({
   font: labelFont,
+  reach: 1,
   labels(track, range, highlighted) {
     const strong = inSight(highlighted, track, range);
     const chosen = giveWay(pickLabels(track, range, LABEL_GAP, weight), strong, track, LABEL_GAP);
@@ -107,7 +108,7 @@ export function paintLabels(
     for (const label of axis.labels(track, [from, to], across ? strong.rows : strong.columns)) {
       context.font = fontOf(label.bold, size, colors);
       context.fillStyle = label.bold ? colors.ink : colors.muted;
-      const written = fitText(context, label.text, room + 1);
+      const written = fitText(context, label.text, room + axis.reach);
       if (across) {
         context.textAlign = "right";
         context.fillText(written, room, label.at);

@@ -287,7 +287,7 @@ export function flowNodes(
       d: path(ends(query, key)) ?? "",
       fill: "none",
       stroke: linkColor(data, weight, colors.mode),
-      "stroke-opacity": row < 0 || query === row ? 0.9 : 0.12,
+      "stroke-opacity": row < 0 || query === row ? 0.9 : data.faint,
       "stroke-width": linkWidth(data, weight, g),
     }),
   );

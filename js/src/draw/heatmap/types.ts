@@ -53,6 +53,8 @@ export interface AxisText {
   ): readonly Label[];
   /** Size (px). */
   font(track: Track): number;
+  /** A label that is cut may reach so far beyond its room (px). */
+  readonly reach: number;
 }
 
 /** Texts of both axes; the same one where they have the same labels. */

@@ -33,6 +33,7 @@ export function outlineText(
   return {
     level,
     font: () => FONT,
+    reach: -2,
     labels(track, range, highlighted) {
       const position = (token: number): number => track.start + token * track.size;
       const strong = inSight(highlighted, track, range).map((i) => ({

@@ -334,6 +334,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       axes,
       longest,
       rowLeast: 0,
+      faint: 0.12,
     };
   }
 

@@ -339,6 +339,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
         axes: { rows: "query", columns: "key" },
         longest: { rows: FLOW_LABEL, columns: FLOW_LABEL, names: 0 },
         rowLeast: 3,
+        faint: 0.08,
       },
       geometry,
       {
