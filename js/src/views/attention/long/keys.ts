@@ -3,14 +3,14 @@
 import { consume } from "../../../draw/dom";
 import { windowsOf } from "../../../draw/heatmap/axis";
 import type { Heatmap } from "../../../draw/heatmap/heatmap";
-import type { Cell, Extent } from "../../../draw/heatmap/types";
+import type { Cell } from "../../../draw/heatmap/types";
 import { levelOf } from "../../../draw/long/tile-images";
 import { strongestOf } from "../../../figures/derive/matrix";
 import { formatNumber } from "../../../figures/format";
 import type { LongMatrix, LongRow } from "../../../figures/long/store";
 import type { ViewContext } from "../../contract";
+import { moveBlock, zoomByKey } from "../keys";
 
-const ZOOM = 1.6;
 /** Strongest links that `m` goes through before it starts over. */
 const WALK = 20;
 
@@ -27,30 +27,6 @@ interface LongKeys {
   pick(cell: Cell): void;
   goTo(query: number, key: number): void;
   find(): void;
-}
-
-/** The cell that a key leads to, by steps of a block; null for a key that moves nothing. */
-export function moveBlock(
-  key: string,
-  { row, column }: Cell,
-  { rows, columns }: Extent,
-  block: number,
-): Cell | null {
-  const page = block * 16;
-  const moves: Record<string, readonly [number, number]> = {
-    ArrowLeft: [0, -block],
-    ArrowRight: [0, block],
-    ArrowUp: [-block, 0],
-    ArrowDown: [block, 0],
-    PageUp: [-page, 0],
-    PageDown: [page, 0],
-    Home: [0, -columns],
-    End: [0, columns],
-  };
-  const by = moves[key];
-  if (by === undefined) return null;
-  const bound = (value: number, count: number): number => Math.min(Math.max(value, 0), count - 1);
-  return { row: bound(row + by[0], rows), column: bound(column + by[1], columns) };
 }
 
 /**
@@ -101,10 +77,8 @@ export function listenToLongMap(element: HTMLElement, map: Heatmap, keys: LongKe
       row: state.get().token ?? middle(window.rows),
       column: middle(window.columns),
     };
-    if (key === "+" || key === "=") map.zoomBy(ZOOM);
-    else if (key === "-") map.zoomBy(1 / ZOOM);
-    else if (key === "0") map.resetZoom();
-    else if (key === "Enter" || key === " ") keys.pick(at);
+    if (zoomByKey(map, key)) return true;
+    if (key === "Enter" || key === " ") keys.pick(at);
     else if (key === "Escape") return release();
     else if (event.shiftKey && key.startsWith("Arrow")) {
       const across = { ArrowLeft: -0.25, ArrowRight: 0.25 }[key] ?? 0;
