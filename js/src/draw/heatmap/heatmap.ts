@@ -19,8 +19,8 @@ interface HeatmapEvents {
   pick(cell: Cell, add: boolean): void;
   /** After every drawing: size, pan or zoom may have changed. */
   drawn(geometry: Geometry): void;
-  /** Marks of the owner, above the cells. */
-  over?(context: CanvasRenderingContext2D, geometry: Geometry, colors: Palette): void;
+  /** Marks of the owner, next to the cells. */
+  marks?(context: CanvasRenderingContext2D, geometry: Geometry, colors: Palette): void;
 }
 
 const MAX_ZOOM_CELL = 40;
@@ -189,6 +189,7 @@ export class Heatmap {
     paintMarginal(context, g, data, colors);
     if (data.rest !== null) paintRest(context, g, data.rest(g), colors);
     if (data.axes !== null) paintAxisNames(context, g, data.axes, colors);
+    this.events.marks?.(context, g, colors);
     this.#drawOver();
     this.events.drawn(g);
   }
@@ -200,7 +201,6 @@ export class Heatmap {
     const context = fitCanvas(this.#over, g.left + g.width + 1, g.top + g.height + layout.below);
     paintMarks(context, g, this.#highlights, colors);
     paintLabels(context, g, data.text, this.#highlights, colors, layout.upright);
-    this.events.over?.(context, g, colors);
   }
 
   redraw(): void {

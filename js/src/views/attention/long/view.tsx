@@ -86,7 +86,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
       hover,
       pick: (cell) => void pick(cell),
       drawn,
-      over(context, geometry, found) {
+      marks(context, geometry, found) {
         const { hits, at } = store.hits.peek();
         paintHits(context, geometry, found, hits, at);
       },
