@@ -49,13 +49,13 @@ export interface Coloring {
   readonly signed: boolean;
 }
 
-/** A canvas of one pixel a cell: `values` by color table; NaN is clear, and what is not `allowed`. */
+/** A canvas of one pixel a cell: `values` by color table, clear where `isClear`. */
 export function heatImage(
   values: Float32Array | Uint8Array,
   rows: number,
   columns: number,
   { words, top, root, signed }: Coloring,
-  allowed: Uint8Array | null = null,
+  isClear: ((cell: number) => boolean) | null = null,
 ): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -66,15 +66,24 @@ export function heatImage(
   const last = RAMP_SIZE - 1;
   // Truncating after 0.5 rounds; what passes `top` has the last color.
   const factor = top > 0 ? 1 / top : 0;
-  for (let i = 0; i < pixels.length; i++) {
-    const value = values[i] as number;
-    if (Number.isNaN(value) || allowed?.[i] === 0) continue;
-    const share = value * factor;
-    const index = signed
-      ? signedIndex(value, top)
-      : Math.min(((root ? Math.sqrt(share) : share) * last + 0.5) | 0, last);
-    pixels[i] = words[index] as number;
+  // A loop for each: this runs over every cell at every head.
+  if (signed) {
+    for (let i = 0; i < pixels.length; i++)
+      pixels[i] = words[signedIndex(values[i] as number, top)] as number;
+  } else if (root) {
+    for (let i = 0; i < pixels.length; i++) {
+      pixels[i] = words[
+        Math.min((Math.sqrt((values[i] as number) * factor) * last + 0.5) | 0, last)
+      ] as number;
+    }
+  } else {
+    for (let i = 0; i < pixels.length; i++) {
+      pixels[i] = words[
+        Math.min(((values[i] as number) * factor * last + 0.5) | 0, last)
+      ] as number;
+    }
   }
+  if (isClear !== null) for (let i = 0; i < pixels.length; i++) if (isClear(i)) pixels[i] = 0;
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -97,7 +97,8 @@ export class CellPainter {
         signed,
       };
       const mask = allowed && maxPool(allowed, from, to).data;
-      this.#image = heatImage(maxPool(values, from, to).data, height, width, coloring, mask);
+      const isClear = mask && ((cell: number): boolean => mask[cell] === 0);
+      this.#image = heatImage(maxPool(values, from, to).data, height, width, coloring, isClear);
       this.#drawn = wanted;
     }
     // On whole device pixels, and pooled images at their own size: every pixel of the image is one on screen.

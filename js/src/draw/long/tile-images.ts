@@ -29,7 +29,7 @@ interface TiledMatrix extends Extent {
 }
 
 const imageOf = ({ data, rows, columns }: TileData, colors: Coloring): HTMLCanvasElement =>
-  heatImage(data, rows, columns, colors);
+  heatImage(data, rows, columns, colors, (cell) => Number.isNaN(data[cell]));
 
 /** The level that a map is drawn from. */
 export const levelOf = ({ rows, columns }: Geometry, coarsest: number): number =>
