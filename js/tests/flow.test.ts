@@ -1,7 +1,8 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test, vi } from "vitest";
 import type { Palette } from "../src/draw/color/theme";
-import { drawFlow, FAINT_MAX } from "../src/draw/heatmap/flow";
+import { drawFlow, FAINT_MAX, linksAbove } from "../src/draw/heatmap/flow";
+import { textOf } from "../src/draw/heatmap/labels";
 import { type Geometry, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 
 const SIZE = 300;
@@ -30,22 +31,23 @@ function drawn(row: number): number[] {
     },
   });
   vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(pen as never);
+  const labels = Array.from({ length: SIZE }, String);
+  const values = new Float32Array(SIZE * SIZE).fill(1 / SIZE);
+  const marginal = new Float32Array(SIZE).fill(1);
   const data = {
-    rows: SIZE,
-    columns: SIZE,
-    values: new Float32Array(SIZE * SIZE).fill(1 / SIZE),
+    links: linksAbove({ values, columns: SIZE }, 1 / SIZE, [0, SIZE], [0, SIZE]),
+    leaving: null,
     max: 1 / SIZE,
     scale: "head",
-    rowLabels: Array.from({ length: SIZE }, String),
-    columnLabels: Array.from({ length: SIZE }, String),
+    text: textOf({ rows: SIZE, rowLabels: labels, columnLabels: labels, marginal }),
     longest: { rows: 20, columns: 20, names: 20 },
     axes: { rows: "query", columns: "key" },
-    marginal: new Float32Array(SIZE).fill(1),
-    threshold: 1 / SIZE,
+    rowLeast: 0,
+    faint: 0.12,
   } as const;
   const highlights = { ...NO_HIGHLIGHTS, row };
-  const links = drawFlow(document.createElement("canvas"), 200, data, geometry, highlights, colors);
-  expect(links).toBe(SIZE * SIZE);
+  drawFlow(document.createElement("canvas"), 200, data, geometry, highlights, colors);
+  expect(data.links).toHaveLength(SIZE * SIZE);
   return alphas;
 }
 

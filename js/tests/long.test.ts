@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { pooledRows } from "../src/draw/long/long-map";
 import { labelPlace } from "../src/draw/long/minimap";
+import { pooledRows } from "../src/draw/long/tile-images";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
 import { findTag, findText, parseQuery } from "../src/figures/long/find";
 import { labelLevel, labelOf, outlineOf, placeLabels, spansIn } from "../src/figures/long/labels";

@@ -3,6 +3,7 @@ import { h } from "preact";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Palette } from "../src/draw/color/theme";
 import type { FlowData } from "../src/draw/heatmap/flow";
+import { textOf } from "../src/draw/heatmap/labels";
 import { type Geometry, type HeatmapData, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 import { markAxes, markRibbon } from "../src/draw/long/overlaps";
 import type { LongMatrix } from "../src/figures/long/store";
@@ -110,9 +111,9 @@ describe("their marks", () => {
     };
     const same = { ...axes, values, max: 1, scale: "unit" as const, marginal: received };
     const links: FlowData = {
-      ...same,
+      ...{ links: [], leaving: null, max: 1, scale: "unit", axes: names, rowLeast: 0, faint: 0.12 },
+      text: textOf(same),
       longest: { rows: 10, columns: 10, names: 10 },
-      threshold: 2,
     };
     const boundaries = { rows: [], columns: [] };
     const around = { overflow: NO_OVERFLOW, marginalName: "received", boundaries };

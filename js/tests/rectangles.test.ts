@@ -2,7 +2,7 @@
 
 import { describe, expect, it, test } from "vitest";
 import { eachOverflow } from "../src/draw/heatmap/cells";
-import { type FlowData, flowAt, flowGutters, keyTrack } from "../src/draw/heatmap/flow";
+import { flowAt, flowGutters, keyTrack } from "../src/draw/heatmap/flow";
 import { layoutHeatmap } from "../src/draw/heatmap/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { captionLines, captionOf } from "../src/export/caption";
@@ -79,8 +79,7 @@ describe("links beside a rectangle", () => {
     [{ rows: 90, columns: 90 }, [68, 68]],
     [{ rows: 400, columns: 20 }, [104, 28]],
   ])("give labels of %j the room %j", (longest, room) => {
-    const data = { longest: { ...longest, names: 0 } } as FlowData;
-    expect(flowGutters(data, 200)).toEqual(room);
+    expect(flowGutters({ longest: { ...longest, names: 0 } }, 200)).toEqual(room);
   });
 });
 

@@ -39,7 +39,8 @@ export function drawFiner(ratio: number): void {
   least = ratio;
 }
 
-interface Coloring {
+export interface Coloring {
+  readonly words: Uint32Array;
   /** The value that gets the last color. */
   readonly top: number;
   /** Square roots instead of values. */
@@ -48,13 +49,13 @@ interface Coloring {
   readonly signed: boolean;
 }
 
-/** A canvas of one pixel a cell: `values` by color table. */
+/** A canvas of one pixel a cell: `values` by color table, clear where `isClear`. */
 export function heatImage(
   values: Float32Array | Uint8Array,
   rows: number,
   columns: number,
-  words: Uint32Array,
-  { top, root, signed }: Coloring,
+  { words, top, root, signed }: Coloring,
+  isClear: ((cell: number) => boolean) | null = null,
 ): HTMLCanvasElement {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -65,6 +66,7 @@ export function heatImage(
   const last = RAMP_SIZE - 1;
   // Truncating after 0.5 rounds; what passes `top` has the last color.
   const factor = top > 0 ? 1 / top : 0;
+  // A loop for each: this runs over every cell at every head.
   if (signed) {
     for (let i = 0; i < pixels.length; i++)
       pixels[i] = words[signedIndex(values[i] as number, top)] as number;
@@ -81,6 +83,7 @@ export function heatImage(
       ] as number;
     }
   }
+  if (isClear !== null) for (let i = 0; i < pixels.length; i++) if (isClear(i)) pixels[i] = 0;
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -1,6 +1,6 @@
 /** Layout of the cells and labels of a heat map: numbers alone, no canvas. */
 
-import type { Track } from "../heatmap/axis";
+import type { Track } from "../heatmap/types";
 
 export interface CellAt {
   readonly row: number;

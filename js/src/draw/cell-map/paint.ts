@@ -7,7 +7,8 @@ import { fitText, hatching, heatImage, penOf, pixelRatio } from "../canvas";
 import { inkOn, ramp } from "../color/ramp";
 import { signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels, type Track } from "../heatmap/axis";
+import { giveWay, pickLabels } from "../heatmap/axis";
+import type { Track } from "../heatmap/types";
 import { type CellAt, type Geometry, GUTTER_PAD } from "./layout";
 
 export interface CellsData {
@@ -68,15 +69,12 @@ export function paintCells(
     [rows, columns],
     [Math.max(1, Math.round(g.height * ratio)), Math.max(1, Math.round(g.width * ratio))],
   );
-  const image = heatImage(
-    pooled.data,
-    pooled.shape[0],
-    pooled.shape[1],
-    ramp(signed ? "signed" : "weight", colors.mode).words,
-    signed
-      ? { top, root: false, signed }
-      : { top: scale === "unit" ? 1 : top, root: scale === "sqrt", signed },
-  );
+  const image = heatImage(pooled.data, pooled.shape[0], pooled.shape[1], {
+    words: ramp(signed ? "signed" : "weight", colors.mode).words,
+    top: scale === "unit" && !signed ? 1 : top,
+    root: scale === "sqrt" && !signed,
+    signed,
+  });
   context.imageSmoothingEnabled = false;
   context.drawImage(image, g.left, g.top, g.width, g.height);
   hatch(context, values, g, colors);

@@ -1,12 +1,25 @@
 /** Which labels of a crowded axis are written: as many as fit, the weightiest first. */
 
 import { itemAt } from "../../protocol/required";
+import type { Geometry, Track } from "./types";
 
-/** A run of positions on screen: `count` steps of `size` pixels from `start`. */
-export interface Track {
-  readonly start: number;
-  readonly size: number;
-  readonly count: number;
+export type Range = readonly [from: number, to: number];
+
+/** First and one past the last position of a track inside `[from, to]`. */
+export function windowOf(track: Track, from: number, to: number): [number, number] {
+  return [
+    Math.max(0, Math.floor((from - track.start) / track.size + 1e-6)),
+    Math.min(track.count, Math.ceil((to - track.start) / track.size - 1e-6)),
+  ];
+}
+
+/** Rows and columns in the window of a map, fractions included. */
+export function windowsOf(g: Geometry): { readonly rows: Range; readonly columns: Range } {
+  const within = ({ start, size }: Track, from: number, extent: number): Range => [
+    (from - start) / size,
+    (from + extent - start) / size,
+  ];
+  return { rows: within(g.rows, g.top, g.height), columns: within(g.columns, g.left, g.width) };
 }
 
 /** The labels that leave room for the `strong` ones, which come besides. */

@@ -1,25 +1,37 @@
 /** Cells as one image, redrawn only when the numbers, the colors or the level of detail change. */
 
 import type { Boundary } from "../../figures/derive/boundaries";
-import { maxPool } from "../../figures/derive/matrix";
+import { maximum, maxPool } from "../../figures/derive/matrix";
 import { itemAt } from "../../protocol/required";
-import { hatching, heatImage, penOf, pixelRatio } from "../canvas";
+import { hatching, heatImage, pixelRatio } from "../canvas";
 import { ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import type { Track } from "./axis";
-import { type Extent, type Geometry, GRID_FROM, type HeatmapData, MARGINAL, REST } from "./types";
+import { windowOf } from "./axis";
+import { textOf } from "./labels";
+import { type Longest, layoutHeatmap } from "./layout";
+import type { Track } from "./types";
+import {
+  type Boundaries,
+  type Geometry,
+  GRID_FROM,
+  GUTTER_PAD,
+  type HeatmapData,
+  MARGINAL,
+  type MapData,
+  REST,
+  type Rest,
+} from "./types";
 
 /** Name of the column of the rests of rows, and its distance from the plot (px). */
 export const REST_NAME = "rest";
 export const LABEL_LIFT = 4;
 /** Opacity of the hatching over a color. */
 export const HATCH_OPACITY = 0.55;
+/** Columns up to this width (px) share bars of a pixel. */
+const SHARED_BELOW = 0.5;
 /** Sentences nearer than this (px) are many. */
 const CROWDED = 48;
-/** Opaque for a forbidden cell (0), clear for any other. */
-const FORBIDDEN = Uint32Array.from({ length: 256 }, (_, i) => (i === 0 ? 0xffffffff : 0));
-
 /**
  * Number of pixels of a side of the image: one a cell, or, where a cell is smaller than a device pixel, as
  * many as the map has whole device pixels. Never more: an image that is shrunk on its way to the screen
@@ -29,110 +41,80 @@ export function imagePixels(size: number, extent: number, ratio: number): number
   return Math.max(1, Math.min(size, Math.floor(extent * ratio)));
 }
 
-/** True if both forbid the same cells; every head comes with a mask of its own. */
-export function sameMask(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  if (a === b) return true;
-  if (a === null || b === null || a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+/** Draw an image of cells within the plot; hatched where it is clear, if anything there is forbidden. */
+export function paintImage(
+  context: CanvasRenderingContext2D,
+  image: HTMLCanvasElement,
+  [left, top, width, height]: readonly [number, number, number, number],
+  masked: boolean,
+  colors: Palette,
+): void {
+  if (masked) {
+    for (const fill of [colors.ground, hatching(context, colors.muted)]) {
+      context.fillStyle = fill;
+      context.fillRect(left, top, width, height);
+    }
+  }
+  context.imageSmoothingEnabled = false;
+  context.drawImage(image, left, top, width, height);
 }
 
-interface CellImage {
-  readonly canvas: HTMLCanvasElement;
-  readonly width: number;
-  readonly height: number;
-  readonly mode: string;
-}
-
+/** A matrix that is in the page, as one image. */
 export class CellPainter {
-  #image: CellImage | null = null;
-  #forbidden: HTMLCanvasElement | null = null;
-  /** The hatching as it was drawn last, and what it was drawn from: another head with the same mask has the same. */
-  #sheet = document.createElement("canvas");
-  #drawn = "";
-
-  forgetCells(): void {
-    this.#image = null;
+  /** Data of a map; `longest`: widths of the labels. */
+  map(
+    data: HeatmapData,
+    longest: (pen: CanvasRenderingContext2D, font: string) => Longest,
+  ): MapData {
+    const { rest, max, scale } = data;
+    return {
+      ...data,
+      layout: (pen, room, font) => layoutHeatmap(data, longest(pen, font), room),
+      paint: (context, g, colors) => this.paint(context, g, data, colors),
+      text: textOf(data),
+      marginalTop: "all",
+      rest: rest ? ({ rows }) => ({ values: rest, max, scale, rows }) : null,
+    };
   }
 
-  forgetMask(): void {
-    this.#forbidden = null;
-    this.#drawn = "";
-  }
+  #image: HTMLCanvasElement | null = null;
+  #drawn: readonly unknown[] = [];
 
   paint(context: CanvasRenderingContext2D, g: Geometry, data: HeatmapData, colors: Palette): void {
-    const { rows, columns } = data;
+    const { rows, columns, values, allowed, scale, max } = data;
     const ratio = pixelRatio();
     const [wide, tall] = [g.columns.size * columns, g.rows.size * rows];
     const width = imagePixels(columns, wide, ratio);
     const height = imagePixels(rows, tall, ratio);
-    const image = this.#image;
-    if (image?.width !== width || image.height !== height || image.mode !== colors.mode) {
-      const pooled = maxPool(data.values, [rows, columns], [height, width]);
-      const { words } = ramp(data.ramp, colors.mode);
+    const wanted = [values, allowed, scale, data.ramp, max, width, height, colors.mode];
+    if (this.#image === null || wanted.some((part, i) => part !== this.#drawn[i])) {
+      const [from, to] = [[rows, columns] as const, [height, width] as const];
       const signed = data.ramp === "signed";
-      const canvas = heatImage(pooled.data, height, width, words, {
-        top: data.scale === "unit" && !signed ? 1 : data.max,
-        root: data.scale === "sqrt",
+      const coloring = {
+        words: ramp(data.ramp, colors.mode).words,
+        top: scale === "unit" && !signed ? 1 : max,
+        root: scale === "sqrt",
         signed,
-      });
-      this.#image = { canvas, width, height, mode: colors.mode };
-    }
-    context.save();
-    context.beginPath();
-    context.rect(g.left, g.top, g.width, g.height);
-    context.clip();
-    context.imageSmoothingEnabled = false;
-    // On whole device pixels, and pooled images at their own size: every pixel of the image is one on screen.
-    const whole = (value: number): number => Math.round(value * ratio) / ratio;
-    context.drawImage(
-      (this.#image as CellImage).canvas,
-      whole(g.columns.start),
-      whole(g.rows.start),
-      width < columns ? width / ratio : wide,
-      height < rows ? height / ratio : tall,
-    );
-    paintOverflow(context, g, data, colors);
-    if (data.allowed !== null) this.#paintMask(context, g, data.allowed, data, colors);
-    paintGrid(context, g, colors);
-    context.restore();
-  }
-
-  #paintMask(
-    context: CanvasRenderingContext2D,
-    g: Geometry,
-    allowed: Uint8Array,
-    { rows, columns }: Extent,
-    colors: Palette,
-  ): void {
-    const ratio = pixelRatio();
-    const { ground, muted } = colors;
-    const { left, top, width, height } = g;
-    const at = [g.columns.start - left, g.rows.start - top] as const;
-    const size = [g.columns.size * columns, g.rows.size * rows] as const;
-    const sheet = this.#sheet;
-    const wanted = [ratio, width, height, ...at, ...size, ground, muted].join();
-    if (this.#drawn !== wanted) {
-      this.#forbidden ??= heatImage(allowed, rows, columns, FORBIDDEN, {
-        top: 1,
-        root: false,
-        signed: false,
-      });
-      sheet.width = Math.round(width * ratio);
-      sheet.height = Math.round(height * ratio);
-      const pen = penOf(sheet);
-      pen.scale(ratio, ratio);
-      pen.imageSmoothingEnabled = false;
-      pen.drawImage(this.#forbidden, ...at, ...size);
-      pen.globalCompositeOperation = "source-in";
-      pen.fillStyle = ground;
-      pen.fillRect(0, 0, width, height);
-      pen.globalCompositeOperation = "source-atop";
-      pen.fillStyle = hatching(pen, muted);
-      pen.fillRect(0, 0, width, height);
+      };
+      const mask = allowed && maxPool(allowed, from, to).data;
+      const isClear = mask && ((cell: number): boolean => mask[cell] === 0);
+      this.#image = heatImage(maxPool(values, from, to).data, height, width, coloring, isClear);
       this.#drawn = wanted;
     }
-    context.drawImage(sheet, left, top, width, height);
+    // On whole device pixels, and pooled images at their own size: every pixel of the image is one on screen.
+    const whole = (value: number): number => Math.round(value * ratio) / ratio;
+    const box = [
+      whole(g.columns.start) - g.left,
+      whole(g.rows.start) - g.top,
+      width < columns ? width / ratio : wide,
+      height < rows ? height / ratio : tall,
+    ] as const;
+    context.save();
+    // Hatching begins at the corner of the plot.
+    context.translate(g.left, g.top);
+    paintImage(context, this.#image, box, allowed !== null, colors);
+    context.restore();
+    paintOverflow(context, g, data, colors);
   }
 }
 
@@ -197,21 +179,23 @@ function paintOverflow(
   context.globalAlpha = 1;
 }
 
-function paintGrid(context: CanvasRenderingContext2D, g: Geometry, colors: Palette): void {
+/** Lines between cells that are large. */
+export function paintGrid(context: CanvasRenderingContext2D, g: Geometry, colors: Palette): void {
   context.fillStyle = colors.ground;
-  const lines = ({ start, size, count }: Track, line: (at: number) => void): void => {
-    if (size < GRID_FROM) return;
-    for (let i = 1; i < count; i++) line(Math.round(start + i * size));
+  const lines = (track: Track, from: number, extent: number, line: (at: number) => void): void => {
+    if (track.size < GRID_FROM) return;
+    const [first, end] = windowOf(track, from, from + extent);
+    for (let i = Math.max(first, 1); i < end; i++) line(Math.round(track.start + i * track.size));
   };
-  lines(g.columns, (x) => context.fillRect(x, g.top, 1, g.height));
-  lines(g.rows, (y) => context.fillRect(g.left, y, g.width, 1));
+  lines(g.columns, g.left, g.width, (x) => context.fillRect(x, g.top, 1, g.height));
+  lines(g.rows, g.top, g.height, (y) => context.fillRect(g.left, y, g.width, 1));
 }
 
 /** Starts of sentences (dashed) and segments (solid): ink with a rim, to be seen on any color. */
 export function paintBoundaries(
   context: CanvasRenderingContext2D,
   g: Geometry,
-  data: HeatmapData,
+  { rows, columns }: Boundaries,
   colors: Palette,
 ): void {
   context.save();
@@ -241,28 +225,32 @@ export function paintBoundaries(
       }
     }
   };
-  lines(data.boundaries.columns, g.columns, (x) => {
+  lines(columns, g.columns, (x) => {
     context.moveTo(x, g.top);
     context.lineTo(x, g.top + g.height);
   });
-  lines(data.boundaries.rows, g.rows, (y) => {
+  lines(rows, g.rows, (y) => {
     context.moveTo(g.left, y);
     context.lineTo(g.left + g.width, y);
   });
   context.restore();
 }
 
-/** A bar below each column. */
+/** A bar below each column; narrow columns share one, as high as the largest of them. */
 export function paintMarginal(
   context: CanvasRenderingContext2D,
   g: Geometry,
-  { marginal, marginalName, columns }: HeatmapData,
+  {
+    marginal,
+    marginalName,
+    marginalTop,
+  }: Pick<MapData, "marginal" | "marginalName" | "marginalTop">,
   colors: Palette,
-  nameEnd: number,
 ): void {
   const foot = g.top + g.height + MARGINAL.gap + MARGINAL.height;
-  let most = 0;
-  for (let j = 0; j < columns; j++) most = Math.max(most, marginal[j] as number);
+  const [first, last] = windowOf(g.columns, g.left, g.left + g.width);
+  const largest = (from: number, to: number): number => maximum(marginal.subarray(from, to));
+  const most = marginalTop === "all" ? maximum(marginal) : largest(first, last);
   context.save();
   context.beginPath();
   context.rect(g.left, g.top + g.height, g.width, MARGINAL.gap + MARGINAL.height + 1);
@@ -272,33 +260,31 @@ export function paintMarginal(
   context.fillStyle = colors.muted;
   const width = g.columns.size;
   const inset = width >= GRID_FROM ? 1 : 0;
-  const first = Math.max(0, Math.floor((g.left - g.columns.start) / width));
-  const last = Math.min(columns, Math.ceil((g.left + g.width - g.columns.start) / width));
-  // Columns narrower than a pixel share one, the tallest is seen: a rectangle each would be slow.
-  const share = Math.max(1, Math.floor(1 / width));
-  for (let j = first; j < last; j += share) {
-    let tallest = 0;
-    for (let k = j; k < Math.min(j + share, last); k++)
-      tallest = Math.max(tallest, marginal[k] as number);
-    const tall = most > 0 ? (tallest / most) * MARGINAL.height : 0;
-    const x = g.columns.start + j * width;
-    context.fillRect(x + inset, foot - tall, Math.max(width - inset, 0.5), tall);
+  const bars = width > SHARED_BELOW ? last - first : Math.min(g.width, last - first);
+  const end = (bar: number): number => first + Math.floor((bar * (last - first)) / bars);
+  for (let bar = 0; bar < bars; bar++) {
+    const [from, to] = [end(bar), Math.max(end(bar) + 1, end(bar + 1))];
+    const tall = most > 0 ? (largest(from, to) / most) * MARGINAL.height : 0;
+    const x = g.columns.start + from * width + inset;
+    context.fillRect(x, foot - tall, Math.max((to - from) * width - inset, 0.5), tall);
   }
   context.restore();
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textAlign = "right";
   context.textBaseline = "alphabetic";
-  context.fillText(marginalName, nameEnd, foot);
+  context.fillText(marginalName, g.left - GUTTER_PAD, foot);
 }
 
 /** Left edge of the column of the rests of rows, and the top and height of each row in the window. */
-export function restCells({ left, top, width, height, rows }: Geometry): {
+export function restCells(
+  { left, top, width, height }: Geometry,
+  rows: Track,
+): {
   x: number;
   cells: { row: number; y: number; height: number }[];
 } {
-  const first = Math.max(0, Math.floor((top - rows.start) / rows.size));
-  const last = Math.min(rows.count, Math.ceil((top + height - rows.start) / rows.size));
+  const [first, last] = windowOf(rows, top, top + height);
   const inset = rows.size >= GRID_FROM ? 1 : 0;
   const cells = Array.from({ length: last - first }, (_, k) => {
     const at = rows.start + (first + k) * rows.size + inset;
@@ -313,17 +299,16 @@ export function restCells({ left, top, width, height, rows }: Geometry): {
 export function paintRest(
   context: CanvasRenderingContext2D,
   g: Geometry,
-  { rest, max, scale }: Pick<HeatmapData, "rest" | "max" | "scale">,
+  { values, max, scale, rows }: Rest,
   colors: Palette,
 ): void {
-  if (!rest) return;
   const { css } = ramp("weight", colors.mode);
-  const { x, cells } = restCells(g);
+  const { x, cells } = restCells(g, rows);
   // Whole device pixels: between rows that end within one, the ground would shine through.
   const ratio = pixelRatio();
   const whole = (at: number): number => Math.round(at * ratio) / ratio;
   for (const { row, y, height } of cells) {
-    const value = itemAt(rest, row);
+    const value = itemAt(values, row);
     const top = whole(y);
     const down = Math.max(whole(y + height) - top, 1 / ratio);
     context.fillStyle = itemAt(css, rampIndex(value, max, scale));

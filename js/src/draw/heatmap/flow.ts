@@ -2,53 +2,57 @@
 
 import { linkHorizontal } from "d3-shape";
 import { itemAt } from "../../protocol/required";
+import type { Scale } from "../../state/selection";
 import { fitCanvas, fitText } from "../canvas";
-import { ramp } from "../color/ramp";
+import { type Mode, ramp } from "../color/ramp";
 import { rampIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels, type Track } from "./axis";
+import type { Range } from "./axis";
+import { fontOf, strongOf } from "./labels";
 import type { Longest } from "./layout";
-import { labelFont, labelWeights } from "./marks";
-import type { Cell, Geometry, HeatmapData, Highlights } from "./types";
+import type { AxesText, AxisNames, Cell, Geometry, HeatmapData, Highlights, Track } from "./types";
 
-export interface FlowData
-  extends Pick<
-    HeatmapData,
-    | "rows"
-    | "columns"
-    | "values"
-    | "max"
-    | "scale"
-    | "rowLabels"
-    | "columnLabels"
-    | "axes"
-    | "marginal"
-  > {
-  readonly longest: Longest;
-  readonly threshold: number;
+export interface FlowLink {
+  readonly query: number;
+  readonly key: number;
+  readonly weight: number;
 }
 
-const LABEL_GAP = 13;
+/** Links next to a map, with the labels at both sides. */
+export interface FlowData {
+  /** The weakest first: the strongest are drawn last. */
+  readonly links: readonly FlowLink[];
+  /** Links of the focus row to keys out of sight; null where none are drawn. */
+  readonly leaving: readonly FlowLink[] | null;
+  readonly max: number;
+  readonly scale: Scale;
+  readonly text: AxesText;
+  readonly axes: AxisNames;
+  /** Width of the longest label at each side (px). */
+  readonly longest: Longest;
+  /** Lines are as thick as in rows of at least this height (px). */
+  readonly rowLeast: number;
+  /** Opacity of the links of other rows than the focus. */
+  readonly faint: number;
+}
+
 const PAD = 8;
 const GUTTER_MAX = 96;
 /** Share of the width that the labels of an axis may take, if the other ones take as much. */
 const GUTTER_SHARE = 0.3;
 const LINE = { least: 0.75, most: 5 } as const;
-const FAINT = 0.12;
+/** Height beyond the plot to which links lead that leave it (px). */
+const STUB = 10;
 /** Faint links that are drawn, the strongest: more are one gray area, and take seconds. */
 export const FAINT_MAX = 4000;
 /** A line paler than this is lost on the ground; its width still tells. */
-export const PALEST = 48;
-
-interface Link {
-  readonly source: [number, number];
-  readonly target: [number, number];
-}
+const PALEST = 48;
 
 /** Width of a link (px): by its weight, and never wider than half a row. */
-export function linkWidth(value: number, max: number, row: number): number {
+export function linkWidth({ max, rowLeast }: FlowData, weight: number, g: Geometry): number {
+  const row = Math.max(rowLeast, Math.min(g.rows.size, keyTrack(g).size));
   const thick = Math.min(LINE.most, Math.max(LINE.least, row * 0.5));
-  return LINE.least + Math.min(value / (max || 1), 1) * (thick - LINE.least);
+  return LINE.least + Math.min(weight / (max || 1), 1) * (thick - LINE.least);
 }
 
 /** Keys are drawn next to the rows: the window of the columns, turned upright and as high as the rows. */
@@ -58,129 +62,138 @@ export function keyTrack({ columns: { start, size, count }, ...g }: Geometry): T
 }
 
 /** Widths of the label columns at the left and the right edge (px); long rows have what short keys leave. */
-export function flowGutters({ longest }: FlowData, width: number): readonly [number, number] {
+export function flowGutters(
+  { longest }: Pick<FlowData, "longest">,
+  width: number,
+): readonly [number, number] {
   const gutter = (most: number, room: number): number =>
     Math.min(Math.ceil(most), GUTTER_MAX, room);
   const right = gutter(longest.columns, width * GUTTER_SHARE);
   return [gutter(longest.rows, 2 * width * GUTTER_SHARE - right) + PAD, right + PAD];
 }
 
-/** Links at or above the threshold inside the window, weakest first: the strongest are drawn last. */
+/** Links at or above the threshold inside a window, the weakest first. */
 export function linksAbove(
-  { values, columns: stride, threshold }: Pick<FlowData, "values" | "columns" | "threshold">,
-  rows: readonly [number, number],
-  columns: readonly [number, number],
-): Uint32Array {
-  const above: number[] = [];
-  for (let i = rows[0]; i < rows[1]; i++) {
-    for (let j = columns[0]; j < columns[1]; j++) {
-      const value = values[i * stride + j] as number;
-      if (value >= threshold && value > 0) above.push(i * stride + j);
+  { values, columns: stride }: Pick<HeatmapData, "values" | "columns">,
+  threshold: number,
+  rows: Range,
+  columns: Range,
+): FlowLink[] {
+  const above: FlowLink[] = [];
+  for (let query = rows[0]; query < rows[1]; query++) {
+    for (let key = columns[0]; key < columns[1]; key++) {
+      const weight = values[query * stride + key] as number;
+      if (weight >= threshold && weight > 0) above.push({ query, key, weight });
     }
   }
-  return Uint32Array.from(above).sort((a, b) => (values[a] as number) - (values[b] as number));
+  return above.sort((a, b) => a.weight - b.weight);
 }
 
-/** First and one past the last position of a track inside `[from, to]`. */
-export function windowOf(
-  track: { start: number; size: number; count: number },
-  from: number,
-  to: number,
-): [number, number] {
-  return [
-    Math.max(0, Math.floor((from - track.start) / track.size + 1e-6)),
-    Math.min(track.count, Math.ceil((to - track.start) / track.size - 1e-6)),
-  ];
+/** Path of a line between two places of the flow. */
+export function linkPath(g: Geometry, from: number, to: number) {
+  const path = linkHorizontal<
+    { source: [number, number]; target: [number, number] },
+    [number, number]
+  >();
+  const [keys, stub] = [keyTrack(g), STUB];
+  const middle = ({ start, size }: Track, i: number): number => start + (i + 0.5) * size;
+  /** Beyond the edge at which a key out of sight lies. */
+  const edge = (key: number): number =>
+    middle(keys, key) < g.top ? g.top - stub : g.top + g.height + stub;
+  return {
+    path,
+    ends: (query: number, key: number, leaves = false) => ({
+      source: [from, middle(g.rows, query)] as [number, number],
+      target: [to, leaves ? edge(key) : middle(keys, key)] as [number, number],
+    }),
+  };
 }
 
-/** Draw the flow next to a heatmap of this geometry; keys use the window of the columns. Returns links drawn. */
+/** Color of a link. */
+export const linkColor = ({ max, scale }: FlowData, weight: number, mode: Mode): string =>
+  itemAt(ramp("weight", mode).css, Math.max(PALEST, rampIndex(weight, max, scale)));
+
+/** Draw the flow next to a map of this geometry; keys use the window of the columns. */
 export function drawFlow(
   canvas: HTMLCanvasElement,
   width: number,
   data: FlowData,
-  geometry: Geometry,
+  g: Geometry,
   highlights: Highlights,
   colors: Palette,
-): number {
-  const { top, height, rows } = geometry;
-  const keys = keyTrack(geometry);
+): void {
+  const { top, height, rows } = g;
+  const { links, leaving, axes, text } = data;
+  const keys = keyTrack(g);
   const context = fitCanvas(canvas, width, top + height + PAD);
   const [before, after] = flowGutters(data, width);
   const [from, to] = [before, width - after];
-  const y = (track: typeof rows, i: number): number => track.start + (i + 0.5) * track.size;
-
-  const links = linksAbove(
-    data,
-    windowOf(rows, top, top + height),
-    windowOf(keys, top, top + height),
-  );
-  const { css } = ramp("weight", colors.mode);
-  const path = linkHorizontal<Link, [number, number]>().context(context);
-  const { row, hover, pair, group } = highlights;
+  const { path, ends } = linkPath(g, from, to);
+  path.context(context);
+  const { row, hover, pair } = highlights;
   const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
-  const highlighted = (i: number, j: number): boolean => {
+  const highlighted = ({ query, key }: FlowLink): boolean => {
     if (litRow < 0 && litKey < 0) return true;
-    if (litRow >= 0 && litKey >= 0) return i === litRow || j === litKey;
-    return litRow >= 0 ? i === litRow : j === litKey;
+    if (litRow >= 0 && litKey >= 0) return query === litRow || key === litKey;
+    return litRow >= 0 ? query === litRow : key === litKey;
   };
+  const line = (line: Parameters<typeof path>[0], color: string, thick: number): void => {
+    context.beginPath();
+    path(line);
+    context.strokeStyle = color;
+    context.lineWidth = thick;
+    context.stroke();
+  };
+  const beyond = leaving === null ? 1 : STUB;
   context.save();
   context.beginPath();
-  context.rect(0, top - 1, width, height + 2);
+  context.rect(0, top - beyond, width, height + 2 * beyond);
   context.clip();
   for (const pass of [false, true]) {
-    for (const cell of pass ? links : links.subarray(-FAINT_MAX)) {
-      const [i, j] = [Math.floor(cell / data.columns), cell % data.columns];
-      if (highlighted(i, j) !== pass) continue;
-      const value = data.values[cell] as number;
-      context.beginPath();
-      path({ source: [from, y(rows, i)], target: [to, y(keys, j)] });
-      context.globalAlpha = pass ? 0.9 : FAINT;
-      context.strokeStyle = itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale)));
-      context.lineWidth = linkWidth(value, data.max, Math.min(rows.size, keys.size));
-      context.stroke();
+    context.globalAlpha = pass ? 0.9 : data.faint;
+    for (const link of pass ? links : links.slice(-FAINT_MAX)) {
+      if (highlighted(link) !== pass) continue;
+      const { query, key, weight } = link;
+      line(ends(query, key), linkColor(data, weight, colors.mode), linkWidth(data, weight, g));
     }
   }
-  if (pair !== null && pair.row >= 0 && pair.column >= 0) {
-    context.globalAlpha = 1;
-    context.beginPath();
-    path({ source: [from, y(rows, pair.row)], target: [to, y(keys, pair.column)] });
-    context.strokeStyle = colors.accent;
-    context.lineWidth = 2;
-    context.stroke();
-  }
+  context.setLineDash([2, 3]);
+  context.globalAlpha = 0.8;
+  for (const { query, key, weight } of leaving ?? [])
+    line(ends(query, key, true), linkColor(data, weight, colors.mode), 1.25);
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  if (pair !== null && pair.row >= 0 && pair.column >= 0)
+    line(ends(pair.row, pair.column), colors.accent, 2);
   context.restore();
 
   context.textBaseline = "middle";
-  const write = (track: typeof rows, highlighted: readonly number[], at: number, left: boolean) => {
+  const strong = strongOf(highlights);
+  for (const left of [true, false]) {
+    const [axis, track] = left ? [text.rows, rows] : [text.columns, keys];
+    const room = (left ? before : after) - PAD + 2;
+    const size = axis.font(track);
     context.textAlign = left ? "right" : "left";
-    const labels = left ? data.rowLabels : data.columnLabels;
-    const font = labelFont(track);
-    const strong = [...new Set(highlighted)].filter(
-      (i) => i >= 0 && y(track, i) > top && y(track, i) < top + height,
-    );
-    const chosen = pickLabels(track, [top, top + height], LABEL_GAP, labelWeights(data, left));
-    for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
-      const bold = strong.includes(i);
-      context.font = `${bold ? "600 " : ""}${font}px ${colors.font}`;
-      context.fillStyle = bold ? colors.ink : colors.muted;
-      const room = (left ? before : after) - PAD + 2;
-      context.fillText(fitText(context, itemAt(labels, i), room), at, y(track, i));
+    for (const label of axis.labels(
+      track,
+      [top, top + height],
+      left ? strong.rows : strong.columns,
+    )) {
+      context.font = fontOf(label.bold, size, colors);
+      context.fillStyle = label.bold ? colors.ink : colors.muted;
+      context.fillText(fitText(context, label.text, room), left ? from - 6 : to + 6, label.at);
     }
-  };
-  write(rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group.rows], from - 6, true);
-  write(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], to + 6, false);
+  }
   context.font = `10px ${colors.font}`;
   context.fillStyle = colors.muted;
   context.textBaseline = "alphabetic";
-  if (top >= 20) {
-    // A name wider than the labels reaches over the links.
-    const ends = (name: string): number => Math.max(from - 6, context.measureText(name).width);
-    context.textAlign = "right";
-    context.fillText(data.axes.rows, ends(data.axes.rows), top - 8);
-    context.textAlign = "left";
-    context.fillText(data.axes.columns, to + 6, top - 8);
-  }
-  return links.length;
+  if (top < 20) return;
+  const foot = top - (leaving === null ? 8 : STUB + 4);
+  // A name wider than the labels reaches over the links.
+  context.textAlign = "right";
+  context.fillText(axes.rows, Math.max(from - 6, context.measureText(axes.rows).width), foot);
+  context.textAlign = "left";
+  context.fillText(axes.columns, to + 6, foot);
 }
 
 /** The query or key under a point of the canvas. */

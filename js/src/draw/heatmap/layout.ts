@@ -1,6 +1,14 @@
 /** Layout of a heatmap: numbers alone. */
 
-import { type Extent, GUTTER_PAD, type HeatmapData, LABEL_GAP, MARGINAL, REST } from "./types";
+import {
+  type Extent,
+  GUTTER_PAD,
+  type HeatmapData,
+  type HeatmapLayout,
+  LABEL_GAP,
+  MARGINAL,
+  REST,
+} from "./types";
 
 /** Widths of the longest labels, and of the names of the axes (px). */
 export interface Longest {
@@ -17,17 +25,6 @@ const LEAST = 64;
 const SHARE = 1 / 3;
 /** Room that a flat label needs besides its text (px). */
 const FLAT = { height: 14, apart: 6 } as const;
-
-/** Position of the plot in the element, what stands below it and to its right (px), and whether column labels stand on end. */
-export interface HeatmapLayout {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-  readonly below: number;
-  readonly beside: number;
-  readonly upright: boolean;
-}
 
 /** True if labels of columns this wide (px) must stand on end. */
 export const isUpright = (longest: number, column: number): boolean =>

@@ -1,18 +1,7 @@
-/** Marks over and around the cells: focus row, hover, pinned pair, group, labels. */
+/** Marks over and around the cells: focus row, hover, pinned pair, group, names of the axes. */
 
-import { itemAt } from "../../protocol/required";
-import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels, type Track } from "./axis";
-import {
-  type AxisNames,
-  type Cell,
-  type Geometry,
-  GUTTER_PAD,
-  type HeatmapData,
-  type Highlights,
-  LABEL_GAP,
-} from "./types";
+import { type AxisNames, type Cell, type Geometry, GUTTER_PAD, type Highlights } from "./types";
 
 const GROUP = { from: 6, thick: 3 } as const;
 
@@ -78,87 +67,6 @@ export function paintMarks(
     if (at > g.left && at < g.left + g.width) {
       context.fillRect(at - mark(wide) / 2, g.top - GROUP.from, mark(wide), GROUP.thick);
     }
-  }
-}
-
-/** Labels of both axes; highlighted ones in bold, crowded neighbors hidden. */
-export function paintLabels(
-  context: CanvasRenderingContext2D,
-  g: Geometry,
-  data: HeatmapData,
-  { row, hover, pair, group }: Highlights,
-  colors: Palette,
-  upright: boolean,
-): void {
-  context.textBaseline = "middle";
-  context.direction = "ltr";
-  const write = (track: Track, highlighted: readonly number[], across: boolean) => {
-    const from = across ? g.top : g.left;
-    const to = from + (across ? g.height : g.width);
-    const font = labelFont(track);
-    const [plain, heavy] = [`${font}px ${colors.font}`, `600 ${font}px ${colors.font}`];
-    const labels = across ? data.rowLabels : data.columnLabels;
-    const middle = (i: number): number => track.start + (i + 0.5) * track.size;
-    const inside = (i: number): boolean => i >= 0 && middle(i) >= from && middle(i) <= to;
-    const strong = apart([...new Set(highlighted)].filter(inside), track.size);
-    const chosen = pickLabels(track, [from, to], LABEL_GAP, labelWeights(data, across));
-    for (const i of [...giveWay(chosen, strong, track, LABEL_GAP), ...strong]) {
-      const bold = strong.includes(i);
-      context.font = bold ? heavy : plain;
-      context.fillStyle = bold ? colors.ink : colors.muted;
-      paintLabel(context, g, itemAt(labels, i), middle(i), across, upright);
-    }
-  };
-  write(g.rows, [hover?.row ?? -1, row, pair?.row ?? -1, ...group.rows], true);
-  write(g.columns, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], false);
-}
-
-/** Size of the labels of an axis (px). */
-export const labelFont = ({ size }: Track): number =>
-  Math.max(10, Math.min(12, Math.floor(size * 0.8)));
-
-/** Priority of labels that are crowded: keys that receive much come first; rows of another text come in their order. */
-export const labelWeights = (
-  {
-    rows,
-    rowLabels,
-    columnLabels,
-    marginal,
-  }: Pick<HeatmapData, "rows" | "rowLabels" | "columnLabels" | "marginal">,
-  across: boolean,
-): ArrayLike<number> => (across && rowLabels !== columnLabels ? new Uint8Array(rows) : marginal);
-
-/** The first of every crowd: what is named earlier matters more. */
-function apart(highlighted: readonly number[], size: number): number[] {
-  const kept: number[] = [];
-  for (const i of highlighted) {
-    if (kept.every((other) => Math.abs(i - other) * size >= LABEL_GAP - 2)) kept.push(i);
-  }
-  return kept;
-}
-
-function paintLabel(
-  context: CanvasRenderingContext2D,
-  g: Geometry,
-  label: string,
-  middle: number,
-  across: boolean,
-  upright: boolean,
-): void {
-  const room = (across ? g.left : g.top) - GUTTER_PAD;
-  if (across) {
-    context.textAlign = "right";
-    context.fillText(fitText(context, label, room + 1), room, middle);
-  } else if (upright) {
-    context.save();
-    context.translate(middle, room);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "left";
-    context.fillText(fitText(context, label, room + 1), 0, 0);
-    context.restore();
-  } else {
-    context.textAlign = "center";
-    context.fillText(label, middle, room - 5);
   }
 }
 

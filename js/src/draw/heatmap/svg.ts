@@ -1,6 +1,5 @@
 /** Heatmap and flow as vectors: cells as rectangles while they are few, labels always as text. */
 
-import { linkHorizontal } from "d3-shape";
 import type { Boundary } from "../../figures/derive/boundaries";
 import { itemAt } from "../../protocol/required";
 import { penOf } from "../canvas";
@@ -8,7 +7,7 @@ import { ramp } from "../color/ramp";
 import { rampIndex, signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
 import { svg } from "../dom";
-import { giveWay, pickLabels, type Track } from "./axis";
+import { windowOf } from "./axis";
 import {
   CellPainter,
   eachOverflow,
@@ -17,23 +16,17 @@ import {
   REST_NAME,
   restCells,
 } from "./cells";
+import { type FlowData, flowGutters, keyTrack, linkColor, linkPath, linkWidth } from "./flow";
+import { strongOf, textOf } from "./labels";
+import type { Track } from "./types";
 import {
-  type FlowData,
-  flowGutters,
-  keyTrack,
-  linksAbove,
-  linkWidth,
-  PALEST,
-  windowOf,
-} from "./flow";
-import { labelFont, labelWeights } from "./marks";
-import {
+  type AxisText,
   type Geometry,
   GRID_FROM,
   GUTTER_PAD,
   type HeatmapData,
   type Highlights,
-  LABEL_GAP,
+  type Label,
   MARGINAL,
   REST,
 } from "./types";
@@ -45,28 +38,6 @@ type Attributes = Readonly<Record<string, string | number>>;
 const round = (value: number): number => Math.round(value * 100) / 100;
 
 const uniqueId = (name: string): string => `aw-${name}-${Math.random().toString(36).slice(2)}`;
-
-/** Labels of an axis as the canvas picks them: the highlighted ones and as many others as fit. */
-function written(
-  track: Track,
-  [from, to]: readonly [number, number],
-  highlighted: readonly number[],
-  weight: ArrayLike<number>,
-): { index: number; at: number; bold: boolean }[] {
-  const at = (i: number): number => track.start + (i + 0.5) * track.size;
-  const strong = [...new Set(highlighted)].filter((i) => i >= 0 && at(i) >= from && at(i) <= to);
-  const chosen = giveWay(
-    pickLabels(track, [from, to], LABEL_GAP, weight),
-    strong,
-    track,
-    LABEL_GAP,
-  );
-  return [...chosen, ...strong].map((index) => ({
-    index,
-    at: at(index),
-    bold: strong.includes(index),
-  }));
-}
 
 /** Text in a file cannot be measured: a letter counts as half its height, a wide one (CJK) as all of it. */
 function cut(text: string, room: number, font: number): string {
@@ -100,6 +71,24 @@ const labelText = (
     },
     text,
   );
+
+/** Labels of an axis as the canvas has them; `place`: where one stands. */
+function labelNodes(
+  axis: AxisText,
+  track: Track,
+  range: readonly [number, number],
+  strong: readonly number[],
+  room: number,
+  colors: Palette,
+  place: (at: number) => Attributes,
+): SVGElement[] {
+  const font = axis.font(track);
+  return axis
+    .labels(track, range, strong)
+    .map(({ at, text, bold }: Label) =>
+      labelText(cut(text, room, font), bold, font, colors, place(at)),
+    );
+}
 
 function cellNodes(data: HeatmapData, g: Geometry, colors: Palette): SVGElement[] {
   const [top, bottom] = windowOf(g.rows, g.top, g.top + g.height);
@@ -173,7 +162,7 @@ function cellsAsImage(data: HeatmapData, g: Geometry, colors: Palette): SVGEleme
 function restNodes({ rest, max, scale }: HeatmapData, g: Geometry, colors: Palette): SVGElement[] {
   if (!rest) return [];
   const { css } = ramp("weight", colors.mode);
-  const { x, cells } = restCells(g);
+  const { x, cells } = restCells(g, g.rows);
   const top = g.top - LABEL_LIFT;
   return [
     ...cells.map(({ row, y, height }) =>
@@ -195,10 +184,11 @@ function restNodes({ rest, max, scale }: HeatmapData, g: Geometry, colors: Palet
 export function heatmapNodes(
   data: HeatmapData,
   g: Geometry,
-  { row, pair, hover, group }: Highlights,
+  highlights: Highlights,
   colors: Palette,
   upright = true,
 ): SVGElement {
+  const { row, pair } = highlights;
   const clip = uniqueId("plot");
   const frame = { x: g.left, y: g.top, width: g.width, height: g.height };
   const plot = svg("g", { "clip-path": `url(#${clip})` }, ...cellNodes(data, g, colors));
@@ -227,38 +217,31 @@ export function heatmapNodes(
     plot.append(box(x, y, g.columns.size, g.rows.size, colors.accent));
   }
 
-  let font = labelFont(g.rows);
-  const highlighted = [hover?.row ?? -1, row, pair?.row ?? -1, ...group.rows];
-  const height = [g.top, g.top + g.height] as const;
-  const rows = written(g.rows, height, highlighted, labelWeights(data, true)).map((label) =>
-    labelText(
-      cut(itemAt(data.rowLabels, label.index), g.left - GUTTER_PAD, font),
-      label.bold,
-      font,
-      colors,
-      {
-        x: g.left - GUTTER_PAD,
-        y: label.at,
-        "text-anchor": "end",
-      },
-    ),
-  );
-  font = labelFont(g.columns);
-  const litKeys = [hover?.column ?? -1, pair?.column ?? -1, ...group.columns];
+  const text = textOf(data);
+  const strong = strongOf(highlights);
   const span = [g.left, g.left + g.width] as const;
-  const columns = written(g.columns, span, litKeys, data.marginal).map((label) => {
-    const foot = g.top - GUTTER_PAD;
-    const name = cut(itemAt(data.columnLabels, label.index), upright ? foot : g.columns.size, font);
-    return upright
-      ? labelText(name, label.bold, font, colors, {
-          transform: `translate(${round(label.at)} ${foot}) rotate(-90)`,
-        })
-      : labelText(name, label.bold, font, colors, {
-          x: label.at,
-          y: foot - 5,
-          "text-anchor": "middle",
-        });
-  });
+  const room = { rows: g.left - GUTTER_PAD, columns: g.top - GUTTER_PAD };
+  const rows = labelNodes(
+    text.rows,
+    g.rows,
+    [g.top, g.top + g.height],
+    strong.rows,
+    room.rows,
+    colors,
+    (y) => ({ x: room.rows, y, "text-anchor": "end" }),
+  );
+  const columns = labelNodes(
+    text.columns,
+    g.columns,
+    span,
+    strong.columns,
+    upright ? room.columns : g.columns.size,
+    colors,
+    (x) =>
+      upright
+        ? { transform: `translate(${round(x)} ${room.columns}) rotate(-90)` }
+        : { x, y: room.columns - 5, "text-anchor": "middle" },
+  );
 
   const foot = g.top + g.height + MARGINAL.gap + MARGINAL.height;
   const most = data.marginal.reduce((a, b) => Math.max(a, b), 0);
@@ -290,54 +273,46 @@ export function heatmapNodes(
 export function flowNodes(
   data: FlowData,
   g: Geometry,
-  { row, hover, pair, group }: Highlights,
+  highlights: Highlights,
   width: number,
   colors: Palette,
 ): SVGElement {
-  const keys = keyTrack(g);
   const range = [g.top, g.top + g.height] as const;
   const [before, after] = flowGutters(data, width);
   const [from, to] = [before, width - after];
-  const y = (track: Track, i: number): number => track.start + (i + 0.5) * track.size;
-  const { css } = ramp("weight", colors.mode);
-  const path = linkHorizontal<
-    { source: [number, number]; target: [number, number] },
-    [number, number]
-  >();
-  const links = linksAbove(data, windowOf(g.rows, ...range), windowOf(keys, ...range));
-  const paths = Array.from(links, (cell) => {
-    const [i, j] = [Math.floor(cell / data.columns), cell % data.columns];
-    const value = itemAt(data.values, cell);
-    return svg("path", {
-      d: path({ source: [from, y(g.rows, i)], target: [to, y(keys, j)] }) ?? "",
+  const { row } = highlights;
+  const { path, ends } = linkPath(g, from, to);
+  const paths = data.links.map(({ query, key, weight }) =>
+    svg("path", {
+      d: path(ends(query, key)) ?? "",
       fill: "none",
-      stroke: itemAt(css, Math.max(PALEST, rampIndex(value, data.max, data.scale))),
-      "stroke-opacity": row < 0 || i === row ? 0.9 : 0.12,
-      "stroke-width": linkWidth(value, data.max, Math.min(g.rows.size, keys.size)),
-    });
-  });
-  const side = (
-    track: Track,
-    highlighted: readonly number[],
-    x: number,
-    left: boolean,
-  ): SVGElement[] => {
-    const labels = left ? data.rowLabels : data.columnLabels;
-    const room = (left ? before : after) - GUTTER_PAD;
-    const font = labelFont(track);
-    return written(track, range, highlighted, labelWeights(data, left)).map(({ index, at, bold }) =>
-      labelText(cut(itemAt(labels, index), room, font), bold, font, colors, {
-        x,
-        y: at,
-        "text-anchor": left ? "end" : "start",
-      }),
-    );
-  };
+      stroke: linkColor(data, weight, colors.mode),
+      "stroke-opacity": row < 0 || query === row ? 0.9 : data.faint,
+      "stroke-width": linkWidth(data, weight, g),
+    }),
+  );
+  const { rows, columns } = strongOf(highlights);
   return svg(
     "g",
     {},
     ...paths,
-    ...side(g.rows, [row, hover?.row ?? -1, pair?.row ?? -1, ...group.rows], from - 6, true),
-    ...side(keys, [hover?.column ?? -1, pair?.column ?? -1, ...group.columns], to + 6, false),
+    ...labelNodes(data.text.rows, g.rows, range, rows, before - GUTTER_PAD, colors, (y) => ({
+      x: from - 6,
+      y,
+      "text-anchor": "end",
+    })),
+    ...labelNodes(
+      data.text.columns,
+      keyTrack(g),
+      range,
+      columns,
+      after - GUTTER_PAD,
+      colors,
+      (y) => ({
+        x: to + 6,
+        y,
+        "text-anchor": "start",
+      }),
+    ),
   );
 }

@@ -3,7 +3,26 @@
 import type { Boundary } from "../../figures/derive/boundaries";
 import type { Overflow } from "../../figures/matrix";
 import type { Scale } from "../../state/selection";
-import type { Track } from "./axis";
+import type { Palette } from "../color/theme";
+import type { Size } from "./panzoom";
+
+/** A run of positions on screen: `count` steps of `size` pixels from `start`. */
+export interface Track {
+  readonly start: number;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** Position of the plot in the element, what stands below it and to its right (px), and whether column labels stand on end. */
+export interface HeatmapLayout {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly below: number;
+  readonly beside: number;
+  readonly upright: boolean;
+}
 
 /** Numbers of rows and columns. */
 export interface Extent {
@@ -15,6 +34,62 @@ export interface Extent {
 export interface AxisNames {
   readonly rows: string;
   readonly columns: string;
+}
+
+/** A label on an axis, at its middle (px). */
+export interface Label {
+  readonly at: number;
+  readonly text: string;
+  readonly bold: boolean;
+}
+
+/** Labels along an axis. */
+export interface AxisText {
+  /** Labels within a range on screen (px); the highlighted places have theirs, in bold, the first of a crowd alone. */
+  labels(
+    track: Track,
+    range: readonly [number, number],
+    highlighted: readonly number[],
+  ): readonly Label[];
+  /** Size (px). */
+  font(track: Track): number;
+  /** A label that is cut may reach so far beyond its room (px). */
+  readonly reach: number;
+}
+
+/** Texts of both axes; the same one where they have the same labels. */
+export interface AxesText {
+  readonly rows: AxisText;
+  readonly columns: AxisText;
+}
+
+/** 1 minus the sum of each row, as it is drawn: on a track of its own, in the colors of the cells. */
+export interface Rest {
+  readonly values: Float32Array;
+  readonly max: number;
+  readonly scale: Scale;
+  readonly rows: Track;
+}
+
+/** A matrix as a map draws it, whatever it is made of. */
+export interface MapData extends Extent {
+  layout(pen: CanvasRenderingContext2D, room: Size, font: string): HeatmapLayout;
+  /** Paint the cells; the plot is clipped. */
+  paint(context: CanvasRenderingContext2D, g: Geometry, colors: Palette): void;
+  readonly text: AxesText;
+  readonly axes: AxisNames | null;
+  /** A bar below each column, `[columns]`, up to the largest of all or of those in sight. */
+  readonly marginal: Float32Array;
+  readonly marginalName: string;
+  readonly marginalTop: "all" | "sight";
+  readonly rest: ((g: Geometry) => Rest) | null;
+  /** Thin lines between units. */
+  readonly boundaries: Boundaries;
+}
+
+export interface Boundaries {
+  readonly rows: readonly Boundary[];
+  readonly columns: readonly Boundary[];
 }
 
 export interface HeatmapData extends Extent {
@@ -38,10 +113,7 @@ export interface HeatmapData extends Extent {
   /** 1 minus the sum of each row, `[rows]`: a narrow column at the right; absent where rows sum to 1. */
   readonly rest?: Float32Array | null;
   /** Thin lines between units. */
-  readonly boundaries: {
-    readonly rows: readonly Boundary[];
-    readonly columns: readonly Boundary[];
-  };
+  readonly boundaries: Boundaries;
 }
 
 export interface Cell {

@@ -1,137 +1,68 @@
-/** Labels of both axes of a long matrix at the level that fits: tokens, words, sentences, paragraphs. */
+/** Labels along an axis of a long text: tokens, words, sentences or paragraphs, whichever fit; and marks of what was found. */
 
 import {
   type LabelLevel,
   labelLevel,
   labelOf,
   type Outline,
-  type Placed,
   placeLabels,
   type Span,
   spansIn,
 } from "../../figures/long/labels";
-import type { Range } from "../../figures/long/levels";
 import type { TokenColumns } from "../../protocol/types";
-import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
-import type { Geometry } from "../heatmap/types";
-import type { View } from "./long-map";
+import { type Range, windowOf, windowsOf } from "../heatmap/axis";
+import { inSight } from "../heatmap/labels";
+import { type AxisText, type Geometry, LABEL_GAP } from "../heatmap/types";
 
-/** Between two labels, px. */
-export const LABEL_GAP = 13;
-const PAD = 8;
+/** Size of a label (px). */
+const FONT = 11;
 
-/** Texts of both axes; the same one where the matrix is square. */
-export interface AxesText {
-  readonly rows: AxisText;
-  readonly columns: AxisText;
+interface OutlineText extends AxisText {
+  /** The level that is written where a token has so many pixels. */
+  level(pixels: number): LabelLevel;
 }
 
-export interface AxisText {
-  readonly tokens: TokenColumns;
-  readonly outline: Outline;
-  /** Label of a single token. */
-  token(index: number): string;
-}
-
-/** The level of the labels of a view. */
-export const levelOfLabels = ({ outline }: AxisText, pixels: number): LabelLevel =>
-  labelLevel(outline, pixels, LABEL_GAP);
-
-/** The labels that an axis has in view, with their texts. */
-export function axisLabels(
-  text: AxisText,
-  level: LabelLevel,
-  range: Range,
-  position: (token: number) => number,
-  window: Range,
-): (Placed & { readonly text: string })[] {
-  const spans: readonly Span[] =
-    level === "tokens"
-      ? Array.from({ length: Math.max(0, Math.ceil(range[1]) - Math.floor(range[0])) }, (_, i) => ({
-          from: Math.floor(range[0]) + i,
-          to: Math.floor(range[0]) + i + 1,
-          rank: 0,
-        })).filter(({ to }) => to <= text.tokens.text.length)
-      : spansIn(text.outline[level], range).filter(
-          ({ from }) => text.tokens.special[from] !== true,
-        );
-  return placeLabels(spans, position, window, LABEL_GAP).map((label) => ({
-    ...label,
-    text: level === "tokens" ? text.token(label.from) : labelOf(text.tokens, label),
-  }));
-}
-
-/** Half of the height of a label, px. */
-const HALF_LINE = 6;
-
-export function paintAxes(
-  context: CanvasRenderingContext2D,
-  g: Geometry,
-  colors: Palette,
-  view: View,
-  text: AxesText,
-  strong: { readonly rows: readonly number[]; readonly columns: readonly number[] },
-): void {
-  context.textBaseline = "middle";
-  const bold = (
-    text: AxisText,
-    indices: readonly number[],
-    position: (token: number) => number,
-    [from, to]: Range,
-  ) =>
-    indices
-      .filter((i) => i >= 0)
-      .map((i) => ({ at: position(i) + view.pixels / 2, text: text.token(i) }))
-      .filter(({ at }) => at >= from && at <= to);
-
-  const row = (token: number): number => g.rows.start + token * g.rows.size;
-  const level = {
-    rows: levelOfLabels(text.rows, view.pixels),
-    columns: levelOfLabels(text.columns, view.pixels),
+/** `name`: label of a single token. */
+export function outlineText(
+  tokens: TokenColumns,
+  outline: Outline,
+  name: (token: number) => string,
+): OutlineText {
+  const level = (pixels: number): LabelLevel => labelLevel(outline, pixels, LABEL_GAP);
+  return {
+    level,
+    font: () => FONT,
+    reach: -2,
+    labels(track, range, highlighted) {
+      const position = (token: number): number => track.start + token * track.size;
+      const strong = inSight(highlighted, track, range).map((i) => ({
+        at: position(i + 0.5),
+        text: name(i),
+        bold: true,
+      }));
+      const written = level(track.size);
+      const [from, to] = windowOf(track, ...range);
+      const spans: readonly Span[] =
+        written === "tokens"
+          ? Array.from({ length: to - from }, (_, i) => ({
+              from: from + i,
+              to: from + i + 1,
+              rank: 0,
+            }))
+          : spansIn(outline[written], [from, to]).filter(
+              (span) => tokens.special[span.from] !== true,
+            );
+      const others = placeLabels(spans, position, range, LABEL_GAP)
+        .filter(({ at }) => strong.every((label) => Math.abs(label.at - at) >= LABEL_GAP))
+        .map((label) => ({
+          at: label.at,
+          text: written === "tokens" ? name(label.from) : labelOf(tokens, label),
+          bold: label.rank > 0,
+        }));
+      return [...others, ...strong];
+    },
   };
-  const heavyRows = bold(text.rows, strong.rows, row, [g.top, g.top + g.height]);
-  const room = g.left - PAD;
-  context.textAlign = "right";
-  for (const label of axisLabels(text.rows, level.rows, view.rows, row, [
-    g.top,
-    g.top + g.height,
-  ])) {
-    if (heavyRows.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
-    context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
-    context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
-    context.fillText(fitText(context, label.text, room - 2), room, label.at);
-  }
-  context.fillStyle = colors.ink;
-  context.font = `600 11px ${colors.font}`;
-  for (const { at, text: label } of heavyRows) {
-    context.fillText(fitText(context, label, room - 2), room, at);
-  }
-
-  const column = (token: number): number => g.columns.start + token * g.columns.size;
-  const heavyColumns = bold(text.columns, strong.columns, column, [g.left, g.left + g.width]);
-  const foot = g.top - PAD;
-  const upright = (label: string, at: number): void => {
-    context.save();
-    // Half a line of the last one would lie outside of the canvas.
-    context.translate(Math.min(at, g.left + g.width - HALF_LINE), foot);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "left";
-    context.fillText(fitText(context, label, foot - 2), 0, 0);
-    context.restore();
-  };
-  for (const label of axisLabels(text.columns, level.columns, view.columns, column, [
-    g.left,
-    g.left + g.width,
-  ])) {
-    if (heavyColumns.some(({ at }) => Math.abs(at - label.at) < LABEL_GAP)) continue;
-    context.font = `${label.rank > 0 ? "600 " : ""}11px ${colors.font}`;
-    context.fillStyle = label.rank > 0 ? colors.ink : colors.muted;
-    upright(label.text, label.at);
-  }
-  context.fillStyle = colors.ink;
-  context.font = `600 11px ${colors.font}`;
-  for (const { at, text: label } of heavyColumns) upright(label, at);
 }
 
 /** A hit's mark next to the matrix, px: along the axis at least, across it, and across it where one stands. */
@@ -142,14 +73,15 @@ export function paintHits(
   context: CanvasRenderingContext2D,
   g: Geometry,
   colors: Palette,
-  view: View,
   hits: readonly (readonly [number, number])[],
   at: number,
 ): void {
+  const view = windowsOf(g);
+  const pixels = Math.min(g.rows.size, g.columns.size);
   context.fillStyle = colors.accent;
   hits.forEach(([from, to], i) => {
     const across = i === at ? HIT.here : HIT.across;
-    const size = Math.max(HIT.least, (to - from) * view.pixels - 1);
+    const size = Math.max(HIT.least, (to - from) * pixels - 1);
     const inside = ([first, end]: Range): boolean => to > first && from < end;
     const cut = (start: number, least: number, extent: number): readonly [number, number] => {
       const begin = Math.max(least, start);

@@ -1,55 +1,49 @@
 /** Tiles as images: requested when they come into view; a cache that evicts the least recently used. */
 
-import type { TilePlace } from "../../figures/long/levels";
-import type { TileData } from "../../figures/long/store";
+import { levelFor, TILE, type TilePlace, tilesIn } from "../../figures/long/levels";
+import type { Pooling, TileData } from "../../figures/long/store";
 import { isAbort } from "../../protocol/failure";
-import { penOf } from "../canvas";
-import { RAMP_SIZE } from "../color/ramp";
-import { signedIndex } from "../color/scale";
+import { type Coloring, heatImage, pixelRatio } from "../canvas";
+import type { Palette } from "../color/theme";
+import { windowsOf } from "../heatmap/axis";
+import { paintImage } from "../heatmap/cells";
+import type { Extent, Geometry, Track } from "../heatmap/types";
 
 /** Images that are kept: a quarter of a MB each, and their numbers as much again. */
 const MOST = 64;
 /** Concurrent requests: more would delay the tiles needed next. */
 const AT_ONCE = 4;
 
-interface TileColors {
-  readonly words: Uint32Array;
-  /** The end of the ramp. */
-  readonly top: number;
-  readonly root: boolean;
-  readonly signed: boolean;
-}
-
 /** The colors of each level. */
-export type ColorsAt = (level: number) => TileColors;
+export type ColorsAt = (level: number) => Coloring;
 
 interface TileImage extends TileData {
   readonly canvas: HTMLCanvasElement;
 }
 
-/** One pixel a cell; NaN is clear. */
-export function tileImage(tile: TileData, colors: TileColors): HTMLCanvasElement {
-  const { data, rows, columns } = tile;
-  const canvas = document.createElement("canvas");
-  canvas.width = columns;
-  canvas.height = rows;
-  const context = penOf(canvas);
-  const image = context.createImageData(columns, rows);
-  const pixels = new Uint32Array(image.data.buffer);
-  const { words, top, root, signed } = colors;
-  const last = RAMP_SIZE - 1;
-  const factor = top > 0 ? 1 / top : 0;
-  for (let i = 0; i < pixels.length; i++) {
-    const value = data[i] as number;
-    if (Number.isNaN(value)) continue;
-    const share = Math.min(value * factor, 1);
-    const index = signed
-      ? signedIndex(value, top)
-      : ((root ? Math.sqrt(share) : share) * last + 0.5) | 0;
-    pixels[i] = words[index] as number;
-  }
-  context.putImageData(image, 0, 0);
-  return canvas;
+/** A matrix of which one level is one tile. */
+interface TiledMatrix extends Extent {
+  readonly coarsest: number;
+  /** The level that is one tile. */
+  readonly top: TileData;
+}
+
+const imageOf = ({ data, rows, columns }: TileData, colors: Coloring): HTMLCanvasElement =>
+  heatImage(data, rows, columns, colors, (cell) => Number.isNaN(data[cell]));
+
+/** The level that a map is drawn from. */
+export const levelOf = ({ rows, columns }: Geometry, coarsest: number): number =>
+  levelFor(Math.min(rows.size, columns.size) * pixelRatio(), coarsest);
+
+/** The largest or the mean of every `2 ** level` rows. */
+export function pooledRows(values: Float32Array, level: number, pooling: Pooling): Float32Array {
+  const size = 2 ** level;
+  return Float32Array.from({ length: Math.ceil(values.length / size) }, (_, i) => {
+    const block = values.subarray(i * size, (i + 1) * size);
+    return pooling === "max"
+      ? block.reduce((most, value) => Math.max(most, value), 0)
+      : block.reduce((sum, value) => sum + value, 0) / block.length;
+  });
 }
 
 interface TileSource {
@@ -66,13 +60,42 @@ export class TileImages {
   #queue: TilePlace[] = [];
   #colors: ColorsAt | null = null;
   #source: TileSource | null = null;
+  #matrix: TiledMatrix | null = null;
+  #top: HTMLCanvasElement | null = null;
 
   /** Another matrix or pooling: nothing of the former is of use. */
-  reset(source: TileSource, colors: ColorsAt): void {
+  reset(matrix: TiledMatrix, source: TileSource, colors: ColorsAt): void {
     this.stop();
     this.#images.clear();
     this.#source = source;
     this.#colors = colors;
+    this.#matrix = matrix;
+    this.#top = imageOf(matrix.top, colors(matrix.coarsest));
+  }
+
+  /** Paint the tiles in sight that are here, over the coarsest level, and ask for the others. */
+  paint(context: CanvasRenderingContext2D, g: Geometry, colors: Palette): void {
+    const matrix = this.#matrix;
+    if (matrix === null || this.#top === null) return;
+    const ratio = pixelRatio();
+    const image = (canvas: HTMLCanvasElement, { level, row, col }: TilePlace): void => {
+      const side = 2 ** level;
+      const edge = ({ start, size }: Track, cell: number): number =>
+        Math.round((start + cell * side * size) * ratio) / ratio;
+      const [left, top] = [edge(g.columns, col * TILE), edge(g.rows, row * TILE)];
+      const right = edge(g.columns, col * TILE + canvas.width);
+      const bottom = edge(g.rows, row * TILE + canvas.height);
+      paintImage(context, canvas, [left, top, right - left, bottom - top], true, colors);
+    };
+    image(this.#top, { level: matrix.coarsest, row: 0, col: 0 });
+    const level = levelOf(g, matrix.coarsest);
+    const { rows, columns } = windowsOf(g);
+    const places = level < matrix.coarsest ? tilesIn(rows, columns, level, matrix) : [];
+    for (const place of places) {
+      const tile = this.get(place);
+      if (tile !== null) image(tile.canvas, place);
+    }
+    this.want(places);
   }
 
   /** The image of a tile, if it is here. */
@@ -124,7 +147,7 @@ export class TileImages {
     try {
       const tile = await source?.ask(place, request.signal);
       if (request.signal.aborted || tile === undefined || this.#colors === null) return;
-      this.#images.set(key, { ...tile, canvas: tileImage(tile, this.#colors(place.level)) });
+      this.#images.set(key, { ...tile, canvas: imageOf(tile, this.#colors(place.level)) });
       for (const oldest of this.#images.keys()) {
         if (this.#images.size <= MOST) break;
         this.#images.delete(oldest);

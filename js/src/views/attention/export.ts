@@ -1,7 +1,6 @@
 /** Exports of the attention view: its cells in long form, and the part of the text in sight. */
 
-import type { Track } from "../../draw/heatmap/axis";
-import type { Geometry } from "../../draw/heatmap/types";
+import type { Geometry, Track } from "../../draw/heatmap/types";
 import { restOf } from "../../figures/derive/matrix";
 import { formatCount, roundToError } from "../../figures/format";
 import { errorOf, type Matrix, numOf, scoreOf, scoresAbsent } from "../../figures/matrix";

@@ -1,40 +1,62 @@
 /** The matrix by keyboard: where each key moves the cursor, and what the others do. */
 
-import type { Cell, Heatmap } from "../../draw/heatmap/heatmap";
+import type { Heatmap } from "../../draw/heatmap/heatmap";
+import type { Cell, Extent } from "../../draw/heatmap/types";
 import { largest, rowOf } from "../../figures/derive/matrix";
 import type { Matrix } from "../../figures/matrix";
 import { itemAt } from "../../protocol/required";
 
-/** The cell that a key leads to from `at` (null: no cursor yet), or null for a key that moves nothing. */
+/** The cell that a key leads to, by steps of a block; null for a key that moves nothing. */
+export function moveBlock(
+  key: string,
+  { row, column }: Cell,
+  { rows, columns }: Extent,
+  block: number,
+  page = block * 16,
+): Cell | null {
+  const moves: Record<string, readonly [number, number]> = {
+    ArrowLeft: [0, -block],
+    ArrowRight: [0, block],
+    ArrowUp: [-block, 0],
+    ArrowDown: [block, 0],
+    PageUp: [-page, 0],
+    PageDown: [page, 0],
+    Home: [0, -columns],
+    End: [0, columns],
+  };
+  const by = moves[key];
+  if (by === undefined) return null;
+  const bound = (value: number, count: number): number => Math.min(Math.max(value, 0), count - 1);
+  return { row: bound(row + by[0], rows), column: bound(column + by[1], columns) };
+}
+
+/** The cell that a key leads to from `at` (`fresh`: no cursor yet), or null for a key that moves nothing. */
 export function moveCell(
   key: string,
   at: Cell,
   { queries, keys, weights, scores }: Matrix,
   fresh: boolean,
 ): Cell | null {
-  const last: Cell = { row: queries.length - 1, column: keys.length - 1 };
-  const page = Math.max(1, Math.round(last.row / 10));
-  const { row, column } = at;
-  const moves: Record<string, () => Cell> = {
-    ArrowLeft: () => ({ row, column: column - 1 }),
-    ArrowRight: () => ({ row, column: column + (fresh ? 0 : 1) }),
-    ArrowUp: () => ({ row: row - 1, column }),
-    ArrowDown: () => ({ row: row + 1, column }),
-    PageUp: () => ({ row: row - page, column }),
-    PageDown: () => ({ row: row + page, column }),
-    Home: () => ({ row, column: 0 }),
-    End: () => ({ row, column: last.column }),
-    // The strongest key of this row.
-    m: () => ({ row, column: itemAt(largest(rowOf(scores ?? weights, row, keys.length), 1), 0) }),
-  };
-  const move = moves[key];
-  if (move === undefined) return null;
-  const bound = (value: number, most: number): number => Math.min(Math.max(value, 0), most);
-  const next = move();
-  return { row: bound(next.row, last.row), column: bound(next.column, last.column) };
+  const extent = { rows: queries.length, columns: keys.length };
+  if (fresh && key === "ArrowRight") return at;
+  // The strongest key of this row.
+  if (key === "m") {
+    const column = itemAt(largest(rowOf(scores ?? weights, at.row, keys.length), 1), 0);
+    return { row: at.row, column };
+  }
+  return moveBlock(key, at, extent, 1, Math.max(1, Math.round((extent.rows - 1) / 10)));
 }
 
 const ZOOM = 1.6;
+
+/** Zoom by a key; false for one that does not. */
+export function zoomByKey(map: Heatmap, key: string): boolean {
+  if (key === "+" || key === "=") map.zoomBy(ZOOM);
+  else if (key === "-") map.zoomBy(1 / ZOOM);
+  else if (key === "0") map.resetZoom();
+  else return false;
+  return true;
+}
 
 /** The matrix and its cursor as a key finds them, and the actions of keys. */
 interface Keys {
@@ -67,10 +89,7 @@ export function pressKey(
       map.reveal(cell);
       announceCell();
     } else if (key === "Enter" || key === " ") pick(at);
-    else if (key === "+" || key === "=") map.zoomBy(ZOOM);
-    else if (key === "-") map.zoomBy(1 / ZOOM);
-    else if (key === "0") map.resetZoom();
-    else return key === "Escape" && release();
+    else return zoomByKey(map, key) || (key === "Escape" && release());
   }
   return true;
 }

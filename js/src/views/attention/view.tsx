@@ -5,16 +5,13 @@ import { createRef, render } from "preact";
 import { penOf } from "../../draw/canvas";
 import { onTheme, type Palette, palette } from "../../draw/color/theme";
 import { consume, h } from "../../draw/dom";
-import { drawFlow, type FlowData, flowAt } from "../../draw/heatmap/flow";
-import {
-  type Cell,
-  type Geometry,
-  Heatmap,
-  type Highlights,
-  longestOf,
-} from "../../draw/heatmap/heatmap";
+import { windowOf as inWindow } from "../../draw/heatmap/axis";
+import { CellPainter } from "../../draw/heatmap/cells";
+import { drawFlow, type FlowData, flowAt, linksAbove } from "../../draw/heatmap/flow";
+import { Heatmap } from "../../draw/heatmap/heatmap";
+import { longestOf, textOf } from "../../draw/heatmap/labels";
 import type { Longest } from "../../draw/heatmap/layout";
-import type { HeatmapData } from "../../draw/heatmap/types";
+import type { Cell, Geometry, HeatmapData, Highlights } from "../../draw/heatmap/types";
 import { onResize } from "../../draw/resize";
 import { tapTwice } from "../../draw/touch";
 import { boundariesOf } from "../../figures/derive/boundaries";
@@ -102,6 +99,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   const facts = factsOf(source, () => language.value);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const map = new Heatmap({ hover, pick, drawn }, until);
+  const painter = new CellPainter();
   map.element.append(tip);
   const pictures = createRef<HTMLDivElement>();
   const flow = createRef<HTMLCanvasElement>();
@@ -240,7 +238,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
         `${rows} by ${columns}. Arrow keys move over cells, Enter pins one.`,
     );
     map.setHighlights(highlights(next));
-    map.show(mapData(next, cells));
+    showMap(next, cells);
     performance.mark("aw:drawn", {
       detail: {
         ms: performance.now() - started,
@@ -280,6 +278,12 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     boundaries: lines.value ? boundaries.value : NO_BOUNDARIES,
   });
 
+  const widest = (pen: CanvasRenderingContext2D, font: string): Longest =>
+    (longest ??= longestOf(pen, axisData(), font));
+
+  const showMap = (shown: Matrix, values: Cells): void =>
+    map.show(painter.map(mapData(shown, values), widest));
+
   const boundariesOfAxes = (axes: Pick<Matrix, "queries" | "keys">): HeatmapData["boundaries"] => {
     const rows = boundariesOf(axes.queries, language.value?.sentence ?? null);
     if (isSquare(axes)) return { rows, columns: rows };
@@ -290,7 +294,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   function redraw(): void {
     const shown = matrix.peek();
-    if (shown !== null && cells !== null) map.show(mapData(shown, cells));
+    if (shown !== null && cells !== null) showMap(shown, cells);
   }
 
   function rescale(): void {
@@ -314,17 +318,25 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   const flowGeometry = (): Geometry | null => map.geometry && layoutFlow(map.geometry, wide);
 
-  const flowData = (shown: Matrix, widest: Longest): FlowData => ({
-    rows: shown.queries.length,
-    columns: shown.keys.length,
-    values: shown.weights,
-    max: topOf(shown, state.get().scale),
-    scale: state.get().scale,
-    ...axisData(),
-    longest: widest,
-    marginal: shown.received,
-    threshold: threshold.value,
-  });
+  function flowData(shown: Matrix, { rows, columns, ...g }: Geometry, longest: Longest): FlowData {
+    const [width, height] = [shown.keys.length, shown.queries.length];
+    const data = { rows: height, columns: width, values: shown.weights, marginal: shown.received };
+    const windows = [
+      inWindow(rows, g.top, g.top + g.height),
+      inWindow(columns, g.left, g.left + g.width),
+    ] as const;
+    return {
+      links: linksAbove(data, threshold.value, ...windows),
+      leaving: null,
+      max: topOf(shown, state.get().scale),
+      scale: state.get().scale,
+      text: textOf({ ...data, ...axisData() }),
+      axes,
+      longest,
+      rowLeast: 0,
+      faint: 0.12,
+    };
+  }
 
   function drawFlowPanel(): void {
     const geometry = flowGeometry();
@@ -332,15 +344,10 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     if (shown === null || canvas === null || geometry === null || width === 0) return;
     if (!wide && picture.value === "matrix") return;
     colors ??= palette(element);
-    longest ??= longestOf(penOf(canvas), axisData(), colors.font);
-    links.value = drawFlow(
-      canvas,
-      flowWidth(geometry, width, wide),
-      flowData(shown, longest),
-      geometry,
-      highlights(shown),
-      colors,
-    );
+    const data = flowData(shown, geometry, widest(penOf(canvas), colors.font));
+    const room = flowWidth(geometry, width, wide);
+    drawFlow(canvas, room, data, geometry, highlights(shown), colors);
+    links.value = data.links.length;
   }
 
   function flowCell({ clientX, clientY }: MouseEvent): Cell | null {
@@ -497,8 +504,8 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       )
         return null;
       colors ??= palette(element);
-      longest ??= longestOf(penOf(canvas), axisData(), colors.font);
-      const parts = { data: mapData(shown, cells), links: flowData(shown, longest), geometry };
+      const links = flowData(shown, geometry, widest(penOf(canvas), colors.font));
+      const parts = { data: mapData(shown, cells), links, geometry };
       const marked = { highlights: highlights(shown), units: shown.queries };
       const drawing = { ...parts, ...marked, width, wide };
       return lazyCode.peek()?.attentionVector(drawing, source.meta, colors) ?? null;

@@ -1,14 +1,16 @@
 /** A long matrix by keyboard: the cursor goes by blocks, `m` to the strongest links of the focus token, one after the other. */
 
 import { consume } from "../../../draw/dom";
-import type { Cell, Extent } from "../../../draw/heatmap/types";
-import type { LongMap } from "../../../draw/long/long-map";
+import { windowsOf } from "../../../draw/heatmap/axis";
+import type { Heatmap } from "../../../draw/heatmap/heatmap";
+import type { Cell } from "../../../draw/heatmap/types";
+import { levelOf } from "../../../draw/long/tile-images";
 import { strongestOf } from "../../../figures/derive/matrix";
 import { formatNumber } from "../../../figures/format";
 import type { LongMatrix, LongRow } from "../../../figures/long/store";
 import type { ViewContext } from "../../contract";
+import { moveBlock, zoomByKey } from "../keys";
 
-const ZOOM = 1.6;
 /** Strongest links that `m` goes through before it starts over. */
 const WALK = 20;
 
@@ -27,30 +29,6 @@ interface LongKeys {
   find(): void;
 }
 
-/** The cell that a key leads to, by steps of a block; null for a key that moves nothing. */
-export function moveBlock(
-  key: string,
-  { row, column }: Cell,
-  { rows, columns }: Extent,
-  block: number,
-): Cell | null {
-  const page = block * 16;
-  const moves: Record<string, readonly [number, number]> = {
-    ArrowLeft: [0, -block],
-    ArrowRight: [0, block],
-    ArrowUp: [-block, 0],
-    ArrowDown: [block, 0],
-    PageUp: [-page, 0],
-    PageDown: [page, 0],
-    Home: [0, -columns],
-    End: [0, columns],
-  };
-  const by = moves[key];
-  if (by === undefined) return null;
-  const bound = (value: number, count: number): number => Math.min(Math.max(value, 0), count - 1);
-  return { row: bound(row + by[0], rows), column: bound(column + by[1], columns) };
-}
-
 /**
  * The next of the strongest keys of a row after the one that is pinned: the strongest first, and again after the last.
  */
@@ -62,7 +40,7 @@ export function nextStrongest(row: LongRow, pinned: number | null, back: boolean
   return best[next] ?? null;
 }
 
-export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKeys): void {
+export function listenToLongMap(element: HTMLElement, map: Heatmap, keys: LongKeys): void {
   const { state, signal, announce } = keys.context;
 
   function walk(back: boolean): void {
@@ -90,25 +68,24 @@ export function listenToLongMap(element: HTMLElement, map: LongMap, keys: LongKe
 
   function press(event: KeyboardEvent, matrix: LongMatrix): boolean {
     const { key } = event;
-    const view = map.view;
-    if (view === null) return false;
+    const g = map.geometry;
+    if (g === null) return false;
+    const window = windowsOf(g);
     const cursor = keys.cursor();
     const middle = ([from, to]: readonly [number, number]): number => Math.floor((from + to) / 2);
     const at = cursor ?? {
-      row: state.get().token ?? middle(view.rows),
-      column: middle(view.columns),
+      row: state.get().token ?? middle(window.rows),
+      column: middle(window.columns),
     };
-    if (key === "+" || key === "=") map.zoomBy(ZOOM, at);
-    else if (key === "-") map.zoomBy(1 / ZOOM, at);
-    else if (key === "0") map.resetZoom();
-    else if (key === "Enter" || key === " ") keys.pick(at);
+    if (zoomByKey(map, key)) return true;
+    if (key === "Enter" || key === " ") keys.pick(at);
     else if (key === "Escape") return release();
     else if (event.shiftKey && key.startsWith("Arrow")) {
       const across = { ArrowLeft: -0.25, ArrowRight: 0.25 }[key] ?? 0;
       const down = { ArrowUp: -0.25, ArrowDown: 0.25 }[key] ?? 0;
-      map.pan(across, down);
+      map.panBy(across, down);
     } else {
-      const next = moveBlock(key, at, matrix, 2 ** view.level);
+      const next = moveBlock(key, at, matrix, 2 ** levelOf(g, matrix.coarsest));
       if (next === null) return false;
       const moved = cursor === null ? at : next;
       keys.hover(moved);

@@ -4,13 +4,16 @@ import { signal, untracked } from "@preact/signals-core";
 import { render } from "preact";
 import { onTheme, type Palette, palette } from "../../../draw/color/theme";
 import { h } from "../../../draw/dom";
-import type { Cell, Geometry } from "../../../draw/heatmap/types";
-import { type AxisText, levelOfLabels, paintAxes, paintHits } from "../../../draw/long/axis-labels";
-import { drawLongFlow, flowLinks } from "../../../draw/long/long-flow";
-import { LongMap, type View } from "../../../draw/long/long-map";
+import { windowsOf } from "../../../draw/heatmap/axis";
+import { drawFlow } from "../../../draw/heatmap/flow";
+import { Heatmap } from "../../../draw/heatmap/heatmap";
+import { type Cell, type Geometry, NO_HIGHLIGHTS } from "../../../draw/heatmap/types";
+import { outlineText, paintHits } from "../../../draw/long/axis-labels";
+import { layoutLong } from "../../../draw/long/layout";
+import { flowLinks, linksInView } from "../../../draw/long/long-flow";
 import { minimap } from "../../../draw/long/minimap";
 import { markAxes } from "../../../draw/long/overlaps";
-import { type ColorsAt, TileImages } from "../../../draw/long/tile-images";
+import { type ColorsAt, levelOf, pooledRows, TileImages } from "../../../draw/long/tile-images";
 import { onResize } from "../../../draw/resize";
 import { outlineOf } from "../../../figures/long/labels";
 import { unitLabelOf } from "../../../figures/long/names";
@@ -40,6 +43,8 @@ import { linkTable, partOf, RowSentence } from "./words";
 
 /** Links of the whole head that the flow draws from; those of the focus come besides. */
 const FLOW_LINKS = 400;
+/** Room for a label of the flow (px). */
+const FLOW_LABEL = 96;
 
 export function longAttention(element: HTMLElement, context: ViewContext): ViewHandle {
   const { source, state, signal: until } = context;
@@ -49,9 +54,15 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
   const keys = keysOf(source.meta);
   const name = unitLabelOf(tokens);
   const keyName = keys === tokens ? name : unitLabelOf(keys);
-  let text: AxisText = { tokens, outline: outlineOf(tokens), token: name };
-  let keyText: AxisText =
-    keys === tokens ? text : { tokens: keys, outline: outlineOf(keys), token: keyName };
+  type Sentences = Parameters<typeof outlineOf>[1];
+  const textsOf = (sentence?: Sentences, keySentence?: Sentences) => {
+    const outline = outlineOf(tokens, sentence);
+    const rows = outlineText(tokens, outline, name);
+    const columns =
+      keys === tokens ? rows : outlineText(keys, outlineOf(keys, keySentence), keyName);
+    return { rows, columns, breaks: outline.paragraphs.map(({ from }) => from) };
+  };
+  let text = textsOf();
   const matrix = signal<LongMatrix | null>(null);
   const selection = selectionOf(state, ["quantity", "head", "scale", "pair"], until);
   const mode = modeSignal(element, until);
@@ -70,34 +81,23 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
   let wide = true;
 
   const tiles = new TileImages();
-  const map = new LongMap(
+  const map = new Heatmap(
     {
       hover,
       pick: (cell) => void pick(cell),
-      drawn: (view, geometry) => drawn(view, geometry),
-      labels(context, geometry, found, view) {
-        paintAxes(
-          context,
-          geometry,
-          found,
-          view,
-          { rows: text, columns: keyText },
-          {
-            rows: [state.get().token ?? -1, cursor?.row ?? -1],
-            columns: [state.get().pair?.[1] ?? -1, cursor?.column ?? -1],
-          },
-        );
+      drawn,
+      marks(context, geometry, found) {
         const { hits, at } = store.hits.peek();
-        paintHits(context, geometry, found, view, hits, at);
+        paintHits(context, geometry, found, hits, at);
       },
     },
-    tiles,
     until,
+    "aw-map aw-long-map",
   );
   const head = h("div");
   const tools = h("div");
   const zoom = (factor: number | null): void =>
-    factor === null ? map.resetZoom() : map.zoomBy(factor, cursor);
+    factor === null ? map.resetZoom() : map.zoomBy(factor);
   function showHits(): void {
     const [hits, at] = [find.hits(), find.at()];
     const now = store.hits.peek();
@@ -110,7 +110,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
       state.set({ token: from });
       const middle = Math.floor((from + to) / 2);
       // Its own column too: other keys may be ones that its window or mask forbids.
-      map.reveal({ row: middle, column: middle }, true);
+      map.visit({ row: middle, column: middle });
     },
     weight(least) {
       choice.value = { ...choice.value, least };
@@ -130,10 +130,10 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     "Window of the text",
     {
       moved(lane, window) {
-        const view = map.view;
-        if (view === null) return;
-        if (lane === 0) map.look(window, view.columns);
-        else map.look(view.rows, window);
+        if (map.geometry === null) return;
+        const { rows, columns } = windowsOf(map.geometry);
+        if (lane === 0) map.look(window, columns);
+        else map.look(rows, window);
       },
       brushed: (window) => map.look(window, window),
     },
@@ -197,6 +197,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     colors ??= palette(element);
     tileColors = colorsOf(next, pooling.value, state.get().scale, colors.mode);
     tiles.reset(
+      { ...next, top: next.top[pooling.value] },
       {
         ask: (place, until) => store.tile(next, place, pooling.value, until),
         arrived: () => map.redraw(),
@@ -231,21 +232,29 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
   }
 
   function draw(): void {
-    if (matrix.value === null || tileColors === null) return;
+    const shown = matrix.value;
+    if (shown === null) return;
+    const { rows, columns, rest, received } = shown;
+    const { scale } = state.get();
     map.show({
-      rows: matrix.value.rows,
-      columns: matrix.value.columns,
-      coarsest: matrix.value.coarsest,
-      top: matrix.value.top[pooling.value],
-      colors: tileColors,
-      received: matrix.value.received,
-      rest: matrix.value.rest && {
-        values: matrix.value.rest,
-        pooling: pooling.value,
-        max: topOfLong(matrix.value, state.get().scale),
-        scale: state.get().scale,
-      },
-      breaks: text.outline.paragraphs.map(({ from }) => from),
+      rows,
+      columns,
+      layout: (_, room) => layoutLong(shown, rest !== null, room),
+      paint: (context, geometry, found) => tiles.paint(context, geometry, found),
+      text,
+      axes: null,
+      marginal: received,
+      marginalName: "received",
+      marginalTop: "sight",
+      rest:
+        rest &&
+        ((g) => {
+          const level = levelOf(g, shown.coarsest);
+          const values = pooledRows(rest, level, pooling.value);
+          const track = { ...g.rows, size: g.rows.size * 2 ** level, count: values.length };
+          return { values, max: topOfLong(shown, scale), scale, rows: track };
+        }),
+      boundaries: { rows: [], columns: [] },
     });
   }
 
@@ -292,10 +301,11 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
       });
   }
 
-  function drawn(view: View, geometry: Geometry): void {
+  function drawn(geometry: Geometry): void {
     if (matrix.value === null) return;
-    level.value = view.level;
-    labels.value = levelOfLabels(text, view.pixels);
+    const view = windowsOf(geometry);
+    level.value = levelOf(geometry, matrix.value.coarsest);
+    labels.value = text.rows.level(Math.min(geometry.rows.size, geometry.columns.size));
     markAxes(map, source.meta);
     const { token, scale, pair: pinned } = state.get();
     overview.show({
@@ -303,7 +313,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
       values: row?.values ?? matrix.value.received,
       base: matrix.value.received,
       top: matrix.value.wordMax,
-      breaks: text.outline.paragraphs.map(({ from }) => from),
+      breaks: text.breaks,
       hits: store.hits.peek().hits.map(([from]) => from),
       focus: token ?? -1,
       lanes: [
@@ -314,23 +324,34 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     flow.hidden = !wide;
     if (!wide || matrix.value.quantity === "scores") return;
     colors ??= palette(element);
-    const found = drawLongFlow(
+    const focus = token ?? -1;
+    const { inside, leaving: beyond } = linksInView(flowLinks(row, links), view, focus);
+    const best = focus < 0 ? [] : inside.filter(({ query }) => query === focus);
+    drawFlow(
       flow,
       flowWidth(geometry, width, true),
       {
-        links: flowLinks(row, links),
-        focus: token ?? -1,
-        pair: pinned,
-        top: topOfLong(matrix.value, scale),
+        links: inside,
+        leaving: beyond,
+        max: topOfLong(matrix.value, scale),
         scale,
+        text,
+        axes: { rows: "query", columns: "key" },
+        longest: { rows: FLOW_LABEL, columns: FLOW_LABEL, names: 0 },
+        rowLeast: 3,
+        faint: 0.08,
       },
       geometry,
-      view,
-      { rows: text, columns: keyText },
+      {
+        ...NO_HIGHLIGHTS,
+        row: focus,
+        pair: pinned && { row: pinned[0], column: pinned[1] },
+        group: { rows: [], columns: best.map(({ key }) => key).reverse() },
+      },
       colors,
     );
-    drawnLinks.value = found.drawn;
-    leaving.value = found.leaving;
+    drawnLinks.value = inside.length;
+    leaving.value = beyond.length;
   }
 
   function mark(): void {
@@ -366,9 +387,8 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
   }
 
   const blockAt = (cell: Cell): Block | null => {
-    const view = map.view;
-    if (matrix.value === null || view === null) return null;
-    return blockUnder(cell, view.level, ({ level, ...place }) =>
+    if (matrix.value === null || map.geometry === null) return null;
+    return blockUnder(cell, levelOf(map.geometry, matrix.value.coarsest), ({ level, ...place }) =>
       level === matrix.value?.coarsest
         ? matrix.value.top[pooling.value]
         : tiles.get({ level, ...place }),
@@ -417,7 +437,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
 
   function goTo(query: number, key: number): void {
     state.set({ token: query, pair: [query, key] });
-    map.reveal({ row: query, column: key }, true);
+    map.visit({ row: query, column: key });
   }
 
   listenToLongMap(element, map, {
@@ -466,15 +486,14 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     element,
     () => {
       colors = null;
-      map.recolor();
       overview.recolor();
+      map.recolor();
       if (matrix.value !== null) showMatrix(matrix.value);
     },
     until,
   );
   askLanguage(source, until, ({ sentence: column, keySentence: keyColumn }) => {
-    text = { ...text, outline: outlineOf(tokens, column) };
-    keyText = keys === tokens ? text : { ...keyText, outline: outlineOf(keys, keyColumn) };
+    text = textsOf(column, keyColumn);
     draw();
   });
   return {
@@ -483,6 +502,6 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
       element.replaceChildren();
     },
     table: () => (links === null ? null : linkTable(links, name, matrix.value?.rest ?? null)),
-    part: () => (map.view === null ? null : partOf(map.view, size)),
+    part: () => map.geometry && partOf(map.geometry, size),
   };
 }

@@ -1,6 +1,7 @@
 /** A long matrix in words and as a table: the sentence over it, its exported links, the part in view. */
 
-import type { View } from "../../../draw/long/long-map";
+import { windowsOf } from "../../../draw/heatmap/axis";
+import type { Geometry } from "../../../draw/heatmap/types";
 import { strongestOf } from "../../../figures/derive/matrix";
 import type { LinkList, LongRow, LongStore } from "../../../figures/long/store";
 import type { Table } from "../../../figures/table";
@@ -61,7 +62,8 @@ export function linkTable(
   };
 }
 
-export function partOf({ rows, columns }: View, size: number): string {
+export function partOf(g: Geometry, size: number): string {
+  const { rows, columns } = windowsOf(g);
   const of = ([from, to]: readonly [number, number]): string =>
     `${Math.round(from)} to ${Math.round(to)}`;
   return `Queries ${of(rows)}, keys ${of(columns)} of ${size} tokens.`;
