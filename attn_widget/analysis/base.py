@@ -349,7 +349,7 @@ class AnalysisBase(NotPickled):
         if part is not None and what not in OF_PARTS[part]:
             others = [name for name in self.parts if what in OF_PARTS[name]]
             raise NotAvailableError(
-                f"{run.encoder.name} is an encoder-decoder, whose {part} part does not have {what} here.",
+                f"{run.encoder.name} is an encoder-decoder, and {what} of its {part} part are not known here.",
                 f"Ask of({others[0]!r})."
                 if others
                 else "Attention and figures of it are available.",
