@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test, vi } from "vitest";
 import { heatImage } from "../src/draw/canvas";
+import { boundaryStrength } from "../src/draw/heatmap/cells";
 
 const words = Uint32Array.from({ length: 256 }, (_, i) => i + 1);
 
@@ -43,4 +44,14 @@ test("what the mask forbids is clear, whatever is there", () => {
   const values = [Number.NaN, 1];
   const signed = { top: 1, signed: true };
   expect(indices(values, signed, (cell) => Number.isNaN(values[cell]))).toEqual([null, 255]);
+});
+
+test.each([
+  [9, "sentence", 0.55], // 50 px apart
+  [10, "sentence", 0.25],
+  [49, "sentence", 0.25],
+  [50, "sentence", 0],
+  [50, "segment", 1],
+] as const)("of %i lines on 500 px one of a %s has strength %d", (n, kind, strength) => {
+  expect(boundaryStrength(500, n)(kind)).toBe(strength);
 });

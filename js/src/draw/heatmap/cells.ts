@@ -32,6 +32,8 @@ export const HATCH_OPACITY = 0.55;
 const SHARED_BELOW = 0.5;
 /** Sentences nearer than this (px) are many. */
 const CROWDED = 48;
+/** Nearer than this (px) their lines are left out. */
+const DENSE = 10;
 /**
  * Number of pixels of a side of the image: one a cell, or, where a cell is smaller than a device pixel, as
  * many as the map has whole device pixels. Never more: an image that is shrunk on its way to the screen
@@ -191,6 +193,17 @@ export function paintGrid(context: CanvasRenderingContext2D, g: Geometry, colors
   lines(g.rows, g.top, g.height, (y) => context.fillRect(g.left, y, g.width, 1));
 }
 
+/**
+ * Strength of the lines between units, by their number and the length of the plot (px). Many sentences: their lines step
+ * back behind the cells, and are left out where they would be a pattern of their own.
+ */
+export const boundaryStrength =
+  (extent: number, n: number) =>
+  (kind: Boundary["kind"]): number => {
+    const apart = extent / (n + 1);
+    return kind === "segment" ? 1 : apart >= CROWDED ? 0.55 : apart >= DENSE ? 0.25 : 0;
+  };
+
 /** Starts of sentences (dashed) and segments (solid): ink with a rim, to be seen on any color. */
 export function paintBoundaries(
   context: CanvasRenderingContext2D,
@@ -207,10 +220,10 @@ export function paintBoundaries(
     { start, size, count }: Track,
     trace: (at: number) => void,
   ): void => {
-    const apart = (size * count) / (boundaries.length + 1);
+    const strengthOf = boundaryStrength(size * count, boundaries.length);
     for (const { at, kind } of boundaries) {
-      // Many sentences: their lines step back behind the cells.
-      const strength = kind === "segment" ? 1 : apart >= CROWDED ? 0.55 : 0.25;
+      const strength = strengthOf(kind);
+      if (strength === 0) continue;
       for (const [color, width, alpha] of [
         [colors.ground, 2, 0.5],
         [colors.ink, 1, 0.8],

@@ -9,6 +9,7 @@ import type { Palette } from "../color/theme";
 import { svg } from "../dom";
 import { windowOf } from "./axis";
 import {
+  boundaryStrength,
   CellPainter,
   eachOverflow,
   HATCH_OPACITY,
@@ -201,10 +202,14 @@ export function heatmapNodes(
         ...(kind === "sentence" ? { "stroke-dasharray": "4 3" } : {}),
       }),
     );
-  for (const { at, kind } of data.boundaries.columns) {
+  const drawn = (boundaries: readonly Boundary[], { size, count }: Track): readonly Boundary[] => {
+    const strengthOf = boundaryStrength(size * count, boundaries.length);
+    return boundaries.filter(({ kind }) => strengthOf(kind) > 0);
+  };
+  for (const { at, kind } of drawn(data.boundaries.columns, g.columns)) {
     line(kind, `M${round(g.columns.start + at * g.columns.size)} ${g.top}v${g.height}`);
   }
-  for (const { at, kind } of data.boundaries.rows) {
+  for (const { at, kind } of drawn(data.boundaries.rows, g.rows)) {
     line(kind, `M${g.left} ${round(g.rows.start + at * g.rows.size)}h${g.width}`);
   }
   const box = (x: number, y: number, width: number, height: number, stroke: string) =>
