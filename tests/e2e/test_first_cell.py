@@ -31,8 +31,9 @@ WATCH = """tagged => {
         }
         next();
     };
-    // Behind the frame: sizes are observed at its end.
-    const next = () => requestAnimationFrame(() => setTimeout(look));
+    // Behind the frame, at whose end sizes are observed, and ahead of every task that may change the page before the next.
+    const next = () =>
+        requestAnimationFrame(() => scheduler.postTask(look, {priority: "user-blocking"}));
     window.loading = new Set();
     window.places = {before: new Set(), after: new Set()};
     next();
