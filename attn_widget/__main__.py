@@ -6,16 +6,100 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
 
 if TYPE_CHECKING:
     from attn_widget.similarities import Ranking, Similarity
+
+
+class Option(NamedTuple):
+    """An option of a command: what argparse is told of it, and the options that it needs or excludes."""
+
+    help: str
+    takes: dict[str, Any]
+    needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+SWITCH: dict[str, Any] = {"action": "store_true"}
+OUTPUT = Option("write a page that needs no kernel and no network", {"metavar": "PAGE"})
+TITLE = Option("of the page", {}, needs=("output",))
+OPTIONS = {
+    "file": Option("texts, one per line (- reads standard input)", {"metavar": "FILE"}, ("output",), ("pair", "masked")),
+    "pairs": Option(
+        "pairs of texts to compare, one per line, separated by a tab", {"metavar": "FILE"}, ("output",),
+        ("pair", "against", "why", "engine", "light", "masked"),
+    ),
+    "output": OUTPUT,
+    "title": TITLE,
+    "written": Option("what an encoder-decoder writes for the text", {"metavar": "TEXT"}, (), ONE_RUN := ("pairs", "against", "file", "windows", "engine", "light")),
+    "generate": Option("let a decoder or an encoder-decoder write up to N tokens", {"metavar": "N", "type": int}, (), ONE_RUN),
+    "pair": Option("a second segment", {"metavar": "TEXT"}),
+    "against": Option(
+        "another text to compare with: writes a page of both runs and their difference", {"metavar": "TEXT"},
+        ("output",), ("file", "why", "masked", "pair"),
+    ),
+    "model": Option("hub name or folder; the embedded model unless given", {}),
+    "json": Option("print the whole analysis as JSON", SWITCH, (), ("output",)),
+    "top_k": Option("predictions per position (5); a page has all that it can show", {"metavar": "K", "type": int}, (), ("output",)),
+    "masked": Option("predict each position with a mask in its place", SWITCH),
+    "why": Option('explain it in the page: "[MASK]=are,is"', {"metavar": "TARGET", "action": "append"}, ("output",), ("file",)),
+    "engine": Option("include the model, so that the page runs any text typed into it", SWITCH, ("output",), ("why", "masked", "against")),
+    "light": Option("include an engine of half the size, which is less exact", SWITCH, ("output",), ("why", "masked", "against")),
+    "assets": Option('weights of --engine in a script: "beside" or a folder', {"metavar": "FOLDER"}, ("engine",), ("light",)),
+    "max_bytes": Option(
+        "maximum size of the page; parts left out are listed", {"metavar": "N", "type": int}, ("output",),
+        ("engine", "light", "against", "file", "pairs"),
+    ),
+    "windows": Option(
+        'read a text that is too long in overlapping windows; "auto": as long as the model allows', {"metavar": "SIZE,OVERLAP"},
+        (), ("pairs", "against", "file", "truncation"),
+    ),
+    "truncation": Option("truncate a text that is too long", SWITCH),
+}  # fmt: skip
+SIMILARITY = {
+    "model": Option("hub name or folder; all-MiniLM-L6-v2 unless given", {}),
+    "pooling": Option("of a model that names none: mean, cls, last, max ...", {}),
+    "prompt": Option("put before both texts, or the name of a prompt", {}),
+    "output": OUTPUT,
+    "title": TITLE,
+    "engine": Option("include the model, so that both texts can be typed", SWITCH, ("output",)),
+    "top_k": Option("pairs or passages to print (10); a page has all", {"metavar": "K", "type": int}, (), ("output",)),
+    "truncation": OPTIONS["truncation"],
+}  # fmt: skip
+
+
+def flag(name: str) -> str:
+    """An option as it is typed."""
+    return "-o PAGE" if name == "output" else f"--{name.replace('_', '-')}"
+
+
+def add_options(parser: argparse.ArgumentParser, options: dict[str, Option]) -> None:
+    for name, option in options.items():
+        short = ["-o"] if name == "output" else []
+        parser.add_argument(*short, f"--{name.replace('_', '-')}", help=option.help, **option.takes)
+
+
+def parse(
+    parser: argparse.ArgumentParser, options: dict[str, Option], arguments: Sequence[str]
+) -> argparse.Namespace:
+    """The options, each with all that it needs and none that it excludes."""
+    found = parser.parse_args(arguments)
+    given = {name for name in options if getattr(found, name) not in (None, False)}
+    for name in [name for name in options if name in given]:
+        for other in options[name].needs:
+            if other not in given:
+                parser.error(f"{flag(name)} needs {flag(other)}")
+        for other in options[name].without:
+            if other in given:
+                parser.error(f"{flag(name)} cannot be combined with {flag(other)}")
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,132 +112,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("text", nargs="?")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_argument(
-        "--file", metavar="FILE", help="texts, one per line (- reads standard input)"
-    )
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        help="pairs of texts to compare, one per line, separated by a tab",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
-    )
-    parser.add_argument("--title", help="of the page")
-    parser.add_argument(
-        "--written", metavar="TEXT", help="what an encoder-decoder writes for the text"
-    )
-    parser.add_argument(
-        "--generate",
-        type=int,
-        metavar="N",
-        help="let a decoder or an encoder-decoder write up to N tokens",
-    )
-    parser.add_argument("--pair", metavar="TEXT", help="a second segment")
-    parser.add_argument(
-        "--against",
-        metavar="TEXT",
-        help="another text to compare with: writes a page of both runs and their difference",
-    )
-    parser.add_argument("--model", help="hub name or folder; the embedded model unless given")
-    parser.add_argument("--json", action="store_true", help="print the whole analysis as JSON")
-    parser.add_argument("--top-k", type=int, metavar="K", help="predictions per position (5)")
-    parser.add_argument(
-        "--masked", action="store_true", help="predict each position with a mask in its place"
-    )
-    parser.add_argument(
-        "--why", metavar="TARGET", action="append", help='explain it in the page: "[MASK]=are,is"'
-    )
-    parser.add_argument(
-        "--engine",
-        action="store_true",
-        help="include the model, so that the page runs any text typed into it",
-    )
-    parser.add_argument(
-        "--light",
-        action="store_true",
-        help="include an engine of half the size, which is less exact",
-    )
-    parser.add_argument(
-        "--assets", metavar="FOLDER", help='weights of --engine in a script: "beside" or a folder'
-    )
-    parser.add_argument(
-        "--max-bytes",
-        type=int,
-        metavar="N",
-        help="maximum size of the page; parts left out are listed",
-    )
-    parser.add_argument(
-        "--windows",
-        metavar="SIZE,OVERLAP",
-        help='read a text that is too long in overlapping windows; "auto": as long as the model allows',
-    )
-    parser.add_argument(
-        "--truncation", action="store_true", help="truncate a text that is too long"
-    )
-    options = parser.parse_args(arguments)
+    add_options(parser, OPTIONS)
+    options = parse(parser, OPTIONS, arguments)
     if [options.text, options.file, options.pairs].count(None) != 2:
         parser.error("give a text, or --file with texts, or --pairs with pairs of texts")
-    if options.pairs is not None:
-        if options.output is None:
-            parser.error("--pairs needs -o PAGE")
-        one_text = (options.pair, options.against, options.why, options.engine, options.light)
-        if any(one_text) or options.masked:
-            parser.error(
-                "--pairs cannot be combined with --pair, --against, --why, --engine, --light or --masked"
-            )
-    if options.file is not None and options.output is None:
-        parser.error("--file needs -o PAGE")
-    if options.file is not None and options.pair is not None:
-        parser.error("--pair goes with one text")
-    if options.file is not None and options.masked:
-        parser.error("--masked goes with one text")
-    if options.written is not None or options.generate is not None:
-        others = (options.pairs, options.against, options.file, options.windows, options.engine)
-        if any(others) or options.light:
-            parser.error(
-                "--written and --generate go with one text, without --pairs, --against, --file, --windows, --engine or --light"
-            )
-    if options.against is not None and (options.output is None or options.file is not None):
-        parser.error("--against goes with one text and -o PAGE")
-    if options.against is not None and (options.why or options.masked or options.pair is not None):
-        parser.error("--against cannot be combined with --why, --masked or --pair")
     if options.light:
         options.engine = "light"
-    if options.engine and options.output is None:
-        parser.error("--engine goes with -o PAGE")
-    if options.assets is not None and (options.light or not options.engine):
-        parser.error("--assets goes with --engine, not with --light")
-    if options.engine and (options.why or options.masked or options.against is not None):
-        parser.error("--engine cannot be combined with --why, --masked or --against")
-    if options.output is None and options.title is not None:
-        parser.error("--title goes with -o PAGE")
-    if options.max_bytes is not None and (
-        options.output is None or options.engine or options.against or options.file or options.pairs
-    ):
-        parser.error("--max-bytes goes with one text and -o PAGE, without --engine and --against")
     if options.windows is not None:
-        others = (options.pairs, options.against, options.file, options.truncation)
-        if any(others):
-            parser.error(
-                "--windows goes with one text or pair, without --pairs, --against, --file or --truncation"
-            )
         options.windows = windows_written(options.windows) or parser.error(
             f"--windows is {options.windows!r}, expected auto or two numbers: --windows 256,64"
         )
-    if options.why and (options.output is None or options.file is not None):
-        parser.error("--why goes with one text and -o PAGE")
-    if options.output is not None and options.json:
-        parser.error("--json prints, so it cannot be combined with -o PAGE")
-    if options.output is not None and options.top_k is not None:
-        parser.error(
-            "--top-k cannot be combined with -o PAGE, which always has the predictions that it can show"
-        )
+    return _ended(write_pages if options.output is not None else print_analysis, options)
+
+
+def _ended(work: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    """Do the work; its exit status."""
     try:
-        if options.output is not None:
-            write_pages(options)
-        else:
-            print_analysis(options)
+        work(options)
     except (AttnWidgetError, OSError) as error:
         print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -241,50 +216,28 @@ def compare_meanings(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("a", metavar="A")
     parser.add_argument("b", metavar="B", nargs="+")
-    parser.add_argument("--model", help="hub name or folder; all-MiniLM-L6-v2 unless given")
-    parser.add_argument("--pooling", help="of a model that names none: mean, cls, last, max ...")
-    parser.add_argument("--prompt", help="put before both texts, or the name of a prompt")
-    parser.add_argument(
-        "-o", "--output", metavar="PAGE", help="write a page that needs no kernel and no network"
-    )
-    parser.add_argument("--title", help="of the page")
-    parser.add_argument(
-        "--engine", action="store_true", help="include the model, so that both texts can be typed"
-    )
-    parser.add_argument("--top-k", type=int, metavar="K", help="pairs or passages to print (10)")
-    parser.add_argument(
-        "--truncation", action="store_true", help="truncate texts that are too long"
-    )
-    options = parser.parse_args(arguments)
-    for name in ("title", "engine"):
-        if options.output is None and getattr(options, name):
-            parser.error(f"--{name} goes with -o PAGE")
-    if options.output is not None and options.top_k is not None:
-        parser.error("--top-k cannot be combined with -o PAGE, which has all pairs")
-    chosen: dict[str, Any] = {
-        name: getattr(options, name) for name in ("model", "pooling", "prompt", "truncation")
-    }
-    try:
-        from attn_widget.host.files import destination
-        from attn_widget.similarities import Ranking, similarity
+    add_options(parser, SIMILARITY)
+    return _ended(show_similarity, parse(parser, SIMILARITY, arguments))
 
-        target = None if options.output is None else destination(options.output)
-        texts: Any = options.b if len(options.b) > 1 else options.b[0]
-        result = similarity(options.a, texts, tagger=None, **chosen)
-        top = options.top_k or 10
-        if target is not None:
-            for note in result.notes:
-                say(note)
-            path = result.to_html(target, title=options.title, engine=options.engine)
-            say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
-        elif isinstance(result, Ranking):
-            print_ranking(result, top)
-        else:
-            print_similarity(result, top)
-    except (AttnWidgetError, OSError) as error:
-        print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+
+def show_similarity(options: argparse.Namespace) -> None:
+    """A page, or the largest numbers on the screen."""
+    from attn_widget.host.files import destination
+    from attn_widget.similarities import Ranking, similarity
+
+    target = None if options.output is None else destination(options.output)
+    chosen = {n: getattr(options, n) for n in ("model", "pooling", "prompt", "truncation")}
+    texts: Any = options.b if len(options.b) > 1 else options.b[0]
+    result = similarity(options.a, texts, tagger=None, **chosen)
+    if target is not None:
+        for note in result.notes:
+            say(note)
+        path = result.to_html(target, title=options.title, engine=options.engine)
+        say(f"wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+    elif isinstance(result, Ranking):
+        print_ranking(result, options.top_k or 10)
+    else:
+        print_similarity(result, options.top_k or 10)
 
 
 def print_similarity(compared: Similarity, top: int) -> None:

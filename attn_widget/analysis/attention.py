@@ -36,8 +36,7 @@ from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.figures.rollout import layer_change, mean_heads, rollout, rollout_of_mask
 from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
-from attn_widget.figures.tables import head_records
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.memory import check_memory
 from attn_widget.language import Language, key_sets
 from attn_widget.trace.base import LONG_TOKENS
@@ -205,9 +204,9 @@ class AttentionFigures(AnalysisBase):
     def to_dataframe(self) -> Any:
         """One row per head: ``layer``, ``head``, every metric (needs pandas)."""
         if not self.trace.square:
-            return dataframe(head_records({**self.metrics.as_dict(), **self.alignment.as_dict()}))
+            return dataframe(head_records(**{**self.metrics.as_dict(), **self.alignment.as_dict()}))
         columns = {**self.metrics.as_dict(), **self.specialization.raw}
-        return dataframe(head_records(columns))
+        return dataframe(head_records(**columns))
 
     @property
     def alignment(self) -> Alignment:

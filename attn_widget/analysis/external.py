@@ -27,7 +27,9 @@ from attn_widget.model.tokens import Token
 from attn_widget.trace import WeightsTrace
 
 WEIGHTS_ALONE = "only attention weights were given"
-PART_NAMES = ("encoder", "decoder", "cross")
+SHOWN_FIRST = ("self", "decoder", "cross", "encoder")
+IDS = "Use tokenizer.convert_ids_to_tokens(ids)."
+ALL_TOKENS = "Pass every token, special ones and padding included."
 CLOSES = 1e-5  # largest weight difference by which queries and keys still explain float32 weights
 
 
@@ -103,35 +105,25 @@ def from_attentions(
     >>> a.n_layers, a.n_heads, float(a.metrics.focus_normalized[0, 0])
     (2, 3, 1.0)
     """
-    two_texts = {
-        "encoder_attentions": encoder_attentions,
-        "decoder_attentions": decoder_attentions,
-        "cross_attentions": cross_attentions,
+    by_part = {
+        "encoder": encoder_attentions,
+        "decoder": decoder_attentions,
+        "cross": cross_attentions,
     }
-    if any(given is not None for given in two_texts.values()):
-        one_text = {"attentions": attentions, "tokens": tokens, "queries": queries, "keys": keys}
-        unused = {**one_text, "text": text, "text_pair": text_pair}
+    rest = check_flag(rest, "rest")
+    if any(given is not None for given in by_part.values()):
         _check_unused(
-            unused, "are taken", "encoder_attentions= and the like have their own tokens."
-        )
-        return _of_two_texts(two_texts, encoder_tokens, decoder_tokens, rest=rest, tagger=tagger)
+            {"attentions": attentions, "tokens": tokens, "queries": queries, "keys": keys, "text": text, "text_pair": text_pair},
+            "are taken", "encoder_attentions= and the like have their own tokens.",
+        )  # fmt: skip
+        return _of_parts(by_part, encoder_tokens, decoder_tokens, rest=rest, tagger=tagger)
     _check_unused(
         {"encoder_tokens": encoder_tokens, "decoder_tokens": decoder_tokens},
         "go",
         "They belong to encoder_attentions=, decoder_attentions= and cross_attentions=.",
     )
     if tokens is None:
-        raise InputTypeError(
-            "tokens is missing: attention has no meaning without them.",
-            "Use tokenizer.convert_ids_to_tokens(ids).",
-        )
-    if keys is not None and queries is None and _are_tokens(keys):
-        _check_unused({"text_pair": text_pair}, "go", "keys= has the tokens of the other text.")
-        layers = _layers(attentions, "attentions")
-        rest = check_flag(rest, "rest")
-        trace, text, source = _rectangle(layers, "attentions", tokens, keys, text=text, rest=rest)
-        return Analysis(trace, text=text, tagger=tagger, origin=Origin(texts={"encoder": source}))
-    names = _names(tokens, "tokens")
+        raise InputTypeError("tokens is missing: attention has no meaning without them.", IDS)
     for what, value in (("text", text), ("text_pair", text_pair)):
         if not isinstance(value, (str, type(None))):
             raise InputTypeError(
@@ -139,43 +131,89 @@ def from_attentions(
                 "Pass the text that was tokenized.",
             )
         check_characters(value or "", what)
-    layers, half, stepped = _layers(attentions, "attentions")
-    n = layers[0].shape[-1]
-    if layers[0].shape[-2] != n:
+    matrices = _matrices(attentions, "attentions")
+    if keys is not None and queries is None and _are_tokens(keys):
+        _check_unused({"text_pair": text_pair}, "go", "keys= has the tokens of the other text.")
+        rows, cols = _Side("tokens", tokens, writes=True, text=text), _Side("keys", keys)
+        return _analysis({"cross": _trace(matrices, rows, cols, rest=rest, allowed=None)}, tagger)
+    side = _Side("tokens", tokens, text=text, text_pair=text_pair)
+    vectors = None if queries is None and keys is None else (queries, keys)
+    return _analysis(
+        {"self": _trace(matrices, side, rest=rest, allowed=allowed, vectors=vectors)}, tagger
+    )
+
+
+class _Matrices(NamedTuple):
+    """Weights of all layers, float32 [H, n, m] each; of half precision; joined from the steps of ``generate``."""
+
+    name: str
+    layers: list[Float32]
+    half: bool
+    stepped: bool
+
+    @property
+    def shape(self) -> list[int]:
+        return [len(self.layers), *self.layers[0].shape]
+
+
+class _Side(NamedTuple):
+    """The tokens of the rows or columns as they were given; those that a decoder ``writes`` begin with a start token."""
+
+    name: str
+    tokens: Any
+    writes: bool = False
+    text: str | None = None
+    text_pair: str | None = None
+
+
+class _Traced(NamedTuple):
+    """Weights over the tokens that are no padding, and the texts of rows and columns."""
+
+    trace: WeightsTrace
+    text: str | None
+    text_pair: str | None
+    source: str | None
+
+
+def _trace(
+    given: _Matrices,
+    rows: _Side,
+    cols: _Side | None = None,
+    *,
+    rest: bool,
+    allowed: Any,
+    vectors: tuple[Any, Any] | None = None,
+) -> _Traced:
+    """The trace of attention from the tokens of ``rows`` to those of ``cols``: to themselves without."""
+    n_layers, _, n, m = given.shape
+    if cols is None and n != m:
         raise InputError(
-            f"attentions have {layers[0].shape[-2]} queries and {n} keys: cross-attention of an "
+            f"{given.name} have {n} queries and {m} keys: cross-attention of an "
             "encoder-decoder model, or a cached generation step.",
             "Name the tokens of both: tokens=target, keys=source; or pass self-attention, such as encoder_attentions.",
         )
-    if stepped and len(names) == n + 1:  # the last token was written, and no step has read it
-        names, tokens = names[:-1], tokens[:-1]
-    if len(names) != n:
-        raise InputError(
-            f"There are {len(names)} tokens for attention over {n}.",
-            "Pass every token, special ones and padding included.",
-        )
-    rest = check_flag(rest, "rest")
+    names, key_names = _names(rows, given, n), None if cols is None else _names(cols, given, m)
+    _check_counts(given, rows, names, cols, key_names)
+    real = _real(names, rows)
+    real_keys = real if cols is None or key_names is None else _real(key_names, cols)
+    at, keys_at = np.flatnonzero(real), np.flatnonzero(real_keys)
     auto = isinstance(allowed, str) and allowed == "auto"
-    masks = as_masks(None if auto else allowed, len(layers), n)
-    real = _real(names)
-    real_tokens = np.flatnonzero(real)
-    layers = [np.ascontiguousarray(layer[:, real_tokens[:, None], real_tokens]) for layer in layers]
+    masks = as_masks(None if auto else allowed, n_layers, n)
+    layers = [np.ascontiguousarray(layer[:, at[:, None], keys_at]) for layer in given.layers]
     if masks is not None:
-        masks = [mask[np.ix_(real_tokens, real_tokens)] for mask in masks]
+        masks = [mask[np.ix_(at, at)] for mask in masks]
     for i, layer in enumerate(layers):
-        check_weights(layer, i, real_tokens, cropped=real_tokens.size < n, half=half, rest=rest)
+        check_weights(layer, i, at, cropped=keys_at.size < m, half=given.half, rest=rest)
         if masks is not None and (layer[:, ~masks[i]] > 0).any():
             raise InputError(f"Layer {i} has weight in cells that allowed forbids.")
     found = auto and looks_causal(layers)
     if found:
-        masks = [np.tri(real_tokens.size, dtype=np.bool_)] * len(layers)
-    placed, text, text_pair = _place(tokens, real_tokens, text, text_pair)
-    held: dict[str, Any] = {}
-    if (queries is None) != (keys is None):
-        raise InputError("Queries and keys go together.", "Pass both or neither.")
-    if queries is not None:
-        half = half or is_half(queries) or is_half(keys)
-        held = _scores(queries, keys, layers, masks, real, ROW_SUM_HALF if half else CLOSES)
+        masks = [np.tri(at.size, dtype=np.bool_)] * n_layers
+    placed, text, text_pair = _place(rows, at)
+    key_tokens, source = None, None
+    if cols is not None:
+        key_tokens, source, _ = _place(cols, keys_at)
+    held = {} if vectors is None else _scores(*vectors, layers, masks, real, half=given.half)
     trace = WeightsTrace(
         placed,
         layers,
@@ -183,27 +221,67 @@ def from_attentions(
         reason=WEIGHTS_ALONE,
         mask_found=found,
         has_rest=rest,
+        key_tokens=key_tokens,
         **held,
     )
-    return Analysis(trace, text=text, text_pair=text_pair, tagger=tagger)
+    return _Traced(trace, text, text_pair, source)
 
 
-class _Layers(NamedTuple):
-    """Weights of all layers, float32 [H, n, m] each; of half precision; joined from the steps of ``generate``."""
+def _analysis(traced: dict[str, _Traced], tagger: Any) -> Analysis:
+    """The analysis of the first part of `SHOWN_FIRST`, which knows the others."""
+    texts = {part: one.source for one in traced.values() for part in ("encoder",) if one.source}
+    texts |= {part: one.text for part, one in traced.items()}
+    if len(traced) > 1 or not {"self", "cross"} & traced.keys():
+        parts = {part: one.trace for part, one in traced.items()}
+        for one in traced.values():
+            one.trace.parts = parts
+    first = traced[next(part for part in SHOWN_FIRST if part in traced)]
+    return Analysis(
+        first.trace,
+        text=first.text,
+        text_pair=first.text_pair,
+        tagger=tagger,
+        origin=Origin(texts=texts),
+    )
 
-    layers: list[Float32]
-    half: bool
-    stepped: bool
+
+def _of_parts(
+    given: dict[str, Any], encoder_tokens: Any, decoder_tokens: Any, *, rest: bool, tagger: Any
+) -> Analysis:
+    """Analyses of the parts of an encoder-decoder."""
+    matrices = {
+        part: _matrices(tensors, f"{part}_attentions")
+        for part, tensors in given.items()
+        if tensors is not None
+    }
+    _check_together(matrices)
+    sides = {
+        "encoder": _Side("encoder_tokens", encoder_tokens),
+        "decoder": _Side("decoder_tokens", decoder_tokens, writes=True),
+    }
+    traced: dict[str, _Traced] = {}
+    for part, one in matrices.items():
+        rows, cols = (
+            (sides["decoder"], sides["encoder"]) if part == "cross" else (sides[part], None)
+        )
+        missing = [side.name for side in (cols, rows) if side is not None and side.tokens is None]
+        if missing:
+            raise InputTypeError(
+                f"{one.name} is given, {one.shape}, and {' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.",
+                IDS,
+            )
+        allowed = "auto" if part == "decoder" else None
+        traced[part] = _trace(one, rows, cols, rest=rest, allowed=allowed)
+    return _analysis(traced, tagger)
 
 
-def _layers(attentions: Any, name: str) -> _Layers:
+def _matrices(attentions: Any, name: str) -> _Matrices:
     half, stepped = is_half(attentions), are_steps(attentions)
     if stepped:
         half = any(is_half(step) for step in attentions)
         layers = joined_steps(attentions, name)
     else:
-        raw = by_layer(attentions, name)
-        layers = [as_layer(array, i, name) for i, array in enumerate(raw)]
+        layers = [as_layer(array, i, name) for i, array in enumerate(by_layer(attentions, name))]
     shape = layers[0].shape
     for i, layer in enumerate(layers):
         if layer.shape != shape:
@@ -211,7 +289,7 @@ def _layers(attentions: Any, name: str) -> _Layers:
                 f"Layer {i} has shape {list(layer.shape)}, layer 0 has {list(shape)}.",
                 "All layers need the same heads and tokens.",
             )
-    return _Layers(layers, half, stepped)
+    return _Matrices(name, layers, half, stepped)
 
 
 def _check_unused(given: dict[str, Any], verb: str, hint: str) -> None:
@@ -222,131 +300,39 @@ def _check_unused(given: dict[str, Any], verb: str, hint: str) -> None:
         )
 
 
-def _are_tokens(keys: Any) -> bool:
-    """True if ``keys`` holds tokens, and no key vectors."""
-    several = isinstance(keys, (Sequence, np.ndarray)) and not isinstance(keys, (str, bytes))
-    return several and len(keys) > 0 and all(isinstance(key, (str, Token)) for key in keys)
-
-
-def _names(tokens: Any, name: str) -> list[str]:
-    names = _token_names(tokens, name)
-    return [check_characters(text, f"{name}[{i}]") for i, text in enumerate(names)]
-
-
-def _real(names: list[str], *, starts: bool = False) -> Bool:
-    """Which tokens are no padding; with ``starts``, the first may be the start token, which T5 calls ``<pad>``."""
-    real = np.array([name not in PADDING for name in names])
-    if starts and real.size:
-        real[0] = True
-    if not real.any():
-        raise InputError("All tokens are padding.")
-    return real
-
-
-def _rectangle(
-    given: _Layers,
-    name: str,
-    tokens: Any,
-    keys: Any,
-    *,
-    text: str | None = None,
-    rest: bool,
-    names: tuple[str, str] = ("tokens", "keys"),
-) -> tuple[WeightsTrace, str | None, str | None]:
-    """The trace of attention from one text to another, and the two texts."""
-    layers, half, stepped = given
-    n, m = layers[0].shape[1:]
-    queries, sources = _names(tokens, names[0]), _names(keys, names[1])
-    if stepped and len(queries) == n + 1:
-        queries, tokens = queries[:-1], tokens[:-1]
-    if (len(queries), len(sources)) != (n, m):
-        swapped = (len(queries), len(sources)) == (m, n)
-        raise InputError(
-            f"{name} has shape {[len(layers), *layers[0].shape]}, {n} queries by {m} keys, and there are {len(queries)} "
-            f"{names[0]} and {len(sources)} {names[1]}.",
-            f"{names[0]} and {names[1]} are swapped: rows are the queries (the target), columns the keys (the source)."
-            if swapped
-            else "Pass every token, special ones and padding included.",
-        )
-    rows, cols = np.flatnonzero(_real(queries, starts=True)), np.flatnonzero(_real(sources))
-    layers = [np.ascontiguousarray(layer[:, rows[:, None], cols]) for layer in layers]
-    for i, layer in enumerate(layers):
-        check_weights(layer, i, rows, cropped=cols.size < m, half=half, rest=rest)
-    placed, text, _ = _placed_target(tokens, rows, text)
-    placed_keys, source, _ = _place(keys, cols, None, None)
-    trace = WeightsTrace(
-        placed, layers, reason=WEIGHTS_ALONE, has_rest=rest, key_tokens=placed_keys
-    )
-    return trace, text, source
-
-
-def _placed_target(
-    tokens: Any, positions: Any, text: str | None
-) -> tuple[tuple[Token, ...], str | None, str | None]:
-    """As `_place`; the first token may be a start token of any name, which is no part of the text."""
-    first = tokens[positions[0]]
-    if isinstance(first, Token) or first not in PADDING:
-        return _place(tokens, positions, text, None)
-    start = Token(str(first), UNKNOWN_ID, 0, 0, str(first), special=True)
-    if len(positions) == 1:
-        return (start,), text or "", None
-    placed, text, _ = _place(tokens, positions[1:], text, None)
-    return (start, *placed), text, None
-
-
-def _of_two_texts(
-    given: dict[str, Any], encoder_tokens: Any, decoder_tokens: Any, *, rest: object, tagger: Any
-) -> Analysis:
-    """Analyses of the parts of an encoder-decoder; that of the first of decoder, cross and encoder that was given."""
-    rest = check_flag(rest, "rest")
-    layers = {
-        name: _layers(tensors, name) for name, tensors in given.items() if tensors is not None
-    }
-    shapes = {
-        name: [len(matrices.layers), *matrices.layers[0].shape] for name, matrices in layers.items()
-    }
-    _check_together(shapes)
-    needed = {"encoder_tokens": encoder_tokens, "decoder_tokens": decoder_tokens}
-    for name in layers:
-        part = name.partition("_")[0]
-        sides = ("encoder", "decoder") if part == "cross" else (part,)
-        missing = [f"{side}_tokens" for side in sides if needed[f"{side}_tokens"] is None]
-        if missing:
-            raise InputTypeError(
-                f"{name} is given, {shapes[name]}, and {' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.",
-                "Use tokenizer.convert_ids_to_tokens(ids).",
-            )
-    traces: dict[str, WeightsTrace] = {}
-    texts: dict[str, str | None] = {}
-    for name, matrices in layers.items():
-        part = name.partition("_")[0]
-        if part == "cross":
-            sides = ("decoder_tokens", "encoder_tokens")
-            tokens = (decoder_tokens, encoder_tokens)
-            traces[part], texts[part], source = _rectangle(
-                matrices, name, *tokens, rest=rest, names=sides
-            )
-            texts.setdefault("encoder", source)
-        else:
-            tokens = needed[f"{part}_tokens"]
-            traces[part], texts[part] = _square(matrices, name, tokens, f"{part}_tokens", rest=rest)
-    for trace in traces.values():
-        trace.parts = traces
-    first = next(part for part in ("decoder", "cross", "encoder") if part in traces)
-    origin = Origin(texts=texts)
-    return Analysis(traces[first], text=texts[first], tagger=tagger, origin=origin)
-
-
-def _check_together(shapes: dict[str, list[int]]) -> None:
-    """Refuse parts, [L, H, queries, keys], that are not of one run."""
-    said = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-    for name, (_, _, rows, cols) in shapes.items():
-        if rows != cols and not name.startswith("cross"):
+def _check_counts(
+    given: _Matrices, rows: _Side, names: list[str], cols: _Side | None, key_names: list[str] | None
+) -> None:
+    """Refuse other numbers of tokens than the matrices have rows and columns."""
+    *_, n, m = given.shape
+    if cols is None or key_names is None:
+        if len(names) != n:
             raise InputError(
-                f"The attentions do not belong together: {said}; {name} should have as many queries as keys.",
+                f"{given.name} has shape {given.shape}, and there are {len(names)} {rows.name}.",
+                ALL_TOKENS,
+            )
+    elif (counts := (len(names), len(key_names))) != (n, m):
+        raise InputError(
+            f"{given.name} has shape {given.shape}, {n} queries by {m} keys, and there are {counts[0]} {rows.name} and "
+            f"{counts[1]} {cols.name}.",
+            f"{rows.name} and {cols.name} are swapped: rows are the queries (the target), columns the keys (the source)."
+            if counts == (m, n)
+            else ALL_TOKENS,
+        )
+
+
+def _check_together(given: dict[str, _Matrices]) -> None:
+    """Refuse parts, [L, H, queries, keys], that are not of one run."""
+    said = ", ".join(f"{one.name} {one.shape}" for one in given.values())
+    for part, one in given.items():
+        if part != "cross" and one.shape[2] != one.shape[3]:
+            raise InputError(
+                f"The attentions do not belong together: {said}; {one.name} should have as many queries as keys.",
                 "Pass outputs.encoder_attentions, outputs.decoder_attentions and outputs.cross_attentions of one run.",
             )
-    encoder, decoder, cross = (shapes.get(f"{part}_attentions") for part in PART_NAMES)
+    encoder, decoder, cross = (
+        given[part].shape if part in given else None for part in ("encoder", "decoder", "cross")
+    )
     wrong: list[str] = []
     if cross and encoder and cross[3] != encoder[2]:
         wrong.append(f"cross_attentions look at {cross[3]} source tokens of {encoder[2]}")
@@ -363,68 +349,62 @@ def _check_together(shapes: dict[str, list[int]]) -> None:
         )
 
 
-def _square(
-    given: _Layers, name: str, tokens: Any, tokens_name: str, *, rest: bool
-) -> tuple[WeightsTrace, str | None]:
-    """The trace of attention of a text to itself, and the text."""
-    layers, half, stepped = given
-    n, writes = layers[0].shape[-1], tokens_name == "decoder_tokens"
-    names = _names(tokens, tokens_name)
-    if stepped and len(names) == n + 1:
-        names, tokens = names[:-1], tokens[:-1]
-    if len(names) != n:
-        raise InputError(
-            f"{name} has shape {[len(layers), *layers[0].shape]}, and there are {len(names)} {tokens_name}.",
-            "Pass every token, special ones and padding included.",
-        )
-    real_tokens = np.flatnonzero(_real(names, starts=writes))
-    layers = [np.ascontiguousarray(layer[:, real_tokens[:, None], real_tokens]) for layer in layers]
-    for i, layer in enumerate(layers):
-        check_weights(layer, i, real_tokens, cropped=real_tokens.size < n, half=half, rest=rest)
-    found = writes and looks_causal(layers)
-    masks = [np.tri(real_tokens.size, dtype=np.bool_)] * len(layers) if found else None
-    if writes:
-        placed, text, _ = _placed_target(tokens, real_tokens, None)
-    else:
-        placed, text, _ = _place(tokens, real_tokens, None, None)
-    trace = WeightsTrace(
-        placed, layers, allowed=masks, reason=WEIGHTS_ALONE, mask_found=found, has_rest=rest
-    )
-    return trace, text
+def _are_tokens(keys: Any) -> bool:
+    """True if ``keys`` holds tokens, and no key vectors."""
+    several = isinstance(keys, (Sequence, np.ndarray)) and not isinstance(keys, (str, bytes))
+    return several and len(keys) > 0 and all(isinstance(key, (str, Token)) for key in keys)
 
 
-def _token_names(tokens: Any, name: str) -> list[str]:
+def _names(side: _Side, given: _Matrices, size: int) -> list[str]:
+    """Texts of the tokens; of steps without the last one, which was written, and no step has read it."""
+    tokens, name = side.tokens, side.name
     if isinstance(tokens, str) or not isinstance(tokens, (Sequence, np.ndarray)):
         raise InputTypeError(
-            f"{name} is a {type(tokens).__name__}, expected a sequence of str or Token.",
-            "Use tokenizer.convert_ids_to_tokens(ids).",
+            f"{name} is a {type(tokens).__name__}, expected a sequence of str or Token.", IDS
         )
     if isinstance(tokens, np.ndarray) and tokens.ndim != 1:
         raise InputTypeError(
             f"{name} is an array of shape {list(tokens.shape)}, expected [n].", f"{name}.ravel()"
         )
     kinds = {type(token) for token in tokens}
-    if kinds == {Token}:
-        return [token.text for token in tokens]
-    if all(issubclass(kind, str) for kind in kinds):
-        return [str(token) for token in tokens]
-    raise InputTypeError(
-        f"{name} holds {', '.join(sorted(kind.__name__ for kind in kinds))}, expected str or Token.",
-        "Use tokenizer.convert_ids_to_tokens(ids).",
-    )
+    if kinds != {Token} and not all(issubclass(kind, str) for kind in kinds):
+        raise InputTypeError(
+            f"{name} holds {', '.join(sorted(kind.__name__ for kind in kinds))}, expected str or Token.",
+            IDS,
+        )
+    texts = [token.text if isinstance(token, Token) else str(token) for token in tokens]
+    names = [check_characters(text, f"{name}[{i}]") for i, text in enumerate(texts)]
+    unread = given.stepped and len(names) == size + 1 and side.name != "keys"
+    return names[:-1] if unread else names
 
 
-def _place(
-    tokens: Any, positions: Any, text: str | None, text_pair: str | None
-) -> tuple[tuple[Token, ...], str | None, str | None]:
-    chosen = [tokens[i] for i in positions]
+def _real(names: list[str], side: _Side) -> Bool:
+    """Which tokens are no padding; the start token may be the one that T5 calls ``<pad>``."""
+    real = np.array([name not in PADDING for name in names])
+    if side.writes and real.size:
+        real[0] = True
+    if not real.any():
+        raise InputError("All tokens are padding.")
+    return real
+
+
+def _place(side: _Side, at: Any) -> tuple[tuple[Token, ...], str | None, str | None]:
+    """Tokens with their places in the text, and the text; a start token of any name is no part of it."""
+    chosen, text, text_pair = [side.tokens[i] for i in at], side.text, side.text_pair
     if not isinstance(chosen[0], Token):
-        return locate_tokens([str(token) for token in chosen], text, text_pair)
-    if text is None and any(token.end for token in chosen):
+        start: tuple[Token, ...] = ()
+        if side.writes and chosen[0] in PADDING:
+            name = str(chosen.pop(0))
+            start = (Token(name, UNKNOWN_ID, 0, 0, name, special=True),)
+            if not chosen:
+                return start, text or "", None
+        placed, text, text_pair = locate_tokens([str(token) for token in chosen], text, text_pair)
+        return (*start, *placed), text, text_pair
+    if text is not None:
+        return tuple(chosen), text, text_pair
+    if any(token.end for token in chosen):
         raise InputError("Token objects have offsets into a text.", "Pass text=.")
-    if text is None:
-        return locate_tokens([token.text for token in chosen])
-    return tuple(chosen), text, text_pair
+    return locate_tokens([token.text for token in chosen])
 
 
 def _scores(
@@ -433,9 +413,13 @@ def _scores(
     layers: list[Float32],
     masks: list[Bool] | None,
     real: Bool,
-    tolerance: float,
+    *,
+    half: bool,
 ) -> dict[str, Any]:
     """Queries, keys and the scores that they give, where those explain the weights."""
+    if queries is None or keys is None:
+        raise InputError("Queries and keys go together.", "Pass both or neither.")
+    half = half or is_half(queries) or is_half(keys)
     by_name: dict[str, list[Any]] = {"queries": [], "keys": [], "scores": [], "scaling": []}
     q_layers, k_layers = by_layer(queries, "queries"), by_layer(keys, "keys")
     if len(q_layers) != len(layers) or len(k_layers) != len(layers):
@@ -458,7 +442,7 @@ def _scores(
             scores[:, ~masks[i]] = -np.inf
         exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
         error = np.abs(exps / exps.sum(axis=-1, keepdims=True) - weights).max()
-        if not error <= tolerance:
+        if not error <= (ROW_SUM_HALF if half else CLOSES):
             raise InputError(
                 f"The softmax of layer {i}'s scaled queries and keys is off its weights by up to "
                 f"{error:.3g}.",

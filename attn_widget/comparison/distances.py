@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, head_records
 from attn_widget.host.installed import require
 
 Heads = NDArray[np.int64]
@@ -67,18 +67,14 @@ class HeadDistances(Records):
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a head: ``layer, head, layer_b, head_b, distance, dropped_a, dropped_b``."""
-        return [
-            {
-                "layer": layer,
-                "head": head,
-                "layer_b": int(self.partner[layer, head, 0]),
-                "head_b": int(self.partner[layer, head, 1]),
-                "distance": float(self.distances[layer, head]),
-                "dropped_a": float(self.dropped_a[layer, head]),
-                "dropped_b": float(self.dropped_b[layer, head]),
-            }
-            for layer, head in np.ndindex(*self.distances.shape)
-        ]
+        layer_b, head_b = np.moveaxis(self.partner, -1, 0)
+        return head_records(
+            layer_b=layer_b,
+            head_b=head_b,
+            distance=self.distances,
+            dropped_a=self.dropped_a,
+            dropped_b=self.dropped_b,
+        )
 
     def __repr__(self) -> str:
         layer, head = divmod(first_largest(self.distances), self.distances.shape[1])

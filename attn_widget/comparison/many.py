@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,9 @@ from attn_widget.comparison.comparison import Comparison
 from attn_widget.comparison.inputs import check_text
 from attn_widget.comparison.many_results import ManyComparisons
 from attn_widget.corpus.identity import drawn_together, identity_of, value_digest
-from attn_widget.corpus.resumable import resumable
-from attn_widget.corpus.storage import Rows, join
+from attn_widget.corpus.many import measure
+from attn_widget.corpus.storage import Rows
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 
 KEYS = ("distance", "dropped_a", "dropped_b")
@@ -116,36 +114,28 @@ def compare_many(
                     raise type(error)(message, error.hint) from error
 
     def compared(some: list[TextPair], place: Path | None) -> tuple[Rows, dict[str, Any]]:
-        rows, meta = _compared(encoder, some, truncation, place, progress)
-        return replace(rows, digests=marks[rows.index]), meta
+        meta = {
+            "keys": list(KEYS),
+            "work": "compare_many",
+            **identity_of(encoder),
+            "truncation": truncation,
+            "n_texts": len(some),
+            "texts": value_digest(some, "pairs"),
+        }
+
+        def of_pair(_k: int, pair: TextPair) -> tuple[int, NDArray[np.float32]]:
+            return _figures(
+                *(run_text(encoder, *text, truncation=truncation, tagger=None) for text in pair)
+            )
+
+        return measure(some, of_pair, meta, marks, place, progress=progress)
 
     beside = None
     if nulls:
-        place = None if folder is None else folder / "null"
-        beside = ManyComparisons(*compared(nulls, place), seed)
-    return ManyComparisons(*compared(texts, folder), seed, beside)
-
-
-def _compared(
-    encoder: Encoder, texts: list[TextPair], truncation: bool, folder: Path | None, progress: bool
-) -> tuple[Rows, dict[str, Any]]:
-    """Figures of every pair, and what the work depends on."""
-    meta = {
-        "keys": list(KEYS),
-        "work": "compare_many",
-        **identity_of(encoder),
-        "truncation": truncation,
-        "n_texts": len(texts),
-        "texts": value_digest(texts, "pairs"),
-    }
-
-    def row(_k: int, pair: TextPair) -> tuple[int, NDArray[np.float32]]:
-        return _figures(
-            *(run_text(encoder, *text, truncation=truncation, tagger=None) for text in pair)
+        beside = ManyComparisons(
+            *compared(nulls, None if folder is None else folder / "null"), seed
         )
-
-    done = resumable(texts, row, meta, folder, label="compare", progress=progress)
-    return join(done), meta
+    return ManyComparisons(*compared(texts, folder), seed, beside)
 
 
 def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:

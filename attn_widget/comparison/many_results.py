@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_count, check_kind, check_seed
+from attn_widget.checks import check_count, check_kind
 from attn_widget.checks.rounding import largest_first
-from attn_widget.comparison.plots import head_grid
+from attn_widget.corpus.many import INK, Many
 from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError
-from attn_widget.host.frames import dataframe
+from attn_widget.host.figures import colored_cells
+from attn_widget.host.frames import dataframe, head_records, records
 
 
-class ManyComparisons:
+class ManyComparisons(Many):
     """Distances of every head over many pairs of texts. `compare_many` makes it.
+
+    ``mean`` and ``interval`` are of the distances, float32 [L, H]. A distance is never below 0, so its interval does not
+    tell whether a head follows the difference: `excess` does.
 
     Parameters
     ----------
@@ -40,46 +44,24 @@ class ManyComparisons:
         Matched tokens.
     """
 
+    MADE_BY = "compare_many(pairs)"
+    ITEMS = "pairs"
+
     def __init__(
         self, rows: Rows, meta: dict[str, Any], seed: int = 0, null: ManyComparisons | None = None
     ) -> None:
-        check_kind(rows, Rows, "rows", "compare_many(pairs) makes it.")
-        check_kind(meta, dict, "meta", "compare_many(pairs) makes it.")
-        if "model" not in meta:
-            raise InputError("meta names no model.", "compare_many(pairs) makes it.")
+        super().__init__(rows, meta, seed)
         if null is not None:
             check_kind(null, ManyComparisons, "null", "compare_many(pairs, null=...) makes it.")
-        self.index, self.n_matched, self._figures = rows.index, rows.n_tokens, rows.figures
-        self.meta, self.seed, self.null = meta, check_seed(seed), null
-        self._marks = rows.index.astype(np.uint64) if rows.digests is None else rows.digests
+        self.n_matched, self.null = rows.n_tokens, null
 
     @property
     def distances(self) -> NDArray[np.float32]:
         return self._figures[:, 0]
 
     @property
-    def mean(self) -> NDArray[np.float32]:
-        """Mean distance of every head, float32 [L, H]."""
-        return means.mean(self.distances)
-
-    @cached_property
-    def interval(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Bootstrap 95% interval of the mean over pairs, (low, high), each float32 [L, H].
-
-        NaN below eight different pairs (or groups); `interval_note` says so. A distance is never below 0, so
-        this interval does not tell whether a head follows the difference: `excess` does.
-
-        References
-        ----------
-        Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
-        Hesterberg (2015), "What Teachers Should Know about the Bootstrap", The American Statistician 69.
-        """
-        return intervals.bootstrap(self.distances, self.seed, self._marks)
-
-    @property
-    def interval_note(self) -> str | None:
-        """Why no head has an interval; None if one has."""
-        return intervals.too_few(len(self.index), self.interval[0], "pairs")
+    def measured(self) -> NDArray[np.float32]:
+        return self.distances
 
     @cached_property
     def excess(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
@@ -170,27 +152,22 @@ class ManyComparisons:
         return dataframe(self._records())
 
     def _records(self) -> list[dict[str, Any]]:
-        mean, count = means.mean(self._figures), means.count(self._figures)
-        low, high = self.interval
-        excess, excess_low, excess_high = self.excess
-        null = excess if self.null is None else self.null.mean
-        return [
-            {
-                "layer": layer,
-                "head": head,
-                "distance": float(mean[0, layer, head]),
-                "low": float(low[layer, head]),
-                "high": float(high[layer, head]),
-                "null": float(null[layer, head]),
-                "excess": float(excess[layer, head]),
-                "excess_low": float(excess_low[layer, head]),
-                "excess_high": float(excess_high[layer, head]),
-                "dropped_a": float(mean[1, layer, head]),
-                "dropped_b": float(mean[2, layer, head]),
-                "count": int(count[0, layer, head]),
-            }
-            for layer, head in self.heads()
-        ]
+        distance, dropped_a, dropped_b = means.mean(self._figures)
+        (low, high), (excess, excess_low, excess_high) = self.interval, self.excess
+        table = head_records(
+            distance=distance,
+            low=low,
+            high=high,
+            null=excess if self.null is None else self.null.mean,
+            excess=excess,
+            excess_low=excess_low,
+            excess_high=excess_high,
+            dropped_a=dropped_a,
+            dropped_b=dropped_b,
+            count=means.count(self.distances),
+        )
+        heads = distance.shape[1]
+        return [table[layer * heads + head] for layer, head in self.heads()]
 
     def plot(self) -> Any:
         """Head grid: mean distance of every head, half the width of its interval, and the null's distance.
@@ -205,7 +182,33 @@ class ManyComparisons:
         NotAvailableError
             matplotlib is not installed.
         """
-        return head_grid(self.mean, self.interval, None if self.null is None else self.null.mean)
+        low, high = self.interval
+        cells = records(
+            mean=self.mean,
+            half=(high - low) / 2,
+            null=np.nan if self.null is None else self.null.mean,
+        )
+        layers, heads = self.mean.shape
+        texts = [
+            [_cell(**cell) for cell in cells[k * heads : (k + 1) * heads]] for k in range(layers)
+        ]
+        top = float(np.nanmax(self.mean, initial=0)) or 1.0
+        figure, axes = colored_cells(
+            self.mean,
+            texts,
+            (0.55 * heads + 1, 0.55 * layers + 0.8),
+            cmap="GnBu",
+            ends=(0, top),
+            light=0.45 * top,
+        )
+        axes.set_xticks(range(heads))
+        axes.set_yticks(range(layers))
+        axes.set_xlabel(
+            "head" if self.null is None else "head (in parentheses: null pairs)", color=INK
+        )
+        axes.set_ylabel("layer", color=INK)
+        axes.tick_params(colors=INK)
+        return figure
 
     def __repr__(self) -> str:
         layer, head = self.heads()[0]
@@ -214,8 +217,11 @@ class ManyComparisons:
             if self.null is None
             else f"{self.null.mean[layer, head]:.4f} in null pairs"
         )
-        note = "" if self.interval_note is None else f"; {self.interval_note}"
-        return (
-            f"<ManyComparisons of {len(self.index)} pairs by {self.meta['model']}: largest mean distance "
-            f"{self.mean[layer, head]:.4f}, layer {layer}, head {head} ({null}){note}>"
-        )
+        most = f"largest mean distance {self.mean[layer, head]:.4f}, layer {layer}, head {head} ({null})"
+        return self._said(f"the heads of {self.meta['model']}", most)
+
+
+def _cell(mean: float, half: float, null: float) -> str:
+    """A mean, half the width of its interval and the null's mean, as far as they are known."""
+    lines = ((mean, "{:.2f}"), (half, "±{:.2f}"), (null, "({:.2f})"))
+    return "\n".join(form.format(value) for value, form in lines if np.isfinite(value))

@@ -16,7 +16,7 @@ from attn_widget.comparison.alignment import Alignment, align_tokens
 from attn_widget.comparison.base import ComparisonBase
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, records
 from attn_widget.influence.bound_target import BoundTarget, bind
 from attn_widget.influence.effects import known_below, layer_outputs
 from attn_widget.influence.passes import TOKENS_AT_ONCE, finite, value_of
@@ -81,18 +81,10 @@ class Recovery(Records):
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a cell: ``layer``, ``head`` or ``position``, ``patched, recovery``; of an encoder-decoder also ``part``."""
-        name = "head" if self.of == "heads" else "position"
         named = {} if self.part is None else {"part": self.part}
-        return [
-            {
-                **named,
-                "layer": row,
-                name: column,
-                "patched": float(self.patched[row, column]),
-                "recovery": float(self.values[row, column]),
-            }
-            for row, column in np.ndindex(*self.values.shape)
-        ]
+        rows, columns = np.indices(self.values.shape)
+        place = {"layer": rows, "head" if self.of == "heads" else "position": columns}
+        return records(**named, **place, patched=self.patched, recovery=self.values)
 
     def __repr__(self) -> str:
         row, column = divmod(first_largest(self.values), self.values.shape[1])

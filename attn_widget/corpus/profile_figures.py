@@ -16,7 +16,7 @@ from attn_widget.corpus.totals import Totals
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures import specialization
 from attn_widget.figures.roles import Roles, head_roles
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, records
 
 
 class ProfileFigures:
@@ -244,21 +244,14 @@ class ProfileFigures:
         NotAvailableError
             pandas is not installed.
         """
-        return dataframe(
-            {
-                "key": key,
-                "layer": layer,
-                "head": head,
-                "mean": float(self.mean[key][layer, head]),
-                "sd": float(self.sd[key][layer, head]),
-                "low": float(self.interval[key][0][layer, head]),
-                "high": float(self.interval[key][1][layer, head]),
-                "count": int(self.count[key][layer, head]),
-            }
-            for key in self.keys
-            for layer in range(self.n_layers)
-            for head in range(self.n_heads)
+        low, high = (np.stack([ends[k] for ends in self.interval.values()]) for k in (0, 1))
+        keys, layers, heads = np.indices(self._shape)
+        mean, sd, count = (np.stack(list(of.values())) for of in (self.mean, self.sd, self.count))
+        named = np.array(self.keys)[keys]
+        table = records(
+            key=named, layer=layers, head=heads, mean=mean, sd=sd, low=low, high=high, count=count
         )
+        return dataframe(table)
 
     @property
     def _hashes(self) -> NDArray[np.uint64]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_text
@@ -24,17 +22,16 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.corpus.identity import digest_of, drawn_together, identity_of, value_digest
-from attn_widget.corpus.resumable import resumable
-from attn_widget.corpus.storage import Rows, join
+from attn_widget.corpus.many import Figures, measure
+from attn_widget.corpus.storage import Rows
 from attn_widget.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
-from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.errors import InputError
 from attn_widget.influence.methods import METHODS
 from attn_widget.influence.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts
 
-Figures = NDArray[np.float32]
 Chooser = Callable[["Analysis"], Target]
 EXAMPLE = 'agreement(["The cat [MASK]."], target=lambda a: target(position=3, token="sat"))'
 
@@ -220,30 +217,19 @@ def _many(
         **identity_of(encoder),
         "n_texts": len(checked),
         "texts": digest_of(checked),
+        "tagger": None if tag_with is None else tag_with.name,
     }
-    identity["tagger"] = None if tag_with is None else tag_with.name
     if folder is not None:
         identity["target"] = value_digest(target, "target")
         identity["tagger_content"] = value_digest(tag_with and tag_with.content, "tagger")
-    failed: list[dict[str, Any]] = []
 
-    def row(k: int, text: str) -> tuple[int, Figures] | None:
-        try:
-            analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
-            return analysis.n_tokens, figures(analysis, choose(analysis, k))
-        except InputTypeError:  # the caller's own function gives no target
-            raise
-        except AttnWidgetError as error:
-            failed.append({"index": k, "reason": str(error)})
-            return None
+    def of_text(k: int, text: str) -> tuple[int, Figures]:
+        analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
+        return analysis.n_tokens, figures(analysis, choose(analysis, k))
 
-    done = resumable(checked, row, identity, folder, label=meta["work"], progress=progress)
-    if not done:
-        raise InputError(
-            f"No text has its target. Text {failed[0]['index']}: {failed[0]['reason']}"
-        )
-    rows = join(done)
-    return replace(rows, digests=marks[rows.index]), {**identity, "failed": failed}
+    return measure(
+        checked, of_text, identity, marks, folder, progress=progress, lists_failures=True
+    )
 
 
 def _chooser(

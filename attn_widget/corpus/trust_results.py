@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_kind, check_seed
 from attn_widget.checks.rounding import first_largest, largest_first
+from attn_widget.corpus.many import INK, Figures, Many
 from attn_widget.corpus.statistics import intervals, means
 from attn_widget.corpus.storage import Rows
-from attn_widget.host.figures import transparent_figure
-from attn_widget.host.frames import dataframe
+from attn_widget.host.figures import colored_cells, transparent_figure
+from attn_widget.host.frames import dataframe, records
 from attn_widget.influence.orders.order_test import LEVEL, holm
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
-Figures = NDArray[np.float32]
-INK, RIGHT, IDLE = "#7b7b7b", "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
-
-
-def _noted(note: str | None) -> str:
-    return "" if note is None else f"; {note}"
+RIGHT, IDLE = "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
 
 
 def _zero_mean(figures: Iterable[NDArray[np.float64]]) -> list[float]:
@@ -37,37 +33,21 @@ def _zero_mean(figures: Iterable[NDArray[np.float64]]) -> list[float]:
     return [float("nan") if test is None else float(test.pvalue) for test in tests]
 
 
-class Many:
-    """Figures of many texts.
+class _OfMethods(Many):
+    """Figures of methods; ``methods``: their names."""
 
-    Parameters
-    ----------
-    rows : Rows
-    meta : dict
-        ``model``, ``methods``, ``failed`` ...
-    seed : int
-        Of the bootstrap.
-
-    Attributes
-    ----------
-    methods : tuple of str
-    index : int64 [texts]
-        Place of each text in the list that was given.
-    failed : list of dict
-        ``index`` and ``reason`` of each text that has no figures.
-    """
+    MADE_BY = "agreement(texts) and faithfulness(texts)"  # as messages have it
 
     def __init__(self, rows: Rows, meta: dict[str, Any], seed: int = 0) -> None:
-        check_kind(rows, Rows, "rows", "agreement(texts) and faithfulness(texts) make it.")
-        check_kind(meta, dict, "meta", "agreement(texts) and faithfulness(texts) make it.")
-        self.index, self._figures, self._marks = rows.index, rows.figures, rows.digests
-        self.meta, self.seed = meta, check_seed(seed)
+        super().__init__(rows, meta, seed)
         self.methods: tuple[str, ...] = tuple(meta["methods"])
-        self.failed: list[dict[str, Any]] = meta["failed"]
 
 
-class ManyAgreements(Many):
-    """Rank correlations of every two methods over many texts. `agreement` makes it."""
+class ManyAgreements(_OfMethods):
+    """Rank correlations of every two methods over many texts. `agreement` makes it.
+
+    ``mean`` and ``interval`` are of rho, float32 [M, M].
+    """
 
     @property
     def rho(self) -> Figures:
@@ -75,27 +55,8 @@ class ManyAgreements(Many):
         return self._figures[:, 0]
 
     @property
-    def mean(self) -> Figures:
-        """Mean rho over the texts, float32 [M, M]."""
-        return means.mean(self.rho)
-
-    @cached_property
-    def interval(self) -> tuple[Figures, Figures]:
-        """Bootstrap 95% interval of the mean over texts, (low, high), each float32 [M, M].
-
-        NaN below eight different texts (or groups); `interval_note` says so.
-
-        References
-        ----------
-        Efron and Tibshirani (1993), "An Introduction to the Bootstrap", chapter 13.
-        Hesterberg (2015), "What Teachers Should Know about the Bootstrap", The American Statistician 69.
-        """
-        return intervals.bootstrap(self.rho, self.seed, self._marks)
-
-    @property
-    def interval_note(self) -> str | None:
-        """Why no mean has an interval; None if one has."""
-        return intervals.too_few(len(self.index), self.interval[0])
+    def measured(self) -> Figures:
+        return self.rho
 
     def to_dataframe(self) -> Any:
         """One row for every two methods: ``method, other, rho, low, high, texts`` (needs pandas).
@@ -105,21 +66,11 @@ class ManyAgreements(Many):
         NotAvailableError
             pandas is not installed.
         """
-        mean, count = self.mean, means.count(self.rho)
-        low, high = self.interval
-        return dataframe(
-            {
-                "method": method,
-                "other": other,
-                "rho": float(mean[i, j]),
-                "low": float(low[i, j]),
-                "high": float(high[i, j]),
-                "texts": int(count[i, j]),
-            }
-            for i, method in enumerate(self.methods)
-            for j, other in enumerate(self.methods)
-            if i < j
-        )
+        i, j = np.triu_indices(len(self.methods), 1)
+        names, (low, high) = np.array(self.methods), self.interval
+        columns = {"rho": self.mean, "low": low, "high": high, "texts": means.count(self.rho)}
+        pairs = {name: values[i, j] for name, values in columns.items()}
+        return dataframe(records(method=names[i], other=names[j], **pairs))
 
     def plot(self) -> Any:
         """Mean rho of every two methods, as a table of colors with its numbers.
@@ -134,36 +85,44 @@ class ManyAgreements(Many):
             matplotlib is not installed.
         """
         size = len(self.methods)
-        figure = transparent_figure(1.6 + 0.5 * size, 0.9 + 0.42 * size)
-        axes = figure.add_subplot()
-        axes.imshow(self.mean, cmap="RdBu_r", vmin=-1, vmax=1)
-        for (i, j), value in np.ndenumerate(self.mean):
-            if i != j:
-                ink = "white" if abs(value) > 0.6 else "black"
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=8)
+        texts = [
+            [f"{v:.2f}" if i != j else "" for j, v in enumerate(row)]
+            for i, row in enumerate(self.mean)
+        ]
+        figure, axes = colored_cells(
+            self.mean,
+            texts,
+            (1.6 + 0.5 * size, 0.9 + 0.42 * size),
+            cmap="RdBu_r",
+            ends=(-1, 1),
+            light=0.6,
+        )
         axes.set_xticks(range(size), self.methods, rotation=45, ha="right", color=INK, fontsize=8)
         axes.set_yticks(range(size), self.methods, color=INK, fontsize=8)
         axes.set_title(f"Spearman's ρ, mean of {len(self.index)} texts", color=INK, fontsize=9)
-        axes.spines[:].set_visible(False)
-        axes.tick_params(length=0)
         return figure
 
     def __repr__(self) -> str:
         pairs = self.mean[np.triu_indices(len(self.methods), 1)]
-        coefficients = pairs[~np.isnan(pairs)]
-        found = (
-            f"mean rho {coefficients.mean():.2f}"
-            if coefficients.size
-            else "no text has a rank correlation"
-        )
-        return (
-            f"<ManyAgreements of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"{found}{_noted(self.interval_note)}>"
-        )
+        some = pairs[~np.isnan(pairs)]
+        found = f"mean rho {some.mean():.2f}" if some.size else "no text has a rank correlation"
+        return self._said(f"{len(self.methods)} methods", found)
 
 
-class ManyFaithfulness(Many):
-    """Areas over the deletion curves of methods and of random orders, over many texts. `faithfulness` makes it."""
+class ManyFaithfulness(_OfMethods):
+    """Areas over the deletion curves of methods and of random orders, over many texts. `faithfulness` makes it.
+
+    ``mean`` and ``interval`` are of `percentile`; see `mean_percentile`.
+    """
+
+    @property
+    def measured(self) -> Figures:
+        return self.percentile
+
+    @cached_property
+    def interval(self) -> tuple[Figures, Figures]:
+        """95% interval of the mean percentile, (low, high), each float32 [M]: of a known range, 0 to 100."""
+        return intervals.bounded_interval(self.percentile, (0, 100), self.seed, self._marks)
 
     @property
     def comprehensiveness(self) -> Figures:
@@ -183,15 +142,14 @@ class ManyFaithfulness(Many):
         """
         return self._figures[:, 3, 0, :-1]
 
-    @cached_property
+    @property
     def mean_percentile(self) -> tuple[Figures, Figures, Figures]:
         """`percentile`: mean over the tested texts and its 95% interval, each float32 [M]; 50 by chance.
 
         Every text counts alike. The interval is NaN below eight different tested texts (or groups);
         `interval_note` says so.
         """
-        interval = intervals.bounded_interval(self.percentile, (0, 100), self.seed, self._marks)
-        return means.mean(self.percentile), *interval
+        return self.mean, *self.interval
 
     @cached_property
     def adjusted(self) -> NDArray[np.float64]:
@@ -205,9 +163,8 @@ class ManyFaithfulness(Many):
     @cached_property
     def _of_groups(self) -> NDArray[np.float64]:
         """Mean percentiles of each group of texts, float64 [groups, M]."""
-        marks = self.index if self._marks is None else self._marks
         ranked = ~np.isnan(self.percentile).any(axis=1)
-        marks, percentile = marks[ranked], self.percentile[ranked].astype(np.float64)
+        marks, percentile = self._marks[ranked], self.percentile[ranked].astype(np.float64)
         groups = [percentile[marks == mark].mean(axis=0) for mark in np.unique(marks)]
         return np.array(groups).reshape(-1, len(self.methods))
 
@@ -261,20 +218,14 @@ class ManyFaithfulness(Many):
         >>> [(row["method"], row["other"], row["adjusted"]) for row in many.differences()]
         [('decomposition', 'weights', nan)]
         """
-        beyond = self._of_groups
-        pairs = [(i, j) for i in range(len(self.methods)) for j in range(i + 1, len(self.methods))]
+        beyond, mean = self._of_groups, self.mean
+        pairs = [*combinations(range(len(self.methods)), 2)]
         p = _zero_mean([beyond[:, i] - beyond[:, j] for i, j in pairs])
-        mean = self.mean_percentile[0]
-        return [
-            {
-                "method": self.methods[i],
-                "other": self.methods[j],
-                "difference": float(mean[i] - mean[j]),
-                "p": value,
-                "adjusted": adjusted,
-            }
-            for (i, j), value, adjusted in zip(pairs, p, holm(p), strict=True)
-        ]
+        i, j = np.array(pairs, np.intp).reshape(-1, 2).T
+        names = np.array(self.methods)
+        return records(
+            method=names[i], other=names[j], difference=mean[i] - mean[j], p=p, adjusted=holm(p)
+        )
 
     def to_dataframe(self) -> Any:
         """One row a method, and one for random orders (needs pandas).
@@ -288,34 +239,25 @@ class ManyFaithfulness(Many):
         NotAvailableError
             pandas is not installed.
         """
-        first, second = means.mean(self.comprehensiveness), means.mean(self.sufficiency)
-        gain = np.append(self.gain, 0)
-        rank, low, high = (
-            np.append(column, 50 * last)
-            for column, last in zip(self.mean_percentile, (1, np.nan, np.nan), strict=True)
+        columns = {  # of methods, and the value of random orders
+            "gain": (self.gain, 0),
+            "percentile": (self.mean, 50),
+            "low": (self.interval[0], np.nan),
+            "high": (self.interval[1], np.nan),
+            "adjusted": (self.adjusted, np.nan),
+            "better_than_random": (self.better_than_random, np.nan),
+            "better_low": (self.better_interval[0], np.nan),
+            "better_high": (self.better_interval[1], np.nan),
+        }
+        table = records(
+            method=[*self.methods, "random"],
+            comprehensiveness=means.mean(self.comprehensiveness),
+            sufficiency=means.mean(self.sufficiency),
+            **{name: np.append(own, last) for name, (own, last) in columns.items()},
+            tested=self.tested,
+            texts=len(self.index),
         )
-        adjusted, better, better_low, better_high = (
-            np.append(column, np.nan)
-            for column in (self.adjusted, self.better_than_random, *self.better_interval)
-        )
-        return dataframe(
-            {
-                "method": method,
-                "comprehensiveness": float(first[i]),
-                "sufficiency": float(second[i]),
-                "gain": float(gain[i]),
-                "percentile": float(rank[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
-                "adjusted": float(adjusted[i]),
-                "better_than_random": float(better[i]),
-                "better_low": float(better_low[i]),
-                "better_high": float(better_high[i]),
-                "tested": self.tested,
-                "texts": len(self.index),
-            }
-            for i, method in enumerate((*self.methods, "random"))
-        )
+        return dataframe(table)
 
     def plot(self) -> Any:
         """Mean percentile of each method with its interval; filled if it is above 50, chance, after Holm's correction.
@@ -358,13 +300,10 @@ class ManyFaithfulness(Many):
         return figure
 
     def __repr__(self) -> str:
-        mean = self.mean_percentile[0]
+        mean = self.mean
         if np.isnan(mean).all():
             found = "none can be tested"
         else:
             best = first_largest(mean)
             found = f"{self.methods[best]} is best, lower than {mean[best]:.0f}% of random orders"
-        return (
-            f"<ManyFaithfulness of {len(self.methods)} methods over {len(self.index)} texts: "
-            f"{found}{_noted(self.interval_note)}>"
-        )
+        return self._said(f"{len(self.methods)} methods", found)

@@ -23,7 +23,7 @@ from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
-from attn_widget.protocol.profile_source import parts_of
+from attn_widget.protocol.profile_source import ProfileSource, parts_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.slices.influence import as_target
@@ -97,7 +97,7 @@ def table(source: Source, selection: Selection, view: str) -> Table:
         raise NotAvailableError(f"A {source.name} has no view {view!r}.", f"It has {views}.")
     if source.name == "similarity":
         return similarity_table(cast("SimilaritySource", source), selection)
-    if source.profile is not None:
+    if isinstance(source, ProfileSource):
         return profile_table(source.profile)
     analysis = source.analysis
     assert analysis is not None

@@ -10,8 +10,7 @@ import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.specializations import ALIGNMENT
-from attn_widget.figures.tables import head_records
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, head_records
 
 MIN_ROWS = 3  # target tokens from which an order says something
 DECIMALS = (
@@ -40,7 +39,7 @@ class Alignment:
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head``, ``monotony`` and the mean ``expected`` place (needs pandas)."""
-        return dataframe(head_records(self.as_dict()))
+        return dataframe(head_records(**self.as_dict()))
 
     def as_dict(self) -> dict[str, Float32]:
         """A figure of each head by name, float32 [L, H]."""

@@ -16,8 +16,7 @@ from attn_widget.figures.catalog.head_matrix import HeadMatrix
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import Counts
 from attn_widget.figures.choice import Choice, queries_with_choice
-from attn_widget.figures.tables import head_records
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.threads import pool
 from attn_widget.trace import Trace
 
@@ -207,7 +206,7 @@ class Metrics:
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head`` and each metric (needs pandas)."""
-        return dataframe(head_records(self.as_dict()))
+        return dataframe(head_records(**self.as_dict()))
 
     def __repr__(self) -> str:
         layers, heads = self.confidence_max.shape

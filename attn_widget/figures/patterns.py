@@ -19,8 +19,7 @@ from attn_widget.figures.choice import (
     mean_of_layers,
 )
 from attn_widget.figures.marginals import Marginals
-from attn_widget.figures.tables import head_records
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask
 
 KEYS = tuple(metric.key for metric in PATTERNS)
@@ -69,7 +68,7 @@ class Patterns:
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head`` and each pattern (needs pandas)."""
-        return dataframe(head_records(self.as_dict()))
+        return dataframe(head_records(**self.as_dict()))
 
     def __repr__(self) -> str:
         layers, heads = self.previous.shape

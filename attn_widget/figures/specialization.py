@@ -21,8 +21,7 @@ from attn_widget.figures.choice import (
     mean_of_layers,
 )
 from attn_widget.figures.marginals import Marginals
-from attn_widget.figures.tables import head_records
-from attn_widget.host.frames import dataframe
+from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask, looks_back
 
 KEYS = tuple(metric.key for metric in SPECIALIZATIONS)
@@ -110,7 +109,7 @@ class Specialization:
 
     def to_dataframe(self) -> Any:
         """One row a head: ``layer``, ``head`` and each raw metric (needs pandas)."""
-        return dataframe(head_records(self.raw))
+        return dataframe(head_records(**self.raw))
 
     def __repr__(self) -> str:
         layers, heads = self.raw["self"].shape

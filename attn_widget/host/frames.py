@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from attn_widget.host.installed import require_extra
 
 
@@ -21,6 +23,24 @@ def dataframe(records: Iterable[Mapping[str, Any]]) -> Any:
     import pandas as pd
 
     return pd.DataFrame.from_records(list(records))
+
+
+def records(**columns: Any) -> list[dict[str, Any]]:
+    """One dict a row, of columns that are broadcast against each other, with Python's own numbers.
+
+    Examples
+    --------
+    >>> records(part="cross", layer=[[0], [1]], head=[0, 1], value=np.eye(2))[1]
+    {'part': 'cross', 'layer': 0, 'head': 1, 'value': 0.0}
+    """
+    flat = [part.ravel().tolist() for part in np.broadcast_arrays(*columns.values())]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*flat, strict=True)]
+
+
+def head_records(**figures: Any) -> list[dict[str, Any]]:
+    """`records` of figures of all heads, [L, H] each, after ``layer`` and ``head``."""
+    layers, heads = np.indices(next(iter(figures.values())).shape)
+    return records(layer=layers, head=heads, **figures)
 
 
 class Records(ABC):

@@ -12,7 +12,7 @@ import numpy as np
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, records
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.gradients import weights_and_slopes
@@ -71,17 +71,15 @@ class HeadEffects(Records):
     def to_records(self) -> list[dict[str, Any]]:
         """One record a head: ``layer, head, effect, divergence, proxy``; of an encoder-decoder also ``part``."""
         named = {} if self.part is None else {"part": self.part}
-        return [
-            {
-                **named,
-                "layer": layer,
-                "head": head,
-                "effect": float(self.effects[layer, head]),
-                "divergence": float(self.divergence[layer, head]),
-                "proxy": float(self.proxy[layer, head]),
-            }
-            for layer, head in np.ndindex(*self.effects.shape)
-        ]
+        layers, heads = np.indices(self.effects.shape)
+        return records(
+            **named,
+            layer=layers,
+            head=heads,
+            effect=self.effects,
+            divergence=self.divergence,
+            proxy=self.proxy,
+        )
 
     def __repr__(self) -> str:
         layer, head = divmod(first_largest(np.abs(self.effects)), self.effects.shape[1])

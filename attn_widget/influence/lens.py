@@ -10,7 +10,7 @@ import torch
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Int32
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, records
 from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.passes import check_finite
 from attn_widget.influence.targets import Target
@@ -43,11 +43,10 @@ class LogitLens(Records):
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a layer: ``layer, value, probability, rank``; layer 0 is the embeddings."""
-        rows = zip(self.values, self.probabilities, self.ranks, strict=True)
-        return [
-            {"layer": i, "value": float(v), "probability": float(p), "rank": int(r)}
-            for i, (v, p, r) in enumerate(rows)
-        ]
+        layers = np.arange(len(self.values))
+        return records(
+            layer=layers, value=self.values, probability=self.probabilities, rank=self.ranks
+        )
 
     def __repr__(self) -> str:
         first = next((i for i, rank in enumerate(self.ranks) if rank == 1), None)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from attn_widget.figures.arrays import Float32, Int32
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, records
 from attn_widget.influence.decomposition import decompositions
 from attn_widget.influence.passes import check_finite
 from attn_widget.trace.forward import on_device
@@ -64,19 +64,18 @@ class WrittenShares(Records):
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a written token: ``position, token, logit, source, prefix, bias``, and the three shares."""
-        names = ("share_source", "share_prefix", "share_bias")
-        return [
-            {
-                "position": i,
-                "token": token,
-                "logit": float(self.logits[i]),
-                "source": float(self.source[i].sum()),
-                "prefix": float(self.prefix[i].sum()),
-                "bias": float(self.bias[i]),
-                **dict(zip(names, self.shares[i].tolist(), strict=True)),
-            }
-            for i, token in enumerate(self.tokens)
-        ]
+        shares = dict(
+            zip(("share_source", "share_prefix", "share_bias"), self.shares.T, strict=True)
+        )
+        return records(
+            position=np.arange(len(self.tokens)),
+            token=self.tokens,
+            logit=self.logits,
+            source=self.source.sum(1),
+            prefix=self.prefix.sum(1),
+            bias=self.bias,
+            **shares,
+        )
 
     def __repr__(self) -> str:
         source, prefix, bias = self.shares.mean(axis=0)

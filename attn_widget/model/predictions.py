@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.host.frames import Records
+from attn_widget.host.frames import Records, records
 from attn_widget.model.tokens import Token
 
 Mode = Literal["as_is", "masked", "next"]
@@ -80,22 +80,23 @@ class Predictions(Records):
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record for every position and rank: position, token, rank, prediction, probability, logit."""
-        return [
-            {
-                "position": i,
-                "token": token.text,
-                "rank": rank + 1,
-                "prediction": self.tokens[i][rank],
-                "id": int(self.ids[i, rank]),
-                "probability": float(self.probabilities[i, rank]),
-                "logit": float(self.logits[i, rank]),
-                "original_rank": int(self.original_rank[i]),
-                "original_probability": float(self.original_probability[i]),
-                **({"surprisal": float(self.original_surprisal[i])} if self.mode == "next" else {}),
-            }
-            for i, token in enumerate(self.positions)
-            for rank in range(self.top_k)
-        ]
+
+        def down(column: Any) -> Any:  # the same for every rank
+            return np.asarray(column)[:, None]
+
+        surprisal = {"surprisal": down(self.original_surprisal)} if self.mode == "next" else {}
+        return records(
+            position=down(range(len(self.positions))),
+            token=down([token.text for token in self.positions]),
+            rank=np.arange(1, self.top_k + 1),
+            prediction=self.tokens,
+            id=self.ids,
+            probability=self.probabilities,
+            logit=self.logits,
+            original_rank=down(self.original_rank),
+            original_probability=down(self.original_probability),
+            **surprisal,
+        )
 
     def __repr__(self) -> str:
         n, k = self.ids.shape

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.corpus.profile import Profile
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.protocol.run_source import title_of
 from attn_widget.protocol.selection import Selection
@@ -18,7 +17,7 @@ from attn_widget.protocol.source import Source
 from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
-    from attn_widget.protocol.similarity_source import SimilaritySource
+    pass
 
 Kind = TypeVar("Kind", bound=Any)
 
@@ -43,12 +42,12 @@ class Picture(NamedTuple):
 
 def picture_of(source: Source, selection: Selection) -> Picture:
     """The selected head of a run, a figure of all heads of a profile, or the words of two texts; at most 20 kB."""
-    if source.name == "similarity":
-        return picture_of_words(cast("SimilaritySource", source))
-    if source.profile is not None:
-        return picture_of_heads(source.profile, source.title, selection.metric)
-    assert source.analysis is not None
-    return picture_of_weights(source.analysis, *selection.place)
+    if source.analysis is not None:
+        return picture_of_weights(source.analysis, *selection.place)
+    shades, alt, caption = source.cells(selection)
+    tones = np.rint(np.nan_to_num(shades) * (MASKED_CODE - 1)).astype(np.uint8)
+    codes = np.where(np.isnan(shades), np.uint8(MASKED_CODE), tones)
+    return Picture(png(enlarged(codes, max(1, PICTURE_SIDE // max(codes.shape)))), alt, caption)
 
 
 def picture_of_weights(analysis: Analysis, layer: int, head: Head) -> Picture:
@@ -76,42 +75,6 @@ def picture_of_weights(analysis: Analysis, layer: int, head: Head) -> Picture:
     )
     image = enlarged(codes, PICTURE_SIDE // max(codes.shape))
     return Picture(png(image), "Attention weights as a heatmap", caption)
-
-
-def picture_of_words(source: SimilaritySource) -> Picture:
-    """Two rows: what each token of the two texts adds to the score, by size."""
-    first = source.first
-    sides = [np.abs(first.contributions(of).values) for of in ("a", "b")]
-    width = min(max(map(len, sides)), PICTURE_CELLS)
-    rows = np.zeros((2, width), dtype=np.float32)
-    for row, values in zip(rows, sides, strict=True):
-        row[: min(len(values), width)] = values[:width]
-    tones = np.rint(rows / (rows.max(initial=0) or 1.0) * (MASKED_CODE - 1)).astype(np.uint8)
-    caption = (
-        f"{source.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
-        "adds to or takes from the score."
-    )
-    image = enlarged(tones, max(1, PICTURE_SIDE // width))
-    return Picture(png(image), "Contributions of the tokens of two texts to their score", caption)
-
-
-def picture_of_heads(profile: Profile, name: str, metric: str) -> Picture:
-    # The first figure in the place of the roles, which are no numbers.
-    key = metric if metric in profile.keys else profile.keys[0]
-    values = profile.mean[key]
-    defined = values[~np.isnan(values)]
-    least, span = (defined.min(), np.ptp(defined)) if defined.size else (0.0, 0.0)
-    shares = np.nan_to_num((values - least) / (span or 1.0))
-    tones = np.rint(shares * (MASKED_CODE - 1)).astype(np.uint8)
-    codes = np.where(np.isnan(values), np.uint8(MASKED_CODE), tones)
-    scale = (
-        f"; {defined.min():.3g} is light, {defined.max():.3g} the darkest" if defined.size else ""
-    )
-    caption = (
-        f"{name}: {key} of every head, mean over the texts. Rows are layers, columns heads{scale}."
-    )
-    image = enlarged(codes, max(1, PICTURE_SIDE // max(codes.shape)))
-    return Picture(png(image), "A figure of every head, layers by heads", caption)
 
 
 def enlarged(codes: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_choice, check_several, check_title, index_in
@@ -14,8 +14,7 @@ from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.influence.targets import Target, check_target
 from attn_widget.page.snapshot import (
     Snapshot,
-    profile_snapshot,
-    similarity_snapshot,
+    exact_snapshot,
     snapshot,
 )
 from attn_widget.protocol.initial_payload import opening_of
@@ -24,7 +23,7 @@ from attn_widget.protocol.slices.influence import canonical
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.protocol.similarity_source import SimilaritySource
+    pass
 
 
 class PageOptions(TypedDict, total=False):
@@ -165,12 +164,8 @@ def saved_run(
     """
     checked, title = check_options_of(source, options), options.title or ""
     selection = Selection() if selection is None else selection
-    if source.name == "similarity":
-        recorded = similarity_snapshot(
-            cast("SimilaritySource", source), selection, title, light=light
-        )
-    elif source.analysis is None:
-        recorded = profile_snapshot(source, selection, title, light=light)
+    if source.analysis is None:
+        recorded = exact_snapshot(source, selection, title, light=light)
     else:
         analysis = source.analysis
         views = checked.views or list(VIEWS)

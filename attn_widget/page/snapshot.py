@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
-from attn_widget.corpus.heaps import LINK
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
-from attn_widget.figures.metrics import TAU
 from attn_widget.figures.rollout import rollout
 from attn_widget.host.threads import one_blas_thread
 from attn_widget.influence.targets import Target
@@ -44,7 +42,6 @@ from attn_widget.page.recorded import (
     MASKED_TOKENS,
     TESTED_TOKENS,
     Answered,
-    Asked,
     light_requests,
     record,
     replied,
@@ -55,14 +52,13 @@ from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import pack, unpack
-from attn_widget.protocol.profile_source import opening_head, profile_paint
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 
 if TYPE_CHECKING:
-    from attn_widget.protocol.similarity_source import SimilaritySource
+    pass
 
 # Size budget of a short text's page, compressed, without the widget's own script; tensors of the
 # view Inside take what attention leaves of it.
@@ -354,47 +350,11 @@ def error_of_rollout(
     return max(errors) + ROUNDING if errors else None
 
 
-def profile_snapshot(
+def exact_snapshot(
     source: Source, selection: Selection, title: str, *, light: bool = False
 ) -> Snapshot:
-    """Pack a profile: its figures, and all answers that it has, with all their digits.
-
-    ``light``: examples of the selected head alone; others take some milliseconds for each text.
-    """
-    profile = source.profile
-    assert profile is not None
-    if selection.layer is None and selection.head is None:
-        layer, head = opening_head(profile)
-        selection = replace(selection, layer=layer, head=head)
-    asked: tuple[Asked, ...] = (
-        {"kind": "metrics", "tau": TAU},
-        {"kind": "specialization"},
-        {"kind": "patterns"},
-        {"kind": "roles", "seed": profile.seed},
-        {"kind": "roles"},
-        *(
-            {"kind": "examples", "layer": layer, "head": head, "by": LINK, "lowest": False}
-            for layer, head in np.ndindex(profile.n_layers, profile.n_heads)
-            if not light or (layer, head) == (selection.layer or 0, selection.head or 0)
-        ),
-    )
-    return _exact_snapshot(source, selection, title, profile_paint(profile), asked)
-
-
-def similarity_snapshot(
-    source: SimilaritySource, selection: Selection, title: str, *, light: bool = False
-) -> Snapshot:
-    """Pack a similarity or a ranking, with all digits; ``light``: what takes a moment."""
-    from attn_widget.protocol.similarity_source import requests_of, similarity_paint  # with torch
-
-    asked = requests_of(source, light=light)
-    return _exact_snapshot(source, selection, title, similarity_paint(source), asked)
-
-
-def _exact_snapshot(
-    source: Source, selection: Selection, title: str, paint: bytes, asked: Iterable[Asked]
-) -> Snapshot:
-    """The first paint, and the source's own answers; no weights of heads."""
+    """Pack a source without a run: its first paint and its own answers, with all digits; ``light`` as in `Source.recorded`."""
+    selection, paint, asked = source.recorded(selection, light=light)
     n_layers, n_heads = source.shape
     about = {
         "code": None,

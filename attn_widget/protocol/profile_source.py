@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
 from attn_widget.checks.rounding import first_largest
+from attn_widget.corpus.heaps import LINK
 from attn_widget.corpus.profile import Profile
 from attn_widget.corpus.profile_figures import require_one_text
 from attn_widget.corpus.reading.two_texts import CROSS_KEYS
@@ -31,8 +33,9 @@ from attn_widget.protocol.initial_payload import (
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer, one_of
 from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import MAX_SEED, describe_roles
-from attn_widget.protocol.source import Source
+from attn_widget.protocol.source import Cells, Recorded, Source
 
 EXAMPLES = 6  # texts in the list of a head
 
@@ -188,6 +191,39 @@ class ProfileSource(Source):
 
     def answer(self, request: object) -> Reply:
         return respond(self, request, HANDLERS)
+
+    def recorded(self, selection: Selection, *, light: bool) -> Recorded:
+        """All answers; ``light``: examples of the selected head alone, since others take some milliseconds for each text."""
+        profile = self._profile
+        if selection.layer is None and selection.head is None:
+            layer, head = opening_head(profile)
+            selection = replace(selection, layer=layer, head=head)
+        chosen = selection.layer or 0, selection.head or 0
+        asked: list[dict[str, Any]] = [
+            {"kind": "metrics", "tau": metrics.TAU},
+            {"kind": "specialization"},
+            {"kind": "patterns"},
+            {"kind": "roles", "seed": profile.seed},
+            {"kind": "roles"},
+            *(
+                {"kind": "examples", "layer": layer, "head": head, "by": LINK, "lowest": False}
+                for layer, head in np.ndindex(profile.n_layers, profile.n_heads)
+                if not light or (layer, head) == chosen
+            ),
+        ]
+        return Recorded(selection, profile_paint(profile), asked)
+
+    def cells(self, selection: Selection) -> Cells:
+        """A figure of all heads; the first one in the place of the roles, which are no numbers."""
+        keys = self._profile.keys
+        key = selection.metric if selection.metric in keys else keys[0]
+        values = self._profile.mean[key]
+        some = values[~np.isnan(values)]
+        least, span = (some.min(), np.ptp(some)) if some.size else (0.0, 0.0)
+        scale = f"; {some.min():.3g} is light, {some.max():.3g} the darkest" if some.size else ""
+        caption = f"{self.title}: {key} of every head, mean over the texts. Rows are layers, columns heads{scale}."
+        shades = (values - least) / (span or 1.0)
+        return Cells(shades, "A figure of every head, layers by heads", caption)
 
     def example(self, index: object) -> RunSource:
         """The text that is open.

@@ -23,8 +23,9 @@ from attn_widget.protocol.initial_payload import (
 )
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer, one_of
+from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import masking_test
-from attn_widget.protocol.source import Source
+from attn_widget.protocol.source import Cells, Recorded, Source
 from attn_widget.similarities import Ranking, Similarity
 from attn_widget.similarities.groups import groups_of, names_of, own_groups
 from attn_widget.similarities.similarity import SIDES, Side
@@ -33,6 +34,7 @@ from attn_widget.trace.forward import Progress
 
 LISTED = 100  # passages of a ranking in the page
 EXPLAINED = 10  # of these, in a saved page
+SHOWN_TOKENS = 128  # of each text in the picture of a cell's output
 TITLE_CHARACTERS = 60  # of each text
 QUICK_PASSES = 64  # a matrix of so few passes is part of a cell's output
 TESTED_WORDS = 10  # of a text whose masking test takes a saved page some seconds
@@ -111,6 +113,23 @@ class SimilaritySource(Source):
 
     def answer(self, request: object) -> Reply:
         return respond(self, request, HANDLERS)
+
+    def recorded(self, selection: Selection, *, light: bool) -> Recorded:
+        return Recorded(selection, similarity_paint(self), requests_of(self, light=light))
+
+    def cells(self, selection: Selection) -> Cells:  # noqa: ARG002
+        """Two rows: what each token of the two texts adds to the score, by size."""
+        first = self.first
+        sides = [np.abs(first.contributions(of).values)[:SHOWN_TOKENS] for of in SIDES]
+        shades = np.zeros((2, max(map(len, sides))), dtype=np.float32)
+        for row, values in zip(shades, sides, strict=True):
+            row[: len(values)] = values
+        caption = (
+            f"{self.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
+            "adds to or takes from the score."
+        )
+        alt = "Contributions of the tokens of two texts to their score"
+        return Cells(shades / (shades.max(initial=0) or 1.0), alt, caption)
 
 
 def similarity_paint(source: SimilaritySource) -> bytes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from attn_widget.analysis import Analysis
-from attn_widget.corpus.profile import Profile
+from attn_widget.figures.arrays import Float32
 from attn_widget.protocol.answer import Reply
+from attn_widget.protocol.selection import Selection
 
 
 class Answers(Protocol):
@@ -18,8 +20,24 @@ class Answers(Protocol):
         ...
 
 
+class Recorded(NamedTuple):
+    """A source without a run as a page has it: what it opens on, its first paint, and requests whose answers it carries."""
+
+    selection: Selection
+    paint: bytes
+    requests: Sequence[dict[str, Any]]
+
+
+class Cells(NamedTuple):
+    """A small picture: shades from 0 to 1, float32 [rows, columns], NaN for N/A; what it shows; a line below it."""
+
+    shades: Float32
+    alt: str
+    caption: str
+
+
 class Source(ABC):
-    """A run of one text, the profile of many, or the similarity of two.
+    """What a widget shows: a run of one text, or what a wing brings (a profile, a similarity).
 
     Attributes
     ----------
@@ -40,10 +58,13 @@ class Source(ABC):
         """The run, whose weights a page can carry; None of a profile or a similarity."""
         return None
 
-    @property
-    def profile(self) -> Profile | None:
-        """The profile; None of a run or a similarity."""
-        return None
+    def recorded(self, selection: Selection, *, light: bool) -> Recorded:
+        """Content of a saved page, of a source without a run; ``light``: what takes a moment, for a cell's output."""
+        raise NotImplementedError
+
+    def cells(self, selection: Selection) -> Cells:
+        """The picture of a cell's output, of a source without a run."""
+        raise NotImplementedError
 
     @property
     @abstractmethod

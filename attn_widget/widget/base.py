@@ -23,7 +23,7 @@ from attn_widget.export.matrix import shown_values
 from attn_widget.export.tables import table
 from attn_widget.export.text import Table, to_csv, to_json
 from attn_widget.figures.arrays import Float32, Head
-from attn_widget.figures.catalog.choices import THEMES, VIEWS, Theme
+from attn_widget.figures.catalog.choices import THEMES, Theme
 from attn_widget.host.files import destination, write
 from attn_widget.host.frames import dataframe
 from attn_widget.page.page import frame, page_html
@@ -389,8 +389,7 @@ class SourceWidget(CheckedWidget):
     def _view(self, view: str | None) -> str:
         if view is None:
             return str(self.view)
-        views = VIEWS if self.source.profile is not None else self.source.views
-        return check_choice(view, "view", views)
+        return check_choice(view, "view", self.source.views)
 
     def _paint(self) -> bytes:
         _ = self.source  # refuses a closed widget

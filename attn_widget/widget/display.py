@@ -80,7 +80,7 @@ def saved_outputs(source: Source, selection: Selection, saved: str) -> dict[str,
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = source.profile is not None or saved in ("page", "full")
+        page = source.analysis is None or saved in ("page", "full")
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(source, selection, saved, code=code)
     except Exception:  # the widget itself is shown whatever happens here

@@ -84,7 +84,7 @@ def broken(value: float) -> np.ndarray:
         (WEIGHTS[:, :, :, :4], "6 queries and 4 keys: cross-attention"),
         (WEIGHTS[0], r"shape \[6, 6\].*Wrap a single layer in a list"),
         ([WEIGHTS[0], WEIGHTS[1, :, :5, :5]], r"Layer 1 has shape \[2, 5, 5\], layer 0 has"),
-        (WEIGHTS[:, :, :5, :5], "6 tokens for attention over 5"),
+        (WEIGHTS[:, :, :5, :5], r"\[3, 2, 5, 5\], and there are 6 tokens"),
         (broken(np.nan), "nan at layer 1, head 0, query 2, key 3"),
         (broken(np.inf), "inf at layer 1, head 0, query 2, key 3"),
         (broken(-0.5), "negative numbers in layer 1, down to -0.5.*not scores"),

@@ -121,9 +121,9 @@ def test_a_page_that_cannot_be_made_is_one_line(
         ([], "give a text"),
         (["a", "--file", "b", "-o", "c"], "give a text"),
         (["--file", "b"], "--file needs -o PAGE"),
-        (["--file", "b", "-o", "c", "--masked"], "--masked goes with one text"),
-        (["a", "--title", "b"], "--title goes with -o PAGE"),
-        (["a", "-o", "out.json", "--json"], "--json prints"),
+        (["--file", "b", "-o", "c", "--masked"], "--file cannot be combined with --masked"),
+        (["a", "--title", "b"], "--title needs -o PAGE"),
+        (["a", "-o", "out.json", "--json"], "--json cannot be combined with -o PAGE"),
         (["a", "-o", "c.html", "--top-k", "3"], "--top-k cannot be combined"),
     ],
 )

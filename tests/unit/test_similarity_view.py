@@ -17,7 +17,7 @@ from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.page.engine.embedder import embedder_facts
 from attn_widget.page.recorded import replied
-from attn_widget.page.snapshot import similarity_snapshot
+from attn_widget.page.snapshot import exact_snapshot
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.similarity_source import SimilaritySource
 from attn_widget.widget.similarity import SimilarityWidget
@@ -216,7 +216,7 @@ def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_pat
         widget.run("hello")
     assert widget.to_csv().splitlines()[0] == "rank,index,score,passage"
     assert len(widget.to_dataframe()) == len(PASSAGES)
-    recorded, _ = unpack(similarity_snapshot(widget.source, widget.selection, "").chunks["paint"])
+    recorded, _ = unpack(exact_snapshot(widget.source, widget.selection, "").chunks["paint"])
     kinds = [(one["request"]["kind"], one["request"]["passage"]) for one in recorded["recorded"]]
     assert {passage for kind, passage in kinds if kind == "similar"} == {0, 1, 2}
     assert ("similar_test", ranked.order[0]) in kinds
@@ -268,7 +268,7 @@ def test_the_command_line_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--top-k cannot" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([*command, "--engine"])
-    assert "--engine goes with -o PAGE" in capsys.readouterr().err
+    assert "--engine needs -o PAGE" in capsys.readouterr().err
     page.unlink()
     ranking = [*command[:3], "a cat", *command[3:], "--engine", "-o", str(page)]
     assert main(ranking) == 2 and not page.exists()
