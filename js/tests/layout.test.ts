@@ -13,6 +13,7 @@ const ROOMS = [
   "figures", // pure functions: numbers, names, formulas, the matrix of the selection
   "draw", // drawing helpers that know nothing of a view
   "ui", // components of controls, numbers and cards, drawn from signals
+  "marks", // cells, tables, drawings and the keys in them, for every view
   "views/contract", // what a view is
   "views/*", // one folder a view; none imports another one
   "views", // the list of all views, and those whose code comes later

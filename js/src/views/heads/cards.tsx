@@ -1,6 +1,5 @@
 /** A card for each metric: the selected head's figure, its place among all heads, and the layers. */
-
-import { computed, signal } from "@preact/signals-core";
+import { computed, type Signal, signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
 import { percent, share } from "../../draw/strip";
 import type { Metric, Tau } from "../../figures/catalog/types";
@@ -12,6 +11,7 @@ import {
   formatPercent,
 } from "../../figures/format";
 import { headName, spokenHead } from "../../figures/names";
+import { cls } from "../../marks/plot";
 import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import { DotStrip, dotsOf, Sparkline } from "../../ui/chart";
@@ -28,29 +28,28 @@ export function createCards(model: HeadsModel) {
   /** The head whose dot is under the pointer: it is marked on every card. */
   const pointed = signal<number | null>(null);
   const cards = model.metrics.map((metric) => createCard(model, metric, pointed));
-  const point = ({ target }: Event): void => {
+  const dotOf = (target: EventTarget | null): number | null => {
     const dot = (target as Element).closest("circle[data-index]");
-    pointed.value = dot && Number(dot.getAttribute("data-index"));
+    return dot && Number(dot.getAttribute("data-index"));
   };
   /** The whole card answers the pointer; the keyboard has its title. */
   function onClick({ target }: Event): void {
-    const [element, dot] = [target as Element, (target as Element).closest("[data-index]")];
-    const card = element.closest<HTMLElement>(".aw-card");
+    const element = target as Element;
+    const [card, dot] = [element.closest<HTMLElement>(".aw-card"), dotOf(target)];
     const title = card?.querySelector<HTMLElement>(".aw-card-title");
-    const onTitle = element.closest(".aw-card-title") !== null;
-    if (dot !== null) model.selectIndex(Number(dot.getAttribute("data-index")));
-    else if (card == null || title == null) return;
     // Selecting the text of a number is no click.
-    else if (
-      onTitle ||
-      (!element.closest("button, .aw-segmented") && document.getSelection()?.isCollapsed !== false)
-    )
+    const onCard =
+      element.closest(".aw-card-title") !== null ||
+      (!element.closest("button, .aw-segmented") && document.getSelection()?.isCollapsed !== false);
+    if (dot !== null) model.selectIndex(dot);
+    else if (card !== null && title != null && onCard)
       cards.find(({ key }) => key === card.dataset.metric)?.explain(title);
   }
-  const leave = setTo(pointed, null);
-  const events = { onClick, onPointerOver: point, onPointerLeave: leave };
+  const onPointerOver = ({ target }: Event): void => {
+    pointed.value = dotOf(target);
+  };
   return () => (
-    <div class="aw-cards" {...events}>
+    <div class="aw-cards" {...{ onClick, onPointerOver, onPointerLeave: setTo(pointed, null) }}>
       {cards.map(({ key, Card }) => (
         <Card key={key} />
       ))}
@@ -58,10 +57,11 @@ export function createCards(model: HeadsModel) {
   );
 }
 
-function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value: number | null }) {
+function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | null>) {
   const { source, nLayers, nHeads, profile, selection, chosen, figures, scaleAt } = model;
   const { key, name } = metric;
-  const n = keysOf(source.meta).text.length;
+  const { tokens, keys } = source.meta;
+  const masked = source.arrays.has("possible");
   const interval = intervalOf(source, key);
   const values = computed(() => Array.from(model.valuesOf(key)));
   const layers = computed(() => layerSummaries({ values: values.value, nLayers, nHeads }));
@@ -72,68 +72,52 @@ function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value
     return [min, max] as const;
   });
   const groups = computed(() => dotsOf(values.value, domain.value, nHeads));
-  const current = computed(() =>
-    chosen.value < 0
-      ? itemAt(layers.value, selection.value.layer).mean
-      : itemAt(values.value, chosen.value),
+  const current = computed(
+    () => values.value[chosen.value] ?? itemAt(layers.value, selection.value.layer).mean,
   );
 
   /** Line below the figure: of a profile its interval; of the entropy, which grows with n, its share of the maximum. */
   function detail(value: number): string {
     const { layer } = selection.value;
-    if (profile !== null) return chosen.value < 0 ? metric.summary : spread(chosen.value);
-    if (key !== "focus_entropy") return metric.summary;
+    if (profile !== null && chosen.value >= 0) return spread(chosen.value);
+    if (profile !== null || key !== "focus_entropy") return metric.summary;
     const all = [...(figures.value.arrays.get("metric:effective_keys")?.data ?? [])];
     const heads = all.slice(layer * nHeads, (layer + 1) * nHeads);
-    const keys = chosen.value < 0 ? summarize(heads).mean : (all[chosen.value] ?? Number.NaN);
+    const spreads = chosen.value < 0 ? summarize(heads).mean : (all[chosen.value] ?? Number.NaN);
     const largest = scaleAt(key, layer)[1];
     const normalized = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-    return `${normalized} of max, ${formatNumber(keys)} keys a query`;
+    return `${normalized} of max, ${formatNumber(spreads)} keys a query`;
   }
-
   /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
   function spread(index: number): string {
-    const ends = interval?.(index);
-    const sd = source.arrays.get(`sd:${key}`)?.data[index] ?? Number.NaN;
-    const texts = source.arrays.get(`count:${key}`)?.data[index] ?? 0;
-    const chance = profile?.by_chance?.[key];
+    const of = (name: string): number | undefined =>
+      source.arrays.get(`${name}:${key}`)?.data[index];
+    const [ends, texts, chance] = [interval?.(index), of("count") ?? 0, profile?.by_chance?.[key]];
+    const count = nLayers * nHeads;
     const best =
-      chance === undefined
-        ? ""
-        : `, best of ${nLayers * nHeads} heads by chance ${formatNumber(chance)}`;
+      chance === undefined ? "" : `, best of ${count} heads by chance ${formatNumber(chance)}`;
+    const sd = formatNumber(of("sd") ?? Number.NaN);
     const range = ends
-      ? `95%: ${formatNumber(ends[0])} – ${formatNumber(ends[1])}, sd ${formatNumber(sd)}${best}`
+      ? `95%: ${formatNumber(ends[0])} – ${formatNumber(ends[1])}, sd ${sd}${best}`
       : "";
     if (texts === profile?.n_texts && range !== "") return range;
     return `${range} (${formatCount(texts)} text${texts === 1 ? "" : "s"})`.trim();
   }
-
   function explain(anchor: HTMLElement): void {
     const scale = profile === null ? scaleAt(key, selection.value.layer) : null;
     const { tau } = figures.value;
-    const masked = source.arrays.has("possible");
-    const { tokens, keys } = source.meta;
     const [queries, others] = [tokens.text.length, keys?.text.length ?? null];
-    model.explain(key, name, anchor, ({ metric: explained }) =>
-      explained(metric, { tau, scale, queries, keys: others, masked }),
-    );
+    const about = { tau, scale, queries, keys: others, masked };
+    model.explain(key, name, anchor, (texts) => texts.metric(metric, about));
   }
-
   /** Arrows walk through the heads in the order of their figures. */
   function onKey(event: KeyboardEvent): void {
     const heads = order.value;
-    const at =
-      chosen.value < 0
-        ? heads.filter((index) => itemAt(values.value, index) < current.value).length - 0.5
-        : heads.indexOf(chosen.value);
-    const next = {
-      ArrowRight: Math.floor(at + 1),
-      ArrowUp: Math.floor(at + 1),
-      ArrowLeft: Math.ceil(at - 1),
-      ArrowDown: Math.ceil(at - 1),
-      Home: 0,
-      End: heads.length - 1,
-    }[event.key];
+    const below = heads.filter((index) => itemAt(values.value, index) < current.value).length;
+    const at = chosen.value < 0 ? below - 0.5 : heads.indexOf(chosen.value);
+    const [up, down] = [Math.floor(at + 1), Math.ceil(at - 1)];
+    const arrows = { ArrowRight: up, ArrowUp: up, ArrowLeft: down, ArrowDown: down };
+    const next = { ...arrows, Home: 0, End: heads.length - 1 }[event.key];
     if (next === undefined) return;
     consume(event);
     const head = heads[next];
@@ -143,14 +127,18 @@ function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value
   const Strip = memo(function Strip({ standing, rank }: { standing: string; rank: number }) {
     const { layer, head } = selection.value;
     const [value, length] = [current.value, order.value.length];
-    const at = (figure: number): string => percent(share(figure, domain.value));
     const place = Number.isNaN(rank) ? 1 : Math.max(1, Math.min(length, length - rank + 1));
-    const uniform = scaleAt(key, layer)[2];
     const ends = chosen.value < 0 ? null : (interval?.(chosen.value) ?? null);
-    const [from, to] = (ends ?? [0, 0]).map((end) =>
-      Math.min(1, Math.max(0, share(end, domain.value))),
-    ) as [number, number];
+    const within = (end: number): number => Math.min(1, Math.max(0, share(end, domain.value)));
+    const [from, to] = (ends ?? [0, 0]).map(within) as [number, number];
     const spoken = `${spokenHead(layer, head)}: ${formatNumber(value)}`;
+    const mark = (kind: string, at: number) => (
+      <span
+        class={`aw-strip-${kind}`}
+        hidden={Number.isNaN(at)}
+        style={{ left: percent(share(at, domain.value)) }}
+      />
+    );
     return (
       <div
         class="aw-strip"
@@ -168,48 +156,35 @@ function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value
           hidden={ends === null}
           style={{ left: percent(from), width: percent(to - from) }}
         />
-        <span
-          class="aw-strip-uniform"
-          hidden={Number.isNaN(uniform)}
-          style={{ left: at(uniform) }}
-        />
+        {mark("uniform", scaleAt(key, layer)[2])}
         <DotStrip
-          groups={groups.value}
-          group={layer}
-          index={chosen.value}
-          pointed={pointed.value}
+          {...{ groups: groups.value, group: layer, index: chosen.value, pointed: pointed.value }}
         />
-        <span class="aw-strip-mark" hidden={Number.isNaN(value)} style={{ left: at(value) }} />
+        {mark("mark", value)}
       </div>
     );
   });
-
   const Axis = memo(function Axis() {
     const [low, high] = domain.value.map((end) => formatNumber(end));
     const index = pointed.value;
+    const head = index === null ? "" : headName(Math.floor(index / nHeads), index % nHeads);
     return (
       <div class="aw-axis">
         <span class="aw-axis-low">{low}</span>
         <span class="aw-axis-middle">
-          {index !== null &&
-            `${headName(Math.floor(index / nHeads), index % nHeads)}: ${formatNumber(values.value[index] ?? Number.NaN)}`}
+          {index !== null && `${head}: ${formatNumber(values.value[index] ?? Number.NaN)}`}
         </span>
         <span class="aw-axis-high">{high}</span>
       </div>
     );
   });
-
   // If a mask leaves each query other keys, the threshold is 1/m of its row.
-  const uniformTau = source.arrays.has("possible")
-    ? "1/m"
-    : `1/${source.meta.keys ? "m" : "n"} = ${formatNumber(1 / n)}`;
-
+  const inverse = formatNumber(1 / keysOf(source.meta).text.length);
+  const uniformTau = masked ? "1/m" : `1/${keys ? "m" : "n"} = ${inverse}`;
   const Thresholds = memo(function Thresholds() {
     return (
       <Segmented
-        label="Threshold of sparsity"
-        class="aw-tau"
-        name="tau"
+        {...{ label: "Threshold of sparsity", class: "aw-tau", name: "tau" }}
         busy={model.settingTau.value}
         options={[
           [String(PUBLISHED_TAU), `τ = ${PUBLISHED_TAU}`],
@@ -220,25 +195,26 @@ function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value
       />
     );
   });
-
   const Card = memo(function Card() {
     const { layer, head, metric: shade } = selection.value;
     const value = current.value;
     const { min, max } = itemAt(layers.value, layer);
     const rank = rankOf(values.value, value);
-    const standing =
+    const ranked = Number.isNaN(rank) ? "N/A" : `${formatOrdinal(rank)} of ${order.value.length}`;
+    const [standing, title] =
       head === "mean"
-        ? `${formatNumber(min)} – ${formatNumber(max)}`
-        : Number.isNaN(rank)
-          ? "N/A"
-          : `${formatOrdinal(rank)} of ${order.value.length}`;
+        ? [
+            `${formatNumber(min)} – ${formatNumber(max)}`,
+            "smallest and largest of the layer’s heads",
+          ]
+        : [ranked, "1st is the largest figure"];
+    const digits = exact(value);
     const described = `${name}: ${formatNumber(value)}. ${metric.warning ?? ""}`;
     return (
-      <article class={key === shade ? "aw-card is-chosen" : "aw-card"} data-metric={key}>
+      <article class={cls("aw-card", { chosen: key === shade })} data-metric={key}>
         <Button
           class="aw-flat aw-card-title"
-          aria-haspopup="dialog"
-          aria-expanded="false"
+          {...{ "aria-haspopup": "dialog", "aria-expanded": "false" }}
           label={`${described} Explain and shade the heads by it`}
         >
           {name}
@@ -246,28 +222,21 @@ function createCard(model: HeadsModel, metric: Metric, pointed: { readonly value
         <div class="aw-card-figure">
           <span
             class="aw-card-value"
-            data-aw-value={exact(value)}
-            title={Number.isNaN(value) ? "Not defined for this head" : exact(value)}
+            data-aw-value={digits}
+            title={Number.isNaN(value) ? "Not defined for this head" : digits}
           >
             {formatNumber(value)}
           </span>
-          <span
-            class="aw-card-standing"
-            title={
-              head === "mean"
-                ? "smallest and largest of the layer’s heads"
-                : "1st is the largest figure"
-            }
-          >
+          <span class="aw-card-standing" title={title}>
             {standing}
           </span>
         </div>
         <div class="aw-card-sub">{detail(value)}</div>
-        <Strip standing={standing} rank={rank} />
+        <Strip {...{ standing, rank }} />
         <Axis />
         <div class="aw-layers">
           <span class="aw-layer-end">L0</span>
-          <Sparkline points={layers.value} domain={domain.value} index={layer} value={value} />
+          <Sparkline {...{ points: layers.value, domain: domain.value, index: layer, value }} />
           <span class="aw-layer-end">L{nLayers - 1}</span>
         </div>
         <div class="aw-card-foot">

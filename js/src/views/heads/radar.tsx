@@ -1,18 +1,10 @@
 /** The radar: one axis a specialization, one outline a head. */
-
 import type { SpecializationMetric } from "../../figures/catalog/types";
 import { formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
+import { cls, fixed, type Point, polygon } from "../../marks/plot";
 import { itemAt } from "../../protocol/required";
-import {
-  axisPoint,
-  nearestOutline,
-  type Outline,
-  outline,
-  type Point,
-  type RadarScale,
-  shareOf,
-} from "./radar-geometry";
+import { axisPoint, nearestOutline, outline, type RadarScale, shareOf } from "./radar-geometry";
 
 /** px; the labels stand outside of the radius. */
 const LABEL = { side: 100, top: 38, bottom: 30, gap: 10 } as const;
@@ -43,14 +35,18 @@ interface RadarProps {
   readonly point?: (head: number | null) => void;
   readonly explain?: (key: string) => void;
 }
+type SvgEvent = MouseEvent & { readonly currentTarget: Element };
 
 export function Radar(props: RadarProps) {
-  const { metrics, scale, heads, chosen, chosenHead, chance, absent, pointed = null } = props;
+  const { metrics, scale, heads, chosen, chance, absent, pointed = null } = props;
+  const count = metrics.length;
   const width = Math.min(props.width, WIDEST);
   const radius = Math.max(RADIUS.least, Math.min(RADIUS.most, width / 2 - LABEL.side));
   const height = 2 * radius + LABEL.top + LABEL.bottom;
   const [x, y] = [width / 2, LABEL.top + radius];
-  const shape = (row: readonly number[]): Outline =>
+  const at = (axis: number, value: number): Point =>
+    axisPoint(axis, count, shareOf(value, scale) * radius);
+  const shape = (row: readonly number[]) =>
     outline(
       row.map((value) => shareOf(value, scale)),
       radius,
@@ -59,28 +55,58 @@ export function Radar(props: RadarProps) {
   const strong = shape(chosen);
   // The outline under the pointer lies in front of its layer, behind the chosen one.
   const order = [...outlines.keys()].sort((a, b) => Number(a === pointed) - Number(b === pointed));
-
-  type SvgEvent = MouseEvent & { readonly currentTarget: Element };
+  const dots = (points: readonly (Point | null)[], r: number) =>
+    points.map(
+      (point, i) => point && <circle key={i} cx={fixed(point[0])} cy={fixed(point[1])} r={r} />,
+    );
+  /** Points whose both neighbors are N/A: no line shows their figure. */
+  const alone = (points: readonly (Point | null)[]) =>
+    points.map((point, i) =>
+      points[(i + 1) % count] === null && points[(i + count - 1) % count] === null ? point : null,
+    );
   function headAt({ clientX, clientY, currentTarget }: SvgEvent): number | null {
     const { left, top } = currentTarget.getBoundingClientRect();
     return nearestOutline(outlines, [clientX - left - x, clientY - top - y], REACH);
   }
   function onClick(event: SvgEvent): void {
-    const label = (event.target as Element).closest<SVGElement>(".aw-radar-label");
+    const { key } = (event.target as Element).closest<SVGElement>(".aw-radar-label")?.dataset ?? {};
     const head = headAt(event);
-    if (label?.dataset.key !== undefined) props.explain?.(label.dataset.key);
+    if (key !== undefined) props.explain?.(key);
     else if (head !== null) props.select?.(head);
   }
-
+  const chanceMark = (value: number, axis: number) => {
+    if (!Number.isFinite(value)) return null;
+    const [[x, y], [dx, dy]] = [at(axis, value), axisPoint(axis + count / 4, count, CHANCE_MARK)];
+    const [x1, y1, x2, y2] = [x - dx, y - dy, x + dx, y + dy];
+    return <line key={axis} class="aw-radar-chance" {...{ x1, y1, x2, y2 }} />;
+  };
+  const label = ({ key, name, meaning }: SpecializationMetric, axis: number) => {
+    const [x, y] = axisPoint(axis, count, radius + LABEL.gap);
+    const top = axis === 0 ? y - 16 : y + (y > radius / 2 ? 6 : -2);
+    const why = absent[axis] ?? null;
+    return (
+      <g
+        key={key}
+        class={cls("aw-radar-label", { absent: why !== null })}
+        data-key={key}
+        text-anchor={axis === 0 ? "middle" : x > 0 ? "start" : "end"}
+        transform={`translate(${x.toFixed(1)} ${top.toFixed(1)})`}
+      >
+        <title>{why === null ? `${name}: ${meaning}` : `${name} is N/A: ${why}`}</title>
+        <text class="aw-radar-name">{why === null ? name : `${name} –`}</text>
+        <text class="aw-radar-meaning" y={14}>
+          {why === null ? meaning : "N/A"}
+        </text>
+      </g>
+    );
+  };
   return (
     <svg
-      class={pointed === null ? "aw-radar" : "aw-radar is-over"}
+      class={cls("aw-radar", { over: pointed !== null })}
       role="img"
       aria-label={props.spoken}
       data-aw-part="radar"
-      width={width}
-      height={height}
-      viewBox={`0 0 ${width} ${height}`}
+      {...{ width, height, viewBox: `0 0 ${width} ${height}` }}
       onPointerMove={(event) => props.point?.(headAt(event))}
       onPointerLeave={() => props.point?.(null)}
       onClick={onClick}
@@ -89,107 +115,40 @@ export function Radar(props: RadarProps) {
         {scale.rings.map((ring) => (
           <polygon
             key={ring}
-            class={scale.low < 0 && ring === 0 ? "aw-radar-ring is-zero" : "aw-radar-ring"}
-            points={metrics
-              .map((_, axis) => axisPoint(axis, metrics.length, shareOf(ring, scale) * radius))
-              .map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`)
-              .join(" ")}
+            class={cls("aw-radar-ring", { zero: scale.low < 0 && ring === 0 })}
+            points={polygon(metrics.map((_, axis) => at(axis, ring)))}
           />
         ))}
         {metrics.map(({ key }, axis) => {
-          const [x2, y2] = axisPoint(axis, metrics.length, radius);
-          const kind = absent[axis] == null ? "" : " is-absent";
-          return <line key={key} class={`aw-radar-axis${kind}`} x2={x2} y2={y2} />;
+          const [x2, y2] = axisPoint(axis, count, radius);
+          const name = cls("aw-radar-axis", { absent: absent[axis] != null });
+          return <line key={key} class={name} {...{ x2, y2 }} />;
         })}
         {order.map((head) => {
           const { line, points } = itemAt(outlines, head);
-          const kind = `${head === chosenHead ? " is-chosen" : ""}${head === pointed ? " is-pointed" : ""}`;
+          const is = { chosen: head === props.chosenHead, pointed: head === pointed };
           return (
-            <g key={head} class={`aw-radar-head${kind}`} data-head={head}>
+            <g key={head} class={cls("aw-radar-head", is)} data-head={head}>
               <path d={line} />
-              <Points
-                points={points.map((point, i) => (isAlone(points, i) ? point : null))}
-                r={2}
-              />
+              {dots(alone(points), 2)}
             </g>
           );
         })}
         <g class="aw-radar-chosen">
           <path class="aw-radar-area" d={strong.area} />
           <path class="aw-radar-line" d={strong.line} />
-          <Points points={strong.points} r={3} />
+          {dots(strong.points, 3)}
         </g>
-        {chance.map((value, axis) => {
-          if (!Number.isFinite(value)) return null;
-          const [x, y] = axisPoint(axis, metrics.length, shareOf(value, scale) * radius);
-          const [dx, dy] = axisPoint(axis + metrics.length / 4, metrics.length, CHANCE_MARK);
-          const ends = { x1: x - dx, y1: y - dy, x2: x + dx, y2: y + dy };
-          return <line key={axis} class="aw-radar-chance" {...ends} />;
-        })}
+        {chance.map(chanceMark)}
         {/* Labels next to the first axis: the center, a ring, the rim. */}
         {[scale.low, itemAt(scale.rings, 1), scale.high].map((value, i) => (
-          <text
-            key={i}
-            class="aw-radar-tick"
-            x={5}
-            y={+(4 - shareOf(value, scale) * radius).toFixed(2)}
-          >
+          <text key={i} class="aw-radar-tick" x={5} y={fixed(4 + at(0, value)[1])}>
             {formatNumber(value, 2)}
           </text>
         ))}
-        {metrics.map((metric, axis) => (
-          <Label
-            key={metric.key}
-            metric={metric}
-            at={axisPoint(axis, metrics.length, radius + LABEL.gap)}
-            radius={radius}
-            up={axis === 0}
-            absent={absent[axis] ?? null}
-          />
-        ))}
+        {metrics.map(label)}
       </g>
     </svg>
-  );
-}
-
-const Points = ({ points, r }: { readonly points: Outline["points"]; readonly r: number }) =>
-  points.map(
-    (point, axis) =>
-      point && <circle key={axis} cx={+point[0].toFixed(2)} cy={+point[1].toFixed(2)} r={r} />,
-  );
-
-/** True if both neighbors of an axis are N/A: no line shows its figure. */
-const isAlone = (points: Outline["points"], axis: number): boolean =>
-  points[(axis + 1) % points.length] === null &&
-  points[(axis + points.length - 1) % points.length] === null;
-
-function Label({
-  metric: { key, name, meaning },
-  at: [x, y],
-  radius,
-  up,
-  absent,
-}: {
-  readonly metric: SpecializationMetric;
-  readonly at: Point;
-  readonly radius: number;
-  readonly up: boolean;
-  readonly absent: string | null;
-}) {
-  const top = up ? y - 16 : y + (y > radius / 2 ? 6 : -2);
-  return (
-    <g
-      class={absent === null ? "aw-radar-label" : "aw-radar-label is-absent"}
-      data-key={key}
-      text-anchor={up ? "middle" : x > 0 ? "start" : "end"}
-      transform={`translate(${x.toFixed(1)} ${top.toFixed(1)})`}
-    >
-      <title>{absent === null ? `${name}: ${meaning}` : `${name} is N/A: ${absent}`}</title>
-      <text class="aw-radar-name">{absent === null ? name : `${name} –`}</text>
-      <text class="aw-radar-meaning" y={14}>
-        {absent === null ? meaning : "N/A"}
-      </text>
-    </g>
   );
 }
 

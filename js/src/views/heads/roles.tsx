@@ -1,20 +1,19 @@
 /** The map of roles: every head as a dot where its specialization puts it, its role by color, shape and letter. */
-
 import { computed, signal } from "@preact/signals-core";
-import type { ComponentType } from "preact";
 import { category, categoryColor } from "../../draw/color/category";
 import type { Mode } from "../../draw/color/ramp";
-import { consume } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { whenSeen } from "../../draw/wait";
 import { formatCount, formatNumber, formatPercent } from "../../figures/format";
 import { type Roles, roleName } from "../../figures/head-figures";
 import { headName, spokenHead } from "../../figures/names";
+import { navigateList } from "../../marks/navigate";
+import { cls } from "../../marks/plot";
 import { itemAt } from "../../protocol/required";
-import { Answered } from "../../ui/answered";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
-import { setTo, setter, watch } from "../../ui/mount";
+import { setter, watch } from "../../ui/mount";
+import { answeredSection } from "./answered";
 import type { HeadsModel } from "./model";
 import { places, towards } from "./roles-geometry";
 
@@ -22,6 +21,7 @@ const HEIGHT = 300;
 /** Margin for a dot with its ring, and for the names of the axes, px. */
 const MARGIN = 26;
 const RING = 9;
+const plural = (count: number, name: string): string => `${name}${count === 1 ? "" : "s"}`;
 
 export function createRoles(model: HeadsModel) {
   const { roles, profile, nLayers, nHeads, until } = model;
@@ -29,125 +29,88 @@ export function createRoles(model: HeadsModel) {
     profile === null
       ? "Roles from this one text; another text may give others."
       : `Roles over ${formatCount(profile.n_texts)} texts.`;
-  const content = signal<ComponentType | null>(null);
-  watch(() => {
-    const found = roles.answer.value;
-    content.value = found && createContent(model, found);
-  }, until);
-  const Content = memo(function Content() {
-    const Shown = content.value;
-    return Shown && <Shown />;
-  });
   const start = (section: HTMLElement | null): void => {
     if (section !== null && roles.answer.peek() === null)
       whenSeen(section, () => void model.askForRoles(), until);
   };
-  return memo(function RolesSection() {
-    return (
-      <section class="aw-roles" aria-label="Map of roles" data-aw-part="roles" ref={start}>
-        <div class="aw-heads-bar">
-          <h4>Roles</h4>
-          <p class="aw-view-note" data-aw-part="roles-scope">
-            {scope}
-          </p>
-        </div>
-        <Answered
-          asked={roles}
-          class="aw-roles-body"
-          waiting={`Clustering ${formatCount(nLayers * nHeads)} heads (takes seconds the first time) …`}
-          again={() => void model.askForRoles()}
-        >
-          <Content />
-        </Answered>
-      </section>
-    );
+  const part = { class: "aw-roles", "aria-label": "Map of roles", "data-aw-part": "roles" };
+  return answeredSection(roles, (found) => createContent(model, found), {
+    until,
+    section: { ...part, ref: start },
+    head: (
+      <div class="aw-heads-bar">
+        <h4>Roles</h4>
+        <p class="aw-view-note" data-aw-part="roles-scope">
+          {scope}
+        </p>
+      </div>
+    ),
+    class: "aw-roles-body",
+    waiting: `Clustering ${formatCount(nLayers * nHeads)} heads (takes seconds the first time) …`,
+    again: () => void model.askForRoles(),
   });
 }
 
 function createContent(model: HeadsModel, roles: Roles) {
   const { selection, chosen, mode, nLayers, nHeads, until } = model;
   const { labels, names, layout, explained } = roles;
-  const size = nLayers * nHeads;
+  const heads = Array.from({ length: nLayers * nHeads }, (_, index) => index);
   const width = signal(0);
   const highlighted = signal<number | null>(null);
-  const pointed = signal<number | null>(null);
-  /** The dot that was reached with the keyboard. */
-  const visited = signal<number | null>(null);
-  const entry = computed(() => {
-    const first = chosen.value < 0 ? selection.value.layer * nHeads : chosen.value;
-    return visited.value ?? first;
-  });
   const map = computed(() => places(layout, width.value, HEIGHT, MARGIN));
-  watch(() => {
-    void chosen.value;
-    visited.value = pointed.value = null;
-  }, until);
-
-  const roleOf = (index: number): number => itemAt(labels, index);
-  const nameOf = (role: number): string => roleName(names[role] ?? "");
-  const layerAndHead = (index: number) => [Math.floor(index / nHeads), index % nHeads] as const;
-  const described = (index: number): string =>
-    `${headName(...layerAndHead(index))}: ${nameOf(roleOf(index))}`;
   const measure = (plane: HTMLElement | null): void => {
     if (plane !== null) onResize(plane, setter(width), until);
   };
-
-  const indexOf = ({ target }: Event): number | null => {
-    const dot = (target as Element).closest<HTMLElement>(".aw-role-dot");
-    return dot && Number(dot.dataset.layer) * nHeads + Number(dot.dataset.head);
-  };
-  const point = (event: Event): void => {
-    pointed.value = indexOf(event);
-  };
-  const leave = setTo(pointed, null);
-  function onKey(event: KeyboardEvent & { readonly currentTarget: Element }): void {
-    const index = indexOf(event);
-    if (index === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const next = { Home: 0, End: size - 1 }[event.key] ?? towards(map.value.dots, index, event.key);
-    if (!event.key.startsWith("Arrow") && next === null) return;
-    consume(event);
-    if (next === null) return;
-    visited.value = next;
-    event.currentTarget
-      .querySelectorAll<HTMLElement>(".aw-role-dot")
-      [next]?.focus({ preventScroll: true });
-  }
+  const { entry, pointed, props } = navigateList({
+    attribute: "index",
+    order: () => heads,
+    towards: (key, at) => towards(map.peek().dots, at, key),
+    pick: (index) => model.selectIndex(index),
+  });
+  watch(() => {
+    entry.value = chosen.value < 0 ? selection.value.layer * nHeads : chosen.value;
+    pointed.value = null;
+  }, until);
+  const roleOf = (index: number): number => itemAt(labels, index);
+  const nameOf = (role: number): string => roleName(names[role] ?? "");
+  const placeOf = (index: number) => [Math.floor(index / nHeads), index % nHeads] as const;
+  const described = (index: number): string =>
+    `${headName(...placeOf(index))}: ${nameOf(roleOf(index))}`;
 
   const Plane = memo(function Plane() {
     const { dots, zero } = map.value;
+    const [right, marked] = [width.value, highlighted.value];
     // The selected head lies in front of its neighbors.
-    const order = [...dots.keys()].sort(
+    const order = [...heads].sort(
       (a, b) => Number(a === chosen.value) - Number(b === chosen.value),
     );
-    const axis = (text: string, x: number, y: number, anchor: "start" | "end") => (
-      <text class="aw-roles-axis" x={x} y={y} text-anchor={anchor}>
+    const axis = (text: string, at: Readonly<Record<string, number | string>>) => (
+      <text class="aw-roles-axis" {...at}>
         {text}
       </text>
     );
+    const first = `first axis: ${formatPercent(explained[0])} of the variance`;
     return (
       <svg
         class="aw-roles-plane"
-        width={width.value}
-        height={HEIGHT}
-        viewBox={`0 0 ${width.value} ${HEIGHT}`}
+        {...{ width: right, height: HEIGHT, viewBox: `0 0 ${right} ${HEIGHT}` }}
         aria-hidden="true"
       >
-        <line class="aw-roles-zero" x1={0} x2={width.value} y1={zero.y} y2={zero.y} />
+        <line class="aw-roles-zero" x1={0} x2={right} y1={zero.y} y2={zero.y} />
         <line class="aw-roles-zero" x1={zero.x} x2={zero.x} y1={0} y2={HEIGHT} />
-        {axis(
-          `first axis: ${formatPercent(explained[0])} of the variance`,
-          width.value - 4,
-          HEIGHT - 6,
-          "end",
-        )}
-        {axis(`second axis: ${formatPercent(explained[1])}`, 4, 12, "start")}
+        {axis(first, { x: right - 4, y: HEIGHT - 6, "text-anchor": "end" })}
+        {axis(`second axis: ${formatPercent(explained[1])}`, {
+          x: 4,
+          y: 12,
+          "text-anchor": "start",
+        })}
         {order.map((index) => (
           <Shape
             key={index}
             {...itemAt(dots, index)}
             role={roleOf(index)}
             mode={mode.value}
-            faint={highlighted.value !== null && highlighted.value !== roleOf(index)}
+            faint={marked !== null && marked !== roleOf(index)}
             chosen={index === chosen.value}
             pointed={index === pointed.value}
           />
@@ -155,42 +118,34 @@ function createContent(model: HeadsModel, roles: Roles) {
       </svg>
     );
   });
-
   const Dots = memo(function Dots() {
     return (
       <div
         class="aw-roles-dots"
         role="group"
         aria-label="Heads by what they look at; arrow keys go to the nearest one"
-        onKeyDown={onKey}
-        onPointerOver={point}
-        onPointerLeave={leave}
-        onFocusIn={point}
-        onFocusOut={leave}
+        {...props}
       >
-        {Array.from({ length: size }, (_, index) => {
-          const [layer, head] = layerAndHead(index);
+        {heads.map((index) => {
           const { x, y } = itemAt(map.value.dots, index);
+          const [layer, head] = placeOf(index);
           return (
             <Button
               key={index}
               class="aw-flat aw-role-dot"
               tabIndex={index === entry.value ? 0 : -1}
-              data-layer={layer}
-              data-head={head}
+              {...{ "data-index": index, "data-layer": layer, "data-head": head }}
               data-role={roleOf(index)}
               aria-pressed={index === chosen.value}
               label={`${spokenHead(layer, head)}: ${nameOf(roleOf(index))}`}
               title={described(index)}
               style={{ left: `${x.toFixed(2)}px`, top: `${y.toFixed(2)}px` }}
-              onClick={() => model.select(layer, head)}
             />
           );
         })}
       </div>
     );
   });
-
   const Readout = memo(function Readout() {
     const index = pointed.value ?? chosen.value;
     return (
@@ -199,43 +154,41 @@ function createContent(model: HeadsModel, roles: Roles) {
       </p>
     );
   });
-
   const Legend = memo(function Legend() {
+    const key = (role: number) => {
+      const count = heads.filter((index) => roleOf(index) === role).length;
+      const on = highlighted.value === role;
+      return (
+        <li key={role}>
+          <Button
+            class="aw-flat aw-role-key"
+            aria-pressed={on}
+            data-role={role}
+            onClick={() => {
+              highlighted.value = on ? null : role;
+            }}
+          >
+            <svg
+              class="aw-role-mark"
+              viewBox="-7 -7 14 14"
+              aria-hidden="true"
+              style={{ "--role": categoryColor(role, mode.value) }}
+            >
+              <path d={category(role).path} />
+            </svg>
+            <span class="aw-role-letter">{category(role).letter}</span>
+            <span class="aw-role-name">{nameOf(role)}</span>
+            <span class="aw-role-count">{`${formatCount(count)} ${plural(count, "head")}`}</span>
+          </Button>
+        </li>
+      );
+    };
     return (
       <ul class="aw-list aw-roles-legend" data-aw-part="roles-legend">
-        {names.map((_, role) => {
-          const count = Array.from(labels).filter((label) => label === role).length;
-          return (
-            <li key={role}>
-              <Button
-                class="aw-flat aw-role-key"
-                aria-pressed={highlighted.value === role}
-                data-role={role}
-                onClick={() => {
-                  highlighted.value = highlighted.value === role ? null : role;
-                }}
-              >
-                <svg
-                  class="aw-role-mark"
-                  viewBox="-7 -7 14 14"
-                  aria-hidden="true"
-                  style={{ "--role": categoryColor(role, mode.value) }}
-                >
-                  <path d={category(role).path} />
-                </svg>
-                <span class="aw-role-letter">{category(role).letter}</span>
-                <span class="aw-role-name">{nameOf(role)}</span>
-                <span class="aw-role-count">
-                  {`${formatCount(count)} head${count === 1 ? "" : "s"}`}
-                </span>
-              </Button>
-            </li>
-          );
-        })}
+        {names.map((_, role) => key(role))}
       </ul>
     );
   });
-
   return () => (
     <div class="aw-roles-parts">
       <div class="aw-roles-plot">
@@ -253,21 +206,15 @@ function createContent(model: HeadsModel, roles: Roles) {
   );
 }
 
-interface ShapeProps {
-  readonly x: number;
-  readonly y: number;
-  readonly role: number;
+interface ShapeProps
+  extends Record<"x" | "y" | "role", number>,
+    Record<"faint" | "chosen" | "pointed", boolean> {
   readonly mode: Mode;
-  readonly faint: boolean;
-  readonly chosen: boolean;
-  readonly pointed: boolean;
 }
-
 const Shape = memo(function Shape({ x, y, role, mode, faint, chosen, pointed }: ShapeProps) {
-  const kind = `${faint ? " is-faint" : ""}${chosen ? " is-this" : ""}${pointed ? " is-pointed" : ""}`;
   return (
     <g
-      class={`aw-role-shape${kind}`}
+      class={cls("aw-role-shape", { faint, this: chosen, pointed })}
       transform={`translate(${x.toFixed(2)} ${y.toFixed(2)})`}
       style={{ "--role": categoryColor(role, mode) }}
     >
@@ -280,7 +227,7 @@ const Shape = memo(function Shape({ x, y, role, mode, faint, chosen, pointed }: 
 function methodOf({ names, axes, silhouette, explained, seed }: Roles): string {
   const shown = formatPercent(explained[0] + explained[1]);
   return (
-    `Heads clustered on the z-scores of ${axes.length} specialization${axes.length === 1 ? "" : "s"} ` +
+    `Heads clustered on the z-scores of ${axes.length} ${plural(axes.length, "specialization")} ` +
     `(${axes.map(roleName).join(", ")}): k-means, k = ${names.length} by silhouette ` +
     `(${formatNumber(silhouette, 2)}), seed ${seed}. A role is named after the figures that stand out; ` +
     `“diffuse” if none does. The map shows ${shown} of the variance.`

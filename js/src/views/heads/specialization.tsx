@@ -1,8 +1,5 @@
 /** Specializations of the heads: the radar of the specializations, the heads of the layer, and the table of numbers. */
-
 import { computed, signal } from "@preact/signals-core";
-import type { ComponentType } from "preact";
-import { consume, step } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { standalone } from "../../draw/vector";
 import { PATTERNS } from "../../figures/catalog/cards";
@@ -10,13 +7,16 @@ import type { SpecializationMetric } from "../../figures/catalog/types";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
 import type { Form, Patterns, Specialization } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
+import { navigateList } from "../../marks/navigate";
+import { cls } from "../../marks/plot";
+import { type Column, FigureRow } from "../../marks/table";
 import { firstLargest } from "../../protocol/ties";
-import { Answered } from "../../ui/answered";
 import { Button, Segmented, Toggle } from "../../ui/controls";
 import { Mark } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { setter, watch } from "../../ui/mount";
 import { Headings } from "../../ui/table";
+import { answeredSection } from "./answered";
 import { intervalOf, summarize } from "./figures";
 import { type HeadsModel, specializationsOf } from "./model";
 import { Radar, spokenRadar } from "./radar";
@@ -33,10 +33,8 @@ const SCALES: Readonly<Record<Form, string>> = {
   z: "Strong ring: mean of all heads of the model; in standard deviations.",
 };
 const SAME = "The heads of this layer do not differ.";
-const ABSENT_PATTERNS: Readonly<Record<string, string>> = {
-  duplicate: "No token stands twice in the text.",
-  induction: "No token stands twice in the text.",
-};
+const TWICE = "No token stands twice in the text.";
+const ABSENT_PATTERNS: Readonly<Record<string, string>> = { duplicate: TWICE, induction: TWICE };
 const NO_NEIGHBOR = "No token has a neighbor on that side that the mask lets it see.";
 
 /** The radar for a file, with space for the names that stand out of its box on screen. */
@@ -45,68 +43,41 @@ export function radarFile(host: Element): SVGSVGElement | null {
   if (radar === null) return null;
   const copy = standalone(radar);
   const { x, y, width, height } = radar.getBBox();
-  copy.setAttribute("viewBox", [x, y, width, height].join(" "));
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
+  const box = { viewBox: `${x} ${y} ${width} ${height}`, width, height };
+  for (const [name, value] of Object.entries(box)) copy.setAttribute(name, String(value));
   return copy;
 }
 
 export function createLooks(host: Element, model: HeadsModel) {
-  const { looks, until } = model;
   void model.askLooks();
-  const content = signal<ComponentType | null>(null);
-  watch(() => {
-    const found = looks.answer.value;
-    content.value = found && createContent(host, model, found);
-  }, until);
-  const Content = memo(function Content() {
-    const Shown = content.value;
-    return Shown && <Shown />;
-  });
-  return memo(function Looks() {
-    return (
-      <section class="aw-specialization-section" aria-label="Where the heads look">
-        <Answered
-          asked={looks}
-          class="aw-specialization-body"
-          waiting="Tagging the words of the text …"
-          again={() => void model.askLooks()}
-        >
-          <Content />
-        </Answered>
-      </section>
-    );
+  return answeredSection(model.looks, (found) => createContent(host, model, found), {
+    until: model.until,
+    section: { class: "aw-specialization-section", "aria-label": "Where the heads look" },
+    class: "aw-specialization-body",
+    waiting: "Tagging the words of the text …",
+    again: () => void model.askLooks(),
   });
 }
 
-function createContent(
-  host: Element,
-  model: HeadsModel,
-  {
-    specialization,
-    patterns,
-  }: { readonly specialization: Specialization; readonly patterns: Patterns | null },
-) {
+interface Found {
+  readonly specialization: Specialization;
+  readonly patterns: Patterns | null;
+}
+function createContent(host: Element, model: HeadsModel, { specialization, patterns }: Found) {
   const { source, selection, nHeads, profile, until } = model;
-  const metrics = specializationsOf(source.meta).filter(({ key }) =>
-    specialization.keys.includes(key),
-  );
+  const isSpecial = ({ key }: SpecializationMetric): boolean => specialization.keys.includes(key);
+  const metrics = specializationsOf(source.meta).filter(isSpecial);
   const positions = PATTERNS.filter(({ key }) => patterns?.keys.includes(key));
   const heads = Array.from({ length: nHeads }, (_, head) => head);
-  const chanceOf = ({ key }: SpecializationMetric): number =>
-    (specialization.keys.includes(key) ? specialization : patterns)?.chance(
-      key,
-      selection.value.layer,
-    ) ?? Number.NaN;
-
+  const chanceOf = (metric: SpecializationMetric): number =>
+    (isSpecial(metric) ? specialization : patterns)?.chance(metric.key, selection.value.layer) ??
+    Number.NaN;
   const form = signal<Form>("scaled");
   const all = signal(true);
-  const pointed = signal<number | null>(null);
   const width = signal(0);
   const measure = (plot: HTMLElement | null): void => {
     if (plot !== null) onResize(plot, setter(width), until);
   };
-
   /** Figure of a head of the layer. */
   const at = (values: ArrayLike<number>, head: number): number =>
     values[selection.value.layer * nHeads + head] ?? Number.NaN;
@@ -115,14 +86,36 @@ function createContent(
     const { head } = selection.value;
     return head === "mean" ? summarize(heads.map((k) => at(values, k))).mean : at(values, head);
   }
+  const figureOf = (metric: SpecializationMetric, by: Form = "raw"): number =>
+    figure(
+      isSpecial(metric)
+        ? specialization.values(by, metric.key)
+        : (patterns?.values(metric.key) ?? []),
+    );
   /** Why no head of the layer has a figure; null where one has. */
-  function absent({ key }: SpecializationMetric, by: Form): string | null {
+  function absent(metric: SpecializationMetric, by: Form): string | null {
+    const { key } = metric;
+    if (!isSpecial(metric))
+      return Number.isNaN(figureOf(metric)) ? (ABSENT_PATTERNS[key] ?? NO_NEIGHBOR) : null;
     const none = (form: Form): boolean =>
       heads.every((head) => Number.isNaN(at(specialization.values(form, key), head)));
     if (none("raw")) return specialization.reasons[key] ?? "Not defined here.";
     return none(by) ? SAME : null;
   }
 
+  // -- the radar, and the heads of the layer as radio buttons: names of its outlines, and their keyboard ----------
+  const select = (head: number): void => model.select(selection.value.layer, head);
+  const { entry, pointed, props } = navigateList({
+    attribute: "head",
+    order: () => heads,
+    pick: select,
+    // Radio buttons: what has the focus is chosen.
+    follows: true,
+  });
+  watch(() => {
+    const { head } = selection.value;
+    entry.value = head === "mean" ? 0 : head;
+  }, until);
   const radar = computed(() => {
     const { layer, head } = selection.value;
     const by = form.value;
@@ -131,17 +124,14 @@ function createContent(
     const chance = metrics.map((metric) => (by === "raw" ? chanceOf(metric) : Number.NaN));
     const chosen = values.map(figure);
     return {
-      metrics,
+      ...{ metrics, chosen, chance },
       scale: radarScale(by, [...rows.flat(), ...chance].filter(Number.isFinite)),
       heads: all.value ? rows : [],
-      chosen,
       chosenHead: head === "mean" ? -1 : head,
-      chance,
       absent: metrics.map((metric) => absent(metric, by)),
       spoken: spokenRadar(layer, head, metrics, chosen),
     };
   });
-
   /** The specialization in which a head stands out most from all heads. */
   function strongest(layer: number, head: number): string {
     const z = metrics.map(({ key }) => at(specialization.values("z", key), head));
@@ -151,10 +141,8 @@ function createContent(
     const raw = formatNumber(at(specialization.values("raw", metric.key), head));
     return `${headName(layer, head)}: most of all ${metric.name}, ${raw} (z ${formatNumber(most, 2)})`;
   }
-
-  const select = (head: number): void => model.select(selection.value.layer, head);
-  const point = setter(pointed);
-
+  const explain = (key: string): void =>
+    host.querySelector<HTMLElement>(`.aw-specializations button[data-key="${key}"]`)?.click();
   const Plot = memo(function Plot() {
     const { layer, head } = selection.value;
     const index = pointed.value;
@@ -163,15 +151,8 @@ function createContent(
         {width.value > 0 && (
           <Radar
             {...radar.value}
-            width={width.value}
-            pointed={index}
-            select={select}
-            point={point}
-            explain={(key) =>
-              host
-                .querySelector<HTMLElement>(`.aw-specializations button[data-key="${key}"]`)
-                ?.click()
-            }
+            {...{ width: width.value, pointed: index, select, explain }}
+            point={setter(pointed)}
           />
         )}
         <p class="aw-radar-readout" aria-hidden="true">
@@ -187,46 +168,25 @@ function createContent(
       </div>
     );
   });
-
-  /** The heads of the layer as radio buttons: names of the radar's outlines, and their keyboard. */
   const Chips = memo(function Chips() {
     const { layer, head } = selection.value;
-    const headOf = ({ target }: Event): number | null => {
-      const chip = (target as Element).closest<HTMLElement>(".aw-chip");
-      return chip && Number(chip.dataset.head);
-    };
-    function onKey(event: KeyboardEvent & { readonly currentTarget: Element }): void {
-      const from = headOf(event);
-      const next = from === null ? null : step(event.key, from, nHeads);
-      if (next === null) return;
-      consume(event);
-      select(next);
-      event.currentTarget
-        .querySelector<HTMLElement>(`[data-head="${next}"]`)
-        ?.focus({ preventScroll: true });
-    }
     return (
       <div
         class="aw-chips"
         role="radiogroup"
         aria-label="Head of the layer"
         data-aw-part="radar-heads"
-        onKeyDown={onKey}
-        onPointerOver={(event) => point(headOf(event))}
-        onPointerLeave={() => point(null)}
-        onFocusIn={(event) => point(headOf(event))}
-        onFocusOut={() => point(null)}
+        {...props}
       >
         {heads.map((index) => (
           <Button
             key={index}
             role="radio"
-            class={index === pointed.value ? "aw-chip is-pointed" : "aw-chip"}
+            class={cls("aw-chip", { pointed: index === pointed.value })}
             aria-checked={index === head}
             label={`H${index}, ${spokenHead(layer, index)}`}
-            tabIndex={index === head || (head === "mean" && index === 0) ? 0 : -1}
+            tabIndex={index === entry.value ? 0 : -1}
             data-head={index}
-            onClick={() => select(index)}
           >
             {`H${index}`}
           </Button>
@@ -236,121 +196,87 @@ function createContent(
   });
 
   // -- the figures in numbers -------------------------------------------------------------------
-
-  const columns = [
-    ["raw", profile ? "Mean" : "Raw", "As defined"],
-    ...(profile
-      ? [["interval", "95%", "Bootstrap interval of the mean over texts"]]
+  type Columns = Column<SpecializationMetric>[];
+  /** Of a text chance and the multiple of it; of a profile the mean's interval. */
+  const reference: Columns =
+    profile === null
+      ? [
+          {
+            ...{ key: "chance", label: "Chance" },
+            title: "Value of a head that attends everywhere equally",
+            cell: (metric) => ({ value: chanceOf(metric) }),
+          },
+          {
+            ...{ key: "times", label: "×", title: "Raw as a multiple of chance" },
+            cell(metric) {
+              const value = figureOf(metric) / chanceOf(metric);
+              return { value, text: Number.isFinite(value) ? `${formatNumber(value, 2)}×` : "" };
+            },
+          },
+        ]
       : [
-          ["chance", "Chance", "Value of a head that attends everywhere equally"],
-          ["times", "×", "Raw as a multiple of chance"],
-        ]),
-    ["scaled", "Per layer", "0: lowest of the layer’s heads, 1: highest"],
-    ["z", "z", "Standard deviations from the mean of all heads"],
-  ] as const;
-
-  const numberCell = (value: number, column: string, text = formatNumber(value)) => (
-    <td data-column={column} data-aw-value={exact(value)} title={exact(value)}>
-      {text}
-    </td>
+          {
+            ...{
+              key: "interval",
+              label: "95%",
+              title: "Bootstrap interval of the mean over texts",
+            },
+            cell({ key }) {
+              const { layer, head } = selection.value;
+              const range =
+                head === "mean" ? null : intervalOf(source, key)?.(layer * nHeads + head);
+              if (!range) return { value: Number.NaN, text: ABSENT };
+              const text = range.map((end) => formatNumber(end, 2)).join(" – ");
+              return { value: range[0], text, title: range.map((end) => exact(end)).join(" to ") };
+            },
+          },
+        ];
+  const of = (by: Form, label: string, title: string): Columns[number] => ({
+    ...{ key: by, label, title },
+    cell: (metric) => (by === "raw" || isSpecial(metric) ? { value: figureOf(metric, by) } : null),
+  });
+  const columns: Columns = [
+    of("raw", profile ? "Mean" : "Raw", "As defined"),
+    ...reference,
+    of("scaled", "Per layer", "0: lowest of the layer’s heads, 1: highest"),
+    of("z", "z", "Standard deviations from the mean of all heads"),
+  ];
+  const headings = columns.map(
+    ({ key, label, title = "" }) => [label, title, `is-${key}`] as const,
   );
-
-  /** Chance and the multiple of it; of a profile the mean's interval. */
-  function Reference({
-    metric,
-    raw,
-  }: {
-    readonly metric: SpecializationMetric;
-    readonly raw: number;
-  }) {
-    if (profile !== null) {
-      const { layer, head } = selection.value;
-      const ends = head === "mean" ? null : intervalOf(source, metric.key)?.(layer * nHeads + head);
-      return (
-        <td
-          data-column="interval"
-          title={ends ? ends.map((end) => exact(end)).join(" to ") : undefined}
-        >
-          {ends ? ends.map((end) => formatNumber(end, 2)).join(" – ") : ABSENT}
-        </td>
-      );
-    }
-    const chance = chanceOf(metric);
-    const times = raw / chance;
-    return (
-      <>
-        {numberCell(chance, "chance")}
-        <td data-column="times" title={exact(times)}>
-          {Number.isFinite(times) && `${formatNumber(times, 2)}×`}
-        </td>
-      </>
-    );
-  }
-
-  function MetricRow({ metric }: { readonly metric: SpecializationMetric }) {
+  const row = (metric: SpecializationMetric) => {
     const { key, name } = metric;
-    const scaled = specialization.keys.includes(key);
-    const raw = figure(scaled ? specialization.values("raw", key) : (patterns?.values(key) ?? []));
-    const why = scaled
-      ? absent(metric, "raw")
-      : Number.isNaN(raw)
-        ? (ABSENT_PATTERNS[key] ?? NO_NEIGHBOR)
-        : null;
-    const about = {
-      chance: chanceOf(metric),
-      scaled,
-      profile: profile !== null,
-      masked: source.arrays.has("possible"),
-    };
-    return (
-      <tr class={key === selection.value.metric ? "is-chosen" : undefined} data-key={key}>
-        <th scope="row">
-          <Button
-            class="aw-flat aw-card-title"
-            aria-haspopup="dialog"
-            aria-expanded="false"
-            data-key={key}
-            onClick={({ currentTarget }) =>
-              model.explain(key, name, currentTarget, (texts) =>
-                texts.specialization(metric, about),
-              )
-            }
-          >
-            {name}
-          </Button>
-        </th>
-        {why === null ? (
-          <>
-            {numberCell(raw, "raw")}
-            <Reference metric={metric} raw={raw} />
-            {(["scaled", "z"] as const).map((by) =>
-              scaled ? numberCell(figure(specialization.values(by, key)), by) : <td key={by} />,
-            )}
-          </>
-        ) : (
-          <>
-            {numberCell(Number.NaN, "raw", ABSENT)}
-            <td class="aw-specialization-absent" colSpan={columns.length - 1}>
-              {why}
-            </td>
-          </>
-        )}
-      </tr>
+    const scaled = isSpecial(metric);
+    const masked = source.arrays.has("possible");
+    const about = { chance: chanceOf(metric), scaled, profile: profile !== null, masked };
+    const head = (
+      <Button
+        class="aw-flat aw-card-title"
+        {...{ "aria-haspopup": "dialog", "aria-expanded": "false", "data-key": key }}
+        onClick={({ currentTarget }) =>
+          model.explain(key, name, currentTarget, (texts) => texts.specialization(metric, about))
+        }
+      >
+        {name}
+      </Button>
     );
-  }
-
+    return (
+      <FigureRow
+        key={key}
+        {...{ row: metric, columns, head, by: "column", attributes: { "data-key": key } }}
+        class={key === selection.value.metric ? "is-chosen" : undefined}
+        absent={absent(metric, "raw")}
+        absentClass="aw-specialization-absent"
+      />
+    );
+  };
   const Numbers = memo(function Numbers() {
-    void selection.value;
     return (
       <table class="aw-number-table aw-specializations" data-aw-part="specialization">
         <caption class="aw-live">Where the selected head looks</caption>
-        <Headings
-          of={[null, ...columns.map(([key, head, title]) => [head, title, `is-${key}`] as const)]}
-        />
+        <Headings of={[null, ...headings]} />
         <tbody>
-          {metrics.map((metric) => (
-            <MetricRow key={metric.key} metric={metric} />
-          ))}
+          {metrics.map(row)}
           {positions.length > 0 && (
             <tr class="aw-specialization-group">
               <th colSpan={columns.length + 1} scope="colgroup">
@@ -358,9 +284,7 @@ function createContent(
               </th>
             </tr>
           )}
-          {positions.map((metric) => (
-            <MetricRow key={metric.key} metric={metric} />
-          ))}
+          {positions.map(row)}
         </tbody>
       </table>
     );
@@ -374,10 +298,7 @@ function createContent(
         <div class="aw-heads-bar">
           <h4>Where they look</h4>
           <Segmented
-            label="Scale of the radar"
-            part="radar-form"
-            name="form"
-            options={FORMS}
+            {...{ label: "Scale of the radar", part: "radar-form", name: "form", options: FORMS }}
             value={form.value}
             choose={setter(form)}
           />

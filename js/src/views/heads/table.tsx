@@ -1,11 +1,11 @@
 /** All heads as a table, sorted and filtered by any figure, a row selects its head; and the figures by layer. */
-
 import { computed, signal } from "@preact/signals-core";
-import { consume, step } from "../../draw/dom";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { maximum } from "../../figures/derive/matrix";
 import { exact, formatCount, formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
+import { navigateList } from "../../marks/navigate";
+import { ends, FigureRow, KeptRow, type Column as TableColumn } from "../../marks/table";
 import { itemAt } from "../../protocol/required";
 import { Button, Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
@@ -14,9 +14,6 @@ import { Headings } from "../../ui/table";
 import { layerSummaries, type Summary, summarize } from "./figures";
 import { ALL, type Column, columnsOfKind, kindOf, kindsOf, parseFilter, sortHeads } from "./filter";
 import type { HeadsModel } from "./model";
-
-/** A region that scrolls, by keys too. */
-const SCROLLS = { tabIndex: 0, role: "region", "aria-label": "By layer" } as const;
 
 type TableModel = Pick<
   HeadsModel,
@@ -30,6 +27,25 @@ type TableModel = Pick<
   | "selectIndex"
   | "until"
 >;
+/** A figure with its bar, which ends at the column's largest value; a role's name. */
+function cellsOf({ key, short, name, values, text, interval }: Column): TableColumn<number> {
+  const most = maximum(values) || 1;
+  const word = text === undefined ? {} : { class: "aw-heads-word" };
+  return {
+    ...{ key, label: short, title: name, ...word },
+    cell(index) {
+      const value = values[index] ?? Number.NaN;
+      if (text !== undefined) return { value, text: text(value), title: text(value) };
+      const range = interval?.(index);
+      return {
+        value,
+        title: Number.isNaN(value) ? "Not defined for this head" : exact(value),
+        style: { "--share": String(+Math.max(0, value / most).toFixed(4) || 0) },
+        small: range && ends(range),
+      };
+    },
+  };
+}
 
 export function createHeadsTable(host: Element, model: TableModel) {
   const { nLayers, nHeads, columns, chosen, sort, until } = model;
@@ -39,37 +55,28 @@ export function createHeadsTable(host: Element, model: TableModel) {
   /** The kind of columns that the reader chose, or that of the column that was sorted last. */
   const choice = signal("");
   const kinds = computed(() => kindsOf(columns.value));
-  const kind = computed(() => {
-    if (kinds.value.length === 0) return ALL;
-    return kinds.value.includes(choice.value) ? choice.value : itemAt(kinds.value, 0);
-  });
+  const kind = computed(() =>
+    kinds.value.includes(choice.value) ? choice.value : (kinds.value[0] ?? ALL),
+  );
   const shown = computed(() => columnsOfKind(columns.value, kind.value));
-  const scales = computed(() => shown.value.map(({ values }) => maximum(values)));
+  const cells = computed(() => shown.value.map(cellsOf));
   const passes = computed(() => parseFilter(filter.value, columns.value, nHeads));
+  const columnOf = (key: string): Column | undefined =>
+    columns.value.find((column) => column.key === key);
   const order = computed(() => {
-    const column = columns.value.find(({ key }) => key === sort.value.key);
-    const all = sortHeads(column?.values ?? null, size, sort.value);
+    const all = sortHeads(columnOf(sort.value.key)?.values ?? null, size, sort.value);
     return passes.value === null ? all : all.filter(passes.value);
   });
-  /** The head whose row was reached with the keyboard. */
-  const visited = signal<number | null>(null);
-  const entry = computed(() => {
-    const wanted = visited.value ?? chosen.value;
-    return order.value.includes(wanted) ? wanted : order.value[0];
-  });
-
   watch(() => {
-    const { key } = sort.value;
-    const column = columns.value.find((column) => column.key === key);
+    const column = columnOf(sort.value.key);
     if (choice.peek() !== ALL && column !== undefined && column.group !== "Role")
       choice.value = kindOf(column);
   }, until);
 
-  // -- scrolling, with the next frame: measuring now would lay the page out once more -------------
-
+  /** In the next frame: measuring now would lay the page out once more. */
+  let frame = 0;
   const find = (selector: string): HTMLElement | null =>
     host.querySelector(`.aw-heads-all ${selector}`);
-  let frame = 0;
   function later(act: (scroller: HTMLElement) => void): void {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
@@ -77,93 +84,60 @@ export function createHeadsTable(host: Element, model: TableModel) {
       if (scroller !== null && !until.aborted) act(scroller);
     });
   }
-  function reveal(index: number): void {
+  const reveal = (index: number): void =>
     later((scroller) => {
-      const [row, head] = [find(`tr[data-index="${index}"]`), find("thead")];
-      if (row !== null)
-        scrollDown(
-          scroller,
-          row.offsetTop - (head?.offsetHeight ?? 0),
-          row.offsetTop + row.offsetHeight,
-        );
+      const row = find(`tr[data-index="${index}"]`);
+      if (row === null) return;
+      const { offsetTop: top, offsetHeight: height } = row;
+      scrollDown(scroller, top - (find("thead")?.offsetHeight ?? 0), top + height);
     });
-  }
-  watch(() => {
-    visited.value = null;
-    if (chosen.value >= 0) reveal(chosen.value);
-  }, until);
   // A sort asks for the first row of its column.
   watch(() => {
     const { key } = sort.value;
-    if (key === "head") reveal(chosen.peek());
-    else
-      later((scroller) => {
-        scroller.scrollTop = 0;
-        const column = find(`th[data-key="${key}"]`);
-        if (column === null) return;
-        const { offsetLeft: left, offsetWidth: width } = column;
-        scrollAcross(
-          scroller,
-          left - (find('th[data-key="head"]')?.offsetWidth ?? 0),
-          left + width,
-        );
-      });
+    if (key === "head") return reveal(chosen.peek());
+    later((scroller) => {
+      scroller.scrollTop = 0;
+      const column = find(`th[data-key="${key}"]`);
+      if (column === null) return;
+      const { offsetLeft: left, offsetWidth: width } = column;
+      scrollAcross(scroller, left - (find("th")?.offsetWidth ?? 0), left + width);
+    });
   }, until);
 
-  // -- what the reader does -----------------------------------------------------------------------
+  const { entry, props } = navigateList({
+    attribute: "index",
+    order: () => order.peek(),
+    pick(index) {
+      if (document.getSelection()?.isCollapsed !== false) model.selectIndex(index);
+    },
+    reveal: (row) => reveal(Number(row.dataset.index)),
+  });
+  watch(() => {
+    entry.value = chosen.value;
+    if (chosen.value >= 0) reveal(chosen.value);
+  }, until);
 
-  const indexOf = ({ target }: Event): number =>
-    Number((target as Element).closest("tr")?.dataset.index ?? Number.NaN);
-  function onClick(event: MouseEvent): void {
-    const index = indexOf(event);
-    if (!Number.isNaN(index) && document.getSelection()?.isCollapsed !== false)
-      model.selectIndex(index);
-  }
-  function onKey(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
-    const at = order.value.indexOf(indexOf(event));
-    const to = /Left|Right/.test(event.key) ? null : step(event.key, at, order.value.length);
-    if (at < 0 || to === null) return;
-    consume(event);
-    const next = itemAt(order.value, to);
-    visited.value = next;
-    find(`tr[data-index="${next}"] button`)?.focus({ preventScroll: true });
-    reveal(next);
-  }
-
-  const Header = ({
+  function Header({
     of,
     label,
     title,
     word,
-  }: {
-    of: string;
-    label: string;
-    title: string;
-    word?: boolean;
-  }) => {
+  }: Record<"of" | "label" | "title", string> & { word?: string | undefined }) {
     const { key, descending } = sort.value;
     // Figures are asked for largest first, heads and roles in their order.
     const first = !["head", "role"].includes(of);
+    const next = { key: of, descending: key === of ? !descending : first };
     const direction = descending ? "descending" : "ascending";
     return (
-      <th
-        scope="col"
-        class={word ? "aw-heads-word" : undefined}
-        data-key={of}
-        aria-sort={key === of ? direction : undefined}
-      >
-        <Button
-          class="aw-flat"
-          title={title}
-          onClick={() => model.sortBy({ key: of, descending: key === of ? !descending : first })}
-        >
+      <th scope="col" class={word} data-key={of} aria-sort={key === of ? direction : undefined}>
+        <Button class="aw-flat" title={title} onClick={() => model.sortBy(next)}>
           {label}
         </Button>
       </th>
     );
-  };
-
+  }
   const Rows = memo(function Rows() {
+    const stop = order.value.includes(entry.value) ? entry.value : order.value[0];
     return (
       <table
         class="aw-number-table aw-heads-table"
@@ -176,30 +150,26 @@ export function createHeadsTable(host: Element, model: TableModel) {
           </tr>
           <tr>
             <Header of="head" label="Head" title="Layer and head, 0-based" />
-            {shown.value.map(({ key, short, name, text }) => (
-              <Header key={key} of={key} label={short} title={name} word={text !== undefined} />
+            {cells.value.map(({ key, label, title = "", class: word }) => (
+              <Header {...{ key, label, title, word }} of={key} />
             ))}
           </tr>
         </thead>
-        <tbody onClick={onClick} onKeyDown={onKey}>
+        <tbody {...props}>
           {order.value.map((index) => (
-            <Row
+            <HeadRow
               key={index}
-              index={index}
-              nHeads={nHeads}
-              columns={shown.value}
-              scales={scales.value}
+              {...{ index, nHeads, columns: cells.value }}
               current={index === chosen.value}
-              stop={index === entry.value}
+              stop={index === stop}
             />
           ))}
         </tbody>
       </table>
     );
   });
-
   return memo(function HeadsTable() {
-    const found = order.value.length;
+    const [found, all] = [formatCount(order.value.length), formatCount(size)];
     return (
       <section class="aw-heads-all" aria-label="All heads">
         <div class="aw-heads-bar">
@@ -219,11 +189,7 @@ export function createHeadsTable(host: Element, model: TableModel) {
               label="Figures"
               name="group"
               // Paper has room for all, in several tables.
-              options={kinds.value.map((kind) => [
-                kind,
-                kind,
-                kind === ALL ? { "data-print": "" } : {},
-              ])}
+              options={kinds.value.map((k) => [k, k, k === ALL ? { "data-print": "" } : {}])}
               value={kind.value}
               choose={setter(choice)}
             />
@@ -231,9 +197,7 @@ export function createHeadsTable(host: Element, model: TableModel) {
           <span class="aw-heads-count aw-muted aw-small" role="status">
             {passes.value === null
               ? "Not understood: try L3, 3.5 or sparsity > 0.9"
-              : found === size
-                ? `${formatCount(size)} heads`
-                : `${formatCount(found)} of ${formatCount(size)} heads`}
+              : `${found === all ? "" : `${found} of `}${all} heads`}
           </span>
         </div>
         <div class="aw-scroll aw-heads-scroll">
@@ -243,62 +207,25 @@ export function createHeadsTable(host: Element, model: TableModel) {
     );
   });
 }
-
-interface RowProps {
-  readonly index: number;
-  readonly nHeads: number;
-  readonly columns: readonly Column[];
-  /** The column's largest value, where its bars end. */
-  readonly scales: readonly number[];
-  readonly current: boolean;
-  readonly stop: boolean;
+interface HeadRowProps
+  extends Record<"index" | "nHeads", number>,
+    Record<"current" | "stop", boolean> {
+  readonly columns: readonly TableColumn<number>[];
 }
-
-const Row = memo(function Row({ index, nHeads, columns, scales, current, stop }: RowProps) {
-  return (
-    <tr data-index={index} aria-current={current ? "true" : undefined}>
-      <th scope="row">
-        <Button class="aw-flat" tabIndex={stop ? 0 : -1}>
-          {headName(Math.floor(index / nHeads), index % nHeads)}
-        </Button>
-      </th>
-      {columns.map(({ key, values, text, interval }, i) => {
-        const value = values[index] ?? Number.NaN;
-        const numbers = { "data-aw-value": exact(value), "data-metric": key };
-        if (text !== undefined)
-          return (
-            <td key={key} class="aw-heads-word" title={text(value)} {...numbers}>
-              {text(value)}
-            </td>
-          );
-        const share = Math.max(0, value / (scales[i] || 1));
-        const ends = interval?.(index)?.map((end) => formatNumber(end, 2));
-        return (
-          <td
-            key={key}
-            title={Number.isNaN(value) ? "Not defined for this head" : exact(value)}
-            style={{ "--share": String(+share.toFixed(4) || 0) }}
-            {...numbers}
-          >
-            {formatNumber(value)}
-            {ends && (
-              <small>
-                <span>{ends[0]}</span> – <span>{ends[1]}</span>
-              </small>
-            )}
-          </td>
-        );
-      })}
-    </tr>
+const HeadRow = memo(function HeadRow({ index, nHeads, columns, current, stop }: HeadRowProps) {
+  const head = (
+    <Button class="aw-flat" tabIndex={stop ? 0 : -1}>
+      {headName(Math.floor(index / nHeads), index % nHeads)}
+    </Button>
   );
+  const attributes = { "data-index": index, "aria-current": current ? "true" : undefined };
+  return <FigureRow row={index} {...{ columns, head, attributes }} />;
 });
-
 /** One cell above the headings of each kind of figure. */
 function GroupHeads({ columns }: { readonly columns: readonly Column[] }) {
   return columns.map(({ group, short, text }, i) => {
     if (group === columns[i - 1]?.group) return null;
-    const rest = columns.slice(i).findIndex((column) => column.group !== group);
-    const span = rest < 0 ? columns.length - i : rest;
+    const span = columns.filter((column) => column.group === group).length;
     return group === short ? (
       // The first row sets the widths of the columns.
       <td key={i} colSpan={span} class={text === undefined ? undefined : "aw-heads-word"} />
@@ -320,21 +247,37 @@ export function createLayersTable({
   const summaries = computed(() =>
     columns.value
       .filter(({ text }) => text === undefined)
-      .map(({ key, short, name, values }) => {
+      .map(({ key, short, name, values }): TableColumn<number> => {
         const layers = layerSummaries({ values, nLayers, nHeads });
-        return { key, short, name, rows: [...layers, summarize(Array.from(values))] };
+        const rows: readonly Summary[] = [...layers, summarize(Array.from(values))];
+        return {
+          ...{ key, label: short, title: name },
+          cell(row) {
+            const { mean: value, min, max } = itemAt(rows, row);
+            const range = `${formatNumber(min, 2)} – ${formatNumber(max, 2)}`;
+            const title = `mean ${exact(value)}, ${exact(min)} to ${exact(max)}`;
+            return { value, title, small: Number.isNaN(value) ? null : range };
+          },
+        };
       }),
   );
-  const cell = ({ mean, min, max }: Summary, key: string) => (
-    <td
-      key={key}
-      data-aw-value={exact(mean)}
-      data-metric={key}
-      title={`mean ${exact(mean)}, ${exact(min)} to ${exact(max)}`}
+  const Table = () => (
+    <table
+      class="aw-number-table aw-heads-table aw-layers-table"
+      style={{ "--aw-columns": String(summaries.value.length) }}
     >
-      {formatNumber(mean)}
-      {!Number.isNaN(mean) && <small>{`${formatNumber(min, 2)} – ${formatNumber(max, 2)}`}</small>}
-    </td>
+      <Headings
+        of={[null, ...summaries.value.map(({ label, title = "" }) => [label, title] as const)]}
+      />
+      <tbody>
+        {Array.from({ length: nLayers + 1 }, (_, row) => (
+          <KeptRow
+            key={row}
+            {...{ row, columns: summaries.value, head: row < nLayers ? `L${row}` : "Model" }}
+          />
+        ))}
+      </tbody>
+    </table>
   );
   return memo(function LayersTable() {
     return (
@@ -346,25 +289,9 @@ export function createLayersTable({
         }}
       >
         <summary>By layer: mean of its heads’ figures, smallest to largest</summary>
-        <div class="aw-scroll aw-heads-scroll" {...SCROLLS}>
-          {open.value && (
-            <table
-              class="aw-number-table aw-heads-table aw-layers-table"
-              style={{ "--aw-columns": String(summaries.value.length) }}
-            >
-              <Headings
-                of={[null, ...summaries.value.map(({ short, name }) => [short, name] as const)]}
-              />
-              <tbody>
-                {Array.from({ length: nLayers + 1 }, (_, row) => (
-                  <tr key={row}>
-                    <th scope="row">{row < nLayers ? `L${row}` : "Model"}</th>
-                    {summaries.value.map(({ key, rows }) => cell(itemAt(rows, row), key))}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          )}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keys too */}
+        <div class="aw-scroll aw-heads-scroll" tabIndex={0} role="region" aria-label="By layer">
+          {open.value && Table()}
         </div>
       </details>
     );

@@ -6,7 +6,7 @@ import { rampIndex } from "../../draw/color/scale";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { Headings } from "../../ui/table";
-import { sentenceName } from "./grid";
+import { sentenceName } from "./data";
 
 /** `tests/unit/test_sentences_example.py` computes the numbers again. */
 const SENTENCES = ["The cat sat on the mat.", "It was tired.", "Nobody came."];

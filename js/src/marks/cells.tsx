@@ -1,0 +1,129 @@
+/** A map of cells: canvas, legend, what is pointed at in words, and its table. */
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import type { ComponentChildren } from "preact";
+import { CellMap } from "../draw/cell-map/cell-map";
+import type { CellsShape } from "../draw/cell-map/layout";
+import type { CellsData } from "../draw/cell-map/paint";
+import { onTheme } from "../draw/color/theme";
+import { onResize } from "../draw/resize";
+import { byTouch } from "../draw/touch";
+import { roundToError } from "../figures/format";
+import type { Table } from "../figures/table";
+import { itemAt } from "../protocol/required";
+import { largestAbsolute } from "../protocol/ties";
+import { watch } from "../ui/mount";
+import { markOf } from "../ui/signs";
+import type { Place } from "./navigate";
+
+export interface Cells extends Partial<Pick<CellsData, "scale" | "signed" | "faint" | "mark">> {
+  /** `[rows, columns]`; NaN where a cell is impossible. */
+  readonly values: Float32Array;
+  readonly rowLabels: readonly string[];
+  readonly columnLabels: readonly string[];
+  /** For screen readers. */
+  readonly name: string;
+  /** Upper end of the colors; by default the largest value. */
+  readonly top?: number;
+}
+
+interface Options {
+  readonly part: string;
+  readonly shape: CellsShape;
+  readonly pick: (place: Place) => void;
+  readonly row?: (row: number) => void;
+  readonly pinned?: ReadonlySignal<Place | null>;
+  readonly chosen?: ReadonlySignal<number>;
+  /** What is said of a cell when keys reach it. */
+  readonly announce?: (message: string) => void;
+}
+
+/** The cells that a signal has; null hides them. */
+export function createCells(
+  cells: ReadonlySignal<Cells | null>,
+  options: Options,
+  until: AbortSignal,
+) {
+  const pointed = signal<Place | null>(null);
+  let box: HTMLElement | null = null;
+  const map = new CellMap(
+    options.shape,
+    {
+      point(cell, byKey) {
+        pointed.value = cell;
+        const reading = box?.parentElement?.querySelector(".aw-readout");
+        if (cell !== null && byKey) options.announce?.(reading?.textContent ?? "");
+      },
+      pick: options.pick,
+      ...(options.row && { row: options.row }),
+    },
+    options.part,
+    until,
+  );
+  const top = computed(() => {
+    const { top, values = new Float32Array(0) } = cells.value ?? {};
+    return top ?? largestAbsolute(values);
+  });
+  watch(() => {
+    if (cells.value === null) return;
+    const { rowLabels, columnLabels, signed = false, scale = "head", name, ...more } = cells.value;
+    const mark = signed ? { signed, mark: more.mark ?? markOf(top.value || 1) } : {};
+    const data = { ...more, ...mark, scale, rowLabels, columnLabels, top: top.value };
+    map.show({ ...data, rows: rowLabels.length, columns: columnLabels.length }, name);
+    pointed.value = null;
+  }, until);
+  watch(() => {
+    void cells.value;
+    map.mark(options.pinned?.value ?? null, options.chosen?.value ?? -1);
+  }, until);
+  const hold = (place: HTMLElement | null): void => {
+    if (place === null || box === place) return;
+    box = place;
+    box.append(map.element);
+    onResize(box, (width) => map.resize(width), until);
+    onTheme(box, () => map.recolor(), until);
+  };
+  return {
+    pointed,
+    top,
+    Map: () => <div class="aw-compare-map" ref={hold} />,
+    /** What `say` makes of the cell that is pointed at. */
+    Reading: ({
+      part,
+      idle,
+      say,
+    }: {
+      readonly part: string;
+      readonly idle: string;
+      readonly say: (place: Place, value: number) => ComponentChildren;
+    }) => {
+      const [at, shown] = [pointed.value, cells.value];
+      return (
+        <p class="aw-readout" data-aw-part={part}>
+          {at === null || shown === null
+            ? `${byTouch() ? "Tap" : "Hover"} ${idle}`
+            : say(at, itemAt(shown.values, at.row * shown.columnLabels.length + at.column))}
+        </p>
+      );
+    },
+  };
+}
+
+/** A row a cell: its places, what stands there, and its value with the digits that hold. */
+export function cellsTable(
+  names: readonly [string, string],
+  rows: readonly string[],
+  columns: readonly string[],
+  values: ArrayLike<number>,
+  error: (value: number) => number,
+): Table {
+  const [a, b] = names;
+  const cell = (row: number, column: number) => {
+    const value = itemAt(values, row * columns.length + column);
+    const digits = Number.isNaN(value) ? null : roundToError({ value, error: error(value) });
+    return [row, column, itemAt(rows, row), itemAt(columns, column), digits] as const;
+  };
+  return {
+    columns: [a, b, `${a}_text`, `${b}_text`, "value"],
+    rows: rows.flatMap((_, row) => columns.map((_, column) => cell(row, column))),
+  };
+}
