@@ -3,6 +3,7 @@
 import { required } from "../protocol/required";
 import { RAMP_SIZE } from "./color/ramp";
 import { signedIndex } from "./color/scale";
+import type { VectorContext } from "./vector-context";
 
 /** The 2d context of a canvas: every browser has one. */
 export const penOf = (canvas: HTMLCanvasElement): CanvasRenderingContext2D =>
@@ -92,7 +93,9 @@ export function heatImage(
 const patterns = new Map<string, CanvasPattern>();
 
 /** Diagonal hatching: a cell that cannot be, never a color of the ramp. */
-export function hatching(context: CanvasRenderingContext2D, color: string): CanvasPattern {
+export function hatching(context: CanvasRenderingContext2D, color: string): CanvasPattern | string {
+  // A context that writes a file has no patterns.
+  if ("hatch" in context) return (context as unknown as VectorContext).hatch(color);
   let pattern = patterns.get(color);
   if (pattern === undefined) {
     pattern = hatchingTile(context, color);

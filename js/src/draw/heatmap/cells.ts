@@ -158,7 +158,7 @@ export function eachOverflow(
   }
 }
 
-function paintOverflow(
+export function paintOverflow(
   context: CanvasRenderingContext2D,
   g: Geometry,
   data: HeatmapData,

@@ -122,10 +122,21 @@ export function drawFlow(
   highlights: Highlights,
   colors: Palette,
 ): void {
+  const context = fitCanvas(canvas, width, g.top + g.height + PAD);
+  paintFlow(context, width, data, g, highlights, colors);
+}
+
+export function paintFlow(
+  context: CanvasRenderingContext2D,
+  width: number,
+  data: FlowData,
+  g: Geometry,
+  highlights: Highlights,
+  colors: Palette,
+): void {
   const { top, height, rows } = g;
   const { links, leaving, axes, text } = data;
   const keys = keyTrack(g);
-  const context = fitCanvas(canvas, width, top + height + PAD);
   const [before, after] = flowGutters(data, width);
   const [from, to] = [before, width - after];
   const { path, ends } = linkPath(g, from, to);
