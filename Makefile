@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests narrow-tests gallery tutorials site lite bench clean
+.PHONY: help setup build demo test test-all timings checks catalog watch lint types units narrow-tests gallery tutorials site lite bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -12,9 +12,9 @@ WORKERS ?= 2
 # Without it two threads of torch become 10 to 100 times slower as soon as something else wants the cores.
 export OMP_WAIT_POLICY := passive
 # Each kernel and subprocess would compile what has changed since set-up, and each worker the tests.
-test python-tests: export PYTHONDONTWRITEBYTECODE :=
+test test-all timings: export PYTHONDONTWRITEBYTECODE :=
 # No test asks a model hub for anything; without a network such a question takes 46 s to fail.
-test python-tests narrow-tests quick-python: export HF_HUB_OFFLINE := 1
+test test-all timings narrow-tests: export HF_HUB_OFFLINE := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 help:  ## What can be made
@@ -33,22 +33,13 @@ demo: setup  ## Predictions on the command line, a rendered quickstart, and Jupy
 # One core each, most of the time: pyright beside vitest. Older versions of make do not keep the outputs apart.
 APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-test: python-tests  ## Everything: linters, types, TypeScript, Python, notebooks, browser
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile
+
+test: checks  ## What a change needs: linters, types, vitest, quick units, doctests, a browser test of each view
+	@echo "[test] pytest, quick cases" && $(PYTEST) --quick
 
 checks: setup  ## All but Python's tests: linters, types, vitest, two at a time
 	@$(MAKE) --no-print-directory -j 2 $(APART) types units
-
-# The units that need no model, or a tiny one.
-QUICK := $(addprefix tests/unit/test_,layout.py analysis_*.py codec.py pack.py slices.py export_text.py tasks_metrics.py)
-
-quick: setup  ## The fast loop, under a minute: linters, types, vitest, units of figures and protocol
-	@$(MAKE) --no-print-directory -j 2 quick-page quick-python
-
-quick-page:
-	@npm run --silent lint && npm run --silent check && npm run --silent test -- --reporter=dot
-
-quick-python:
-	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check . && $(PY) -m pytest -q -p no:cacheprovider $(QUICK)
 
 catalog: setup  ## js/src/catalog and js/src/figures/catalog from the declarations in attn_widget
 	@$(PY) -m attn_widget.export.manifest | node js/catalog.mjs
@@ -74,12 +65,19 @@ NUMERIC := $(addprefix tests/unit/test_,bert.py capture.py capture_heads.py clas
   pooled_layers.py profile_blocks.py windows.py)
 NARROW := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell OMP_NUM_THREADS=1
 
+# Hostile calls, messages, files and command lines: two minutes.
+FUZZ ?= --calls 1500 --messages 2000 --files 80 --lines 60
+
 # Browsers and kernels leave a core idle now and then: the narrow tests have it, at a lower priority.
-python-tests: checks
+test-all: checks  ## Everything: make test, the slow units, every browser test, notebooks, wheel, narrow instructions, fuzz
 	@mkdir -p build; $(MAKE) --no-print-directory narrow-tests > build/narrow-tests.log 2>&1 & narrow=$$!; \
 	  trap "kill $$narrow" INT TERM; failed=0; \
-	  echo "[test] pytest"; $(PY) -m pytest -n $(WORKERS) --dist loadfile || failed=1; \
-	  wait $$narrow || failed=1; cat build/narrow-tests.log; exit $$failed
+	  echo "[test] pytest"; $(PYTEST) --timings build/timings.tsv || failed=1; \
+	  wait $$narrow || failed=1; cat build/narrow-tests.log; \
+	  $(PY) -m tests.fuzz --fast $(FUZZ) || failed=1; exit $$failed
+
+timings: checks  ## tests/timings.tsv, which chooses the cases of make test: run it on quiet cores
+	@$(PYTEST) --timings tests/timings.tsv attn_widget tests/unit
 
 narrow-tests:  ## The tests of numbers with the instructions of a smaller processor
 	@echo "[test] pytest, narrow instructions" && $(NARROW) nice -n 10 $(PY) -m pytest -q -p no:cacheprovider -n 0 $(NUMERIC)

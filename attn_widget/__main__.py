@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """An option of a command: what argparse is told of it, and the options that it needs or excludes."""
+    """An option of a command: its arguments for argparse, and the options that it needs or excludes."""
 
     help: str
     takes: dict[str, Any]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import rings
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from xdist.scheduler import LoadFileScheduling
@@ -26,30 +28,23 @@ if (workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 60  # for the work of a widget that is closed
 SLOW_RINGS = ("packaging", "notebooks", "e2e")
-# Minutes in one file: begun last, it would keep one process busy after the others have ended.
-LONG_FILES = (
-    "test_ray.py", "test_training_device.py", "test_training.py", "test_snippets.py", "test_tasks_fit_resume.py",
-    "test_trust.py", "test_trust_corpus.py",
-)  # fmt: skip
 ALONE = (
     "::test_runs_top_to_bottom"  # notebooks: minutes in one file, so each goes where there is room
 )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Slow rings last, or first where several processes share the work: then they end together."""
-
-    def ring(item: pytest.Item) -> int:
-        try:
-            folder = item.path.relative_to(ROOT / "tests").parts[0]
-        except ValueError:
-            return -1
-        if folder in SLOW_RINGS:
-            return 1 + SLOW_RINGS.index(folder)
-        return 0 if item.path.name in LONG_FILES else -1
-
+    """Slow rings last; first where several processes share the work, and long files before short ones: then they end together."""
     shared = hasattr(config, "workerinput")
-    items.sort(key=ring, reverse=shared)  # stable: inside a ring the order is that of the files
+    seconds = rings.seconds_of_files() if shared else {}
+
+    def rank(item: pytest.Item) -> tuple[int, float]:
+        ring = rings.other_ring(item.path)
+        return (SLOW_RINGS.index(ring) if ring in SLOW_RINGS else -1), seconds.get(
+            item.path.name, 0
+        )
+
+    items.sort(key=rank, reverse=shared)  # stable: inside a ring the order is that of the files
 
 
 def pytest_collection() -> None:

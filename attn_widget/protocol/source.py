@@ -37,7 +37,7 @@ class Cells(NamedTuple):
 
 
 class Source(ABC):
-    """What a widget shows: a run of one text, or what a wing brings (a profile, a similarity).
+    """Data behind a widget: a run of one text, a profile, a similarity.
 
     Attributes
     ----------

@@ -23,6 +23,7 @@ def live_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return aw.to_html(widget, tmp_path_factory.mktemp("live") / "live.html", engine=True)
 
 
+@pytest.mark.quick
 def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
     browser: Browser, live_page: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_page_whose_model_is_cut_off_says_so_and_keeps_its_run(
         expect(opened.page.locator(LENGTH)).to_have_count(8)
 
 
+@pytest.mark.quick
 def test_the_matrix_of_what_was_typed_is_the_kernels(browser: Browser, live_page: Path) -> None:
     text = "the doctor said no"
     expected = aw.analyze(text, progress=False).attention(2, 3)

@@ -191,7 +191,15 @@ def compare(target: Locator, name: str, tmp_path: Path) -> None:
     raise AssertionError(f"{name} {found}; the new picture is {path}")
 
 
-@pytest.mark.parametrize(("widget", "view", "theme", "width"), list(shots()))
+def cases() -> Iterator[Any]:
+    """Every picture; one of each view is quick."""
+    seen: set[str] = set()
+    for shot in shots():
+        yield pytest.param(*shot, marks=[] if shot[1] in seen else pytest.mark.quick)
+        seen.add(shot[1])
+
+
+@pytest.mark.parametrize(("widget", "view", "theme", "width"), list(cases()))
 def test_view_is_drawn_as_it_was(
     opened: Callable[[str, str, int], Page],
     widget: str,

@@ -68,6 +68,7 @@ def table(widget: Widget) -> Locator:
     return part.locator("tbody [data-aw-value]")
 
 
+@pytest.mark.quick
 def test_draws_every_head_with_its_largest_weight(widget: Widget, plain: Reference) -> None:
     buttons = widget.part("heads").locator("[data-layer]")
     expect(buttons).to_have_count(plain.weights.shape[0] * plain.weights.shape[1])
@@ -75,6 +76,7 @@ def test_draws_every_head_with_its_largest_weight(widget: Widget, plain: Referen
     agree(buttons, largest, atol=WEIGHT_ERROR)
 
 
+@pytest.mark.quick
 def test_draws_the_clicked_head_in_the_colours_of_its_weights(
     widget: Widget, plain: Reference
 ) -> None:
@@ -89,6 +91,7 @@ def test_draws_the_clicked_head_in_the_colours_of_its_weights(
     )
 
 
+@pytest.mark.quick
 def test_tells_python_what_was_clicked(widget: Widget, notebook: Notebook) -> None:
     notebook.python("clicks.clear()")
     widget.head(2, 9).click()
@@ -213,6 +216,7 @@ def test_opens_the_softmax_of_the_clicked_prediction(widget: Widget, plain: Refe
     assert probability == pytest.approx(exponential / total, rel=2 * FLOAT32)
 
 
+@pytest.mark.quick
 def test_follows_python(widget: Widget, notebook: Notebook, plain: Reference) -> None:
     notebook.python("w.layer = 0")
     shows(widget, 0, 5)

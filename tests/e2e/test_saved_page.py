@@ -73,6 +73,7 @@ def test_no_error_strip_on_a_walk_through_every_view_and_switch(
     widget.close()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_pinned_pair_shows_how_its_weight_comes_about(
     browser: Browser, tmp_path: Path, source: str
@@ -277,6 +278,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
     widget.close()
 
 
+@pytest.mark.quick
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
     source = html.escape(page_html(saved_run(widget.source, widget.selection)), quote=True)

@@ -22,7 +22,12 @@ NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
 MIN_EXERCISES = 2
 
-every = pytest.mark.parametrize("name", NAMES)
+QUICK = "quickstart"
+
+every = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.quick] if name == QUICK else []) for name in NAMES],
+)
 
 
 @pytest.mark.timeout(2 * LIMIT_S)

@@ -40,7 +40,7 @@ def test_a_tag_publishes_what_was_tested_and_no_token_is_stored() -> None:
     assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads "on" as true
     build, publish = flow["jobs"]["build"], flow["jobs"]["publish"]
     commands = [step["run"] for step in build["steps"] if "run" in step]
-    assert [c for c in commands if c.startswith("make")] == ["make test", "make build"]
+    assert [c for c in commands if c.startswith("make")] == ["make test-all", "make build"]
     assert "_version.py" in commands[0] and "sdist" in commands[-1]
     assert publish["needs"] == "build" and publish["environment"]["name"] == "pypi"
     assert publish["permissions"] == {"id-token": "write"} and flow["permissions"] == {

@@ -2,7 +2,7 @@
 import { svg } from "./dom";
 
 type Attributes = Readonly<Record<string, string | number>>;
-/** What `save` keeps. */
+/** The state that `save` keeps. */
 interface State {
   readonly transform: string;
   readonly clip: string | null;

@@ -33,7 +33,7 @@ interface Options {
   readonly row?: (row: number) => void;
   readonly pinned?: ReadonlySignal<Place | null>;
   readonly chosen?: ReadonlySignal<number>;
-  /** What is said of a cell when keys reach it. */
+  /** Announces a cell that keys reach. */
   readonly announce?: (message: string) => void;
 }
 
@@ -86,7 +86,7 @@ export function createCells(
     pointed,
     top,
     Map: () => <div class="aw-compare-map" ref={hold} />,
-    /** What `say` makes of the cell that is pointed at. */
+    /** Text of the cell under the pointer, made by `say`. */
     Reading: ({
       part,
       idle,

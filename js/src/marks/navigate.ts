@@ -15,7 +15,7 @@ interface Options<P> {
   readonly selector: (place: P | null) => string;
   readonly entry: Signal<P>;
   readonly pick: (place: P) => void;
-  /** Where a key leads; null where it has acted, undefined for a key that does nothing. */
+  /** The place that a key leads to; null if it has acted, undefined if it does nothing. */
   readonly next: (event: KeyboardEvent, at: P) => P | null | undefined;
   /** Once a mark is pointed at or has the focus. */
   readonly reach?: ((mark: HTMLElement, place: P) => void) | undefined;

@@ -197,7 +197,7 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
 
   // -- the figures in numbers -------------------------------------------------------------------
   type Columns = Column<SpecializationMetric>[];
-  /** Of a text chance and the multiple of it; of a profile the mean's interval. */
+  /** For a text, chance and the multiple of it; for a profile, the mean's interval. */
   const reference: Columns =
     profile === null
       ? [

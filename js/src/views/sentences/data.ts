@@ -68,7 +68,7 @@ export interface Answer {
   block(at: Place, options: SliceOptions): Promise<TokenBlock>;
 }
 
-/** What the selection asks for; the mean head of a layer is the layer. */
+/** The heads that the selection asks for; the mean head of a layer is the layer. */
 export function askedOf(
   aggregation: Aggregation,
   scope: Scope,

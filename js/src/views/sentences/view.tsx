@@ -47,7 +47,7 @@ const AGGREGATIONS = [
   ["mass", "Mass"],
   ["max", "Max"],
 ] as const;
-/** What a cell is, of attention weights and of other quantities. */
+/** Meaning of a cell, for attention weights and for other quantities. */
 const MEANING: Record<Aggregation, readonly [weights: string, carried: string]> = {
   mass: [
     "Mass: the share of a row sentence's attention that lands on each column sentence; mean over its tokens.",
