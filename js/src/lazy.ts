@@ -12,4 +12,4 @@ export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { attentionVector } from "./views/attention/lazy/vector";
 export { headExamples } from "./views/heads/examples";
 export { headExplanations } from "./views/heads/explanation";
-export * from "./views/lazy-code";
+export * as views from "./views/lazy-code";

@@ -26,3 +26,10 @@ export const windows = {
   bars: barsOf,
   ribbon: markRibbon,
 };
+
+declare module "./views/contract" {
+  interface LazyCode {
+    readonly long: typeof long;
+    readonly windows: typeof windows;
+  }
+}

@@ -53,14 +53,11 @@ function resolve(from: string, path: string): string {
   return found;
 }
 
-/**
- * Files that a file imports or exports from, types included. A `typeof import()` describes code that is loaded later,
- * as an `import()` would: it is no arrow.
- */
+/** Files that a file imports or exports from, types included. */
 const arrows = new Map(
   files.map((file) => {
     const text = readFileSync(join(SRC, file), "utf8");
-    const named = /(?:\bfrom|\bimport|(?<!typeof )\bimport\()\s*"(\.[^"]*)"/g;
+    const named = /(?:\bfrom|\bimport|\bimport\()\s*"(\.[^"]*)"/g;
     return [file, [...text.matchAll(named)].map(([, path]) => resolve(file, path!))] as const;
   }),
 );

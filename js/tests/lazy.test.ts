@@ -1,24 +1,10 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { VIEWS } from "../src/catalog/selection";
-import { layerStrips } from "../src/frame/head-grid/layers";
-import { Display } from "../src/frame/lazy/display";
+import * as lazy from "../src/lazy";
 import type { Slice } from "../src/protocol/types";
 import { createState } from "../src/state/state";
-import { CarriedSum } from "../src/views/attention/lazy/carried-sum";
-import { AttentionDisplay } from "../src/views/attention/lazy/display";
-import { GroupStrip } from "../src/views/attention/lazy/group-strip";
-import { VectorStrips } from "../src/views/attention/lazy/link-vectors";
-import { attentionVector } from "../src/views/attention/lazy/vector";
-import type {
-  DrawView,
-  LazyCode,
-  RunContext,
-  ViewContext,
-  ViewHandle,
-} from "../src/views/contract";
-import { headExplanations } from "../src/views/heads/explanation";
-import type { LazyView } from "../src/views/index";
+import type { LazyCode, ViewContext, ViewHandle } from "../src/views/contract";
 import { metaOf } from "./runs";
 
 const CODE = new Uint8Array([1, 2, 3]);
@@ -33,7 +19,7 @@ let later: typeof import("../src/views/lazy-views");
 let tabs: typeof import("../src/frame/tabs");
 let drawn: string[];
 let gone: string[];
-let views: LazyCode;
+let code: LazyCode;
 
 beforeEach(async () => {
   vi.resetModules(); // what is loaded stays loaded for a page
@@ -48,45 +34,18 @@ beforeEach(async () => {
     element.append(name);
     return { dispose: () => gone.push(name), table: () => null };
   };
-  const lazy = Object.values(VIEWS).filter((view) => "draw" in view);
-  views = {
-    ...(Object.fromEntries(lazy.map(({ name }) => [name, draw(name)])) as unknown as Record<
-      LazyView,
-      DrawView<RunContext>
-    >),
-    long: {
-      rows: () => ({ get: () => null, on: () => undefined, hits: null }),
-      overview: () => {
-        throw new Error("No long text is drawn here.");
-      },
-      layerProgress: () => () => undefined,
-      views: {},
-    },
-    windows: { name: () => null, axes: () => undefined, bars: () => null, ribbon: () => undefined },
-    attentionVector,
-    Display,
-    AttentionDisplay,
-    VectorStrips,
-    CarriedSum,
-    GroupStrip,
-    headExamples: () => undefined,
-    headExplanations,
-    layerStrips,
-    liveComparison: () => {
-      throw new Error("not asked for here");
-    },
-    printing: () => ({ print: async () => undefined }),
-  };
+  const named = Object.values(VIEWS).filter((view) => "draw" in view);
+  code = { ...lazy, views: Object.fromEntries(named.map(({ name }) => [name, draw(name)])) };
 });
 
 describe("code that comes later", () => {
   test("is linked once, however often it comes", async () => {
-    const link = vi.fn(async () => views);
+    const link = vi.fn(async () => code);
     later.linkWith(link);
     await Promise.all([later.acceptCode(ANSWER), later.acceptCode(ANSWER)]);
     expect(link).toHaveBeenCalledTimes(1);
     expect(link).toHaveBeenCalledWith(CODE);
-    expect(later.drawOf("tree")).toBe(views.tree);
+    expect(later.drawOf("tree")).toBe(code.views.tree);
   });
 
   test("of another version is refused in words, and can be asked for again", async () => {
@@ -99,13 +58,13 @@ describe("code that comes later", () => {
       hint: "Run the cell again.",
     });
     expect(later.drawOf("tree")).toBe(null);
-    link.mockImplementation(async () => views);
+    link.mockImplementation(async () => code);
     await later.acceptCode(ANSWER);
-    expect(later.drawOf("tree")).toBe(views.tree);
+    expect(later.drawOf("tree")).toBe(code.views.tree);
   });
 
   test("that is no code is refused", async () => {
-    later.linkWith(async () => views);
+    later.linkWith(async () => code);
     const empty = { data: {}, arrays: new Map() };
     await expect(later.acceptCode(empty)).rejects.toThrow("No code arrived.");
     expect(later.drawOf("tree")).toBe(null);
@@ -149,7 +108,7 @@ describe("a tab whose code is not here", () => {
     expect(open$().drawn).toBe(null);
     await vi.waitFor(() => expect(ask).toHaveBeenCalledTimes(1));
     await Promise.resolve();
-    finish(views);
+    finish(code);
     await vi.waitFor(() => expect(drawn).toEqual(["tree"]));
     expect(panel.textContent).toBe("tree");
     expect(panel.getAttribute("aria-busy")).toBe("false");
@@ -161,7 +120,7 @@ describe("a tab whose code is not here", () => {
   test("is drawn when another widget of the page has got the code", async () => {
     ask = vi.fn(() => new Promise<Slice>(() => undefined));
     open("inside");
-    contract.lazyCode.value = views;
+    contract.lazyCode.value = code;
     await Promise.resolve();
     expect(drawn).toEqual(["inside"]);
   });
@@ -170,7 +129,7 @@ describe("a tab whose code is not here", () => {
     ask = vi.fn(() => new Promise<Slice>(() => undefined));
     const state = open("tree");
     state.set({ view: "sentences" });
-    contract.lazyCode.value = views;
+    contract.lazyCode.value = code;
     await Promise.resolve();
     expect(drawn).toEqual(["sentences"]);
     expect(panel.textContent).toBe("sentences");
@@ -183,7 +142,7 @@ describe("a tab whose code is not here", () => {
         "Run the cell.",
       );
     });
-    later.linkWith(async () => views);
+    later.linkWith(async () => code);
     open("tree");
     await vi.waitFor(() => expect(reported).toHaveLength(1));
     expect(reported[0]).toBe(

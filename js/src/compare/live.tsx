@@ -266,3 +266,9 @@ export function liveComparison(context: LiveContext) {
     },
   };
 }
+
+declare module "../views/contract" {
+  interface LazyCode {
+    readonly liveComparison: typeof liveComparison;
+  }
+}

@@ -299,3 +299,9 @@ function printCopy(page: Document): void {
     throw error;
   }
 }
+
+declare module "../views/contract" {
+  interface LazyCode {
+    readonly printing: typeof printing;
+  }
+}

@@ -115,8 +115,10 @@ export interface OpenView {
   readonly drawn: ViewHandle | null;
 }
 
-/** Code that comes after the first picture: lazy views, and parts of others. */
-export type LazyCode = typeof import("../lazy");
+/** Code that comes after the first picture: lazy views by name, and parts that declare themselves where they are written. */
+export interface LazyCode {
+  readonly views: Readonly<Record<string, DrawView>>;
+}
 
 /** Null until it is here: the kernel sends it, once a page; in a saved page it is there from the beginning. */
 export const lazyCode: Signal<LazyCode | null> = signal(null);

@@ -4,9 +4,6 @@ import { required } from "../protocol/required";
 import { ALL } from "./all";
 import type { ViewDefinition } from "./contract";
 
-/** Names of the views whose code comes after the first picture. */
-export type LazyView = Extract<(typeof ALL)[number], { draw: null }>["name"];
-
 /** The views by name. */
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntries(
   ALL.map((view) => [view.name, view]),

@@ -3,7 +3,7 @@
 import { SliceFailure } from "../protocol/failure";
 import type { Slice, SliceRequest, Source } from "../protocol/types";
 import { type DrawView, type LazyCode, lazyCode } from "./contract";
-import { type LazyView, VIEWS } from "./index";
+import { VIEWS } from "./index";
 
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LazyCode>;
@@ -31,7 +31,7 @@ export function drawOf(name: string, long = false): DrawView | null {
   const code = lazyCode.peek();
   return long && VIEWS[name]?.long === true
     ? (code?.long.views[name] ?? null)
-    : (VIEWS[name]?.draw ?? code?.[name as LazyView] ?? null);
+    : (VIEWS[name]?.draw ?? code?.views[name] ?? null);
 }
 
 /** Ask for the code where it is not here or on its way. Rejects with a `SliceFailure`. */

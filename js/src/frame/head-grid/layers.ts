@@ -88,3 +88,9 @@ export function layerStrips(
     },
   };
 }
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly layerStrips: typeof layerStrips;
+  }
+}

@@ -162,3 +162,9 @@ function Carried({
     </div>
   );
 }
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly Display: typeof Display;
+  }
+}

@@ -195,3 +195,9 @@ export function headExamples(host: HTMLElement, context: RunContext): void {
   }
   mount(host, View, until);
 }
+
+declare module "../contract" {
+  interface LazyCode {
+    readonly headExamples: typeof headExamples;
+  }
+}

@@ -169,3 +169,9 @@ export const headExplanations = {
   metric: metricExplanation,
   specialization: specializationExplanation,
 };
+
+declare module "../contract" {
+  interface LazyCode {
+    readonly headExplanations: typeof headExplanations;
+  }
+}

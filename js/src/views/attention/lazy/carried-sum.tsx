@@ -149,3 +149,9 @@ export class CarriedSum extends Component<SumProps, { readonly parts?: Component
     );
   }
 }
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly CarriedSum: typeof CarriedSum;
+  }
+}

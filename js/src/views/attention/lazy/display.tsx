@@ -69,3 +69,9 @@ export function AttentionDisplay({
     </>
   );
 }
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly AttentionDisplay: typeof AttentionDisplay;
+  }
+}

@@ -104,3 +104,9 @@ function Sums({
     </>
   );
 }
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly GroupStrip: typeof GroupStrip;
+  }
+}

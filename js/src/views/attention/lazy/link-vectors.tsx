@@ -119,3 +119,9 @@ const Readout = memo(function Readout({
     </p>
   );
 });
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly VectorStrips: typeof VectorStrips;
+  }
+}

@@ -70,3 +70,9 @@ export function attentionVector(
   }
   return picture;
 }
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly attentionVector: typeof attentionVector;
+  }
+}
