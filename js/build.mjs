@@ -23,6 +23,7 @@ import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
 import { encode85 } from "./base85.mjs";
 import { compileKernels } from "./engine/compile.mjs";
+import { writeLazyFeatures } from "./features.mjs";
 import { noticesOf, packagesIn } from "./notices.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -45,9 +46,8 @@ const LAYERS = [
   "draw/",
   "ui/",
   "frame/",
-  "compare/",
   "views/",
-  "export/",
+  "features/",
   "style/phone.css",
   "style/print.css",
 ];
@@ -55,6 +55,7 @@ const sheets = readdirSync(join(root, "src"), { recursive: true })
   .map((name) => name.replaceAll("\\", "/"))
   .filter((name) => name.endsWith(".css"))
   .sort();
+writeLazyFeatures();
 /** Folders of the views whose code comes later: their styles come with it. */
 const lazyViews = [
   ...readFileSync(join(root, "src", "views", "lazy-code.ts"), "utf8").matchAll(
@@ -62,14 +63,14 @@ const lazyViews = [
   ),
 ].map(([, folder]) => `views/${folder}`);
 const isLazy = (name) =>
-  name.startsWith("compare/") ||
+  name.startsWith("features/") ||
   name.includes("/long/") ||
   name.includes("/lazy/") ||
   lazyViews.some((folder) => name.startsWith(folder));
 const ordered = LAYERS.flatMap((layer) => sheets.filter((name) => name.startsWith(layer)));
 if (ordered.length !== sheets.length) throw new Error(`Each style in one layer: ${sheets}`);
 /** Styles that come first, that come later, and that win over both. */
-const isLast = (name) => !name.startsWith("views/") && LAYERS.indexOf("views/") < layerOf(name);
+const isLast = (name) => LAYERS.indexOf("features/") < layerOf(name);
 const layerOf = (name) => LAYERS.findIndex((layer) => name.startsWith(layer));
 const styles = [
   ordered.filter((name) => !isLazy(name) && !isLast(name)),
@@ -112,7 +113,11 @@ async function split(...entries) {
   const [name, ...more] = [...made.keys()].filter((file) => file.startsWith("chunk-"));
   if (name === undefined || more.length > 0)
     throw new Error(`One shared module is expected: ${[...made.keys()]}`);
-  return { name, common: made.get(name), scripts: entries.map((entry) => made.get(`${entry}.js`)) };
+  return {
+    name,
+    common: made.get(name),
+    scripts: entries.map((entry) => made.get(`${basename(entry)}.js`)),
+  };
 }
 
 /** Saved pages may not import: their module as a function, two entries as ends of it, and one that comes later. */
@@ -146,7 +151,7 @@ const {
   body: saved,
   ends: [alone, typed],
   later: savedLazy,
-} = await splitScript("standalone", "live", "saved-lazy");
+} = await splitScript("standalone", "features/engine/live", "saved-lazy");
 // Every copy carries the notices: whole in what is compressed, in a line in the script that unpacks it.
 const notices = noticesOf(packages);
 const common = notices.comment + commonCode;
@@ -157,14 +162,14 @@ const unpack =
   notices.line + (await text({ entryPoints: [join(root, "src", "unpack.ts")], format: "iife" }));
 // The core stands in a function: called on the main thread, or its source started in a worker.
 const core = await text({
-  entryPoints: [join(root, "src", "engine", "core.ts")],
+  entryPoints: [join(root, "src", "features", "engine", "core.ts")],
   format: "iife",
   globalName: "core",
 });
 const kernels = async (options) =>
   JSON.stringify(Buffer.from(await compileKernels(options)).toString("base64"));
 const client = await text({
-  entryPoints: [join(root, "src", "engine", "index.ts")],
+  entryPoints: [join(root, "src", "features", "engine", "entry.ts")],
   format: "iife",
   define: { KERNELS: await kernels(), RELAXED: await kernels({ relaxed: true }) },
 });

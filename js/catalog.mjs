@@ -1,6 +1,6 @@
 /**
  * From the declarations in Python (JSON on standard input, `python -m attn_widget.export.manifest`) to the modules that
- * the page imports: js/src/catalog/selection.ts, js/src/views/{all,lazy-code}.ts and
+ * the page imports: js/src/catalog/selection.ts, js/src/views/{core,lazy-code}.ts and
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
  * is there for every run of one text.
  *
@@ -107,7 +107,8 @@ write(
     constant("METHODS", "readonly Method[]", open(methods)) +
     literal("DEFAULTS", open(selection)),
 );
-const named = Object.keys(views);
+/** Views of features are listed by those (js/src/features/index.ts). */
+const named = Object.keys(views).filter((name) => existsSync(join(root, "src", "views", name)));
 const hasIndex = (name) => existsSync(join(root, "src", "views", name, "index.ts"));
 const plain = named.filter((name) => !hasIndex(name));
 const imported = [
@@ -116,7 +117,7 @@ const imported = [
   ...named.filter(hasIndex).map((name) => `import { ${name} } from "./${name}";\n`),
 ].sort((a, b) => (a.split('"')[1] < b.split('"')[1] ? -1 : 1));
 write(
-  "views/all.ts",
+  "views/core.ts",
   `${imported.join("")}\n` +
     plain
       .map(
@@ -124,7 +125,7 @@ write(
           `const ${name} = { ...VIEWS.${name}, available: ofOneRun } as const satisfies ViewDefinition;\n`,
       )
       .join("") +
-    `\nexport const ALL = [${named.join(", ")}] as const;\n`,
+    `\nexport const CORE: readonly ViewDefinition[] = [${named.join(", ")}];\n`,
 );
 write(
   "views/lazy-code.ts",

@@ -12,7 +12,7 @@ import { build } from "esbuild";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const folder = process.argv[2] ?? ".";
 await build({
-  entryPoints: [join(root, "src", "site.ts")],
+  entryPoints: [join(root, "src", "features", "engine", "site.ts")],
   outfile: join(folder, "attn-widget.js"),
   define: { MODEL: readFileSync(join(folder, "model.json"), "utf8") },
   bundle: true,

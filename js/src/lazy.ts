@@ -1,7 +1,6 @@
 /** Entry: the lazy views, printing, and parts of other views. A bundle of its own in notebooks, part of the page where that is saved. */
 
-export { liveComparison } from "./compare/live";
-export { printing } from "./export/print";
+export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
 export { Display } from "./frame/lazy/display";
 export { long, windows } from "./long";
@@ -10,6 +9,5 @@ export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { attentionVector } from "./views/attention/lazy/vector";
-export { headExamples } from "./views/heads/examples";
 export { headExplanations } from "./views/heads/explanation";
-export * as views from "./views/lazy-code";
+export * from "./views/lazy-code";

@@ -1,10 +1,7 @@
 /** A saved page: its runs below each other, behind a list, or two with their difference. */
 
 import { signal } from "@preact/signals-core";
-import { openComparison } from "./compare/saved";
 import { h } from "./draw/dom";
-import { openDialog, printing, whenSettled } from "./export/print";
-import { printWith } from "./export/print-layout";
 import { createFrame, type Frame } from "./frame/frame";
 import { DELAY_MS } from "./frame/preload";
 import { explain, messageOf } from "./protocol/failure";
@@ -14,7 +11,8 @@ import type { SavedSource } from "./protocol/saved/source";
 import { openSaved } from "./state/saved";
 import type { State } from "./state/selection";
 import { mount } from "./ui/mount";
-import { lazyCode } from "./views/contract";
+import { whenSettled } from "./ui/settled";
+import { lazyCode, type OpenPair } from "./views/contract";
 import { codeInPage } from "./views/lazy-views";
 
 interface Index {
@@ -58,8 +56,6 @@ export type AttachEngine = (opened: OpenedRun) => () => void;
 
 let attachEngine: AttachEngine | null = null;
 
-const OPEN_VIEW = ".aw-view > [data-view]";
-
 /** The page's text up to its end; the first picture is drawn before that is read. */
 const readToEnd = new Promise<void>((resolve) => {
   if (document.readyState !== "loading") resolve();
@@ -97,6 +93,12 @@ function lazyCodeOnce(): Promise<void> {
   return running;
 }
 
+/** The function that opens two runs as one. */
+async function pairOpener(): Promise<OpenPair> {
+  await lazyCodeOnce();
+  return required(lazyCode.peek()?.openPair, "The code of comparisons");
+}
+
 /** Run that code after the first picture. A failure is reported when the reader asks for a view. */
 async function preload(picture: Element): Promise<void> {
   await whenSettled(picture);
@@ -125,8 +127,8 @@ async function open(
   performance.mark("aw:open");
   try {
     if (b !== null) {
-      await lazyCodeOnce();
-      return await openComparison(place, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
+      const openPair = await pairOpener();
+      return await openPair(place, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
     }
     const { source, state, followParts } = await openSaved(chunksOf(run), view);
     if (!wanted()) return null;
@@ -169,19 +171,6 @@ function report(main: HTMLElement, index: Index): void {
   const nav = h("nav", { "aria-label": "Texts" });
   const filter = signal("");
   const chosen = signal(0);
-  const printing = signal(false);
-  /** Why nothing could be printed; empty otherwise. */
-  const failure = signal("");
-
-  async function print(): Promise<void> {
-    printing.value = true;
-    failure.value = "";
-    const view = place.querySelector<HTMLElement>(OPEN_VIEW)?.dataset.view;
-    await printAll(main, index, view).catch((error: unknown) => {
-      failure.value = explain(error).message;
-    });
-    printing.value = false;
-  }
 
   const matches = (entry: Entry): boolean =>
     titleOf(entry).toLocaleLowerCase().includes(filter.value.trim().toLocaleLowerCase());
@@ -212,12 +201,9 @@ function report(main: HTMLElement, index: Index): void {
           }}
         />
         <p class="aw-page-count" role="status">
-          {failure.value || `${entries.filter(matches).length} of ${entries.length} texts`}
+          {`${entries.filter(matches).length} of ${entries.length} texts`}
         </p>
         <ol start={0}>{entries.map(item)}</ol>
-        <button type="button" disabled={printing.value} onClick={print}>
-          Print all texts
-        </button>
       </>
     ),
     new AbortController().signal,
@@ -244,31 +230,11 @@ function report(main: HTMLElement, index: Index): void {
   void follow();
 }
 
-/** Open every text out of sight, in the view that is open, print them all, and close them. */
-async function printAll(main: HTMLElement, index: Index, view: string | undefined): Promise<void> {
-  const all = h("div", { class: "aw-page-all" });
-  const opened: (Close | null)[] = [];
-  main.append(all);
-  try {
-    for (const entry of entriesOf(index.runs)) {
-      const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
-      all.append(place);
-      opened.push(await open(entry, place, undefined, view, null));
-      const panel = place.querySelector(".aw-view");
-      if (panel !== null) await whenSettled(panel);
-    }
-    openDialog(window);
-  } finally {
-    for (const close of opened) close?.();
-    all.remove();
-  }
-}
-
 /** Two runs and their difference; runs that cannot be compared stand below each other. */
 async function compare(main: HTMLElement, index: Index): Promise<void> {
   try {
-    await lazyCodeOnce();
-    await openComparison(main, [chunksOf(0), chunksOf(1)]);
+    const openPair = await pairOpener();
+    await openPair(main, [chunksOf(0), chunksOf(1)]);
   } catch (error) {
     refuse(main, "The difference cannot be shown", error);
     await stack(main, index);
@@ -278,7 +244,6 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
 /** Draw the page's runs; `live` is called with each. */
 export function startPage(live: AttachEngine | null): void {
   codeInPage(lazyCodeOnce);
-  printWith(printing);
   attachEngine = live;
   const main = required(document.querySelector<HTMLElement>("main"), "<main>");
   const index = JSON.parse(

@@ -1,7 +1,5 @@
 /** Entry for notebooks: an anywidget module. State lives per view; nothing is shared between widgets. */
 
-import { lazyComparison } from "./compare/lazy";
-import { exampleBelow } from "./frame/example";
 import { createFrame } from "./frame/frame";
 import { preloading } from "./frame/preload";
 import { onAbort } from "./protocol/abort";
@@ -12,6 +10,8 @@ import { KernelSource } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
 import { bindState, type Model, onTraits, readActivity } from "./state/binding";
 import { fit } from "./state/state";
+import { FEATURES } from "./views";
+import type { WidgetContext } from "./views/feature";
 import { type Link, linkWith } from "./views/lazy-views";
 
 interface RenderProps {
@@ -41,8 +41,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     signal: until,
   });
   const preload = preloading(ask, until);
-  const example = exampleBelow({ host: el, state, invoke, shown: preload, signal: until });
-  const comparison = lazyComparison({
+  const context: WidgetContext = {
     host: el,
     frame: frame.element,
     state,
@@ -50,7 +49,11 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     kernel: frame.kernel,
     report: frame.report,
     history: () => readActivity(model).history,
-  });
+    shown: preload,
+    signal: until,
+  };
+  const parts = FEATURES.flatMap(({ widget }) => widget?.(context) ?? []);
+  const buttons = parts.flatMap(({ button }) => button ?? []);
 
   function showRun(): void {
     const bytes = model.get("first_paint");
@@ -63,39 +66,40 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
       const { part: _, ...selection } = fit(state.get(), meta);
       state.set(selection);
       const source = new KernelSource(pack, invoke);
-      if (meta.profile !== null) frame.show(source, example.open);
+      const act = parts.map(({ actOf }) => actOf?.(source)).find((found) => found != null);
+      if (act != null) frame.show(source, act);
       // Tensors from outside have no model to run.
       else if (meta.model.family === null) frame.show(source, null);
-      else frame.show(source, (action) => source.act(action), comparison.choose);
-      comparison.renew(source);
+      else frame.show(source, (action) => source.act(action), buttons);
+      for (const { renew } of parts) renew?.(source);
       preload(meta);
     } catch (error) {
       frame.report(error);
     }
   }
   const showActivity = () => frame.activity(readActivity(model));
-  const showComparison = () => {
-    if (model.get("_compared")) comparison.open();
-  };
+  const traits = parts.flatMap(({ traits = {} }) => Object.entries(traits));
+  const ofParts = Object.fromEntries(
+    traits.map(([name, follow]) => [name, () => follow(model.get(name))]),
+  );
   const shows: Readonly<Record<string, () => void>> = {
     first_paint: showRun,
     error: showActivity,
     status: showActivity,
     progress: showActivity,
     history: showActivity,
-    _compared: showComparison,
+    ...ofParts,
   };
   onTraits(model, shows, until);
   showRun();
   showActivity();
-  showComparison();
+  for (const follow of Object.values(ofParts)) follow();
 
   function dispose(): void {
     if (until.aborted) return;
     lifetime.abort();
-    comparison.dispose();
+    for (const part of parts) part.dispose();
     frame.dispose();
-    example.dispose();
   }
   onAbort(signal, dispose);
   return dispose;

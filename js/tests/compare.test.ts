@@ -6,9 +6,9 @@ import {
   partnerHead,
   partnerToken,
   weightsOf,
-} from "../src/compare/data";
-import { wordsWithout } from "../src/compare/difference";
-import { matchSentences } from "../src/compare/panels/sentences";
+} from "../src/features/comparison/data";
+import { wordsWithout } from "../src/features/comparison/difference";
+import { matchSentences } from "../src/features/comparison/panels/sentences";
 import type { Source } from "../src/protocol/types";
 import { DEFAULT_SELECTION } from "../src/state/state";
 import { markOf, signed } from "../src/ui/signs";

@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { headExamples } from "../src/features/corpus/examples";
 import type { Slice, SliceRequest } from "../src/protocol/types";
 import { mount } from "../src/ui/mount";
-import { headExamples } from "../src/views/heads/examples";
 import { createNearWords } from "../src/views/inside/near-words";
 import { fakeRun } from "./fake";
 import { fieldsOf, metaOf } from "./runs";

@@ -3,12 +3,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
-import { openEngine } from "../src/engine/client";
-import { openSession, serve } from "../src/engine/core";
-import type { Metadata } from "../src/engine/page/metadata";
-import { specialIds } from "../src/engine/page/metadata";
-import { RequestQueue } from "../src/engine/page/request-queue";
-import { EngineSource } from "../src/engine/page/source";
+import { openEngine } from "../src/features/engine/client";
+import { openSession, serve } from "../src/features/engine/core";
+import type { Metadata } from "../src/features/engine/page/metadata";
+import { specialIds } from "../src/features/engine/page/metadata";
+import { RequestQueue } from "../src/features/engine/page/request-queue";
+import { EngineSource } from "../src/features/engine/page/source";
 import { headsOff } from "../src/protocol/meta";
 import type { Meta, SliceRequest } from "../src/protocol/types";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
-import { openEngine } from "../src/engine/client";
+import { openEngine } from "../src/features/engine/client";
 import {
   EngineError,
   loadModel,
@@ -9,10 +9,10 @@ import {
   readFile,
   serve,
   Tokenizer,
-} from "../src/engine/core";
-import { startKernels } from "../src/engine/kernels";
-import type { Model } from "../src/engine/model";
-import { cut, unpackWeights } from "../src/engine/page/weights";
+} from "../src/features/engine/core";
+import { startKernels } from "../src/features/engine/kernels";
+import type { Model } from "../src/features/engine/model";
+import { cut, unpackWeights } from "../src/features/engine/page/weights";
 
 interface Golden {
   file: string;

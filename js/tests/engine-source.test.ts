@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { compileKernels } from "../engine/compile.mjs";
-import { type Engine, openEngine } from "../src/engine/client";
-import { openSession, serve } from "../src/engine/core";
-import { best } from "../src/engine/page/answers/logits";
-import { quartiles } from "../src/engine/page/answers/metrics";
-import { select } from "../src/engine/page/answers/select";
-import { type Metadata, specialIds } from "../src/engine/page/metadata";
-import { RequestQueue } from "../src/engine/page/request-queue";
-import { EngineSource } from "../src/engine/page/source";
-import { createTyping } from "../src/engine/page/typing";
-import { cut, unpackWeights } from "../src/engine/page/weights";
+import { type Engine, openEngine } from "../src/features/engine/client";
+import { openSession, serve } from "../src/features/engine/core";
+import { best } from "../src/features/engine/page/answers/logits";
+import { quartiles } from "../src/features/engine/page/answers/metrics";
+import { select } from "../src/features/engine/page/answers/select";
+import { type Metadata, specialIds } from "../src/features/engine/page/metadata";
+import { RequestQueue } from "../src/features/engine/page/request-queue";
+import { EngineSource } from "../src/features/engine/page/source";
+import { createTyping } from "../src/features/engine/page/typing";
+import { cut, unpackWeights } from "../src/features/engine/page/weights";
 import { headsOff } from "../src/protocol/meta";
 import type { Activity, Meta, SliceRequest, TypedArray } from "../src/protocol/types";
 

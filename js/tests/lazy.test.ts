@@ -16,6 +16,7 @@ const ANSWER: Slice = {
 let failure: typeof import("../src/protocol/failure");
 let contract: typeof import("../src/views/contract");
 let later: typeof import("../src/views/lazy-views");
+let list: typeof import("../src/views");
 let tabs: typeof import("../src/frame/tabs");
 let drawn: string[];
 let gone: string[];
@@ -26,6 +27,7 @@ beforeEach(async () => {
   failure = await import("../src/protocol/failure");
   contract = await import("../src/views/contract");
   later = await import("../src/views/lazy-views");
+  list = await import("../src/views");
   tabs = await import("../src/frame/tabs");
   drawn = [];
   gone = [];
@@ -35,7 +37,7 @@ beforeEach(async () => {
     return { dispose: () => gone.push(name), table: () => null };
   };
   const named = Object.values(VIEWS).filter((view) => "draw" in view);
-  code = { ...lazy, views: Object.fromEntries(named.map(({ name }) => [name, draw(name)])) };
+  code = { ...lazy, ...Object.fromEntries(named.map(({ name }) => [name, draw(name)])) };
 });
 
 describe("code that comes later", () => {
@@ -45,7 +47,7 @@ describe("code that comes later", () => {
     await Promise.all([later.acceptCode(ANSWER), later.acceptCode(ANSWER)]);
     expect(link).toHaveBeenCalledTimes(1);
     expect(link).toHaveBeenCalledWith(CODE);
-    expect(later.drawOf("tree")).toBe(code.views.tree);
+    expect(list.drawOf("tree")).toBe((code as unknown as Record<string, unknown>).tree);
   });
 
   test("of another version is refused in words, and can be asked for again", async () => {
@@ -57,17 +59,17 @@ describe("code that comes later", () => {
       message: expect.stringContaining("different versions of attn_widget"),
       hint: "Run the cell again.",
     });
-    expect(later.drawOf("tree")).toBe(null);
+    expect(list.drawOf("tree")).toBe(null);
     link.mockImplementation(async () => code);
     await later.acceptCode(ANSWER);
-    expect(later.drawOf("tree")).toBe(code.views.tree);
+    expect(list.drawOf("tree")).toBe((code as unknown as Record<string, unknown>).tree);
   });
 
   test("that is no code is refused", async () => {
     later.linkWith(async () => code);
     const empty = { data: {}, arrays: new Map() };
     await expect(later.acceptCode(empty)).rejects.toThrow("No code arrived.");
-    expect(later.drawOf("tree")).toBe(null);
+    expect(list.drawOf("tree")).toBe(null);
   });
 });
 

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { expect, test, vi } from "vitest";
-import type { Compared, Recovery } from "../src/compare/data";
-import type { PanelContext } from "../src/compare/panels/contract";
-import { patching } from "../src/compare/panels/patching";
+import type { Compared, Recovery } from "../src/features/comparison/data";
+import type { PanelContext } from "../src/features/comparison/panels/contract";
+import { patching } from "../src/features/comparison/panels/patching";
 import { createState } from "../src/state/state";
 import { metaOf } from "./runs";
 

@@ -2,10 +2,13 @@
 /** Where things stand, and in which shade: ends of edges, sides of cards, moves of the cursor, edges of an export. */
 import { type ComponentType, h, render } from "preact";
 import { describe, expect, it } from "vitest";
-import { Flow } from "../src/compare/panels/flow";
 import { ramp } from "../src/draw/color/ramp";
 import { rampIndex, signedIndex } from "../src/draw/color/scale";
 import type { Geometry } from "../src/draw/heatmap/types";
+import { Flow } from "../src/features/comparison/panels/flow";
+import { ComponentsPanel } from "../src/features/why/components";
+import { Strip } from "../src/features/why/strips";
+import { FallDot } from "../src/features/why/trust";
 import type { Matrix } from "../src/figures/matrix";
 import { restOf } from "../src/frame/focus";
 import { thumbnailSteps } from "../src/frame/head-grid/paint";
@@ -21,9 +24,6 @@ import { piecesOf } from "../src/views/predictions/data";
 import { layoutGrid, linesInSight } from "../src/views/sentences/layout";
 import { force } from "../src/views/tree/force";
 import { tidy } from "../src/views/tree/tidy";
-import { ComponentsPanel } from "../src/views/why/components";
-import { Strip } from "../src/views/why/strips";
-import { FallDot } from "../src/views/why/trust";
 
 describe("the tree's edges", () => {
   // A pill of 40 px whose children begin at 60; a number of 30 px before a pill at 200.

@@ -5,7 +5,7 @@ import { eachOverflow } from "../src/draw/heatmap/cells";
 import { flowAt, flowGutters, keyTrack } from "../src/draw/heatmap/flow";
 import { layoutHeatmap } from "../src/draw/heatmap/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
-import { captionLines, captionOf } from "../src/export/caption";
+import { captionLines, captionOf } from "../src/features/exports/caption";
 import { project, projectAllowed, selectCells, type Unit } from "../src/figures/derive/units";
 import { createMatrix, isSquare, type Matrix } from "../src/figures/matrix";
 import { axisLabels, axisNames, rowLabels, spokenQuery } from "../src/figures/names";

@@ -1,10 +1,10 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { captionLines, captionOf, cut, fileName } from "../src/export/caption";
-import { toCsv } from "../src/export/csv";
-import { toJson } from "../src/export/json";
-import { markup } from "../src/export/markup";
-import { vectorOf, wrap } from "../src/export/vector";
+import { captionLines, captionOf, cut, fileName } from "../src/features/exports/caption";
+import { toCsv } from "../src/features/exports/csv";
+import { toJson } from "../src/features/exports/json";
+import { markup } from "../src/features/exports/markup";
+import { vectorOf, wrap } from "../src/features/exports/vector";
 import type { Table } from "../src/figures/table";
 import type { Selection } from "../src/state/selection";
 import { DEFAULT_SELECTION } from "../src/state/state";

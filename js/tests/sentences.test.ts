@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { formatNumber } from "../src/figures/format";
 import { itemAt } from "../src/protocol/required";
 import { settled } from "./fake";
@@ -84,8 +84,7 @@ describe("matrix", () => {
     );
     expect(drawn?.options?.()).toEqual({ aggregation: "mass", over: "norms · L1 · H2" });
     cell(0, 1).click();
-    await settled();
-    expect(part("drill-sum").textContent).toContain("takes from S1");
+    await vi.waitFor(() => expect(part("drill-sum")?.textContent).toContain("takes from S1"));
     await choose("[data-aggregation='max']");
     const largestOf = (a: number, b: number): number =>
       Math.max(

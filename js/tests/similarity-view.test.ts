@@ -2,9 +2,9 @@
 
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { similarity } from "../src/features/similarity/view";
 import { itemAt } from "../src/protocol/required";
 import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
-import { similarity } from "../src/views/similarity/view";
 import { type Fake, fakeRun, opened, settled } from "./fake";
 import { metaOf } from "./runs";
 

@@ -1,5 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
+import { spanLabels } from "../src/features/tasks/span";
+import { usualLabel } from "../src/features/tasks/tokens";
 import {
   bestSpan,
   classesOf,
@@ -12,8 +14,6 @@ import { formatNumber, formatPercent, shown, visible } from "../src/figures/form
 import { SliceFailure } from "../src/protocol/failure";
 import { itemAt } from "../src/protocol/required";
 import { nextCell } from "../src/ui/roving";
-import { spanLabels } from "../src/views/task/span";
-import { usualLabel } from "../src/views/task/tokens";
 import { metaOf } from "./runs";
 import {
   answered,

@@ -4,6 +4,10 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
+import { classesInWords } from "../src/features/tasks/sentence";
+import { explainedOf } from "../src/features/why/both-texts";
+import type { Contributions } from "../src/features/why/data";
+import { largestTerm, WhySentence } from "../src/features/why/sentence";
 import type { Classification } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
@@ -11,11 +15,7 @@ import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { HeadSentence } from "../src/views/heads/sentence";
 import { SentencesSentence } from "../src/views/sentences/sentence";
-import { classesInWords } from "../src/views/task/sentence";
 import { strongestLinks } from "../src/views/tree/sentence";
-import { explainedOf } from "../src/views/why/both-texts";
-import type { Contributions } from "../src/views/why/data";
-import { largestTerm, WhySentence } from "../src/views/why/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 

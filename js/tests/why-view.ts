@@ -2,6 +2,8 @@
 
 import { METHODS } from "../src/catalog/selection";
 import { firstUnits } from "../src/draw/text-line";
+import type { Trust } from "../src/features/why/data";
+import { why } from "../src/features/why/view";
 import { type Unit, unitOfToken } from "../src/figures/derive/units";
 import type { Matrix } from "../src/figures/matrix";
 import type { OrderTest } from "../src/figures/order-test";
@@ -15,8 +17,6 @@ import type {
   Target,
 } from "../src/protocol/types";
 import { createOverlay } from "../src/views/contract";
-import type { Trust } from "../src/views/why/data";
-import { why } from "../src/views/why/view";
 import { fakeRun, settled } from "./fake";
 import { fieldsOf, metaOf } from "./runs";
 

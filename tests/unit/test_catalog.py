@@ -20,7 +20,7 @@ WRITTEN = (
     "figures/catalog/names.ts",
     "figures/catalog/cards.ts",
     "figures/catalog/explanations.ts",
-    "views/all.ts",
+    "views/core.ts",
     "views/lazy-code.ts",
 )
 

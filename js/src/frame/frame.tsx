@@ -22,8 +22,6 @@ import { followTheme, ROOT_CLASS } from "../draw/color/theme";
 import { h } from "../draw/dom";
 import { onResize } from "../draw/resize";
 import { byTouch, pointByTouch } from "../draw/touch";
-import { saveMenu } from "../export/menu";
-import { printLayout } from "../export/print-layout";
 import { capital } from "../figures/format";
 import { startLayerProgress } from "../figures/layer-progress";
 import { isLong } from "../figures/long/levels";
@@ -39,7 +37,7 @@ import { withHeight } from "../state/state";
 import { Button } from "../ui/controls";
 import { mount, selectionOf, setter } from "../ui/mount";
 import { Tabs } from "../ui/tabs";
-import { viewNamed } from "../views";
+import { FEATURES, viewNamed } from "../views";
 import {
   createOverlay,
   type DisplayPart,
@@ -47,6 +45,7 @@ import {
   type ViewContext,
   withLazyCode,
 } from "../views/contract";
+import type { RunButton } from "../views/feature";
 import { bar } from "./bar";
 import { focus } from "./focus";
 import { headGrid } from "./head-grid/head-grid";
@@ -55,7 +54,7 @@ import { KeyList, listenForKeys } from "./keys";
 import { createMessages, createProgress } from "./messages";
 import { Caption, lengthNote, ProfileHead, SavedNote, Skeleton, unknownNote } from "./notes";
 import { newMemory, ribbon } from "./ribbon/ribbon";
-import { type Compare, createRunBox } from "./run-box";
+import { createRunBox } from "./run-box";
 import { rememberPlace } from "./scroll-restore";
 import { openViews, viewOf, viewsOf } from "./tabs";
 
@@ -71,7 +70,7 @@ const HOLD_MS = 600;
 export interface Frame {
   readonly element: HTMLElement;
   /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source, act: ViewContext["act"], compare?: Compare | null): void;
+  show(source: Source, act: ViewContext["act"], buttons?: readonly RunButton[]): void;
   /** Actions of the kernel for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
@@ -84,7 +83,7 @@ export interface Frame {
 interface Run {
   readonly source: Source;
   readonly act: ViewContext["act"];
-  readonly compare: Compare | null;
+  readonly buttons: readonly RunButton[];
 }
 
 /** A profile and a similarity have no matrix of a head; that of a long text is drawn by tiles. */
@@ -236,7 +235,7 @@ export function createFrame(state: State): Frame {
     ["chrome"],
     () => {
       const shown = run.peek();
-      if (shown !== null) show(shown.source, shown.act, shown.compare);
+      if (shown !== null) show(shown.source, shown.act, shown.buttons);
     },
     until,
   );
@@ -298,7 +297,7 @@ export function createFrame(state: State): Frame {
   const memory = newMemory();
   let stopRun: (() => void) | null = null;
 
-  function show(source: Source, act: ViewContext["act"], compare: Compare | null = null): void {
+  function show(source: Source, act: ViewContext["act"], buttons: readonly RunButton[] = []): void {
     const restoreFocus = rememberPlace(root);
     panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
@@ -312,10 +311,10 @@ export function createFrame(state: State): Frame {
     const { signal } = lifetime;
     root.classList.toggle("aw-bare", !chrome);
     batch(() => {
-      run.value = { source, act, compare };
+      run.value = { source, act, buttons };
       missing.value = "";
       if (!chrome) keysOpen.value = false;
-      runBox.show(meta, chrome && single ? act : null, compare);
+      runBox.show(meta, chrome && single ? act : null, buttons);
     });
 
     const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
@@ -369,11 +368,13 @@ export function createFrame(state: State): Frame {
     }
     const views = openViews(panel, context);
     disposers.push(views.dispose);
-    const print = printLayout(root, panel, context, views.open, applyTheme);
-    const save = saveMenu(context, panel, views.open, print);
-    save.hidden = !chrome;
-    parts.tabs.after(save);
-    disposers.push(() => save.remove());
+    for (const { tool } of FEATURES) {
+      const element = tool?.(context, panel, views.open);
+      if (element === undefined) continue;
+      element.hidden = !chrome;
+      parts.tabs.after(element);
+      disposers.push(() => element.remove());
+    }
     const hold = setTimeout(() => {
       panel.style.minHeight = "";
     }, HOLD_MS);

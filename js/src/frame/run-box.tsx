@@ -8,12 +8,19 @@ import { moveFocus } from "../draw/roving";
 import { directionOf } from "../draw/text-line";
 import type { Action, Activity, Meta, PastRun } from "../protocol/types";
 import { Button, Icon } from "../ui/controls";
+import type { RunButton } from "../views/feature";
 
 /** The error for a text that is too long names this option of Python. */
 const TOO_LONG = /truncation=True/;
 
 type Act = (action: Action) => Promise<void>;
-export type Compare = (anchor: HTMLElement) => void;
+
+interface Shown {
+  readonly act: Act | null;
+  readonly buttons: readonly RunButton[];
+  /** True if the text was cut. */
+  readonly cut: boolean;
+}
 
 /** The last runs, to run again. */
 export const History = ({
@@ -77,7 +84,7 @@ export function createRunBox(
   report: (error: unknown) => void,
   clearReport: () => void,
 ) {
-  const run = signal<{ act: Act | null; compare: Compare | null; cut: boolean } | null>(null);
+  const run = signal<Shown | null>(null);
   /** The text on screen, the text last sent, and what stands in the fields. */
   const shown = signal<PastRun>({ text: "", text_pair: null });
   let sent: PastRun | null = null;
@@ -195,8 +202,8 @@ export function createRunBox(
   };
 
   return {
-    /** A run is shown; without `act` there is nothing to type. `compare` asks for another text below a button. */
-    show(meta: Meta, act: Act | null, compare: Compare | null = null) {
+    /** A run is shown; without `act` there is nothing to type. */
+    show(meta: Meta, act: Act | null, buttons: readonly RunButton[] = []) {
       const { text_pair, truncated, source_text } = meta;
       // An encoder-decoder is given the source, whatever part is shown.
       const text = source_text ?? meta.text;
@@ -208,7 +215,7 @@ export function createRunBox(
         shown.value = { text, text_pair };
         if (untouched) fill(shown.peek());
         if (truncated !== null) truncation.value ??= true;
-        run.value = { act, compare, cut: truncated !== null };
+        run.value = { act, buttons, cut: truncated !== null };
       });
     },
     activity(activity: Activity): void {
@@ -228,7 +235,7 @@ export function createRunBox(
     },
     dispose: popover.dispose,
     View() {
-      const { act = null, compare = null, cut = false } = run.value ?? {};
+      const { act = null, buttons = [], cut = false } = run.value ?? {};
       const two = paired.value;
       return (
         <div
@@ -264,15 +271,17 @@ export function createRunBox(
             >
               + pair
             </Button>
-            <Button
-              class="aw-plain aw-wanted"
-              part="compare-button"
-              title="Compare with another text"
-              hidden={compare === null}
-              onClick={({ currentTarget }) => compare?.(currentTarget)}
-            >
-              compare
-            </Button>
+            {buttons.map(({ label, title, part, press }) => (
+              <Button
+                key={part}
+                class="aw-plain aw-wanted"
+                part={part}
+                title={title}
+                onClick={({ currentTarget }) => press(currentTarget)}
+              >
+                {label}
+              </Button>
+            ))}
             <Button
               class="aw-plain aw-wanted"
               part="history-button"

@@ -7,7 +7,7 @@ import { latest } from "../protocol/asking";
 import { messageOf } from "../protocol/failure";
 import { itemAt, required } from "../protocol/required";
 import type { Meta, Source } from "../protocol/types";
-import { VIEWS, viewNamed } from "../views";
+import { drawOf, VIEWS, viewNamed } from "../views";
 import {
   type DrawView,
   lazyCode,
@@ -16,7 +16,7 @@ import {
   type ViewHandle,
   withLazyCode,
 } from "../views/contract";
-import { askCode, drawOf } from "../views/lazy-views";
+import { askCode } from "../views/lazy-views";
 
 /** The name that tells whether a page has a view: what explains predictions is saved with the decoder's. */
 const savedAs = ({ keys }: Meta, name: string): string =>

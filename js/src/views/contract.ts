@@ -6,6 +6,7 @@ import type { LayerProgress } from "../figures/layer-progress";
 import type { MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import { onAbort } from "../protocol/abort";
+import type { Chunks } from "../protocol/saved/run";
 import type { Action, Meta, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
@@ -115,10 +116,18 @@ export interface OpenView {
   readonly drawn: ViewHandle | null;
 }
 
-/** Code that comes after the first picture: lazy views by name, and parts that declare themselves where they are written. */
+/** Code that comes after the first picture, lazy views under their names: each part declares itself where it is written. */
 export interface LazyCode {
-  readonly views: Readonly<Record<string, DrawView>>;
+  /** Opens two runs of a saved page as one, where a feature does. */
+  readonly openPair?: OpenPair;
 }
+
+/** Opens two runs in `place` unless they are no longer `wanted` by then; the result closes them. */
+export type OpenPair = (
+  place: HTMLElement,
+  chunks: readonly [a: Chunks, b: Chunks],
+  options?: { wanted?: (() => boolean) | undefined; view?: string | undefined },
+) => Promise<(() => void) | null>;
 
 /** Null until it is here: the kernel sends it, once a page; in a saved page it is there from the beginning. */
 export const lazyCode: Signal<LazyCode | null> = signal(null);

@@ -1,14 +1,34 @@
-/** The list of all views, in the order of their tabs. */
+/** The list of all views, in the order of their tabs, and the functions that draw them. */
 
+import { VIEWS as NAMES } from "../catalog/selection";
+import * as features from "../features";
 import { required } from "../protocol/required";
-import { ALL } from "./all";
-import type { ViewDefinition } from "./contract";
+import { type DrawView, lazyCode, type ViewDefinition } from "./contract";
+import { CORE } from "./core";
+import type { Feature } from "./feature";
+
+export const FEATURES: readonly Feature[] = Object.values(features);
+
+const defined = new Map(
+  [...CORE, ...FEATURES.flatMap(({ views = [] }) => views)].map((view) => [view.name, view]),
+);
 
 /** The views by name. */
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntries(
-  ALL.map((view) => [view.name, view]),
+  Object.keys(NAMES).flatMap((name) => {
+    const view = defined.get(name);
+    return view ? [[name, view]] : [];
+  }),
 );
 
 /** The view of a name in `VIEWS`. */
 export const viewNamed = (name: string): ViewDefinition =>
   required(VIEWS[name], `The view "${name}"`);
+
+/** The function that draws a view of a short or a long text; null while its code is not here. */
+export function drawOf(name: string, long = false): DrawView | null {
+  const code = lazyCode.peek();
+  if (long && VIEWS[name]?.long === true) return code?.long.views[name] ?? null;
+  const lazy = code as unknown as Readonly<Record<string, DrawView>> | null;
+  return VIEWS[name]?.draw ?? lazy?.[name] ?? null;
+}

@@ -1,9 +1,8 @@
-/** Loads the code that comes after the first picture, and finds the function that draws a view. */
+/** Loads the code that comes after the first picture. */
 
 import { SliceFailure } from "../protocol/failure";
 import type { Slice, SliceRequest, Source } from "../protocol/types";
-import { type DrawView, type LazyCode, lazyCode } from "./contract";
-import { VIEWS } from "./index";
+import { type LazyCode, lazyCode } from "./contract";
 
 /** The loader's way from the code that a kernel sent to the views in it; rejects code of another build. */
 export type Link = (code: Uint8Array) => Promise<LazyCode>;
@@ -24,14 +23,6 @@ let runInPage: (() => Promise<void>) | null = null;
 /** Let `run` set `lazyCode`, instead of asking a source. */
 export function codeInPage(run: () => Promise<void>): void {
   runInPage = run;
-}
-
-/** The function that draws a view of a short or a long text; null while its code is not here. */
-export function drawOf(name: string, long = false): DrawView | null {
-  const code = lazyCode.peek();
-  return long && VIEWS[name]?.long === true
-    ? (code?.long.views[name] ?? null)
-    : (VIEWS[name]?.draw ?? code?.views[name] ?? null);
 }
 
 /** Ask for the code where it is not here or on its way. Rejects with a `SliceFailure`. */

@@ -1,0 +1,2 @@
+export { liveComparison } from "./live";
+export { openComparison as openPair } from "./saved";

@@ -1,0 +1,2 @@
+export { headExamples } from "./examples";
+export { textBelow } from "./opened-text";

@@ -1,0 +1,1 @@
+export { saveMenu } from "./menu";

@@ -1,0 +1,9 @@
+/** The features of the page, a line each: remove a line with its folder, and everything else builds. */
+
+export { comparison } from "./comparison";
+export { corpus } from "./corpus";
+export { engine } from "./engine";
+export { exports } from "./exports";
+export { similarity } from "./similarity";
+export { tasks } from "./tasks";
+export { why } from "./why";

@@ -1,0 +1,8 @@
+/** Written by the build from the list in index.ts. Do not edit. */
+
+export * from "./comparison/lazy";
+export * from "./corpus/lazy";
+export * from "./exports/lazy";
+export * from "./similarity/lazy";
+export * from "./tasks/lazy";
+export * from "./why/lazy";

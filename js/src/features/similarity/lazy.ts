@@ -1,0 +1,1 @@
+export { similarity } from "./view";

@@ -1,0 +1,299 @@
+/** The view Why: a target, contributions to it by ten methods and any from elsewhere, and whether these beat random orders. */
+
+import { computed, signal } from "@preact/signals-core";
+import { render } from "preact";
+import { rampImage } from "../../draw/color/ramp";
+import { onResize } from "../../draw/resize";
+import { type Unit, unitOfToken } from "../../figures/derive/units";
+import { copyExactValues, tokenLabel } from "../../figures/format";
+import { schemeOf, unitLabel } from "../../figures/names";
+import { nameOf } from "../../figures/targets";
+import { itemAt } from "../../protocol/required";
+import { shareOf } from "../../protocol/task";
+import { modeSignal, mount, onChange, watch } from "../../ui/mount";
+import type { DrawView, ViewContext } from "../../views/contract";
+import { Chooser } from "./chooser";
+import { createWhyModel } from "./model";
+import { Panels } from "./panels";
+import { Readout } from "./readout";
+import { Link, MethodRow, Title } from "./rows";
+import { WhySentence } from "./sentence";
+import { Header } from "./strips";
+import { SumLine, sumOf, sumOfUnit } from "./sum";
+import { sentence } from "./trust";
+
+const FALL_TITLE =
+  "Mean fall of the target's probability as words are masked in the method's order. Gray: 95% of random orders, with their mean. Filled: better than random after correction for the number of methods";
+/** Width of the scale's ramp, and the least of a strip, px. */
+const RAMP = 18;
+const STRIP_MIN = 60;
+
+export const why: DrawView<ViewContext> = (host, context) => {
+  const { source, state, overlay, signal: until } = context;
+  const { tokens } = source.meta;
+  const scheme = schemeOf(tokens);
+  const label = (token: number): string => tokenLabel(itemAt(tokens.text, token), scheme).text;
+  const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
+
+  const model = createWhyModel(context);
+  const { units, test, untested, current, shown, explained } = model;
+  /** Units of the source, which stand before those of the text. */
+  const sources = computed(
+    () => units.value.filter(({ token }) => token < explained.sources).length,
+  );
+  const mode = modeSignal(host, until);
+  /** Width of the strips, px: what names and dots leave. */
+  const stripWidth = signal(0);
+  /** The token in the readout and its method; the strip under the pointer. */
+  const pointedAt = signal<{ readonly token: number; readonly method: string } | null>(null);
+  let pointed: string | null = null;
+  const pointedFound = computed(
+    () => (pointedAt.value && model.found(pointedAt.value.method)) ?? current.value,
+  );
+
+  /** Names of methods that are defined for one text alone, where two are explained. */
+  const refused = computed(() =>
+    explained.sources === 0
+      ? []
+      : model.methods.flatMap(({ name }, i) =>
+          model.stages.value[i]?.state.value.failure?.message.includes("of one text") ? [name] : [],
+        ),
+  );
+
+  /** True where the matrix on screen leads from the text to its source. */
+  const isAcross = (): boolean => {
+    const matrix = model.matrix.peek();
+    return matrix !== null && matrix.queries !== matrix.keys;
+  };
+
+  function View() {
+    const found = current.value;
+    const strips = { units: units.value, width: stripWidth.value, mode: mode.value };
+    return (
+      <div class="aw-why" dir="ltr" data-aw-part="why">
+        <Title model={model} />
+        <WhySentence
+          titled={model.titled.value}
+          found={found}
+          units={strips.units}
+          {...{ tokens, explained, label, nameUnit }}
+          next={source.meta.model.predicts === "next"}
+        />
+        <Chooser model={model} meta={source.meta} label={label} />
+        <div>
+          {found !== null && (
+            <SumLine found={found} units={units.value} label={nameUnit} explained={explained} />
+          )}
+        </div>
+        <div
+          class={untested.value ? "aw-why-strips is-untested" : "aw-why-strips"}
+          role="group"
+          aria-label="Contributions by method"
+          hidden={model.absent.value !== null}
+          onClick={onClick}
+          onPointerOver={onPointerOver}
+          onPointerLeave={() => {
+            if (overlay) overlay.pointed.value = null;
+          }}
+        >
+          <span class="aw-muted aw-small aw-why-scale">
+            against
+            <i
+              aria-hidden="true"
+              style={{ background: strips.width > 0 ? rampImage("signed", mode.value, RAMP) : "" }}
+            />
+            for
+          </span>
+          <div class="aw-why-top">
+            {sources.value > 0 && (
+              <div class="aw-why-texts aw-muted aw-small" aria-hidden="true">
+                <span style={{ flexGrow: sources.value }}>source</span>
+                <span style={{ flexGrow: units.value.length - sources.value }}>written</span>
+              </div>
+            )}
+            {strips.width > 0 && (
+              <Header
+                labels={units.value.map(nameUnit)}
+                values={units.value.map((unit) => (found ? sumOfUnit(found.values, unit) : 0))}
+                width={strips.width}
+              />
+            )}
+          </div>
+          <span class="aw-muted aw-small aw-why-fall" title={FALL_TITLE}>
+            masking test
+          </span>
+          {model.methods.map(
+            (method, i) =>
+              !refused.value.includes(method.name) && (
+                <MethodRow
+                  key={method.key}
+                  model={model}
+                  index={i}
+                  width={strips.width}
+                  mode={strips.mode}
+                />
+              ),
+          )}
+        </div>
+        {refused.value.length > 0 && (
+          <p class="aw-hint aw-small" data-aw-part="why-refused">
+            {`N/A, because they explain one text: ${refused.value.join(", ")}.`}
+          </p>
+        )}
+        <Readout
+          context={context}
+          token={found && (pointedAt.value?.token ?? null)}
+          found={pointedFound.value}
+          units={units.value}
+          matrix={model.matrix.value}
+          explained={explained}
+          target={shown.value?.target ?? null}
+          label={nameUnit}
+        />
+        <p class="aw-why-said" role="status" data-aw-part="why-said">
+          <Verdict />
+        </p>
+        <Panels context={context} model={model} mode={mode.value} />
+      </div>
+    );
+  }
+
+  /** The verdict of the masking test or its progress, or why nothing can be explained. */
+  function Verdict() {
+    if (model.absent.value !== null) return model.absent.value;
+    const task = test.value;
+    if (task === null) return null;
+    const { status, value, failure } = task.state.value;
+    if (value !== null) return sentence(value);
+    if (failure !== null) {
+      const { lasting, message, hint } = failure;
+      return `${lasting ? "" : "The methods cannot be tested: "}${message} ${hint}`.trim();
+    }
+    if (status !== "running")
+      return (
+        <>
+          <Link words="Test the methods by masking words" act={() => void task.start()} />
+          {" (takes seconds to minutes for a text of this length)"}
+        </>
+      );
+    const share = shareOf(task.state.value);
+    if (share === null) return "Masking words in each method's order …";
+    return (
+      <>
+        {`Masking words in each method's order: ${Math.round(100 * share)}% `}
+        <Link words="cancel" act={() => task.stop()} />
+      </>
+    );
+  }
+
+  // -- input ---------------------------------------------------------------------
+
+  function onClick({ target }: MouseEvent): void {
+    const method = (target as Element).closest<HTMLElement>(".aw-why-method");
+    const cell = (target as Element).closest<SVGElement>("[data-token]");
+    if (method !== null) state.set({ method: method.dataset.method ?? "decomposition" });
+    else if (cell !== null) {
+      const { token, ofSource } = explained.placeOf(Number(cell.dataset.token));
+      const query = state.get().token;
+      if (!ofSource) state.set({ token });
+      else if (isAcross() && query !== null) state.set({ pair: [query, token] });
+    }
+  }
+
+  function onPointerOver({ target }: PointerEvent): void {
+    const cell = (target as Element).closest<SVGElement>("rect[data-token]");
+    const token = cell === null ? null : Number(cell.dataset.token);
+    pointed = (target as Element).closest<HTMLElement>(".aw-why-strip")?.dataset.method ?? null;
+    const place = token === null ? null : explained.placeOf(token);
+    if (overlay) overlay.pointed.value = place === null || place.ofSource ? null : place.token;
+    point(token);
+  }
+
+  /**
+   * Mark a token that is pointed at here or in the text, in all strips. Not by drawing: ten strips of hundreds of
+   * cells would be compared at every move of the pointer.
+   */
+  function point(token: number | null): void {
+    for (const old of host.querySelectorAll(".is-pointed")) old.classList.remove("is-pointed");
+    const unit = units.value[unitOfToken(units.value, token)];
+    const method = (pointed === null ? null : model.found(pointed)) ?? current.value;
+    if (unit === undefined || method === null) return;
+    for (const same of host.querySelectorAll(`.aw-why-strips rect[data-token="${unit.token}"]`))
+      same.classList.add("is-pointed");
+    pointedAt.value = { token: unit.token, method: method.method };
+  }
+  /** Follow the token that is pointed at in the text. */
+  function follow(token: number | null): void {
+    const here = host.querySelector(".aw-why-strips")?.matches(":hover") === true;
+    if (!here) pointed = null;
+    if (token !== null) point(explained.sources + token);
+    else if (!here) point(null);
+  }
+  if (overlay !== undefined) onChange(overlay.pointed, follow, until);
+
+  // -- effects of a change ---------------------------------------------------------------
+
+  watch(() => {
+    const found = current.value;
+    const cut = found !== null && found.values.length > tokens.text.length ? explained.sources : 0;
+    const painted = found && {
+      values: found.values.subarray(cut),
+      source: cut > 0 ? found.values.subarray(0, cut) : null,
+      verb: "contributes",
+    };
+    if (overlay) overlay.painted.value = painted;
+    if (found === null) return;
+    const plain = units.value.filter(({ special }) => !special);
+    const strongest = sumOf(found.values, plain).terms[0];
+    if (strongest !== undefined) {
+      pointedAt.value = { token: strongest.unit.token, method: found.method };
+    }
+  }, until);
+  mount(host, View, until);
+  // Its own size, not the view's: where the test waits for a click, its column gives its width to the strips.
+  const fit = (width: number): void => {
+    stripWidth.value = Math.max(STRIP_MIN, width);
+  };
+  const top = host.querySelector(".aw-why-top");
+  if (top !== null) onResize(top, fit, until);
+  copyExactValues(host, until);
+  void model.open();
+
+  return {
+    dispose() {
+      if (overlay) overlay.painted.value = null;
+      render(null, host);
+    },
+    table() {
+      const found = current.value;
+      if (found === null) return null;
+      const both = explained.sources > 0;
+      const cells = Array.from(found.values, (number, i) => {
+        const { token, ofSource } = explained.placeOf(i);
+        return [
+          ...(both ? [ofSource ? "source" : "target"] : []),
+          ...[token, itemAt(explained.tokens.text, i), Number.isNaN(number) ? null : number],
+        ];
+      });
+      return {
+        columns: [...(both ? ["text"] : []), "position", "token", "contribution"],
+        rows: cells,
+      };
+    },
+    options(): Readonly<Record<string, string>> {
+      if (shown.value === null) return {};
+      const { position, masked } = shown.value.target;
+      const place =
+        position === undefined
+          ? ""
+          : ` at ${label(position)} ${position}${masked ? ", masked" : ""}`;
+      return { explained: `${nameOf(shown.value)}${place}` };
+    },
+  };
+};
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly why: typeof why;
+  }
+}

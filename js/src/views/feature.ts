@@ -1,0 +1,55 @@
+/** What a feature adds to the page before its lazy code is there (`features/index.ts` lists them). */
+
+import type { ReadonlySignal } from "@preact/signals-core";
+import type { Invoke } from "../protocol/comm/invoke";
+import type { Notice } from "../protocol/failure";
+import type { Meta, PastRun, Source } from "../protocol/types";
+import type { State } from "../state/selection";
+import type { OpenView, ViewContext, ViewDefinition } from "./contract";
+
+export interface Feature {
+  /** Other features whose code it imports. */
+  readonly uses?: readonly string[];
+  readonly views?: readonly ViewDefinition[];
+  /** A control at the end of the tabs, for the run that `context` describes. */
+  readonly tool?: (context: ViewContext, panel: HTMLElement, open: () => OpenView) => HTMLElement;
+  /** A part of a live widget next to its frame. */
+  readonly widget?: (context: WidgetContext) => WidgetPart;
+}
+
+/** A live widget, for a part of it. */
+export interface WidgetContext {
+  /** Element that holds the widget, and the frame of its run. */
+  readonly host: HTMLElement;
+  readonly frame: HTMLElement;
+  readonly state: State;
+  readonly invoke: Invoke;
+  /** Why the kernel gives no answer; null when it does. */
+  readonly kernel: ReadonlySignal<Notice | null>;
+  readonly report: ViewContext["report"];
+  readonly history: () => readonly PastRun[];
+  /** Receives each run that the part shows. */
+  readonly shown: (meta: Meta) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A button next to the field for the text. */
+export interface RunButton {
+  readonly label: string;
+  readonly title: string;
+  /** Its `data-aw-part`. */
+  readonly part: string;
+  /** Acts below `anchor`. */
+  readonly press: (anchor: HTMLElement) => void;
+}
+
+export interface WidgetPart {
+  /** A run is shown in the widget's frame. */
+  renew?(source: Source): void;
+  /** The receiver of a source's actions; null where it is not this part. */
+  actOf?(source: Source): ViewContext["act"];
+  readonly button?: RunButton;
+  /** What to do when a trait changes, and at the start. */
+  readonly traits?: Readonly<Record<string, (value: unknown) => void>>;
+  dispose(): void;
+}

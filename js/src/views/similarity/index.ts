@@ -1,9 +1,0 @@
-/** Why two texts are similar: their words, the pairs of words that make the score, and its sum; or a ranking. */
-
-import { VIEWS } from "../../catalog/selection";
-import type { ViewDefinition } from "../contract";
-
-export const similarity = {
-  ...VIEWS.similarity,
-  available: ({ similarity }) => similarity !== undefined,
-} as const satisfies ViewDefinition;
