@@ -9,5 +9,4 @@ export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { attentionVector } from "./views/attention/lazy/vector";
-export { headExplanations } from "./views/heads/explanation";
 export * from "./views/lazy-code";

@@ -12,7 +12,7 @@ import { itemAt } from "../src/protocol/required";
 import { dotsOf } from "../src/ui/chart";
 import { mount } from "../src/ui/mount";
 import { lazyCode } from "../src/views/contract";
-import { headExplanations } from "../src/views/heads/explanation";
+import { metricExplanation } from "../src/views/heads/explanation";
 import { ascending, layerSummaries, rankOf, scaleOf } from "../src/views/heads/figures";
 import { type Column, parseFilter, type Sort, sortHeads } from "../src/views/heads/filter";
 import { createHeadsTable } from "../src/views/heads/table";
@@ -158,7 +158,7 @@ describe("cards", () => {
     const explained = (keys: number | null, masked: boolean): string => {
       const host = document.createElement("div");
       const size = { queries: 7, keys, masked };
-      render(headExplanations.metric(uniformity, { tau: 0.01, scale: [0, 0.3, 0], ...size }), host);
+      render(metricExplanation(uniformity, { tau: 0.01, scale: [0, 0.3, 0], ...size }), host);
       return host.textContent ?? "";
     };
     const [square, causal, rectangle] = [

@@ -82,7 +82,6 @@ VIEWS: dict[str, View] = {
             "Six metrics of each head's attention matrix and seven shares of what it attends to.",
             ("metric",),
             head="marked",
-            lazy=False,
         ),
         View(
             "tree",

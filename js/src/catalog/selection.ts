@@ -2,7 +2,7 @@
 
 export const VIEWS = {
 attention: {"name":"attention","label":"Attention","definition":"Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.","options":["quantity","words","special","scale","token","pair","group"],"head":"shown","scores":true,"long":true},
-heads: {"name":"heads","label":"Heads","definition":"Six metrics of each head's attention matrix and seven shares of what it attends to.","options":["metric"],"head":"marked"},
+heads: {"name":"heads","label":"Heads","definition":"Six metrics of each head's attention matrix and seven shares of what it attends to.","options":["metric"],"head":"marked","draw":null},
 tree: {"name":"tree","label":"Tree","definition":"The keys to which each token attends most, starting from the root.","options":["quantity","token","top_k","depth","words","special"],"head":"shown","long":true,"draw":null},
 sentences: {"name":"sentences","label":"Sentences","definition":"Attention between sentences: mean share (mass) or largest weight (max).","options":["quantity"],"head":null,"draw":null},
 predictions: {"name":"predictions","label":"Predictions","definition":"softmax of the masked-LM head's logits over the whole vocabulary.","options":["special"],"head":null,"draw":null},

@@ -39,7 +39,6 @@ export const viewOf = (meta: Meta, wish: string): string => {
 
 /** True if the code of every view of a run has been loaded. */
 export const isComplete = (meta: Meta): boolean =>
-  (meta.profile === null || lazyCode.peek() !== null) &&
   viewsOf(meta).every((name) => drawOf(name, isLong(meta)) !== null);
 
 /** On cross-attention the part that answers for a view of what is written; null where this one does. */

@@ -118,6 +118,8 @@ export interface OpenView {
 
 /** Code that comes after the first picture, lazy views under their names: each part declares itself where it is written. */
 export interface LazyCode {
+  /** Fills a section of the view Heads, where a feature does. */
+  readonly addToHeads?: (section: HTMLElement, context: RunContext) => void;
   /** Opens two runs of a saved page as one, where a feature does. */
   readonly openPair?: OpenPair;
 }

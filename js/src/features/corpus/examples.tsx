@@ -195,9 +195,3 @@ export function headExamples(host: HTMLElement, context: RunContext): void {
   }
   mount(host, View, until);
 }
-
-declare module "../../views/contract" {
-  interface LazyCode {
-    readonly headExamples: typeof headExamples;
-  }
-}

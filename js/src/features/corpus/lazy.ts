@@ -1,2 +1,2 @@
-export { headExamples } from "./examples";
+export { headExamples as addToHeads } from "./examples";
 export { textBelow } from "./opened-text";

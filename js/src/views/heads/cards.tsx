@@ -18,6 +18,7 @@ import { DotStrip, dotsOf, Sparkline } from "../../ui/chart";
 import { Button, Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { setTo } from "../../ui/mount";
+import { metricExplanation } from "./explanation";
 import { ascending, intervalOf, layerSummaries, rankOf, summarize } from "./figures";
 import type { HeadsModel } from "./model";
 
@@ -108,7 +109,7 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
     const { tau } = figures.value;
     const [queries, others] = [tokens.text.length, keys?.text.length ?? null];
     const about = { tau, scale, queries, keys: others, masked };
-    model.explain(key, name, anchor, (texts) => texts.metric(metric, about));
+    model.explain(key, name, anchor, metricExplanation(metric, about));
   }
   /** Arrows walk through the heads in the order of their figures. */
   function onKey(event: KeyboardEvent): void {

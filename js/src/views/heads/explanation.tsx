@@ -92,7 +92,10 @@ const Explanation = ({
   );
 };
 
-function metricExplanation(metric: Metric, { tau, scale, queries, keys, masked }: MetricContext) {
+export function metricExplanation(
+  metric: Metric,
+  { tau, scale, queries, keys, masked }: MetricContext,
+) {
   const texts = METRIC_TEXTS[metric.key];
   if (texts === undefined) return null;
   const unit = metric.unit === "" ? "" : ` ${metric.unit}`;
@@ -141,7 +144,7 @@ function withTau(formula: MathNode, tau: Tau, byRow: boolean): MathNode {
   return row(formula, mo(","), mi("τ"), mo("="), value);
 }
 
-function specializationExplanation(
+export function specializationExplanation(
   of: SpecializationMetric,
   { chance, scaled, profile, masked }: SpecializationContext,
 ) {
@@ -163,15 +166,4 @@ function specializationExplanation(
   return (
     <Explanation of={of} texts={texts} formula={texts.formula} items={items} profile={profile} />
   );
-}
-
-export const headExplanations = {
-  metric: metricExplanation,
-  specialization: specializationExplanation,
-};
-
-declare module "../contract" {
-  interface LazyCode {
-    readonly headExplanations: typeof headExplanations;
-  }
 }

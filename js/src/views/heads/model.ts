@@ -30,7 +30,7 @@ import { looksBack } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, Meta, MetricScale, NdArray } from "../../protocol/types";
 import { modeSignal, onChange, selectionOf, setter } from "../../ui/mount";
-import { type LazyCode, type RunContext, withLazyCode } from "../contract";
+import type { RunContext } from "../contract";
 import { intervalOf, scaleOf } from "./figures";
 import type { Column, Sort } from "./filter";
 
@@ -214,15 +214,10 @@ export function createHeadsModel(
       if (next.key !== "head") state.set({ metric: next.key });
     },
     /** Shade the heads by a figure, sort the table by it, and open what it means. */
-    explain(
-      key: string,
-      label: string,
-      anchor: HTMLElement,
-      content: (texts: LazyCode["headExplanations"]) => ComponentChildren,
-    ) {
+    explain(key: string, label: string, anchor: HTMLElement, content: ComponentChildren) {
       state.set({ metric: key });
       sort.value = { key, descending: true };
-      withLazyCode((code) => explain(anchor, label, content(code.headExplanations)), until);
+      explain(anchor, label, content);
     },
   };
 }

@@ -17,6 +17,7 @@ import { memo } from "../../ui/memo";
 import { setter, watch } from "../../ui/mount";
 import { Headings } from "../../ui/table";
 import { answeredSection } from "./answered";
+import { specializationExplanation } from "./explanation";
 import { intervalOf, summarize } from "./figures";
 import { type HeadsModel, specializationsOf } from "./model";
 import { Radar, spokenRadar } from "./radar";
@@ -254,7 +255,7 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
         class="aw-flat aw-card-title"
         {...{ "aria-haspopup": "dialog", "aria-expanded": "false", "data-key": key }}
         onClick={({ currentTarget }) =>
-          model.explain(key, name, currentTarget, (texts) => texts.specialization(metric, about))
+          model.explain(key, name, currentTarget, specializationExplanation(metric, about))
         }
       >
         {name}

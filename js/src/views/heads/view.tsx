@@ -9,7 +9,7 @@ import type { HeadIndex } from "../../protocol/types";
 import { Mark } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { mount } from "../../ui/mount";
-import { type DrawView, type RunContext, withLazyCode } from "../contract";
+import { type DrawView, lazyCode, type RunContext } from "../contract";
 import { createAlignment } from "./alignment";
 import { createCards } from "./cards";
 import { headsTable } from "./figures";
@@ -87,8 +87,7 @@ export const heads: DrawView<RunContext> = (host, context) => {
   });
 
   const addExamples = (section: HTMLElement | null): void => {
-    if (section !== null && profile?.examples)
-      withLazyCode(({ headExamples }) => headExamples(section, context), until);
+    if (section !== null && profile?.examples) lazyCode.peek()?.addToHeads?.(section, context);
   };
   const View = () => (
     <>
