@@ -1,4 +1,4 @@
-"""Writes js/src/engine/tables.ts: which characters the embedded tokenizer drops, isolates or maps in its own way.
+"""Writes js/src/features/engine/tables.ts: which characters the embedded tokenizer drops, isolates or maps in its own way.
 
 ``python -m scripts.engine_tables`` asks the tokenizer about every code point of Unicode. The page
 lowercases and decomposes by itself (``toLowerCase``, ``normalize("NFD")``); characters for which this
@@ -17,7 +17,7 @@ import numpy as np
 
 SURROGATES = range(0xD800, 0xE000)
 CODE_POINTS = [c for c in range(0x110000) if c not in SURROGATES]
-# As js/src/engine/tokenizer.ts does it with what is neither dropped nor white space.
+# As js/src/features/engine/tokenizer.ts does it with what is neither dropped nor white space.
 MAPPED = """
 const codes = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
 const map = (c) => [...String.fromCodePoint(c).normalize("NFD")].map((d) => d.toLowerCase()).join("");

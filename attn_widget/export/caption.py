@@ -28,7 +28,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
 
 
 def caption(meta: Mapping[str, Any], selection: Selection, view: str) -> dict[str, Any]:
-    """The caption of a view, as JSON; the page has the same in ``js/src/export/caption.ts``.
+    """The caption of a view, as JSON; the page has the same in ``js/src/features/exports/caption.ts``.
 
     Parameters
     ----------

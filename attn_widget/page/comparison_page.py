@@ -1,6 +1,6 @@
 """The page of a comparison: both runs, and what only the two together tell.
 
-The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/compare/`` reads it.
+The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/features/comparison/`` reads it.
 """
 
 from __future__ import annotations

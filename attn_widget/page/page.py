@@ -95,7 +95,7 @@ class PageModel:
     Attributes
     ----------
     facts : str
-        JSON, for js/src/live.ts.
+        JSON, for js/src/features/engine/live.ts.
     weights : bytes or None
         As text; None if they are a script that the page loads.
     """

@@ -1,7 +1,7 @@
 """Write ``engine_source.json``: what the kernel answers about texts that the tiny model of ``engine.json`` runs.
 
 Run ``python -m tests.golden.make_engine_source`` after a change of the slices, and look at the difference.
-``js/tests/engine-source.test.ts`` asks an `EngineSource` the same questions.
+``js/tests/features/engine/engine-source.test.ts`` asks an `EngineSource` the same questions.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def spans_of(text: str) -> list[list[int]]:
 
 
 def test_the_page_finds_the_same_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    """js/tests/engine-sentences.test.ts reads the file; `python -m tests.golden.make_sentences` writes it."""
+    """js/tests/features/engine/engine-sentences.test.ts reads the file; `python -m tests.golden.make_sentences` writes it."""
     monkeypatch.setattr(segment, "has_nupunkt", lambda: False)
     golden = json.loads((GOLDEN / "sentences.json").read_text("utf-8"))
     assert len(golden) > 40

@@ -26,5 +26,5 @@ def test_it_exists(file: str, test: str) -> None:
 
 
 def test_so_do_those_of_the_page() -> None:
-    for path in re.findall(r"`(js/tests/\w+\.test\.ts)`", PAGE):
+    for path in re.findall(r"`(js/tests/[\w/]+\.test\.ts)`", PAGE):
         assert (ROOT / path).is_file()

@@ -1,4 +1,4 @@
-"""The classifier's head for the engine of a page: a few more weights (js/src/engine/page/answers/classes.ts)."""
+"""The classifier's head for the engine of a page: a few more weights (js/src/features/engine/page/answers/classes.ts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An embedder's head for the engine of a page (js/src/engine/page/similar.ts)."""
+"""An embedder's head for the engine of a page (js/src/features/engine/page/similar.ts)."""
 
 from __future__ import annotations
 

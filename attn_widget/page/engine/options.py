@@ -15,7 +15,7 @@ from attn_widget.page.saved_run import ExportOptions
 Engine = bool | Literal["light"]
 Assets = Literal["inside", "beside"] | str | os.PathLike[str]
 
-# The views whose every figure the engine computes (js/src/engine/page/answers).
+# The views whose every figure the engine computes (js/src/features/engine/page/answers).
 LIVE_VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
 
 

@@ -26,7 +26,7 @@ def planes(data: bytes) -> bytes:
 
 
 def as_text(file: bytes) -> bytes:
-    """The text that js/src/engine/page/weights.ts reads."""
+    """The text that js/src/features/engine/page/weights.ts reads."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return base85.encode(packer.compress(planes(file)) + packer.flush())
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { apart } from "../src/features/comparison/panels/flow";
+import { apart } from "../../../src/features/comparison/panels/flow";
 
 test("labels are those of the strongest lines that have room", () => {
   expect([...apart([7, 9, 7, 3, 11, 12], 4)]).toEqual([7, 3, 11]);

@@ -1,12 +1,12 @@
 /** Similarities of typed texts by a model in the page, over a made-up engine. */
 
 import { expect, test } from "vitest";
-import type { Metadata } from "../src/features/engine/page/metadata";
-import type { RequestQueue, Turn } from "../src/features/engine/page/request-queue";
-import { type Embedder, SimilarSource } from "../src/features/engine/page/similar";
-import type { Encoded } from "../src/features/engine/tokenizer";
-import { fakeRun } from "./fake";
-import { metaOf } from "./runs";
+import type { Metadata } from "../../../src/features/engine/page/metadata";
+import type { RequestQueue, Turn } from "../../../src/features/engine/page/request-queue";
+import { type Embedder, SimilarSource } from "../../../src/features/engine/page/similar";
+import type { Encoded } from "../../../src/features/engine/tokenizer";
+import { fakeRun } from "../../fake";
+import { metaOf } from "../../runs";
 
 const embedder: Embedder = {
   kind: "cosine",

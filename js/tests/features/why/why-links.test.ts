@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 
 import { describe, expect, it, vi } from "vitest";
-import { unitsOf } from "../src/figures/derive/units";
-import { itemAt } from "../src/protocol/required";
-import { metaOf } from "./runs";
+import { unitsOf } from "../../../src/figures/derive/units";
+import { itemAt } from "../../../src/protocol/required";
+import { metaOf } from "../../runs";
 import { matrixOf, open, quiet, source, stalled, TEXTS, TOKENS } from "./why-view";
 
 describe("links", () => {

@@ -2,8 +2,8 @@
 
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { itemAt } from "../src/protocol/required";
-import { settled } from "./fake";
+import { itemAt } from "../../../src/protocol/required";
+import { settled } from "../../fake";
 import {
   asked,
   draw,

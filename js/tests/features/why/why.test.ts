@@ -2,19 +2,19 @@
 
 import { type ComponentChild, h, render } from "preact";
 import { describe, expect, it } from "vitest";
-import { METHODS } from "../src/catalog/selection";
-import { RAMP_SIZE } from "../src/draw/color/ramp";
-import { largestOf } from "../src/draw/color/scale";
-import { firstUnits } from "../src/draw/text-line";
-import { explainedOf } from "../src/features/why/both-texts";
-import { questionOf, type Trust, targetFrom } from "../src/features/why/data";
-import { labelsOf, Strip } from "../src/features/why/strips";
-import { SumLine, sumOf } from "../src/features/why/sum";
-import { meanRho, sentence, tested, verdict } from "../src/features/why/trust";
-import { type Unit, unitsOf } from "../src/figures/derive/units";
-import { signedOf } from "../src/frame/ribbon/paint";
-import type { Slice, SliceRequest, Target } from "../src/protocol/types";
-import { fieldsOf, metaOf } from "./runs";
+import { METHODS } from "../../../src/catalog/selection";
+import { RAMP_SIZE } from "../../../src/draw/color/ramp";
+import { largestOf } from "../../../src/draw/color/scale";
+import { firstUnits } from "../../../src/draw/text-line";
+import { explainedOf } from "../../../src/features/why/both-texts";
+import { questionOf, type Trust, targetFrom } from "../../../src/features/why/data";
+import { labelsOf, Strip } from "../../../src/features/why/strips";
+import { SumLine, sumOf } from "../../../src/features/why/sum";
+import { meanRho, sentence, tested, verdict } from "../../../src/features/why/trust";
+import { type Unit, unitsOf } from "../../../src/figures/derive/units";
+import { signedOf } from "../../../src/frame/ribbon/paint";
+import type { Slice, SliceRequest, Target } from "../../../src/protocol/types";
+import { fieldsOf, metaOf } from "../../runs";
 import { type Answer, nd, open, quiet, source, TARGET, TEXTS, TOKENS, trustOf } from "./why-view";
 
 describe("the view", () => {

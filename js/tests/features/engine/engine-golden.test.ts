@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { compileKernels } from "../engine/compile.mjs";
-import { openEngine } from "../src/features/engine/client";
+import { compileKernels } from "../../../engine/compile.mjs";
+import { openEngine } from "../../../src/features/engine/client";
 import {
   EngineError,
   loadModel,
@@ -9,10 +9,10 @@ import {
   readFile,
   serve,
   Tokenizer,
-} from "../src/features/engine/core";
-import { startKernels } from "../src/features/engine/kernels";
-import type { Model } from "../src/features/engine/model";
-import { cut, unpackWeights } from "../src/features/engine/page/weights";
+} from "../../../src/features/engine/core";
+import { startKernels } from "../../../src/features/engine/kernels";
+import type { Model } from "../../../src/features/engine/model";
+import { cut, unpackWeights } from "../../../src/features/engine/page/weights";
 
 interface Golden {
   file: string;
@@ -29,7 +29,7 @@ interface Golden {
 }
 
 const json = (path: string) =>
-  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"));
+  JSON.parse(readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8"));
 // Written by Python (tests/golden/make_engine.py) with PyTorch and the tokenizers package.
 const golden: Golden = json("tests/golden/engine.json");
 const file = () => new Uint8Array(Buffer.from(golden.file, "base64"));

@@ -1,15 +1,15 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { captionLines, captionOf, cut, fileName } from "../src/features/exports/caption";
-import { toCsv } from "../src/features/exports/csv";
-import { toJson } from "../src/features/exports/json";
-import { markup } from "../src/features/exports/markup";
-import { vectorOf, wrap } from "../src/features/exports/vector";
-import type { Table } from "../src/figures/table";
-import type { Selection } from "../src/state/selection";
-import { DEFAULT_SELECTION } from "../src/state/state";
-import { VIEWS } from "../src/views";
-import { metaOf } from "./runs";
+import { captionLines, captionOf, cut, fileName } from "../../../src/features/exports/caption";
+import { toCsv } from "../../../src/features/exports/csv";
+import { toJson } from "../../../src/features/exports/json";
+import { markup } from "../../../src/features/exports/markup";
+import { vectorOf, wrap } from "../../../src/features/exports/vector";
+import type { Table } from "../../../src/figures/table";
+import type { Selection } from "../../../src/state/selection";
+import { DEFAULT_SELECTION } from "../../../src/state/state";
+import { VIEWS } from "../../../src/views";
+import { metaOf } from "../../runs";
 
 /** A view by its name; one of a hostile name is like any other. */
 const viewOf = (name: string) => ({ ...(VIEWS[name] ?? VIEWS.predictions!), name });

@@ -8,8 +8,8 @@ import {
   shownOf,
   termsOf,
   unitsOf,
-} from "../src/features/similarity/data";
-import { shadesOf, threadsOf } from "../src/features/similarity/texts";
+} from "../../../src/features/similarity/data";
+import { shadesOf, threadsOf } from "../../../src/features/similarity/texts";
 
 const side = (words: readonly string[], values: readonly number[], bias: number): Side => ({
   text: words,

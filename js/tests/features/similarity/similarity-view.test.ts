@@ -2,11 +2,11 @@
 
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { similarity } from "../src/features/similarity/view";
-import { itemAt } from "../src/protocol/required";
-import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
-import { type Fake, fakeRun, opened, settled } from "./fake";
-import { metaOf } from "./runs";
+import { similarity } from "../../../src/features/similarity/view";
+import { itemAt } from "../../../src/protocol/required";
+import type { NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
+import { type Fake, fakeRun, opened, settled } from "../../fake";
+import { metaOf } from "../../runs";
 
 // jsdom lays nothing out.
 globalThis.ResizeObserver ??= class {

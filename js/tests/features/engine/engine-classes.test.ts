@@ -2,15 +2,15 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { compileKernels } from "../engine/compile.mjs";
-import { openEngine } from "../src/features/engine/client";
-import { openSession, serve } from "../src/features/engine/core";
-import type { Metadata } from "../src/features/engine/page/metadata";
-import { specialIds } from "../src/features/engine/page/metadata";
-import { RequestQueue } from "../src/features/engine/page/request-queue";
-import { EngineSource } from "../src/features/engine/page/source";
-import { headsOff } from "../src/protocol/meta";
-import type { Meta, SliceRequest } from "../src/protocol/types";
+import { compileKernels } from "../../../engine/compile.mjs";
+import { openEngine } from "../../../src/features/engine/client";
+import { openSession, serve } from "../../../src/features/engine/core";
+import type { Metadata } from "../../../src/features/engine/page/metadata";
+import { specialIds } from "../../../src/features/engine/page/metadata";
+import { RequestQueue } from "../../../src/features/engine/page/request-queue";
+import { EngineSource } from "../../../src/features/engine/page/source";
+import { headsOff } from "../../../src/protocol/meta";
+import type { Meta, SliceRequest } from "../../../src/protocol/types";
 
 interface Written {
   shape: number[];
@@ -30,7 +30,7 @@ interface Golden {
   }[];
 }
 
-const path = new URL("../../tests/golden/engine_classes.json", import.meta.url);
+const path = new URL("../../../../tests/golden/engine_classes.json", import.meta.url);
 const golden: Golden[] = JSON.parse(readFileSync(path, "utf8").replaceAll("NaN", "null"));
 const kinds = golden.map((one) => [one.facts.classifier!.kind, one] as const);
 

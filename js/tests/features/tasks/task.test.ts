@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { spanLabels } from "../src/features/tasks/span";
-import { usualLabel } from "../src/features/tasks/tokens";
+import { spanLabels } from "../../../src/features/tasks/span";
+import { usualLabel } from "../../../src/features/tasks/tokens";
 import {
   bestSpan,
   classesOf,
@@ -9,12 +9,12 @@ import {
   oddsOf,
   slicedClasses,
   spanText,
-} from "../src/figures/classes";
-import { formatNumber, formatPercent, shown, visible } from "../src/figures/format";
-import { SliceFailure } from "../src/protocol/failure";
-import { itemAt } from "../src/protocol/required";
-import { nextCell } from "../src/ui/roving";
-import { metaOf } from "./runs";
+} from "../../../src/figures/classes";
+import { formatNumber, formatPercent, shown, visible } from "../../../src/figures/format";
+import { SliceFailure } from "../../../src/protocol/failure";
+import { itemAt } from "../../../src/protocol/required";
+import { nextCell } from "../../../src/ui/roving";
+import { metaOf } from "../../runs";
 import {
   answered,
   classified,

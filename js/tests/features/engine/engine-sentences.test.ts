@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { sentencesOf } from "../src/features/engine/page/answers/segment";
+import { sentencesOf } from "../../../src/features/engine/page/answers/segment";
 
-const path = new URL("../../tests/golden/sentences.json", import.meta.url);
+const path = new URL("../../../../tests/golden/sentences.json", import.meta.url);
 // Written by Python: tests/golden/make_sentences.py.
 const golden: { text: string; spans: number[][] }[] = JSON.parse(readFileSync(path, "utf8"));
 

@@ -1,13 +1,13 @@
 /** The view Why over a small run: the kernel's answers, and the view as it is opened. */
 
-import { METHODS } from "../src/catalog/selection";
-import { firstUnits } from "../src/draw/text-line";
-import type { Trust } from "../src/features/why/data";
-import { why } from "../src/features/why/view";
-import { type Unit, unitOfToken } from "../src/figures/derive/units";
-import type { Matrix } from "../src/figures/matrix";
-import type { OrderTest } from "../src/figures/order-test";
-import { SliceFailure } from "../src/protocol/failure";
+import { METHODS } from "../../../src/catalog/selection";
+import { firstUnits } from "../../../src/draw/text-line";
+import type { Trust } from "../../../src/features/why/data";
+import { why } from "../../../src/features/why/view";
+import { type Unit, unitOfToken } from "../../../src/figures/derive/units";
+import type { Matrix } from "../../../src/figures/matrix";
+import type { OrderTest } from "../../../src/figures/order-test";
+import { SliceFailure } from "../../../src/protocol/failure";
 import type {
   Meta,
   NdArray,
@@ -15,10 +15,10 @@ import type {
   SliceOptions,
   SliceRequest,
   Target,
-} from "../src/protocol/types";
-import { createOverlay } from "../src/views/contract";
-import { fakeRun, settled } from "./fake";
-import { fieldsOf, metaOf } from "./runs";
+} from "../../../src/protocol/types";
+import { createOverlay } from "../../../src/views/contract";
+import { fakeRun, settled } from "../../fake";
+import { fieldsOf, metaOf } from "../../runs";
 
 export type Answer = (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
 

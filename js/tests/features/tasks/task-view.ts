@@ -2,15 +2,15 @@
 
 import { signal } from "@preact/signals-core";
 import { afterEach } from "vitest";
-import { task } from "../src/features/tasks/view";
-import { SliceFailure } from "../src/protocol/failure";
-import { itemAt } from "../src/protocol/required";
-import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../src/protocol/types";
-import type { Selection, State } from "../src/state/selection";
-import { mount } from "../src/ui/mount";
-import type { DisplayPart, ViewHandle } from "../src/views/contract";
-import { fakeRun, opened, settled } from "./fake";
-import { metaOf } from "./runs";
+import { task } from "../../../src/features/tasks/view";
+import { SliceFailure } from "../../../src/protocol/failure";
+import { itemAt } from "../../../src/protocol/required";
+import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../../../src/protocol/types";
+import type { Selection, State } from "../../../src/state/selection";
+import { mount } from "../../../src/ui/mount";
+import type { DisplayPart, ViewHandle } from "../../../src/views/contract";
+import { fakeRun, opened, settled } from "../../fake";
+import { metaOf } from "../../runs";
 
 // jsdom lays nothing out.
 globalThis.ResizeObserver ??= class {

@@ -6,12 +6,12 @@ import {
   partnerHead,
   partnerToken,
   weightsOf,
-} from "../src/features/comparison/data";
-import { wordsWithout } from "../src/features/comparison/difference";
-import { matchSentences } from "../src/features/comparison/panels/sentences";
-import type { Source } from "../src/protocol/types";
-import { DEFAULT_SELECTION } from "../src/state/state";
-import { markOf, signed } from "../src/ui/signs";
+} from "../../../src/features/comparison/data";
+import { wordsWithout } from "../../../src/features/comparison/difference";
+import { matchSentences } from "../../../src/features/comparison/panels/sentences";
+import type { Source } from "../../../src/protocol/types";
+import { DEFAULT_SELECTION } from "../../../src/state/state";
+import { markOf, signed } from "../../../src/ui/signs";
 
 const compared: Compared = {
   notes: [],

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { compileKernels } from "../engine/compile.mjs";
-import { type Engine, openEngine } from "../src/features/engine/client";
-import { openSession, serve } from "../src/features/engine/core";
-import { best } from "../src/features/engine/page/answers/logits";
-import { quartiles } from "../src/features/engine/page/answers/metrics";
-import { select } from "../src/features/engine/page/answers/select";
-import { type Metadata, specialIds } from "../src/features/engine/page/metadata";
-import { RequestQueue } from "../src/features/engine/page/request-queue";
-import { EngineSource } from "../src/features/engine/page/source";
-import { createTyping } from "../src/features/engine/page/typing";
-import { cut, unpackWeights } from "../src/features/engine/page/weights";
-import { headsOff } from "../src/protocol/meta";
-import type { Activity, Meta, SliceRequest, TypedArray } from "../src/protocol/types";
+import { compileKernels } from "../../../engine/compile.mjs";
+import { type Engine, openEngine } from "../../../src/features/engine/client";
+import { openSession, serve } from "../../../src/features/engine/core";
+import { best } from "../../../src/features/engine/page/answers/logits";
+import { quartiles } from "../../../src/features/engine/page/answers/metrics";
+import { select } from "../../../src/features/engine/page/answers/select";
+import { type Metadata, specialIds } from "../../../src/features/engine/page/metadata";
+import { RequestQueue } from "../../../src/features/engine/page/request-queue";
+import { EngineSource } from "../../../src/features/engine/page/source";
+import { createTyping } from "../../../src/features/engine/page/typing";
+import { cut, unpackWeights } from "../../../src/features/engine/page/weights";
+import { headsOff } from "../../../src/protocol/meta";
+import type { Activity, Meta, SliceRequest, TypedArray } from "../../../src/protocol/types";
 
 interface Written {
   shape: number[];
@@ -39,7 +39,7 @@ const open = ({ meta }: Pick<Golden, "meta">): Promise<EngineSource> =>
   });
 
 const read = (name: string): string =>
-  readFileSync(new URL(`../../tests/golden/${name}`, import.meta.url), "utf8");
+  readFileSync(new URL(`../../../../tests/golden/${name}`, import.meta.url), "utf8");
 // Written by Python (tests/golden/make_engine_source.py), with PyTorch; NaN is no JSON.
 const golden: Golden[] = JSON.parse(read("engine_source.json").replaceAll("NaN", "null"));
 const { file } = JSON.parse(read("engine.json")) as { file: string };

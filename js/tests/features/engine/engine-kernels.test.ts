@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
-import { compileKernels } from "../engine/compile.mjs";
-import { type Kernels, startKernels } from "../src/features/engine/kernels";
+import { compileKernels } from "../../../engine/compile.mjs";
+import { type Kernels, startKernels } from "../../../src/features/engine/kernels";
 
 let kernels: Kernels;
 let floats: Float32Array;

@@ -1,10 +1,10 @@
 // @vitest-environment jsdom
 import { expect, test, vi } from "vitest";
-import type { Compared, Recovery } from "../src/features/comparison/data";
-import type { PanelContext } from "../src/features/comparison/panels/contract";
-import { patching } from "../src/features/comparison/panels/patching";
-import { createState } from "../src/state/state";
-import { metaOf } from "./runs";
+import type { Compared, Recovery } from "../../../src/features/comparison/data";
+import type { PanelContext } from "../../../src/features/comparison/panels/contract";
+import { patching } from "../../../src/features/comparison/panels/patching";
+import { createState } from "../../../src/state/state";
+import { metaOf } from "../../runs";
 
 const source = { meta: metaOf(["[CLS]", "cat", "[SEP]"]) };
 

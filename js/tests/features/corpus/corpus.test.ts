@@ -1,12 +1,12 @@
 // @vitest-environment jsdom
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { headExamples } from "../src/features/corpus/examples";
-import type { Slice, SliceRequest } from "../src/protocol/types";
-import { mount } from "../src/ui/mount";
-import { createNearWords } from "../src/views/inside/near-words";
-import { fakeRun } from "./fake";
-import { fieldsOf, metaOf } from "./runs";
+import { headExamples } from "../../../src/features/corpus/examples";
+import type { Slice, SliceRequest } from "../../../src/protocol/types";
+import { mount } from "../../../src/ui/mount";
+import { createNearWords } from "../../../src/views/inside/near-words";
+import { fakeRun } from "../../fake";
+import { fieldsOf, metaOf } from "../../runs";
 
 const TEXT = ["[CLS]", "<b>", "cat", "[SEP]"];
 const EXAMPLE = {
