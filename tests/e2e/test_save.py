@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.figures.catalog.choices import VIEWS
 from scripts.page import mount
 from tests.e2e.saving import Chosen, chosen, save, saving_page, show
@@ -113,7 +113,7 @@ def test_a_profile_saves_its_heads_alike(page: Page, tmp_path: Path) -> None:
     settle(page)
     same_table(save(page, "csv", tmp_path), widget.to_csv())
     same_json(save(page, "json", tmp_path), widget.to_json())
-    with pytest.raises(NotAvailableError, match="no view 'tree'"):
+    with pytest.raises(InputError, match="view is 'tree', expected one of 'heads'"):
         widget.to_csv(view="tree")
     with pytest.raises(NotAvailableError, match="no matrix"):
         widget.to_numpy()
@@ -129,7 +129,7 @@ def test_the_menu_is_worked_by_keys_alone(page: Page, runs: Chosen) -> None:
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(menu.locator('[data-aw-save="png"]')).to_be_focused()
     page.keyboard.press("ArrowUp")
-    expect(menu.locator('[data-aw-save="print"]')).to_be_focused()
+    expect(menu.locator('[data-aw-save="copy-csv"]')).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(menu.locator('[data-aw-save="svg"]')).to_be_focused()

@@ -37,20 +37,20 @@ export function saveTool(
     return menu.value;
   }
 
-  async function press(last = false): Promise<void> {
-    try {
-      const { shown, show, close } = await load();
+  function press(last = false): void {
+    const toggle = ({ shown, show, close }: SaveMenu): void => {
       if (shown.peek() === null) show(last);
       else close(true);
-    } catch (error) {
-      if (!until.aborted) report(error);
-    }
+    };
+    const here = menu.peek();
+    if (here !== null) toggle(here);
+    else load().then(toggle, (error: unknown) => until.aborted || report(error));
   }
 
   function onKeyDown(event: KeyboardEvent): void {
     if (menu.peek()?.shown.peek()) menu.peek()?.onKey(event);
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      void press(event.key === "ArrowUp");
+      press(event.key === "ArrowUp");
       consume(event);
     }
   }
@@ -68,7 +68,7 @@ export function saveTool(
           aria-haspopup="menu"
           aria-expanded={shown ? shown.value !== null : false}
           aria-busy={busy.value || undefined}
-          onClick={() => void press()}
+          onClick={() => press()}
           onKeyDown={onKeyDown}
           {...(onFocusOut && { onFocusOut })}
         >
