@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from attn_widget.analysis.texts import analyze
     from attn_widget.api import show
     from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
-    from attn_widget.corpus import Profile, profile
-    from attn_widget.corpus.head_means import head_means
-    from attn_widget.corpus.trust import agreement, faithfulness
-    from attn_widget.corpus.words import WordIndex, index
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
+    from attn_widget.features.corpus import Profile, profile
+    from attn_widget.features.corpus.head_means import head_means
+    from attn_widget.features.corpus.trust import agreement, faithfulness
+    from attn_widget.features.corpus.words import WordIndex, index
     from attn_widget.influence.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
@@ -35,23 +35,23 @@ _HOMES = {
     "Comparison": "attn_widget.comparison",
     "Encoder": "attn_widget.model.encoder",
     "ManyComparisons": "attn_widget.comparison",
-    "Profile": "attn_widget.corpus",
+    "Profile": "attn_widget.features.corpus",
     "Ranking": "attn_widget.similarities",
     "Similarity": "attn_widget.similarities",
     "Target": "attn_widget.influence.targets",
-    "WordIndex": "attn_widget.corpus.words",
-    "agreement": "attn_widget.corpus.trust",
+    "WordIndex": "attn_widget.features.corpus.words",
+    "agreement": "attn_widget.features.corpus.trust",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
     "compare": "attn_widget.comparison",
     "compare_many": "attn_widget.comparison",
-    "faithfulness": "attn_widget.corpus.trust",
+    "faithfulness": "attn_widget.features.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
-    "head_means": "attn_widget.corpus.head_means",
-    "index": "attn_widget.corpus.words",
+    "head_means": "attn_widget.features.corpus.head_means",
+    "index": "attn_widget.features.corpus.words",
     "load": "attn_widget.model.loading",
-    "profile": "attn_widget.corpus.run",
+    "profile": "attn_widget.features.corpus.run",
     "report": "attn_widget.export.report",
     "show": "attn_widget.api",
     "similarity": "attn_widget.similarities",

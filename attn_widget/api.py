@@ -17,8 +17,8 @@ from attn_widget.analysis.texts import (
 )
 from attn_widget.checks import check_keywords
 from attn_widget.comparison.comparison import Comparison
-from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.host.idle import activity
 from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
@@ -31,11 +31,11 @@ from attn_widget.protocol.slices.influence import as_target
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from attn_widget.features.corpus.widget import ProfileWidget
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
     from attn_widget.widget.comparison_widget import ComparisonWidget
-    from attn_widget.widget.profile import ProfileWidget
     from attn_widget.widget.similarity import SimilarityWidget
     from attn_widget.widget.widget import Saved
 
@@ -140,7 +140,7 @@ def show(
         compared.display()
         return compared
     if isinstance(text, Profile):
-        from attn_widget.widget.profile import show_profile
+        from attn_widget.features.corpus.widget import show_profile
 
         return show_profile(text, options)
     check_options(options)

@@ -27,8 +27,8 @@ import torch
 from numpy.typing import NDArray
 
 from attn_widget import tasks
-from attn_widget.corpus.identity import drawn_together
-from attn_widget.corpus.statistics import intervals
+from attn_widget.features.corpus.identity import drawn_together
+from attn_widget.features.corpus.statistics import intervals
 from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.loading import load
 from attn_widget.tasks import trainer

@@ -22,8 +22,8 @@ from attn_widget.checks import (
     check_several,
     short_repr,
 )
-from attn_widget.corpus.identity import identity_of
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.identity import identity_of
 from attn_widget.host.installed import require_extra
 from attn_widget.host.store import locked
 from attn_widget.model.loading import load

@@ -296,6 +296,6 @@ ASKED = (
 
 
 def _rows(world: World) -> Any:
-    from attn_widget.corpus.storage import Rows
+    from attn_widget.features.corpus.storage import Rows
 
     return Rows(world.profile.index, world.profile.n_tokens, world.profile.figures)

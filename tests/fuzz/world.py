@@ -16,7 +16,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget import tasks
-from attn_widget.corpus.words.word_index import connect
+from attn_widget.features.corpus.words.word_index import connect
 from attn_widget.similarities.reading import reading_of
 from tests.unit import tiny_models
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.corpus.profile import Profile
-from attn_widget.corpus.reading.batch import one_thread
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.corpus.reading.batch import one_thread
+from attn_widget.features.corpus.source import ProfileSource
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.metrics import KEYS as METRICS
 from attn_widget.page.output import outputs
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.profile_source import ProfileSource
 from tests.unit import tiny_models
 
 PAIRS = [

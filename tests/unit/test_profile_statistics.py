@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest, norm, t
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from attn_widget.checks.rounding import UNIT
-from attn_widget.corpus.statistics import intervals, means
+from attn_widget.features.corpus.statistics import intervals, means
 
 FIGURES = arrays.arrays(
     np.float32,

@@ -21,12 +21,12 @@ import yaml
 from jsonschema import ValidationError
 
 from attn_widget import profile
-from attn_widget.corpus import Profile
-from attn_widget.corpus.engines import ray_engine
-from attn_widget.corpus.engines.cluster import connected, start_ray
-from attn_widget.corpus.reading import chunks
-from attn_widget.corpus.reading.sources import files_of
 from attn_widget.errors import InputError
+from attn_widget.features.corpus import Profile
+from attn_widget.features.corpus.engines import ray_engine
+from attn_widget.features.corpus.engines.cluster import connected, start_ray
+from attn_widget.features.corpus.reading import chunks
+from attn_widget.features.corpus.reading.sources import files_of
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.made_texts import corpus
@@ -148,7 +148,7 @@ def test_a_killed_caller_and_a_killed_worker_give_the_same_bits(
     assert kept.equals(here.examples(2, 1, by="self", lowest=True))
 
     # Nor by the local engine, whose chunks are the same.
-    monkeypatch.setattr("attn_widget.corpus.engines.local.read_chunk", None)
+    monkeypatch.setattr("attn_widget.features.corpus.engines.local.read_chunk", None)
     profile(path, model=model, tagger=None, progress=False, folder=work)
     assert parts_of(work) == after
     with pytest.raises(InputError, match="not of this run"):

@@ -15,10 +15,10 @@ import pytest
 
 import attn_widget as aw
 from attn_widget import profile
-from attn_widget.corpus import Profile
-from attn_widget.corpus.reading.sources import read_texts
-from attn_widget.corpus.storage import Rows
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus import Profile
+from attn_widget.features.corpus.reading.sources import read_texts
+from attn_widget.features.corpus.storage import Rows
 
 TEXTS = ["Cats purr.", 'The dog, "Rex", ran.', "Über uns."]
 
@@ -73,7 +73,7 @@ def test_addresses_name_files_and_the_folder_of_parts(
     found = profile(f"{tmp_path.as_uri()}/*.parquet", **given)
     assert np.array_equal(found.figures, wanted.figures, equal_nan=True)
     assert len(list((tmp_path / "work").glob("part-*"))) == 1
-    monkeypatch.setattr("attn_widget.corpus.engines.local.read_chunk", None)
+    monkeypatch.setattr("attn_widget.features.corpus.engines.local.read_chunk", None)
     again = profile(f"{tmp_path.as_uri()}/*.parquet", **given)
     assert np.array_equal(again.figures, wanted.figures, equal_nan=True)
     for address in (f"{tmp_path.as_uri()}/*.csv", "file:///nowhere/*.txt"):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.corpus.words import build
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.words import build
 from attn_widget.protocol.answer import answer
 from tests.close import assert_close
 from tests.unit import tiny_models
