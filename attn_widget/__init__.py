@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from attn_widget.features.corpus.head_means import head_means
     from attn_widget.features.corpus.trust import agreement, faithfulness
     from attn_widget.features.corpus.words import WordIndex, index
+    from attn_widget.features.similarity import Ranking, Similarity, similarity
     from attn_widget.influence.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
-    from attn_widget.similarities import Ranking, Similarity, similarity
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
 
@@ -36,8 +36,8 @@ _HOMES = {
     "Encoder": "attn_widget.model.encoder",
     "ManyComparisons": "attn_widget.comparison",
     "Profile": "attn_widget.features.corpus",
-    "Ranking": "attn_widget.similarities",
-    "Similarity": "attn_widget.similarities",
+    "Ranking": "attn_widget.features.similarity",
+    "Similarity": "attn_widget.features.similarity",
     "Target": "attn_widget.influence.targets",
     "WordIndex": "attn_widget.features.corpus.words",
     "agreement": "attn_widget.features.corpus.trust",
@@ -54,7 +54,7 @@ _HOMES = {
     "profile": "attn_widget.features.corpus.run",
     "report": "attn_widget.export.report",
     "show": "attn_widget.api",
-    "similarity": "attn_widget.similarities",
+    "similarity": "attn_widget.features.similarity",
     "target": "attn_widget.influence.targets",
     "to_html": "attn_widget.widget.saving",
     "unload": "attn_widget.model.loading",
@@ -96,7 +96,9 @@ __all__ = [
 
 # Results such as a Similarity display themselves: their room is below that of widgets.
 display_by(
-    lambda result, traits: import_module("attn_widget.widget.similarity").widget_of(result, traits)
+    lambda result, traits: import_module("attn_widget.features.similarity.widget").widget_of(
+        result, traits
+    )
 )
 
 

@@ -15,7 +15,7 @@ from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
 
 if TYPE_CHECKING:
-    from attn_widget.similarities import Ranking, Similarity
+    from attn_widget.features.similarity import Ranking, Similarity
 
 
 class Option(NamedTuple):
@@ -222,8 +222,8 @@ def compare_meanings(arguments: Sequence[str]) -> int:
 
 def show_similarity(options: argparse.Namespace) -> None:
     """A page, or the largest numbers on the screen."""
+    from attn_widget.features.similarity import Ranking, similarity
     from attn_widget.host.files import destination
-    from attn_widget.similarities import Ranking, similarity
 
     target = None if options.output is None else destination(options.output)
     chosen = {n: getattr(options, n) for n in ("model", "pooling", "prompt", "truncation")}

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from attn_widget.features.corpus.widget import ProfileWidget
+    from attn_widget.features.similarity.widget import SimilarityWidget
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
     from attn_widget.widget.comparison_widget import ComparisonWidget
-    from attn_widget.widget.similarity import SimilarityWidget
     from attn_widget.widget.widget import Saved
 
 WIDGET_TRAITS = (*NAMES, "saved")

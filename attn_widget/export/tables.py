@@ -30,7 +30,7 @@ from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.protocol.similarity_source import SimilaritySource
+    from attn_widget.features.similarity.source import SimilaritySource
 
 Row = tuple[Cell, ...]
 
@@ -123,8 +123,8 @@ def similarity_table(source: SimilaritySource, selection: Selection) -> Table:
 
     A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
     """
-    from attn_widget.similarities import Ranking  # with torch
-    from attn_widget.similarities.similarity import BIAS
+    from attn_widget.features.similarity import Ranking  # with torch
+    from attn_widget.features.similarity.similarity import BIAS
 
     result = source.result
     if isinstance(result, Ranking):

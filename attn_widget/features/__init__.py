@@ -21,5 +21,6 @@ class Feature(NamedTuple):
 
 
 FEATURES = {
-    "corpus": Feature(),
+    "corpus": Feature(uses=("similarity",)),
+    "similarity": Feature(),
 }

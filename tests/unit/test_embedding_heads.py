@@ -166,7 +166,7 @@ def test_minilm_gives_the_numbers_of_sentence_transformers() -> None:
 
 @needs_minilm
 def test_minilm_is_mean_pooling_and_a_division_by_the_length() -> None:
-    from attn_widget.similarities.reading import packaged_embedder
+    from attn_widget.features.similarity.reading import packaged_embedder
 
     folder = packaged_embedder()
     assert folder is not None
@@ -368,7 +368,7 @@ def test_a_module_of_unknown_effect_is_refused(tmp_path: Path) -> None:
 def test_without_the_package_and_a_network_one_command_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from attn_widget.similarities import reading
+    from attn_widget.features.similarity import reading
 
     monkeypatch.setattr(reading, "PACKAGE", "gt_no_such_package")
     monkeypatch.setattr(reading, "DEFAULT", "nobody/no-such-embedder")

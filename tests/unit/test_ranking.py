@@ -14,7 +14,7 @@ import torch
 import attn_widget as aw
 from attn_widget.checks.rounding import rounding
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
-from attn_widget.similarities import ranking as ranking_module
+from attn_widget.features.similarity import ranking as ranking_module
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.embedders import MEAN, PAIR_SUMS, TEXT_SUMS, folder_of, size_of_score

@@ -21,8 +21,8 @@ from attn_widget.errors import (
     NotFiniteError,
     TooLongError,
 )
+from attn_widget.features.similarity.linear_text import LinearText
 from attn_widget.influence.methods import METHODS
-from attn_widget.similarities.linear_text import LinearText
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.embedders import (
@@ -218,7 +218,7 @@ def test_the_vectors_are_those_of_one_token_at_a_time() -> None:
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from attn_widget.similarities import linear_text
+    from attn_widget.features.similarity import linear_text
 
     whole = tiny("bert").matrix()
     monkeypatch.setattr(linear_text, "BYTES_AT_ONCE", 1)
@@ -688,7 +688,7 @@ def test_the_command_line_prints_the_score_and_the_strongest_pairs(capsys: Any) 
 
 
 def test_the_first_use_needs_no_module_of_the_same_name() -> None:
-    code = "import attn_widget as aw, attn_widget.similarities; print(callable(aw.similarity), aw.Ranking.__name__)"
+    code = "import attn_widget as aw, attn_widget.features.similarity; print(callable(aw.similarity), aw.Ranking.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "Ranking"]
 

@@ -15,12 +15,12 @@ import traitlets as t
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.features.similarity.source import SimilaritySource
+from attn_widget.features.similarity.widget import SimilarityWidget
 from attn_widget.page.engine.embedder import embedder_facts
 from attn_widget.page.recorded import replied
 from attn_widget.page.snapshot import exact_snapshot
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.similarity_source import SimilaritySource
-from attn_widget.widget.similarity import SimilarityWidget
 from tests.unit import tiny_models
 from tests.unit.embedders import MEAN, folder_of
 from tests.unit.test_actions import until

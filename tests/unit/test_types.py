@@ -16,10 +16,10 @@ from attn_widget.errors import InputTypeError
 from attn_widget.export import report
 from attn_widget.features.corpus.source import ProfileSource
 from attn_widget.features.corpus.widget import ProfileWidget
+from attn_widget.features.similarity.source import SimilaritySource
+from attn_widget.features.similarity.widget import SimilarityWidget
 from attn_widget.figures.catalog import choices
 from attn_widget.protocol import selection
-from attn_widget.protocol.similarity_source import SimilaritySource
-from attn_widget.widget.similarity import SimilarityWidget
 from attn_widget.widget.traits import own_traits
 
 

@@ -12,7 +12,7 @@ from attn_widget.page.engine.rounding import are_halves, rounded
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
-    from attn_widget.similarities import Similarity
+    from attn_widget.features.similarity import Similarity
 
 POOLINGS = ("mean", "cls", "last", "weighted", "mean_sqrt")  # weighted sums of hidden states
 
@@ -25,7 +25,7 @@ def check_embedder(result: object) -> Similarity:
     NotAvailableError
         A ranking, a reranker, late interaction, or a head of other parts.
     """
-    from attn_widget.similarities import Similarity
+    from attn_widget.features.similarity import Similarity
 
     if not isinstance(result, Similarity):
         raise NotAvailableError(
@@ -87,8 +87,8 @@ def embedder_facts(similarity: Similarity, *, light: bool) -> dict[str, Any]:
 
 
 def _rounding(similarity: Similarity, light: bool) -> dict[str, float]:
+    from attn_widget.features.similarity.sums import input_sum
     from attn_widget.influence.bound_target import embedding_of, unit_vectors
-    from attn_widget.similarities.sums import input_sum
 
     runs = (similarity.a.run, similarity.b.run)
     if not light and all(run is not None and are_halves(run.encoder) for run in runs):

@@ -32,8 +32,8 @@ from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.protocol.similarity_source import SimilaritySource
-    from attn_widget.similarities import Similarity
+    from attn_widget.features.similarity import Similarity
+    from attn_widget.features.similarity.source import SimilaritySource
 
 MAX_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
 SUFFIX = ".engine.js"

@@ -347,7 +347,7 @@ function matrixOf(
   };
 }
 
-/** Tokens by column and their words, as `attn_widget/protocol/similarity_source.py` has them. */
+/** Tokens by column and their words, as `attn_widget/features/similarity/source.py` has them. */
 function sideOf({ text, tokens }: ReadText) {
   const { token_word } = partsOfText({ tokens, text, text_pair: null });
   const characters = Array.from(text);

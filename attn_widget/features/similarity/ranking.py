@@ -15,6 +15,9 @@ from attn_widget.analysis.texts import run_text
 from attn_widget.checks import check_count, check_flag, check_kind, check_name, index_in
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError, NotPickled
+from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
+from attn_widget.features.similarity.reading import Reading
+from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import Records, dataframe
 from attn_widget.host.results import Displayed
@@ -28,9 +31,6 @@ from attn_widget.influence.contributions import Contributions
 from attn_widget.influence.passes import TOKENS_AT_ONCE
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
-from attn_widget.similarities.groups import groups_of, merged, names_of, own_groups
-from attn_widget.similarities.reading import Reading
-from attn_widget.similarities.similarity import Similarity
 from attn_widget.trace.forward import inference_mode, on_device
 
 PASSAGES_AT_ONCE = 256  # read together, so that passages of similar length share a batch

