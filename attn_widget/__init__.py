@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from attn_widget.analysis.external import from_attentions
     from attn_widget.analysis.texts import analyze
     from attn_widget.api import show
-    from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.errors import AttnWidgetError
     from attn_widget.export.report import report
+    from attn_widget.features.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.features.corpus import Profile, profile
     from attn_widget.features.corpus.head_means import head_means
     from attn_widget.features.corpus.trust import agreement, faithfulness
@@ -32,9 +32,9 @@ _HOMES = {
     "Analysis": "attn_widget.analysis",
     "AttentionWidget": "attn_widget.widget",
     "AttnWidgetError": "attn_widget.errors",
-    "Comparison": "attn_widget.comparison",
+    "Comparison": "attn_widget.features.comparison",
     "Encoder": "attn_widget.model.encoder",
-    "ManyComparisons": "attn_widget.comparison",
+    "ManyComparisons": "attn_widget.features.comparison",
     "Profile": "attn_widget.features.corpus",
     "Ranking": "attn_widget.features.similarity",
     "Similarity": "attn_widget.features.similarity",
@@ -44,8 +44,8 @@ _HOMES = {
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
-    "compare": "attn_widget.comparison",
-    "compare_many": "attn_widget.comparison",
+    "compare": "attn_widget.features.comparison",
+    "compare_many": "attn_widget.features.comparison",
     "faithfulness": "attn_widget.features.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
     "head_means": "attn_widget.features.corpus.head_means",

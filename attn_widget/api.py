@@ -16,8 +16,8 @@ from attn_widget.analysis.texts import (
     run_two_texts,
 )
 from attn_widget.checks import check_keywords
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.host.idle import activity
 from attn_widget.host.installed import require_torch
@@ -31,12 +31,12 @@ from attn_widget.protocol.slices.influence import as_target
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from attn_widget.features.comparison.widget import ComparisonWidget
     from attn_widget.features.corpus.widget import ProfileWidget
     from attn_widget.features.similarity.widget import SimilarityWidget
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
-    from attn_widget.widget.comparison_widget import ComparisonWidget
     from attn_widget.widget.widget import Saved
 
 WIDGET_TRAITS = (*NAMES, "saved")
@@ -134,7 +134,7 @@ def show(
             raise InputTypeError(
                 "show() of a comparison takes no other arguments.", "show(comparison)"
             )
-        from attn_widget.widget.comparison_widget import ComparisonWidget
+        from attn_widget.features.comparison.widget import ComparisonWidget
 
         compared = ComparisonWidget(text, analyze=runner(text.a, {}))
         compared.display()

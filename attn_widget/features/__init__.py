@@ -21,6 +21,7 @@ class Feature(NamedTuple):
 
 
 FEATURES = {
+    "comparison": Feature(uses=("corpus",)),
     "corpus": Feature(uses=("similarity",)),
     "similarity": Feature(),
 }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from attn_widget.checks.rounding import largest_first
-from attn_widget.comparison.inputs import compare
 from attn_widget.errors import AttnWidgetError
+from attn_widget.features.comparison.inputs import compare
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoder import Encoder
 

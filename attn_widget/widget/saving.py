@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head
 from attn_widget.host.results import Displayed

@@ -10,9 +10,9 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 import attn_widget as aw
-from attn_widget.comparison import distances as js
-from attn_widget.comparison import outputs
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.features.comparison import distances as js
+from attn_widget.features.comparison import outputs
 from tests.close import assert_close
 from tests.unit import tiny_models
 

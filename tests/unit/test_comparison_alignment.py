@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import attn_widget as aw
-from attn_widget.comparison.alignment import align_tokens, align_words, split_text
+from attn_widget.features.comparison.alignment import align_tokens, align_words, split_text
 from attn_widget.model.tokens import Token
 from tests.unit import tiny_models
 

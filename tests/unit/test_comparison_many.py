@@ -47,7 +47,7 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
         pass
 
     def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-        import attn_widget.comparison.many as module
+        import attn_widget.features.comparison.many as module
 
         whole: Any = vars(module)["_figures"]
         calls = itertools.count()

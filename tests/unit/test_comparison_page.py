@@ -14,10 +14,10 @@ from nbclient import NotebookClient
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.page.comparison_page import compared_parts, selections
+from attn_widget.features.comparison.page import compared_parts, selections
+from attn_widget.features.comparison.widget import frame_of
 from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
-from attn_widget.widget.comparison_widget import frame_of
 from scripts.probe import SENTENCES
 from tests.close import assert_close
 

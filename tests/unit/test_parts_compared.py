@@ -17,9 +17,9 @@ import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.analysis.report_json import document
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.page.comparison_page import compared_parts
+from attn_widget.features.comparison.page import compared_parts
+from attn_widget.features.comparison.widget import ComparisonWidget
 from attn_widget.protocol.pack import to_json, unpack
-from attn_widget.widget.comparison_widget import ComparisonWidget
 from tests.close import assert_close
 from tests.unit import tiny_models
 
@@ -245,7 +245,7 @@ def test_patched_heads_of_a_part_are_those_of_plain_hooks(name: str, part: Any) 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_recovery_by_heads_of_a_part(part: Any) -> None:
-    from attn_widget.comparison.patching import patched_value
+    from attn_widget.features.comparison.patching import patched_value
 
     c = tiny("t5", part)
     grid = c.recovery(WRITTEN, "heads")

@@ -14,8 +14,8 @@ from attn_widget.checks import (
     known_keywords,
     short_repr,
 )
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.model.families import PARTS
 from attn_widget.model.loading import load
 from attn_widget.model.two_texts import check_part_of, split_item

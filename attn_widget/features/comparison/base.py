@@ -17,10 +17,10 @@ from attn_widget.checks import (
     index_in,
     short_repr,
 )
-from attn_widget.comparison import distances as js
-from attn_widget.comparison.alignment import Alignment, align_tokens, by_hand
-from attn_widget.comparison.distances import HeadDistances, HeadMatching
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotPickled
+from attn_widget.features.comparison import distances as js
+from attn_widget.features.comparison.alignment import Alignment, align_tokens, by_hand
+from attn_widget.features.comparison.distances import HeadDistances, HeadMatching
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.choices import MIXINGS, Mixing
 

@@ -10,17 +10,17 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_callable, check_choice, check_count
 from attn_widget.checks.rounding import largest_first
-from attn_widget.comparison.base import Change, ComparisonBase
-from attn_widget.comparison.outputs import classes, predictions
-from attn_widget.comparison.proposals import proposals
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.comparison.base import Change, ComparisonBase
+from attn_widget.features.comparison.outputs import classes, predictions
+from attn_widget.features.comparison.proposals import proposals
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
 from attn_widget.influence.targets import Target
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
-    from attn_widget.comparison.patching import Recovery, RecoveryOf
+    from attn_widget.features.comparison.patching import Recovery, RecoveryOf
 
 
 class Comparison(ComparisonBase):
@@ -246,7 +246,7 @@ class Comparison(ComparisonBase):
         >>> c.patch([("head", 2, 3), ("state", 1, 1)])
         <Analysis of 4 positions, 6 layers of 12 heads>
         """
-        from attn_widget.comparison.patching import patch
+        from attn_widget.features.comparison.patching import patch
 
         check_callable(progress, "progress")
         return patch(self, sites, progress)
@@ -286,7 +286,7 @@ class Comparison(ComparisonBase):
         >>> c.recovery(number, "heads").values.shape
         (6, 12)
         """
-        from attn_widget.comparison.patching import RECOVERED, recovery
+        from attn_widget.features.comparison.patching import RECOVERED, recovery
 
         check_choice(of, "of", RECOVERED)
         check_callable(progress, "progress")

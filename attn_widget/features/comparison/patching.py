@@ -12,9 +12,9 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import Origin
 from attn_widget.checks import check_choice, check_several, index_in, short_repr
 from attn_widget.checks.rounding import first_largest
-from attn_widget.comparison.alignment import Alignment, align_tokens
-from attn_widget.comparison.base import ComparisonBase
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.features.comparison.alignment import Alignment, align_tokens
+from attn_widget.features.comparison.base import ComparisonBase
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import Records, records
 from attn_widget.influence.bound_target import BoundTarget, bind

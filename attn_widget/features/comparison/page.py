@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest
-from attn_widget.comparison.comparison import Comparison
-from attn_widget.comparison.proposals import LISTED, mode_of
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.proposals import LISTED, mode_of
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.page.page import page_parts, write_page
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
@@ -30,7 +30,7 @@ from attn_widget.protocol.slices.influence import described, plain, value_error
 from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
-    from attn_widget.comparison.patching import Recovery
+    from attn_widget.features.comparison.patching import Recovery
 
 CHUNK = "compare"
 RECORDED_TOKENS = 20_000  # that the patched passes of a page read, unless the user asked for them
@@ -136,7 +136,7 @@ def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]
 
 
 def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
-    from attn_widget.comparison.patching import check_patching
+    from attn_widget.features.comparison.patching import check_patching
 
     check_patching(c)
     if c.part != "self":

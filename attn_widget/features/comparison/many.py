@@ -19,10 +19,10 @@ from attn_widget.checks import (
     known_keywords,
     short_repr,
 )
-from attn_widget.comparison.comparison import Comparison
-from attn_widget.comparison.inputs import check_text
-from attn_widget.comparison.many_results import ManyComparisons
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.inputs import check_text
+from attn_widget.features.comparison.many_results import ManyComparisons
 from attn_widget.features.corpus.identity import drawn_together, identity_of, value_digest
 from attn_widget.features.corpus.many import measure
 from attn_widget.features.corpus.storage import Rows

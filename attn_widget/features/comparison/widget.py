@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from attn_widget.comparison.comparison import Comparison
-from attn_widget.page.comparison_page import compared_html, selections, title_of
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.page import compared_html, selections, title_of
 from attn_widget.page.page import frame
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.widget import AttentionWidget

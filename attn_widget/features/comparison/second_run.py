@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attn_widget.analysis import Analysis
-from attn_widget.comparison.base import check_one_text
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError, SliceError
-from attn_widget.page.comparison_page import compared_parts, recovery_data, selections
+from attn_widget.features.comparison.base import check_one_text
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.page import compared_parts, recovery_data, selections
 from attn_widget.protocol.handlers import Answer, Handler
 from attn_widget.protocol.initial_payload import first_paint, without_other_parts
 from attn_widget.protocol.pack import pack
@@ -25,7 +25,7 @@ from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import Analyze, texts_of, truncation_of
 
 if TYPE_CHECKING:
-    from attn_widget.comparison.patching import RecoveryOf
+    from attn_widget.features.comparison.patching import RecoveryOf
 
 MAX_SITES = 200  # of one request
 
@@ -111,7 +111,7 @@ def _patched(comparing: Comparing, request: Request, progress: Progress | None) 
     sites = request.get("sites")
     if not isinstance(sites, (list, tuple)) or len(sites) > MAX_SITES:
         raise InputTypeError(f"sites must be a list of at most {MAX_SITES}.")
-    from attn_widget.comparison.patching import patch, patched_value
+    from attn_widget.features.comparison.patching import patch, patched_value
 
     run = patch(c, sites, progress)
     told: dict[str, Any] = {"sites": list(sites), "target": None, "value": None}
@@ -129,7 +129,7 @@ def _recovery(comparing: Comparing, request: Request, progress: Progress | None)
     """Share of a target that each part of the first run brings back."""
     c = comparing.require()
     target = target_of(request)
-    from attn_widget.comparison.patching import RECOVERED
+    from attn_widget.features.comparison.patching import RECOVERED
 
     of = cast("RecoveryOf", one_of(request, "of", tuple(RECOVERED)))
     recovery = c.recovery(target, of, progress=progress)
