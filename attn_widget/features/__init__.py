@@ -24,4 +24,5 @@ FEATURES = {
     "comparison": Feature(uses=("corpus",)),
     "corpus": Feature(uses=("similarity",)),
     "similarity": Feature(),
+    "tasks": Feature(uses=("comparison", "corpus")),
 }

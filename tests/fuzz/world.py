@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 import attn_widget as aw
-from attn_widget import tasks
+from attn_widget.features import tasks
 from attn_widget.features.corpus.words.word_index import connect
 from attn_widget.features.similarity.reading import reading_of
 from tests.unit import tiny_models

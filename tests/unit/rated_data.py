@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.tasks.data import archive
+from attn_widget.features.tasks.data import archive
 
 
 @lru_cache(maxsize=1)

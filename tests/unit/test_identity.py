@@ -15,8 +15,8 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import InputError
+from attn_widget.features import tasks
 from attn_widget.features.corpus.identity import identity_of, value_digest
 from attn_widget.host.fingerprint import fingerprint
 from tests.close import assert_close

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.features import tasks
 from attn_widget.features.corpus import Profile, resumable
 from attn_widget.features.corpus.storage import read
 from attn_widget.features.corpus.totals import Totals

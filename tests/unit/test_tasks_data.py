@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_widget import tasks
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from attn_widget.tasks.data import archive, rated, splits
-from attn_widget.tasks.data.rated import stars
+from attn_widget.features import tasks
+from attn_widget.features.tasks.data import archive, rated, splits
+from attn_widget.features.tasks.data.rated import stars
 from tests.unit.rated_data import archive_problem, need_archive
 
 LOADERS = {
@@ -71,7 +71,7 @@ def test_two_processes_fetch_at_once_and_later_ones_need_no_index(
         pytest.skip("pip would have to fetch setuptools too")
     shutil.copy(archive.cache_folder() / archive.ARCHIVE, index)
     cache = tmp_path / "not" / "yet" / "there"
-    code = "from attn_widget.tasks.data.archive import archive; print(len(archive()))"
+    code = "from attn_widget.features.tasks.data.archive import archive; print(len(archive()))"
     runs = [
         subprocess.Popen(
             [sys.executable, "-c", code],

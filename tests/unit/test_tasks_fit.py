@@ -18,10 +18,10 @@ from attn_widget.errors import (
     ModelLoadError,
     NotAvailableError,
 )
-from attn_widget.tasks import passes
-from attn_widget.tasks.fit import fit_classifier
-from attn_widget.tasks.fitted import FittedClassifier, load_classifier
-from attn_widget.tasks.heads import HEADS, build
+from attn_widget.features.tasks import passes
+from attn_widget.features.tasks.fit import fit_classifier
+from attn_widget.features.tasks.fitted import FittedClassifier, load_classifier
+from attn_widget.features.tasks.heads import HEADS, build
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from attn_widget.features.tasks.batches import by_length, shuffled, tokenize
+from attn_widget.features.tasks.heads import build
 from attn_widget.model.loading import load
-from attn_widget.tasks.batches import by_length, shuffled, tokenize
-from attn_widget.tasks.heads import build
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.toy_task import texts_and_labels, tiny

@@ -14,8 +14,8 @@ from attn_widget.errors import (
     NotAvailableError,
     TooLongError,
 )
+from attn_widget.features.tasks.fit import fit_classifier
 from attn_widget.host import installed
-from attn_widget.tasks.fit import fit_classifier
 from tests.unit.toy_task import QUICK, texts_and_labels, tiny
 
 

@@ -16,10 +16,10 @@ import torch
 import transformers
 
 from attn_widget.errors import InputError, ModelLoadError
-from attn_widget.tasks import checkpoint as checkpoints
-from attn_widget.tasks import trainer
-from attn_widget.tasks.fit import fit_classifier
-from attn_widget.tasks.fitted import load_classifier
+from attn_widget.features.tasks import checkpoint as checkpoints
+from attn_widget.features.tasks import trainer
+from attn_widget.features.tasks.fit import fit_classifier
+from attn_widget.features.tasks.fitted import load_classifier
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.toy_task import texts_and_labels, tiny
@@ -34,8 +34,8 @@ OPTIONS: dict[str, Any] = {
 CHILD = """
 import sys
 import torch
-from attn_widget.tasks import trainer
-from attn_widget.tasks.fit import fit_classifier
+from attn_widget.features.tasks import trainer
+from attn_widget.features.tasks.fit import fit_classifier
 from tests.unit.test_tasks_fit_resume import LABELS, OPTIONS, TEXTS
 
 encoder, folder, head, threads = sys.argv[1:]

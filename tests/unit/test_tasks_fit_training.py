@@ -16,9 +16,9 @@ import attn_widget as aw
 from attn_widget.errors import (
     TooLongError,
 )
-from attn_widget.tasks import passes, trainer
-from attn_widget.tasks.fit import fit_classifier
-from attn_widget.tasks.heads import POOLINGS, build
+from attn_widget.features.tasks import passes, trainer
+from attn_widget.features.tasks.fit import fit_classifier
+from attn_widget.features.tasks.heads import POOLINGS, build
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES

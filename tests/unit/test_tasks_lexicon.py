@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from attn_widget import tasks
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.tasks.data.dataset import Split
+from attn_widget.features import tasks
+from attn_widget.features.tasks.data.dataset import Split
 from benchmarks import vader_tables
 from tests.unit.rated_data import need_archive
 
@@ -102,8 +102,8 @@ def test_the_package_imports_without_the_extra_and_says_what_is_missing() -> Non
 import sys
 sys.modules["vaderSentiment"] = None  # as if it were not installed
 import attn_widget
-assert "attn_widget.tasks" not in sys.modules
-from attn_widget import tasks
+assert "attn_widget.features.tasks" not in sys.modules
+from attn_widget.features import tasks
 assert not {"torch", "sklearn", "transformers"} & set(sys.modules)
 assert "load_amazon" in dir(tasks)
 assert tasks.score([0, 1], [[1, 0], [0, 1]]).correct == 100

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_widget.errors import InputError
-from attn_widget.tasks import score
+from attn_widget.features.tasks import score
 
 FIVE = np.array(
     [

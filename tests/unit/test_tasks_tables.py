@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attn_widget import tasks
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.features import tasks
 
 N = 60
 TEXTS = [f"This is the {word} thing, number {k}." for k, word in enumerate(["bad", "good"] * 30)]

@@ -14,7 +14,11 @@ from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from attn_widget.tasks.over_encoder import OverEncoderConfig, OverEncoderModel, bare_encoder
+from attn_widget.features.tasks.over_encoder import (
+    OverEncoderConfig,
+    OverEncoderModel,
+    bare_encoder,
+)
 
 WIDTHS = (3, 4, 5)  # tokens, as in Kim (2014)
 FILTERS = 100  # of each width, as in Kim (2014)

@@ -24,7 +24,7 @@ class State:
     history : list of dict
         A record for each epoch that is done.
     best : int
-        The epoch (1-based) with the highest `attn_widget.tasks.metrics.rank`; 0 before there is one.
+        The epoch (1-based) with the highest `attn_widget.features.tasks.metrics.rank`; 0 before there is one.
     finished : bool
     """
 

@@ -18,15 +18,15 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError, NotAvailableError
+from attn_widget.features.tasks.curves import draw
+from attn_widget.features.tasks.metrics import rank
+from attn_widget.features.tasks.moved import line_of
 from attn_widget.host.store import SUMS, check_sums, read_json
 from attn_widget.model.checkpoint import load_checkpoint
 from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.places import locate
-from attn_widget.tasks.curves import draw
-from attn_widget.tasks.metrics import rank
-from attn_widget.tasks.moved import line_of
 from attn_widget.trace.forward import inference_mode
 
 FIGURES = ("loss", "correct")  # of every epoch, by which epochs are ranked
@@ -47,7 +47,7 @@ class FittedClassifier:
     history : tuple of dict
         A record for each epoch: ``epoch`` (1 is the first), ``lr_encoder``, ``lr_head`` (of its last batch), and ``train`` and
         ``validation`` (None without one), each with ``loss`` and the four metrics of
-        `attn_widget.tasks.score`. Those of ``train`` are of the batches as they were learnt from:
+        `attn_widget.features.tasks.score`. Those of ``train`` are of the batches as they were learnt from:
         with dropout, each before its own update.
     settings : dict
         Arguments of `fit_classifier`.
@@ -128,8 +128,8 @@ class FittedClassifier:
         InputError, InputTypeError
             No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
-        from attn_widget.tasks.batches import check_texts, tokenize
-        from attn_widget.tasks.passes import predict, softmax
+        from attn_widget.features.tasks.batches import check_texts, tokenize
+        from attn_widget.features.tasks.passes import predict, softmax
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -173,7 +173,7 @@ class FittedClassifier:
         InputTypeError
             ``folder`` is no path.
         """
-        from attn_widget.tasks.checkpoint import write_model
+        from attn_widget.features.tasks.checkpoint import write_model
 
         moved = None if self.moved is None else self.moved.tolist()
         record = {"history": self.history, "settings": self.settings, "moved": moved}
@@ -247,7 +247,7 @@ def load_classifier(folder: str | Path) -> FittedClassifier:
     InputTypeError
         ``folder`` is no path.
     """
-    from attn_widget.tasks.checkpoint import (
+    from attn_widget.features.tasks.checkpoint import (
         PLACE,
         RECORD,
         WEIGHTS,

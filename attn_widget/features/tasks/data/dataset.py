@@ -18,7 +18,7 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.tasks.data.splits import SHARES, assign, equal_classes, join_groups
+from attn_widget.features.tasks.data.splits import SHARES, assign, equal_classes, join_groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,11 +24,11 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader, Sampler
 
 from attn_widget.errors import InputError
-from attn_widget.tasks.batches import Examples, shuffled
-from attn_widget.tasks.checkpoint import Store
-from attn_widget.tasks.metrics import WORST, rank
-from attn_widget.tasks.passes import figures, precision, predict
-from attn_widget.tasks.state import State
+from attn_widget.features.tasks.batches import Examples, shuffled
+from attn_widget.features.tasks.checkpoint import Store
+from attn_widget.features.tasks.metrics import WORST, rank
+from attn_widget.features.tasks.passes import figures, precision, predict
+from attn_widget.features.tasks.state import State
 
 LARGEST_GRADIENT = 1.0  # norm of all gradients together, as in Devlin et al. (2019)
 BETAS = (0.9, 0.999)

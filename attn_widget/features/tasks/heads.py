@@ -71,8 +71,8 @@ def build(
     fresh : frozenset of str
         Names of the parameters that were drawn and not copied.
     """
-    from attn_widget.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
-    from attn_widget.tasks.mean import (
+    from attn_widget.features.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
+    from attn_widget.features.tasks.mean import (
         DROPOUT,
         MeanPoolingConfig,
         MeanPoolingForSequenceClassification,

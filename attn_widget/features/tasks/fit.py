@@ -24,15 +24,15 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.identity import identity_of
+from attn_widget.features.tasks.fitted import FittedClassifier
+from attn_widget.features.tasks.moved import heads_moved, line_of
 from attn_widget.host.installed import require_extra
 from attn_widget.host.store import locked
 from attn_widget.model.loading import load
-from attn_widget.tasks.fitted import FittedClassifier
-from attn_widget.tasks.moved import heads_moved, line_of
 
 if TYPE_CHECKING:
-    from attn_widget.tasks.heads import Head, Pooling
-    from attn_widget.tasks.trainer import Labelled
+    from attn_widget.features.tasks.heads import Head, Pooling
+    from attn_widget.features.tasks.trainer import Labelled
 
 RATE = (
     2e-4  # of the encoder, up to this width; at 768 it is 5e-5, the highest of Devlin et al. (2019)
@@ -86,8 +86,8 @@ def fit_classifier(
     classes : sequence of str, length c, optional
         Names of the classes; "0", "1" ... unless given.
     head : {"linear", "cnn"}
-        A linear map of one vector, or a text CNN on all hidden states; see `attn_widget.tasks.mean` and
-        `attn_widget.tasks.cnn`.
+        A linear map of one vector, or a text CNN on all hidden states; see `attn_widget.features.tasks.mean` and
+        `attn_widget.features.tasks.cnn`.
     pooling : {"mean", "first"}
         What the linear head reads: LayerNorm of the mean of all tokens, or the first token as the
         classifier of `transformers` for this family does (through the pooler, where it has one).
@@ -154,8 +154,14 @@ def fit_classifier(
     (('no', 'yes'), (4, 2))
     """
     require_extra("accelerate", "Fine-tuning needs accelerate", "tasks")
-    from attn_widget.tasks.batches import check_texts, tokenize
-    from attn_widget.tasks.heads import HEADS, POOLINGS, build, check_encoder, tokenizer_for
+    from attn_widget.features.tasks.batches import check_texts, tokenize
+    from attn_widget.features.tasks.heads import (
+        HEADS,
+        POOLINGS,
+        build,
+        check_encoder,
+        tokenizer_for,
+    )
 
     check_choice(head, "head", HEADS)
     check_choice(pooling, "pooling", POOLINGS)
@@ -191,7 +197,7 @@ def fit_classifier(
     limit = loaded.max_length if max_length is None else max_length
     options: dict[str, Any] = {"max_length": limit, "truncation": truncation}
 
-    from attn_widget.tasks.trainer import Labelled, Settings, fine_tune
+    from attn_widget.features.tasks.trainer import Labelled, Settings, fine_tune
 
     train = Labelled(tokenize(loaded, given, **options, name="texts"), indices)
     checked = None
@@ -214,7 +220,7 @@ def fit_classifier(
     if folder is None:
         state = fine_tune(model, fresh, train, checked, settings, None, progress=progress)
     else:
-        from attn_widget.tasks.checkpoint import Store
+        from attn_widget.features.tasks.checkpoint import Store
 
         identity: dict[str, Any] = {
             **{key: value for key, value in identity_of(loaded).items() if key != "attn_widget"},
@@ -310,7 +316,7 @@ def _check_classes(classes: Any, n_classes: int) -> tuple[str, ...]:
 
 
 def _check_validation(validation: Any, n_classes: int) -> tuple[list[str], NDArray[np.int64]]:
-    from attn_widget.tasks.batches import check_texts
+    from attn_widget.features.tasks.batches import check_texts
 
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise InputTypeError(

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from attn_widget.errors import InputError, ModelLoadError
+from attn_widget.features.tasks.state import State
 from attn_widget.host.store import (
     LEFT_OVER,
     LOCK,
@@ -28,7 +29,6 @@ from attn_widget.host.store import (
     write_json,
 )
 from attn_widget.model.checkpoint import quiet
-from attn_widget.tasks.state import State
 
 if TYPE_CHECKING:
     from transformers import TrainerState

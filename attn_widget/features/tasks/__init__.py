@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attn_widget.tasks.data.dataset import Dataset, Split
-    from attn_widget.tasks.data.rated import (
+    from attn_widget.features.tasks.data.dataset import Dataset, Split
+    from attn_widget.features.tasks.data.rated import (
         RatedSentences,
         load_amazon,
         load_editorials,
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
         rated_sentences,
         stars,
     )
-    from attn_widget.tasks.data.tables import from_dataset, read_csv
-    from attn_widget.tasks.data.vader import LexiconBaseline, lexicon
-    from attn_widget.tasks.fit import fit_classifier
-    from attn_widget.tasks.fitted import FittedClassifier, load_classifier
-    from attn_widget.tasks.metrics import Metrics, score
+    from attn_widget.features.tasks.data.tables import from_dataset, read_csv
+    from attn_widget.features.tasks.data.vader import LexiconBaseline, lexicon
+    from attn_widget.features.tasks.fit import fit_classifier
+    from attn_widget.features.tasks.fitted import FittedClassifier, load_classifier
+    from attn_widget.features.tasks.metrics import Metrics, score
 
 # As in attn_widget itself: names come when they are first used.
 _HOMES = {
@@ -68,10 +68,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        value = getattr(import_module(f"attn_widget.tasks.{_HOMES[name]}"), name)
+        value = getattr(import_module(f"attn_widget.features.tasks.{_HOMES[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'attn_widget.tasks' has no attribute {name!r}")
+    raise AttributeError(f"module 'attn_widget.features.tasks' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

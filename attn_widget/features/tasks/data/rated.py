@@ -18,8 +18,8 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError
-from attn_widget.tasks.data.archive import member
-from attn_widget.tasks.data.dataset import Dataset, split_equally
+from attn_widget.features.tasks.data.archive import member
+from attn_widget.features.tasks.data.dataset import Dataset, split_equally
 
 Source = Literal["amazon", "films", "tweets", "editorials"]
 SOURCES: dict[str, str] = {

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from attn_widget.tasks.batches import Examples, by_length
-from attn_widget.tasks.metrics import score
+from attn_widget.features.tasks.batches import Examples, by_length
+from attn_widget.features.tasks.metrics import score
 
 TEXTS_AT_ONCE = 64  # of a pass without gradients
 

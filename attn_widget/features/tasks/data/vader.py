@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import check_several
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.tasks.data.dataset import Split
 from attn_widget.host.installed import require_extra
-from attn_widget.tasks.data.dataset import Split
 
 # So little that it only keeps the weights finite where classes are separable without an error.
 INVERSE_PENALTY = 100.0
@@ -69,7 +69,7 @@ class LexiconBaseline:
 
     Examples
     --------
-    >>> from attn_widget.tasks.data.dataset import Split
+    >>> from attn_widget.features.tasks.data.dataset import Split
     >>> train = Split(("awful", "bad", "good", "great"), np.array([0, 0, 1, 1]))
     >>> baseline = LexiconBaseline().fit(train)
     >>> baseline.probabilities(["really bad", "very good"]).argmax(1).tolist()

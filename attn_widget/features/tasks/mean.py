@@ -1,6 +1,6 @@
 """A linear head on the mean of an encoder's hidden states, as a model of `transformers`.
 
-Importing this module registers it, as `attn_widget.tasks.cnn` does.
+Importing this module registers it, as `attn_widget.features.tasks.cnn` does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from attn_widget.tasks.over_encoder import OverEncoderConfig, OverEncoderModel, bare_encoder
+from attn_widget.features.tasks.over_encoder import (
+    OverEncoderConfig,
+    OverEncoderModel,
+    bare_encoder,
+)
 
 DROPOUT = 0.1  # before the linear map, as in Devlin et al. (2019)
 SPREAD = 0.02  # standard deviation of its weights, as in Devlin et al. (2019)
