@@ -23,6 +23,7 @@ class Feature(NamedTuple):
 FEATURES = {
     "comparison": Feature(uses=("corpus",)),
     "corpus": Feature(uses=("similarity",)),
+    "engine": Feature(uses=("similarity",)),
     "similarity": Feature(),
     "tasks": Feature(uses=("comparison", "corpus")),
 }

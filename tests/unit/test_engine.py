@@ -15,9 +15,9 @@ import torch
 import attn_widget as aw
 from attn_widget.checks.rounding import rounding
 from attn_widget.errors import NotAvailableError
-from attn_widget.page.engine.live import packed
-from attn_widget.page.engine.packing import MAGIC, pack_model
-from attn_widget.page.engine.rounding import rounded
+from attn_widget.features.engine.live import packed
+from attn_widget.features.engine.packing import MAGIC, pack_model
+from attn_widget.features.engine.rounding import rounded
 from tests.close import assert_close
 from tests.engine_parity import Compared, Rounding, compare, parity_texts, run_engine
 from tests.golden import make_engine, make_engine_source

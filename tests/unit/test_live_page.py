@@ -15,7 +15,7 @@ import torch
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, NotAvailableError
-from attn_widget.page.engine.rounding import SAMPLES, rounding_of
+from attn_widget.features.engine.rounding import SAMPLES, rounding_of
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat."

@@ -15,9 +15,9 @@ import traitlets as t
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.features.engine.embedder import embedder_facts
 from attn_widget.features.similarity.source import SimilaritySource
 from attn_widget.features.similarity.widget import SimilarityWidget
-from attn_widget.page.engine.embedder import embedder_facts
 from attn_widget.page.recorded import replied
 from attn_widget.page.snapshot import exact_snapshot
 from attn_widget.protocol.pack import unpack

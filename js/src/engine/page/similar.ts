@@ -18,7 +18,7 @@ import { columnsOf, type Metadata, precisionOf } from "./metadata";
 import { asFailure } from "./open";
 import type { RequestQueue } from "./request-queue";
 
-/** The head of an embedder and how it is given texts: attn_widget/page/engine/embedder.py. */
+/** The head of an embedder and how it is given texts: attn_widget/features/engine/embedder.py. */
 export interface Embedder {
   readonly kind: "cosine" | "dot";
   readonly pooling: "mean" | "cls" | "last" | "weighted" | "mean_sqrt";

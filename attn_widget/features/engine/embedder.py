@@ -8,7 +8,7 @@ import numpy as np
 
 from attn_widget.analysis.texts import run_text
 from attn_widget.errors import NotAvailableError
-from attn_widget.page.engine.rounding import are_halves, rounded
+from attn_widget.features.engine.rounding import are_halves, rounded
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ from urllib.parse import quote
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import analyze
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.engine.classifier import class_reader
+from attn_widget.features.engine.embedder import check_embedder, embedder_facts
+from attn_widget.features.engine.options import EngineOptions, check_views_of
+from attn_widget.features.engine.packing import MAGIC, pack
+from attn_widget.features.engine.rounding import Texts, rounding_of
+from attn_widget.features.engine.text import as_text
 from attn_widget.host.files import destination, write_parts
 from attn_widget.host.memory import check_bytes
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.places import EMBEDDED, MINI
-from attn_widget.page.engine.classifier import class_reader
-from attn_widget.page.engine.embedder import check_embedder, embedder_facts
-from attn_widget.page.engine.options import EngineOptions, check_views_of
-from attn_widget.page.engine.packing import MAGIC, pack
-from attn_widget.page.engine.rounding import Texts, rounding_of
-from attn_widget.page.engine.text import as_text
 from attn_widget.page.page import PageModel, page_parts
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.page.engine.layouts import settings_as_bert, weights_as_bert
+from attn_widget.features.engine.layouts import settings_as_bert, weights_as_bert
 
 MAGIC = b"attnwgt1"
 PANEL = 8  # outputs of a panel: COLUMNS of js/engine/lanes.ts

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from attn_widget.analysis.texts import analyze
+from attn_widget.features.engine.packing import dequantized
 from attn_widget.model.encoder import Encoder
-from attn_widget.page.engine.packing import dequantized
 
 Texts = Sequence[tuple[str, str | None]]
 
