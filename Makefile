@@ -51,7 +51,7 @@ quick-python:
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check . && $(PY) -m pytest -q -p no:cacheprovider $(QUICK)
 
 catalog: setup  ## js/src/catalog and js/src/figures/catalog from the declarations in attn_widget
-	@$(PY) -m attn_widget.export.manifest | node js/catalog.mjs
+	@$(PY) -m attn_widget.page.manifest | node js/catalog.mjs
 
 watch: setup  ## The page again at every change in js/; a reloaded notebook shows it
 	@npm run --silent watch

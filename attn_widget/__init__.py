@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from attn_widget.analysis.texts import analyze
     from attn_widget.api import show
     from attn_widget.errors import AttnWidgetError
-    from attn_widget.export.report import report
     from attn_widget.features.comparison import Comparison, ManyComparisons, compare, compare_many
     from attn_widget.features.corpus import Profile, profile
     from attn_widget.features.corpus.head_means import head_means
     from attn_widget.features.corpus.trust import agreement, faithfulness
     from attn_widget.features.corpus.words import WordIndex, index
+    from attn_widget.features.exports.report import report
     from attn_widget.features.similarity import Ranking, Similarity, similarity
     from attn_widget.influence.targets import Target, target
     from attn_widget.model.encoder import Encoder
@@ -52,7 +52,7 @@ _HOMES = {
     "index": "attn_widget.features.corpus.words",
     "load": "attn_widget.model.loading",
     "profile": "attn_widget.features.corpus.run",
-    "report": "attn_widget.export.report",
+    "report": "attn_widget.features.exports.report",
     "show": "attn_widget.api",
     "similarity": "attn_widget.features.similarity",
     "target": "attn_widget.influence.targets",

@@ -34,8 +34,8 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 import attn_widget as aw
-from attn_widget.export.browser import launch
 from attn_widget.features.corpus.statistics.intervals import bounded_interval, share_interval
+from attn_widget.features.exports.browser import launch
 from attn_widget.features.tasks.data.rated import rated_sentences
 from attn_widget.influence.agreement import spearman
 from attn_widget.influence.bound_target import bind

@@ -24,6 +24,7 @@ FEATURES = {
     "comparison": Feature(uses=("corpus",)),
     "corpus": Feature(uses=("similarity",)),
     "engine": Feature(uses=("similarity",)),
+    "exports": Feature(uses=("comparison", "corpus", "engine", "similarity")),
     "similarity": Feature(),
     "tasks": Feature(uses=("comparison", "corpus")),
 }

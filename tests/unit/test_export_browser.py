@@ -11,7 +11,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
-from attn_widget.export import browser, chromium
+from attn_widget.features.exports import browser, chromium
 
 
 def test_without_playwright_the_message_says_what_to_install(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_widget.export.text import Table, to_csv, to_json
+from attn_widget.features.exports.text import Table, to_csv, to_json
 
 TEXTS = ["a,b", 'say "hi"', "a\nb", "a\rb", '"', "</script>", "שלום", "你好", "👩‍🚀", ""]
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]

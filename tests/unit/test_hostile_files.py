@@ -16,9 +16,9 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
-from attn_widget.export.notebook import LivePages
 from attn_widget.features import tasks
 from attn_widget.features.corpus.reading.sources import files_of, read_texts
+from attn_widget.features.exports.notebook import LivePages
 from tests.unit import tiny_models
 
 

@@ -15,8 +15,8 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbformat.sign import MemorySignatureStore, NotebookNotary
 
-from attn_widget.export import notebook as notebook_module
-from attn_widget.export.notebook import STATE, VIEW, LivePages
+from attn_widget.features.exports import notebook as notebook_module
+from attn_widget.features.exports.notebook import STATE, VIEW, LivePages
 from attn_widget.page.output import code_element, version
 
 
@@ -136,6 +136,6 @@ def test_a_server_saves_other_files_as_they_are(tmp_path: Path) -> None:
 
 
 def test_the_part_of_a_server_needs_no_torch() -> None:
-    code = "import sys, attn_widget.export.notebook; print('torch' in sys.modules)"
+    code = "import sys, attn_widget.features.exports.notebook; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -13,9 +13,9 @@ import pytest
 import attn_widget as aw
 from attn_widget import api
 from attn_widget.errors import InputTypeError
-from attn_widget.export import report
 from attn_widget.features.corpus.source import ProfileSource
 from attn_widget.features.corpus.widget import ProfileWidget
+from attn_widget.features.exports import report
 from attn_widget.features.similarity.source import SimilaritySource
 from attn_widget.features.similarity.widget import SimilarityWidget
 from attn_widget.figures.catalog import choices

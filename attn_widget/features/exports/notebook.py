@@ -1,8 +1,8 @@
 """Notebooks with live pages instead of widgets that need a kernel and a network.
 
 When one is converted:
-``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.export.notebook.LivePages a.ipynb``;
-whenever a server saves one: as its extension, ``attn_widget.export.notebook`` (``docs/hosts.md``).
+``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.features.exports.notebook.LivePages a.ipynb``;
+whenever a server saves one: as its extension, ``attn_widget.features.exports.notebook`` (``docs/hosts.md``).
 """
 
 from __future__ import annotations

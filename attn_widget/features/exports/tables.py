@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.matrix import Unit, matrix_of, shown_matrix
-from attn_widget.export.text import Cell, Table
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, parts_of
+from attn_widget.features.exports.matrix import Unit, matrix_of, shown_matrix
+from attn_widget.features.exports.text import Cell, Table
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS

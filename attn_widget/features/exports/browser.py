@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.chromium import FLAGS, MISSING, find_chromium
-from attn_widget.export.mount import encode_reply, mount_page
+from attn_widget.features.exports.chromium import FLAGS, MISSING, find_chromium
+from attn_widget.features.exports.mount import encode_reply, mount_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Playwright
@@ -102,7 +102,7 @@ def draw(
     format : {"png", "svg", "pdf"}
     view : str
     traits : mapping
-        What the page reads; see `attn_widget.export.mount.page_traits`.
+        What the page reads; see `attn_widget.features.exports.mount.page_traits`.
     paint : bytes
         The packed first paint.
     answer : callable
