@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attn_widget.features.corpus.words import WordIndex, index
     from attn_widget.features.exports.report import report
     from attn_widget.features.similarity import Ranking, Similarity, similarity
-    from attn_widget.influence.targets import Target, target
+    from attn_widget.features.why.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
     from attn_widget.widget import AttentionWidget, close_all
@@ -38,7 +38,7 @@ _HOMES = {
     "Profile": "attn_widget.features.corpus",
     "Ranking": "attn_widget.features.similarity",
     "Similarity": "attn_widget.features.similarity",
-    "Target": "attn_widget.influence.targets",
+    "Target": "attn_widget.features.why.targets",
     "WordIndex": "attn_widget.features.corpus.words",
     "agreement": "attn_widget.features.corpus.trust",
     "analyze": "attn_widget.analysis.texts",
@@ -55,7 +55,7 @@ _HOMES = {
     "report": "attn_widget.features.exports.report",
     "show": "attn_widget.api",
     "similarity": "attn_widget.features.similarity",
-    "target": "attn_widget.influence.targets",
+    "target": "attn_widget.features.why.targets",
     "to_html": "attn_widget.widget.saving",
     "unload": "attn_widget.model.loading",
 }

@@ -155,10 +155,10 @@ def say(line: str) -> None:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
-    from attn_widget.analysis.influence.written import target_written
     from attn_widget.analysis.texts import analyze
     from attn_widget.features.comparison.inputs import compare
     from attn_widget.features.exports.report import report
+    from attn_widget.features.why.target_written import target_written
     from attn_widget.host.files import destination
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.analysis.texts import (
     RunOptions,
     analyze,
@@ -19,14 +18,15 @@ from attn_widget.checks import check_keywords
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.slices import as_target
+from attn_widget.features.why.targets import Target
 from attn_widget.host.idle import activity
 from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Displayed
-from attn_widget.influence.targets import Target
 from attn_widget.model.loading import is_loaded
 from attn_widget.protocol.selection import NAMES, ProfileTraits, SimilarityTraits, Traits
-from attn_widget.protocol.slices.influence import as_target
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -21,10 +21,11 @@ class Feature(NamedTuple):
 
 
 FEATURES = {
-    "comparison": Feature(uses=("corpus",)),
-    "corpus": Feature(uses=("similarity",)),
-    "engine": Feature(uses=("similarity",)),
-    "exports": Feature(uses=("comparison", "corpus", "engine", "similarity")),
-    "similarity": Feature(),
+    "comparison": Feature(uses=("corpus", "why")),
+    "corpus": Feature(uses=("similarity", "why")),
+    "engine": Feature(uses=("similarity", "why")),
+    "exports": Feature(uses=("comparison", "corpus", "engine", "similarity", "why")),
+    "similarity": Feature(uses=("why",)),
     "tasks": Feature(uses=("comparison", "corpus")),
+    "why": Feature(),
 }

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+from attn_widget.features.why.methods import METHOD_TEXTS
 from attn_widget.figures.catalog import choices
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.specializations import (
@@ -15,7 +16,6 @@ from attn_widget.figures.catalog.specializations import (
     PATTERNS,
     SPECIALIZATIONS,
 )
-from attn_widget.influence.methods import METHOD_TEXTS
 from attn_widget.protocol.selection import Selection
 
 _IN_PYTHON = ("bounds", "uniform")  # the page gets their figures with a run

@@ -18,6 +18,7 @@ from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
 from attn_widget.features.corpus import near  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.features.why import slices  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.handlers import HANDLERS, Answer
 from attn_widget.protocol.pack import checked, describe, to_json
@@ -25,7 +26,6 @@ from attn_widget.protocol.request import Request, check_request
 from attn_widget.protocol.slices import (  # noqa: F401
     attention,  # pyright: ignore[reportUnusedImport]
     heads,  # pyright: ignore[reportUnusedImport]
-    influence,  # pyright: ignore[reportUnusedImport]
     inside,  # pyright: ignore[reportUnusedImport]
     long,  # pyright: ignore[reportUnusedImport]
     mixing,  # pyright: ignore[reportUnusedImport]

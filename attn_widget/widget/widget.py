@@ -15,6 +15,8 @@ from attn_widget.checks import check_choice, check_flag, check_kind, short_repr
 from attn_widget.errors import InputTypeError, SliceError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.second_run import Comparing
+from attn_widget.features.why.slices import as_target, canonical, plain
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.catalog.choices import (
     QUANTITIES,
     SCALES,
@@ -24,7 +26,6 @@ from attn_widget.figures.catalog.choices import (
     ViewName,
 )
 from attn_widget.host.installed import import_torch_early
-from attn_widget.influence.targets import Target
 from attn_widget.model.encoder import HeadAddress
 from attn_widget.model.families import Part
 from attn_widget.protocol.initial_payload import first_paint, opening_of, without_other_parts
@@ -37,7 +38,6 @@ from attn_widget.protocol.selection import (
     SHADES,
     Selection,
 )
-from attn_widget.protocol.slices.influence import as_target, canonical, plain
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, Work

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from attn_widget.influence.bound_target import embedding_of
+from attn_widget.features.why.bound_target import embedding_of
 from tests.unit import tiny_models
 
 WIDTH = 32  # of the tiny models

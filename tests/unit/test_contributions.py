@@ -14,8 +14,8 @@ from torch.nn import functional
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
-from attn_widget.influence.contributions import Contributions
-from attn_widget.influence.methods import METHODS, SIGNED
+from attn_widget.features.why.contributions import Contributions
+from attn_widget.features.why.methods import METHODS, SIGNED
 from tests.close import assert_adds_up, assert_close
 from tests.unit import tiny_models
 
@@ -212,8 +212,8 @@ def test_gradient_x_input_is_the_slope_of_scaling_a_vector(run: Any) -> None:
     first = run.hidden_states[0]
     step = 1e-2
     values = []
-    from attn_widget.influence.bound_target import bind
-    from attn_widget.influence.passes import entering
+    from attn_widget.features.why.bound_target import bind
+    from attn_widget.features.why.passes import entering
     from attn_widget.trace.forward import inference_mode
 
     for scale in (1 + step, 1 - step):
@@ -247,8 +247,8 @@ def test_occlusion_is_plain_runs_with_a_word_masked(run: Any) -> None:
 
 
 def test_attention_gradient_is_the_rolled_product(run: Any) -> None:
-    from attn_widget.influence.bound_target import bind
-    from attn_widget.influence.gradients import weights_and_slopes
+    from attn_widget.features.why.bound_target import bind
+    from attn_widget.features.why.gradients import weights_and_slopes
 
     target = aw.target(position=3, token=17)
     rolled = np.eye(run.n_tokens)
@@ -288,8 +288,8 @@ def test_integrated_gradients_add_up_to_the_difference(run: Any) -> None:
 
 def test_integrated_gradients_are_an_integral() -> None:
     pytest.importorskip("captum")
-    from attn_widget.influence.bound_target import bind
-    from attn_widget.influence.passes import differentiable, entering
+    from attn_widget.features.why.bound_target import bind
+    from attn_widget.features.why.passes import differentiable, entering
 
     a = analysis("bert")
     target = aw.target(position=3, token=17)

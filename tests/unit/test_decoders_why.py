@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.targets import Target
 from attn_widget.influence.attention_block import attention_block
-from attn_widget.influence.targets import Target
 from attn_widget.trace.forward import inference_mode
 from tests.close import assert_close
 from tests.unit import tiny_models

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
-from attn_widget.influence.bound_target import embedding_of
+from attn_widget.features.why.bound_target import embedding_of
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.embedders import MEAN, PAIR_SUMS, TEXT_SUMS, WIDTH, folder_of, size_of_sum

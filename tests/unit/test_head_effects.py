@@ -116,7 +116,7 @@ def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
 
 
 def test_the_proxy_is_the_slope_of_scaling_a_head() -> None:
-    from attn_widget.influence.bound_target import bind
+    from attn_widget.features.why.bound_target import bind
     from attn_widget.trace.forward import inference_mode
     from attn_widget.trace.heads_off import changing_heads
 

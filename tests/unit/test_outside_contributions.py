@@ -14,7 +14,7 @@ from captum.attr import visualization as captum_visualization
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from attn_widget.influence.methods import METHODS
+from attn_widget.features.why.methods import METHODS
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack

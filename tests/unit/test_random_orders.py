@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from attn_widget.influence.orders.order_test import (
+from attn_widget.features.why.orders.order_test import (
     LEVEL,
     OrderTest,
     clopper_pearson,
     holm,
     too_few_orders,
 )
-from attn_widget.influence.orders.random_orders import (
+from attn_widget.features.why.orders.random_orders import (
     RandomOrders,
     area,
     cuts,

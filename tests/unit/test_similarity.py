@@ -22,7 +22,7 @@ from attn_widget.errors import (
     TooLongError,
 )
 from attn_widget.features.similarity.linear_text import LinearText
-from attn_widget.influence.methods import METHODS
+from attn_widget.features.why.methods import METHODS
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.embedders import (
@@ -362,7 +362,7 @@ def test_gradients_are_those_of_the_whole_cosine() -> None:
     s = tiny("bert")
     target = s.target("a")
     _where, run, bound = s.a._bound(target)
-    from attn_widget.influence.passes import entering, first_vectors
+    from attn_widget.features.why.passes import entering, first_vectors
 
     vectors = first_vectors(run)
     step = torch.zeros_like(vectors)

@@ -21,7 +21,7 @@ def analysis(
 
 
 def test_a_word_is_meant_with_its_space() -> None:
-    from attn_widget.influence.bound_target import token_id
+    from attn_widget.features.why.bound_target import token_id
 
     for family in ("bert", "roberta", "xlm-roberta"):
         encoder = analysis(family).run.encoder

@@ -13,11 +13,11 @@ from scipy.stats import binomtest, spearmanr
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
-from attn_widget.influence.agreement import spearman, word_scores
-from attn_widget.influence.contributions import maskable_words
-from attn_widget.influence.faithfulness import Deletion, ranked
-from attn_widget.influence.methods import METHODS
-from attn_widget.influence.orders.order_test import LEVEL
+from attn_widget.features.why.agreement import spearman, word_scores
+from attn_widget.features.why.contributions import maskable_words
+from attn_widget.features.why.faithfulness import Deletion, ranked
+from attn_widget.features.why.methods import METHODS
+from attn_widget.features.why.orders.order_test import LEVEL
 from attn_widget.protocol.answer import answer
 from tests.close import assert_close
 from tests.unit import tiny_models

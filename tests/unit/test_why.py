@@ -15,9 +15,9 @@ import traitlets
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals, telling_word
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.influence.methods import METHODS
+from attn_widget.features.why.methods import METHODS
+from attn_widget.features.why.proposals import proposals, telling_word
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol import tasks as tasks_room
 from attn_widget.protocol.answer import answer

@@ -14,9 +14,9 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.features.comparison.base import Change, ComparisonBase
 from attn_widget.features.comparison.outputs import classes, predictions
 from attn_widget.features.comparison.proposals import proposals
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
-from attn_widget.influence.targets import Target
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.proposals import LISTED, mode_of
+from attn_widget.features.why.slices import described, plain, value_error
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.page.page import page_parts, write_page
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
@@ -26,7 +27,6 @@ from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.influence import described, plain, value_error
 from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.features.comparison.alignment import Alignment, align_tokens
 from attn_widget.features.comparison.base import ComparisonBase
+from attn_widget.features.why.bound_target import BoundTarget, bind
+from attn_widget.features.why.effects import known_below, layer_outputs
+from attn_widget.features.why.passes import TOKENS_AT_ONCE, finite, value_of
+from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import Records, records
-from attn_widget.influence.bound_target import BoundTarget, bind
-from attn_widget.influence.effects import known_below, layer_outputs
-from attn_widget.influence.passes import TOKENS_AT_ONCE, finite, value_of
-from attn_widget.influence.targets import Target, check_target
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import Part
 from attn_widget.trace.capture import capture

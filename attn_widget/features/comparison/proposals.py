@@ -10,8 +10,8 @@ from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.comparison import outputs
 from attn_widget.features.comparison.base import ComparisonBase
+from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import has_torch
-from attn_widget.influence.targets import Target
 from attn_widget.trace.windows.run import ManyPasses
 
 Mode: TypeAlias = Literal["as_is", "masked", "next"]

@@ -15,11 +15,11 @@ from attn_widget.errors import InputError, InputTypeError, SliceError
 from attn_widget.features.comparison.base import check_one_text
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.page import compared_parts, recovery_data, selections
+from attn_widget.features.why.slices import canonical, described, target_of
 from attn_widget.protocol.handlers import Answer, Handler
 from attn_widget.protocol.initial_payload import first_paint, without_other_parts
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, one_of
-from attn_widget.protocol.slices.influence import canonical, described, target_of
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import Analyze, texts_of, truncation_of

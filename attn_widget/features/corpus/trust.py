@@ -31,8 +31,8 @@ from attn_widget.features.corpus.identity import (
 from attn_widget.features.corpus.many import Figures, measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
-from attn_widget.influence.methods import METHODS
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.methods import METHODS
+from attn_widget.features.why.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts

@@ -14,9 +14,9 @@ from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.features.corpus.many import INK, Figures, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
+from attn_widget.features.why.orders.order_test import LEVEL, holm
 from attn_widget.host.figures import colored_cells, transparent_figure
 from attn_widget.host.frames import dataframe, records
-from attn_widget.influence.orders.order_test import LEVEL, holm
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
 RIGHT, IDLE = "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages

@@ -88,7 +88,7 @@ def embedder_facts(similarity: Similarity, *, light: bool) -> dict[str, Any]:
 
 def _rounding(similarity: Similarity, light: bool) -> dict[str, float]:
     from attn_widget.features.similarity.sums import input_sum
-    from attn_widget.influence.bound_target import embedding_of, unit_vectors
+    from attn_widget.features.why.bound_target import embedding_of, unit_vectors
 
     runs = (similarity.a.run, similarity.b.run)
     if not light and all(run is not None and are_halves(run.encoder) for run in runs):

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from attn_widget.figures.arrays import Float64
-from attn_widget.influence.decomposition import (
+from attn_widget.features.why.decomposition import (
     biases_of,
     check_linear,
     linearized,
     with_gradients,
 )
-from attn_widget.influence.passes import embedding_shift, first_vectors
+from attn_widget.features.why.passes import embedding_shift, first_vectors
+from attn_widget.figures.arrays import Float64
 from attn_widget.trace.forward import on_device
 from attn_widget.trace.run import Run
 
@@ -30,7 +30,7 @@ class LinearText:
     The shift of the embeddings' norm enters there as well, and belongs to ``u_0``: no token brings it.
 
     Attention weights, each norm's divisor, ``act(z) / z`` and the positions of maxima are held at the run's values, as
-    in `attn_widget.influence.decomposition`. One graph serves both directions: backward for the contributions to any
+    in `attn_widget.features.why.decomposition`. One graph serves both directions: backward for the contributions to any
     linear function of ``e``, and backward through that backward pass for the vectors ``u_i`` themselves.
 
     Parameters

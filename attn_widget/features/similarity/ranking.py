@@ -18,17 +18,17 @@ from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError, N
 from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
 from attn_widget.features.similarity.reading import Reading
 from attn_widget.features.similarity.similarity import Similarity
-from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import Records, dataframe
-from attn_widget.host.results import Displayed
-from attn_widget.influence.bound_target import (
+from attn_widget.features.why.bound_target import (
     BoundTarget,
     check_embedding,
     embedding_of,
     unit_vectors,
 )
-from attn_widget.influence.contributions import Contributions
-from attn_widget.influence.passes import TOKENS_AT_ONCE
+from attn_widget.features.why.contributions import Contributions
+from attn_widget.features.why.passes import TOKENS_AT_ONCE
+from attn_widget.figures.arrays import Float64
+from attn_widget.host.frames import Records, dataframe
+from attn_widget.host.results import Displayed
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.trace.forward import inference_mode, on_device

@@ -28,15 +28,15 @@ from attn_widget.features.similarity.sums import (
     output_sum,
     token_cosines,
 )
+from attn_widget.features.why.bound_target import embedding_of, unit_vectors
+from attn_widget.features.why.contributions import Contributions
+from attn_widget.features.why.decomposition import check_linear
+from attn_widget.features.why.faithfulness import Faithfulness
+from attn_widget.features.why.methods import Method
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.host.results import Displayed
-from attn_widget.influence.bound_target import embedding_of, unit_vectors
-from attn_widget.influence.contributions import Contributions
-from attn_widget.influence.decomposition import check_linear
-from attn_widget.influence.faithfulness import Faithfulness
-from attn_widget.influence.methods import Method
-from attn_widget.influence.targets import Target
 from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run

@@ -15,6 +15,7 @@ from attn_widget.features.similarity import Ranking, Similarity
 from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
 from attn_widget.features.similarity.similarity import SIDES, Side
 from attn_widget.features.similarity.sums import Sum
+from attn_widget.features.why.slices import masking_test
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
@@ -28,7 +29,6 @@ from attn_widget.protocol.initial_payload import (
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer, one_of
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.influence import masking_test
 from attn_widget.protocol.source import Cells, Recorded, Source
 from attn_widget.trace.forward import Progress
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.similarity.linear_text import LinearText
+from attn_widget.features.why.bound_target import embedding_of, scored_tokens
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.bound_target import embedding_of, scored_tokens
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 

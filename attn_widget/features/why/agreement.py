@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from attn_widget.features.why.contributions import Contributions, maskable_words
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
-from attn_widget.influence.contributions import Contributions, maskable_words
-from attn_widget.influence.targets import Target
 
 MIN_WORDS = 3  # of a rank correlation: two words are always in the same order or the opposite one
 

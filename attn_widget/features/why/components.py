@@ -11,12 +11,12 @@ from torch import nn
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.passes import value_of
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import Records
 from attn_widget.influence.attention_block import epsilon_of, layer_of, linear_weight, scale_of
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.passes import value_of
-from attn_widget.influence.targets import Target
 from attn_widget.model.families import final_norm_of, submodule
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.checks.rounding import rounding
 from attn_widget.errors import SliceError
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import require_torch
-from attn_widget.influence.targets import Target
 from attn_widget.model.encoder import Ablation
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, one_of
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
-    from attn_widget.influence.faithfulness import Faithfulness
+    from attn_widget.features.why.faithfulness import Faithfulness
 
 FIELDS = tuple(Target.__dataclass_fields__)
 
@@ -72,7 +72,7 @@ def canonical(analysis: Analysis, target: Target) -> dict[str, Any]:
 def described(analysis: Analysis, target: Target) -> dict[str, Any]:
     """A target with its words, for people."""
     _where, run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
-    from attn_widget.influence.bound_target import names_of  # with torch
+    from attn_widget.features.why.bound_target import names_of  # with torch
 
     names = names_of(run, target, bound)
     return {"target": plain(bound.as_target(target)), "of": bound.kind, "names": names}

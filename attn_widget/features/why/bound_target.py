@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from attn_widget.checks import index_in, nearest, short_repr
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
-from attn_widget.influence.targets import Kind, Target
+from attn_widget.features.why.targets import Kind, Target
 from attn_widget.model.classification import class_index, reads
 from attn_widget.model.encoder import Encoder
 from attn_widget.trace.forward import inference_mode, on_device

@@ -8,10 +8,8 @@ import numpy as np
 import torch
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.installed import require_extra
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.passes import (
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.passes import (
     TOKENS_AT_ONCE,
     differentiable,
     entering,
@@ -19,6 +17,8 @@ from attn_widget.influence.passes import (
     finite,
     first_vectors,
 )
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.installed import require_extra
 from attn_widget.model.families import layer_modules
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.hooks import hidden_of, hooked

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks.rounding import first_largest
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.gradients import weights_and_slopes
+from attn_widget.features.why.passes import TOKENS_AT_ONCE, finite
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records, records
 from attn_widget.influence.attention_block import layer_of
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.gradients import weights_and_slopes
-from attn_widget.influence.passes import TOKENS_AT_ONCE, finite
-from attn_widget.influence.targets import Target
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.families import Part
 from attn_widget.trace.forward import Progress, inference_mode, on_device

@@ -11,8 +11,8 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.opening import word_ids
 from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.errors import AttnWidgetError
+from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import has_torch
-from attn_widget.influence.targets import Target
 from attn_widget.model.predictions import probabilities
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run

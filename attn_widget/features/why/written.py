@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from attn_widget.features.why.decomposition import decompositions
+from attn_widget.features.why.passes import check_finite
 from attn_widget.figures.arrays import Float32, Int32
 from attn_widget.host.frames import Records, records
-from attn_widget.influence.decomposition import decompositions
-from attn_widget.influence.passes import check_finite
 from attn_widget.trace.forward import on_device
 from attn_widget.trace.run import Run
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attn_widget.features.why.orders.order_test import OrderTest, most_orders_above, too_few_orders
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.orders.order_test import OrderTest, most_orders_above, too_few_orders
 
 EVERY_ORDER = 10  # words, at most, of which every order is read: 1,024 masked texts
 STEPS = 10  # of a curve, at most

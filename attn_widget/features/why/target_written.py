@@ -5,7 +5,7 @@ from __future__ import annotations
 from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
 from attn_widget.errors import InputError
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.targets import Target
 
 EXAMPLES = '"[MASK]=are,is", "cat=dog" (cat is masked), "6=are", "class=positive" or "next"'
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.passes import check_finite
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32, Int32
 from attn_widget.host.frames import Records, records
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.passes import check_finite
-from attn_widget.influence.targets import Target
 from attn_widget.model.families import final_norm_of
 from attn_widget.trace.forward import inference_mode
 from attn_widget.trace.run import Run

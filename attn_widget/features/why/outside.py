@@ -10,10 +10,10 @@ import numpy as np
 
 from attn_widget.checks import as_array, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.features.why.contributions import Contributions
+from attn_widget.features.why.methods import METHOD_TEXTS
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
-from attn_widget.influence.contributions import Contributions
-from attn_widget.influence.methods import METHOD_TEXTS
-from attn_widget.influence.targets import Target
 from attn_widget.model.tokens import Token
 
 MAX_ROWS = 10  # as many as there are methods

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from attn_widget.errors import NotAvailableError, NotFiniteError
+from attn_widget.features.why.bound_target import BoundTarget
 from attn_widget.figures.arrays import Float64
 from attn_widget.influence.attention_block import layer_of
-from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import submodule
 from attn_widget.trace.forward import Progress, inference_mode, on_device

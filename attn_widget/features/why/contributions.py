@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import Records
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.decomposition import decomposition
-from attn_widget.influence.gradients import (
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.decomposition import decomposition
+from attn_widget.features.why.gradients import (
     attention_gradient,
     gradient_x_input,
     integrated_gradients,
 )
-from attn_widget.influence.methods import SIGNED
-from attn_widget.influence.passes import (
+from attn_widget.features.why.methods import SIGNED
+from attn_widget.features.why.passes import (
     check_finite,
     of_masked,
     probability_of,
     value_of,
 )
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.targets import Target
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.frames import Records
 from attn_widget.model.tokens import Token
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
@@ -53,7 +53,7 @@ class Contributions(Records):
     baseline : float or None
         The target's value where the path begins (``integrated_gradients``).
     probability : float
-        Of the target, as in `attn_widget.influence.faithfulness.Faithfulness`.
+        Of the target, as in `attn_widget.features.why.faithfulness.Faithfulness`.
     source : float32 [m] or None
         Of an encoder-decoder, the contributions of the source's tokens; `values` are then those of the target's.
     source_tokens : tuple of Token, length m

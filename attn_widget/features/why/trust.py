@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attn_widget.analysis.influence import InfluenceFigures
 from attn_widget.checks import check_callable, check_choice, check_count, check_seed, check_several
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.why.figures import InfluenceFigures
+from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import require_torch
-from attn_widget.influence.targets import Target
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
-    from attn_widget.influence.agreement import Agreement
-    from attn_widget.influence.contributions import Contributions
-    from attn_widget.influence.faithfulness import Faithfulness
+    from attn_widget.features.why.agreement import Agreement
+    from attn_widget.features.why.contributions import Contributions
+    from attn_widget.features.why.faithfulness import Faithfulness
 
 
 class TrustFigures(InfluenceFigures):
@@ -56,7 +56,7 @@ class TrustFigures(InfluenceFigures):
         (3, 3)
         """
         require_torch("Agreement of methods")
-        from attn_widget.influence.agreement import agreement
+        from attn_widget.features.why.agreement import agreement
 
         contributions = self._contributions_by(target, methods, progress)
         if len(contributions) < 2:
@@ -112,8 +112,8 @@ class TrustFigures(InfluenceFigures):
         ((8,), 5040)
         """
         require_torch("A test of methods")
-        from attn_widget.influence.contributions import maskable_words
-        from attn_widget.influence.faithfulness import faithfulness
+        from attn_widget.features.why.contributions import maskable_words
+        from attn_widget.features.why.faithfulness import faithfulness
 
         n_random = check_count(n_random, "n_random", 20, 100_000)
         check_seed(seed)

@@ -11,16 +11,16 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Float64
-from attn_widget.influence.attention_block import layer_of
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.passes import (
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.passes import (
     differentiable,
     embedding_shift,
     entering,
     fast_attention,
     first_vectors,
 )
+from attn_widget.figures.arrays import Float64
+from attn_widget.influence.attention_block import layer_of
 from attn_widget.model.encoder import Encoder, HeadMeans
 from attn_widget.trace.hooks import hooked
 from attn_widget.trace.run import Run

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from attn_widget.features.why.components import final_norm, gain_of
 from attn_widget.figures.arrays import Float32
 from attn_widget.influence.attention_block import layer_of, linear_weight
-from attn_widget.influence.components import final_norm, gain_of
 from attn_widget.model.families import submodule
 from attn_widget.trace.capture import ATTENTION, capturing
 from attn_widget.trace.forward import inference_mode

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import dataframe
-from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.contributions import Contributions, check_maskable
-from attn_widget.influence.orders.order_test import OrderTest
-from attn_widget.influence.orders.random_orders import (
+from attn_widget.features.why.agreement import word_scores
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.contributions import Contributions, check_maskable
+from attn_widget.features.why.orders.order_test import OrderTest
+from attn_widget.features.why.orders.random_orders import (
     EVERY_ORDER,
     RandomOrders,
     area,
@@ -26,8 +24,10 @@ from attn_widget.influence.orders.random_orders import (
     every_order,
     prefixes,
 )
-from attn_widget.influence.passes import of_masked
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.passes import of_masked
+from attn_widget.features.why.targets import Target
+from attn_widget.figures.arrays import Float64
+from attn_widget.host.frames import dataframe
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 

@@ -12,11 +12,12 @@ from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.merge import MergedTrace
 from attn_widget.checks import check_callable, check_choice, check_flag, index_in
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.why.methods import METHODS, Method
+from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.catalog.choices import MIXINGS, Mixing
 from attn_widget.figures.mixing import OutputDecomposition, mixing_rollout
 from attn_widget.host.installed import require_torch
-from attn_widget.influence.methods import METHODS, Method
 from attn_widget.influence.mixing import (
     lengths_of,
     mixing_layers,
@@ -24,7 +25,6 @@ from attn_widget.influence.mixing import (
     output_of,
     ratio_of,
 )
-from attn_widget.influence.targets import Target, check_target
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.tokens import Token
 from attn_widget.trace.forward import Progress
@@ -33,12 +33,12 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from attn_widget.influence.bound_target import BoundTarget
-    from attn_widget.influence.components import Components
-    from attn_widget.influence.contributions import Contributions
-    from attn_widget.influence.effects import HeadEffects
-    from attn_widget.influence.lens import LogitLens
-    from attn_widget.influence.written import WrittenShares
+    from attn_widget.features.why.bound_target import BoundTarget
+    from attn_widget.features.why.components import Components
+    from attn_widget.features.why.contributions import Contributions
+    from attn_widget.features.why.effects import HeadEffects
+    from attn_widget.features.why.lens import LogitLens
+    from attn_widget.features.why.written import WrittenShares
 
 
 class InfluenceFigures(AttentionFigures):
@@ -255,14 +255,14 @@ class InfluenceFigures(AttentionFigures):
         ((10,), True)
         """
         require_torch("A contribution")
-        from attn_widget.influence.contributions import contributions
+        from attn_widget.features.why.contributions import contributions
 
         check_choice(method, "method", self.methods)
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         tokens = where.language.tokens
         if method in self.outside:
-            from attn_widget.influence.passes import probability_of, value_of
+            from attn_widget.features.why.passes import probability_of, value_of
 
             value, probability = value_of(run, bound), probability_of(run, bound)
             by_ids = bound.as_target(target)
@@ -317,8 +317,8 @@ class InfluenceFigures(AttentionFigures):
         True
         """
         where, run, bound = self._bound(target)
-        from attn_widget.influence.bound_target import names_of
-        from attn_widget.influence.outside import OutsideContributions, check_outside
+        from attn_widget.features.why.bound_target import names_of
+        from attn_widget.features.why.outside import OutsideContributions, check_outside
 
         by_ids, about = bound.as_target(target), " rather than ".join(names_of(run, target, bound))
         checked = check_outside(contributions, where.trace.tokens, self.outside)
@@ -352,7 +352,7 @@ class InfluenceFigures(AttentionFigures):
         One forward pass, and one backward pass for each written token.
         """
         require_torch("A decomposition")
-        from attn_widget.influence.written import written_shares
+        from attn_widget.features.why.written import written_shares
 
         run = self._require_model("contributions", of_tokens=True)
         if self.part != "decoder" or not run.encoder.has_lm:
@@ -398,7 +398,7 @@ class InfluenceFigures(AttentionFigures):
         (6, 12)
         """
         require_torch("An effect of heads")
-        from attn_widget.influence.effects import head_effects
+        from attn_widget.features.why.effects import head_effects
 
         check_callable(progress, "progress")
         writing = self.writing
@@ -438,7 +438,7 @@ class InfluenceFigures(AttentionFigures):
         (7,)
         """
         require_torch("The logit lens")
-        from attn_widget.influence.lens import logit_lens
+        from attn_widget.features.why.lens import logit_lens
 
         _where, run, bound = self._bound(target)
         return logit_lens(run, target, bound)
@@ -465,7 +465,7 @@ class InfluenceFigures(AttentionFigures):
         ----------
         Elhage et al. (2021), A Mathematical Framework for Transformer Circuits.
         """
-        from attn_widget.influence.components import components
+        from attn_widget.features.why.components import components
 
         where, run, bound = self._bound(target)
         key = ("components", bound.as_target(target))
@@ -494,7 +494,7 @@ class InfluenceFigures(AttentionFigures):
         Elhage et al. (2021), A Mathematical Framework for Transformer Circuits.
         """
         require_torch("A copying score")
-        from attn_widget.influence.copying import copying_scores
+        from attn_widget.features.why.copying import copying_scores
 
         run = self._require_model("copying scores", of_tokens=True)
         return self._cached_unlocked("copying", lambda: copying_scores(run))
@@ -502,7 +502,7 @@ class InfluenceFigures(AttentionFigures):
     def _bound(self, target: Target) -> tuple[Self, Run, BoundTarget]:
         """The analysis that a target is of (the position masked, where it says so), its run, and where it is."""
         require_torch("A target")
-        from attn_widget.influence.bound_target import bind
+        from attn_widget.features.why.bound_target import bind
 
         self.trace.check_one_pass("A contribution")
         run = self._require_model("contributions", of_tokens=True)
