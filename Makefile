@@ -39,7 +39,8 @@ checks: setup  ## All but Python's tests: linters, types, vitest, two at a time
 	@$(MAKE) --no-print-directory -j 2 $(APART) types units
 
 # The units that need no model, or a tiny one.
-QUICK := $(addprefix tests/unit/test_,layout.py analysis_*.py codec.py pack.py slices.py export_text.py tasks_metrics.py)
+units_named = $(foreach name,$(1),$(wildcard tests/unit/test_$(name) tests/features/*/test_$(name)))
+QUICK := $(call units_named,layout.py analysis_*.py codec.py pack.py slices.py export_text.py tasks_metrics.py)
 
 quick: setup  ## The fast loop, under a minute: linters, types, vitest, units of figures and protocol
 	@$(MAKE) --no-print-directory -j 2 quick-page quick-python
@@ -69,7 +70,7 @@ units: lint  ## vitest, once the linters pass
 	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=100%
 
 # Tests of numbers, once more as a processor with AVX2 alone adds them, on one thread: two minutes.
-NUMERIC := $(addprefix tests/unit/test_,bert.py capture.py capture_heads.py classification.py comparison.py \
+NUMERIC := $(call units_named,bert.py capture.py capture_heads.py classification.py comparison.py \
   comparison_patching.py contributions.py decoders_why.py engine.py gradients_plain.py head_effects.py head_means.py inside.py mixing.py opening.py planted.py \
   pooled_layers.py profile_blocks.py windows.py)
 NARROW := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell OMP_NUM_THREADS=1

@@ -32,7 +32,7 @@ from tests.unit import tiny_models
 from tests.unit.made_texts import corpus
 
 ray = pytest.importorskip("ray")
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 TEXTS = corpus(1600, 9)  # four chunks
 
 

@@ -15,8 +15,15 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
 from attn_widget.features.why.bound_target import embedding_of
 from tests.close import assert_close
+from tests.features.similarity.embedders import (
+    MEAN,
+    PAIR_SUMS,
+    TEXT_SUMS,
+    WIDTH,
+    folder_of,
+    size_of_sum,
+)
 from tests.unit import tiny_models
-from tests.unit.embedders import MEAN, PAIR_SUMS, TEXT_SUMS, WIDTH, folder_of, size_of_sum
 from tests.unit.needs import needs_minilm
 
 TEXT = "The cat sat on the mat, and naïve Dr. Smith's dog ran."

@@ -21,10 +21,10 @@ from attn_widget.features.tasks import trainer
 from attn_widget.features.tasks.fit import fit_classifier
 from attn_widget.features.tasks.fitted import load_classifier
 from tests.close import assert_close
+from tests.features.tasks.toy_task import texts_and_labels, tiny
 from tests.unit import tiny_models
-from tests.unit.toy_task import texts_and_labels, tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TEXTS, LABELS = texts_and_labels(40)
 OPTIONS: dict[str, Any] = {
     "validation": texts_and_labels(9, 60), "epochs": 4, "batch_size": 4, "patience": 4,
@@ -36,7 +36,7 @@ import sys
 import torch
 from attn_widget.features.tasks import trainer
 from attn_widget.features.tasks.fit import fit_classifier
-from tests.unit.test_tasks_fit_resume import LABELS, OPTIONS, TEXTS
+from tests.features.tasks.test_tasks_fit_resume import LABELS, OPTIONS, TEXTS
 
 encoder, folder, head, threads = sys.argv[1:]
 torch.set_num_threads(int(threads))

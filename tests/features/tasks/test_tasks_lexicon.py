@@ -12,7 +12,7 @@ from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features import tasks
 from attn_widget.features.tasks.data.dataset import Split
 from benchmarks import vader_tables
-from tests.unit.rated_data import need_archive
+from tests.features.tasks.rated_data import need_archive
 
 
 def test_the_compound_score_is_vaders() -> None:

@@ -20,9 +20,9 @@ from attn_widget.features.tasks import passes, trainer
 from attn_widget.features.tasks.fit import fit_classifier
 from attn_widget.features.tasks.heads import POOLINGS, build
 from tests.close import assert_close
+from tests.features.tasks.toy_task import QUICK, REVIEW, texts_and_labels, tiny
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES
-from tests.unit.toy_task import QUICK, REVIEW, texts_and_labels, tiny
 
 
 def test_the_given_model_and_the_users_random_numbers_stay_as_they_are() -> None:

@@ -16,7 +16,7 @@ from attn_widget.errors import (
 )
 from attn_widget.features.tasks.fit import fit_classifier
 from attn_widget.host import installed
-from tests.unit.toy_task import QUICK, texts_and_labels, tiny
+from tests.features.tasks.toy_task import QUICK, texts_and_labels, tiny
 
 
 def test_without_accelerate_training_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,9 @@ from attn_widget.features.tasks.fit import fit_classifier
 from attn_widget.features.tasks.fitted import FittedClassifier, load_classifier
 from attn_widget.features.tasks.heads import HEADS, build
 from tests.close import assert_close
+from tests.features.tasks.toy_task import ANIMALS, QUICK, REVIEW, texts_and_labels, tiny
 from tests.unit import tiny_models
 from tests.unit.tiny_models import FAMILIES
-from tests.unit.toy_task import ANIMALS, QUICK, REVIEW, texts_and_labels, tiny
 
 
 @pytest.fixture(scope="module", params=HEADS)

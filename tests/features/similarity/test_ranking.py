@@ -16,10 +16,10 @@ from attn_widget.checks.rounding import rounding
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotFiniteError
 from attn_widget.features.similarity import ranking as ranking_module
 from tests.close import assert_close
+from tests.features.similarity.embedders import MEAN, PAIR_SUMS, TEXT_SUMS, folder_of, size_of_score
+from tests.features.similarity.test_embedding_heads import states
+from tests.features.similarity.test_similarity import cosine
 from tests.unit import tiny_models
-from tests.unit.embedders import MEAN, PAIR_SUMS, TEXT_SUMS, folder_of, size_of_score
-from tests.unit.test_embedding_heads import states
-from tests.unit.test_similarity import cosine
 
 QUERY = "the cat sat on the mat"
 PASSAGES = [
@@ -164,7 +164,7 @@ def test_a_passage_that_cannot_be_read_is_named_and_the_others_are_ranked(tmp_pa
 
 
 def test_a_passage_without_a_direction_has_no_cosine(tmp_path: Path) -> None:
-    from tests.unit.test_similarity import planted
+    from tests.features.similarity.test_similarity import planted
 
     folder = planted(tmp_path, "cat")
     r = rank(["the dog", "a cat"], folder, "the cat")

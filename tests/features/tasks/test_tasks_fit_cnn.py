@@ -12,8 +12,8 @@ from attn_widget.features.tasks.batches import by_length, shuffled, tokenize
 from attn_widget.features.tasks.heads import build
 from attn_widget.model.loading import load
 from tests.close import assert_close
+from tests.features.tasks.toy_task import texts_and_labels, tiny
 from tests.unit import tiny_models
-from tests.unit.toy_task import texts_and_labels, tiny
 
 
 @pytest.fixture(scope="module")

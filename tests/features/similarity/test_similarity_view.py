@@ -21,8 +21,8 @@ from attn_widget.features.similarity.widget import SimilarityWidget
 from attn_widget.page.recorded import replied
 from attn_widget.page.snapshot import exact_snapshot
 from attn_widget.protocol.pack import unpack
+from tests.features.similarity.embedders import MEAN, folder_of
 from tests.unit import tiny_models
-from tests.unit.embedders import MEAN, folder_of
 from tests.unit.test_actions import until
 
 A, B = "The unbelievably big cat sat on the mat.", "A dog sleeps on the sofa, and nobody minds."

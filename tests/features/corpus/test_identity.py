@@ -284,7 +284,7 @@ def test_another_process_gives_the_same_digest() -> None:
     runs = [
         subprocess.run(
             [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])},
         ).stdout
         for seed in ("1", "2")
     ]  # fmt: skip

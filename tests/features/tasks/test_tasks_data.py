@@ -23,7 +23,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.features import tasks
 from attn_widget.features.tasks.data import archive, rated, splits
 from attn_widget.features.tasks.data.rated import stars
-from tests.unit.rated_data import archive_problem, need_archive
+from tests.features.tasks.rated_data import archive_problem, need_archive
 
 LOADERS = {
     "amazon": tasks.load_amazon,

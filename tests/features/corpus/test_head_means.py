@@ -12,8 +12,8 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.encoder import HeadMeans
 from tests.close import assert_adds_up, assert_close
+from tests.features.why.test_head_effects import analysis, unshared
 from tests.unit import tiny_models
-from tests.unit.test_head_effects import analysis, unshared
 
 TEXTS = ["The cat sat on the mat.", "Dogs ran.", "Dr. Smith's naïve dog sat, and the cat ran."]
 HEADS = [(0, 1), (1, 3)]

@@ -24,8 +24,7 @@ from attn_widget.errors import (
 from attn_widget.features.similarity.linear_text import LinearText
 from attn_widget.features.why.methods import METHODS
 from tests.close import assert_close
-from tests.unit import tiny_models
-from tests.unit.embedders import (
+from tests.features.similarity.embedders import (
     MEAN,
     PAIR_SUMS,
     TEXT_SUMS,
@@ -34,8 +33,9 @@ from tests.unit.embedders import (
     size_of_score,
     size_of_sum,
 )
+from tests.features.similarity.test_embedding_heads import plain, states
+from tests.unit import tiny_models
 from tests.unit.needs import needs_minilm
-from tests.unit.test_embedding_heads import plain, states
 
 A = "The cat sat on the mat, and naïve Dr. Smith's dog ran."
 B = "She sells sea shells, and he buys them for a dollar each."
