@@ -42,7 +42,7 @@ checks: setup  ## All but Python's tests: linters, types, vitest, two at a time
 	@$(MAKE) --no-print-directory -j 2 $(APART) types units
 
 catalog: setup  ## js/src/catalog and js/src/figures/catalog from the declarations in attn_widget
-	@$(PY) -m attn_widget.export.manifest | node js/catalog.mjs
+	@$(PY) -m attn_widget.page.manifest | node js/catalog.mjs
 
 watch: setup  ## The page again at every change in js/; a reloaded notebook shows it
 	@npm run --silent watch
@@ -59,8 +59,9 @@ types: setup  ## tsc and pyright
 units: lint  ## vitest, once the linters pass
 	@echo "[test] vitest" && npm run --silent test -- --maxWorkers=100%
 
+units_named = $(foreach name,$(1),$(wildcard tests/unit/test_$(name) tests/features/*/test_$(name)))
 # Tests of numbers, once more as a processor with AVX2 alone adds them, on one thread: two minutes.
-NUMERIC := $(addprefix tests/unit/test_,bert.py capture.py capture_heads.py classification.py comparison.py \
+NUMERIC := $(call units_named,bert.py capture.py capture_heads.py classification.py comparison.py \
   comparison_patching.py contributions.py decoders_why.py engine.py gradients_plain.py head_effects.py head_means.py inside.py mixing.py opening.py planted.py \
   pooled_layers.py profile_blocks.py windows.py)
 NARROW := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 OPENBLAS_CORETYPE=Haswell OMP_NUM_THREADS=1
@@ -77,7 +78,7 @@ test-all: checks  ## Everything: make test, the slow units, every browser test, 
 	  $(PY) -m tests.fuzz --fast $(FUZZ) || failed=1; exit $$failed
 
 timings: checks  ## tests/timings.tsv, which chooses the cases of make test: run it on quiet cores
-	@$(PYTEST) --timings tests/timings.tsv attn_widget tests/unit
+	@$(PYTEST) --timings tests/timings.tsv attn_widget tests/unit tests/features
 
 narrow-tests:  ## The tests of numbers with the instructions of a smaller processor
 	@echo "[test] pytest, narrow instructions" && $(NARROW) nice -n 10 $(PY) -m pytest -q -p no:cacheprovider -n 0 $(NUMERIC)

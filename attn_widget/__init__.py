@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from attn_widget.analysis.external import from_attentions
     from attn_widget.analysis.texts import analyze
     from attn_widget.api import show
-    from attn_widget.comparison import Comparison, ManyComparisons, compare, compare_many
-    from attn_widget.corpus import Profile, profile
-    from attn_widget.corpus.head_means import head_means
-    from attn_widget.corpus.trust import agreement, faithfulness
-    from attn_widget.corpus.words import WordIndex, index
     from attn_widget.errors import AttnWidgetError
-    from attn_widget.export.report import report
-    from attn_widget.influence.targets import Target, target
+    from attn_widget.features.comparison import Comparison, ManyComparisons, compare, compare_many
+    from attn_widget.features.corpus import Profile, profile
+    from attn_widget.features.corpus.head_means import head_means
+    from attn_widget.features.corpus.trust import agreement, faithfulness
+    from attn_widget.features.corpus.words import WordIndex, index
+    from attn_widget.features.exports.report import report
+    from attn_widget.features.similarity import Ranking, Similarity, similarity
+    from attn_widget.features.why.targets import Target, target
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
-    from attn_widget.similarities import Ranking, Similarity, similarity
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
 
@@ -32,30 +32,30 @@ _HOMES = {
     "Analysis": "attn_widget.analysis",
     "AttentionWidget": "attn_widget.widget",
     "AttnWidgetError": "attn_widget.errors",
-    "Comparison": "attn_widget.comparison",
+    "Comparison": "attn_widget.features.comparison",
     "Encoder": "attn_widget.model.encoder",
-    "ManyComparisons": "attn_widget.comparison",
-    "Profile": "attn_widget.corpus",
-    "Ranking": "attn_widget.similarities",
-    "Similarity": "attn_widget.similarities",
-    "Target": "attn_widget.influence.targets",
-    "WordIndex": "attn_widget.corpus.words",
-    "agreement": "attn_widget.corpus.trust",
+    "ManyComparisons": "attn_widget.features.comparison",
+    "Profile": "attn_widget.features.corpus",
+    "Ranking": "attn_widget.features.similarity",
+    "Similarity": "attn_widget.features.similarity",
+    "Target": "attn_widget.features.why.targets",
+    "WordIndex": "attn_widget.features.corpus.words",
+    "agreement": "attn_widget.features.corpus.trust",
     "analyze": "attn_widget.analysis.texts",
     "as_html": "attn_widget.widget.saving",
     "close_all": "attn_widget.widget",
-    "compare": "attn_widget.comparison",
-    "compare_many": "attn_widget.comparison",
-    "faithfulness": "attn_widget.corpus.trust",
+    "compare": "attn_widget.features.comparison",
+    "compare_many": "attn_widget.features.comparison",
+    "faithfulness": "attn_widget.features.corpus.trust",
     "from_attentions": "attn_widget.analysis.external",
-    "head_means": "attn_widget.corpus.head_means",
-    "index": "attn_widget.corpus.words",
+    "head_means": "attn_widget.features.corpus.head_means",
+    "index": "attn_widget.features.corpus.words",
     "load": "attn_widget.model.loading",
-    "profile": "attn_widget.corpus.run",
-    "report": "attn_widget.export.report",
+    "profile": "attn_widget.features.corpus.run",
+    "report": "attn_widget.features.exports.report",
     "show": "attn_widget.api",
-    "similarity": "attn_widget.similarities",
-    "target": "attn_widget.influence.targets",
+    "similarity": "attn_widget.features.similarity",
+    "target": "attn_widget.features.why.targets",
     "to_html": "attn_widget.widget.saving",
     "unload": "attn_widget.model.loading",
 }
@@ -96,7 +96,9 @@ __all__ = [
 
 # Results such as a Similarity display themselves: their room is below that of widgets.
 display_by(
-    lambda result, traits: import_module("attn_widget.widget.similarity").widget_of(result, traits)
+    lambda result, traits: import_module("attn_widget.features.similarity.widget").widget_of(
+        result, traits
+    )
 )
 
 

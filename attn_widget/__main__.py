@@ -15,7 +15,7 @@ from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
 
 if TYPE_CHECKING:
-    from attn_widget.similarities import Ranking, Similarity
+    from attn_widget.features.similarity import Ranking, Similarity
 
 
 class Option(NamedTuple):
@@ -155,10 +155,10 @@ def say(line: str) -> None:
 
 def write_pages(options: argparse.Namespace) -> None:
     """One text as a page, or the lines of a file as a report."""
-    from attn_widget.analysis.influence.written import target_written
     from attn_widget.analysis.texts import analyze
-    from attn_widget.comparison.inputs import compare
-    from attn_widget.export.report import report
+    from attn_widget.features.comparison.inputs import compare
+    from attn_widget.features.exports.report import report
+    from attn_widget.features.why.target_written import target_written
     from attn_widget.host.files import destination
     from attn_widget.page.page import write_page
     from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run
@@ -222,8 +222,8 @@ def compare_meanings(arguments: Sequence[str]) -> int:
 
 def show_similarity(options: argparse.Namespace) -> None:
     """A page, or the largest numbers on the screen."""
+    from attn_widget.features.similarity import Ranking, similarity
     from attn_widget.host.files import destination
-    from attn_widget.similarities import Ranking, similarity
 
     target = None if options.output is None else destination(options.output)
     chosen = {n: getattr(options, n) for n in ("model", "pooling", "prompt", "truncation")}

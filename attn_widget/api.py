@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.analysis.texts import (
     RunOptions,
     analyze,
@@ -16,27 +15,28 @@ from attn_widget.analysis.texts import (
     run_two_texts,
 )
 from attn_widget.checks import check_keywords
-from attn_widget.comparison.comparison import Comparison
-from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.slices import as_target
+from attn_widget.features.why.targets import Target
 from attn_widget.host.idle import activity
 from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Displayed
-from attn_widget.influence.targets import Target
 from attn_widget.model.loading import is_loaded
 from attn_widget.protocol.selection import NAMES, ProfileTraits, SimilarityTraits, Traits
-from attn_widget.protocol.slices.influence import as_target
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from attn_widget.features.comparison.widget import ComparisonWidget
+    from attn_widget.features.corpus.widget import ProfileWidget
+    from attn_widget.features.similarity.widget import SimilarityWidget
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
-    from attn_widget.widget.comparison_widget import ComparisonWidget
-    from attn_widget.widget.profile import ProfileWidget
-    from attn_widget.widget.similarity import SimilarityWidget
     from attn_widget.widget.widget import Saved
 
 WIDGET_TRAITS = (*NAMES, "saved")
@@ -134,13 +134,13 @@ def show(
             raise InputTypeError(
                 "show() of a comparison takes no other arguments.", "show(comparison)"
             )
-        from attn_widget.widget.comparison_widget import ComparisonWidget
+        from attn_widget.features.comparison.widget import ComparisonWidget
 
         compared = ComparisonWidget(text, analyze=runner(text.a, {}))
         compared.display()
         return compared
     if isinstance(text, Profile):
-        from attn_widget.widget.profile import show_profile
+        from attn_widget.features.corpus.widget import show_profile
 
         return show_profile(text, options)
     check_options(options)

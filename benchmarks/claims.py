@@ -11,8 +11,8 @@ import textwrap
 import numpy as np
 
 import attn_widget as aw
-from attn_widget.influence.faithfulness import Faithfulness
-from attn_widget.influence.methods import METHODS
+from attn_widget.features.why.faithfulness import Faithfulness
+from attn_widget.features.why.methods import METHODS
 from benchmarks.documents import fill
 
 WIDTH = 150  # characters of a line of the README

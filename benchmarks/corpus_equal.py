@@ -34,10 +34,10 @@ import numpy as np
 import psutil
 
 import attn_widget as aw
-from attn_widget.corpus.engines import ray_engine
-from attn_widget.corpus.engines.cluster import connected
-from attn_widget.corpus.examples import chosen, sampled
-from attn_widget.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
+from attn_widget.features.corpus.engines import ray_engine
+from attn_widget.features.corpus.engines.cluster import connected
+from attn_widget.features.corpus.examples import chosen, sampled
+from attn_widget.features.corpus.heaps import KEPT, SAMPLE, example_names, example_values, link_kind
 from benchmarks.texts import LONGEST, sentences, tiny
 
 WORKERS, KILLS, RESTARTS = (1, 2, 4), 20, 3

@@ -47,7 +47,7 @@ class Peak(threading.Thread):
 
 
 def one(size: int, model: str) -> None:
-    from attn_widget.corpus.engines.cluster import connected
+    from attn_widget.features.corpus.engines.cluster import connected
 
     with tempfile.TemporaryDirectory() as place:
         texts = made_up(size)

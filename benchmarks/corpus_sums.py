@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 import attn_widget as aw
-from attn_widget.corpus.engines.folder import Folder
-from attn_widget.corpus.heaps import Heaps, example_names
-from attn_widget.corpus.reading.blocks import KEYS
-from attn_widget.corpus.totals import Totals
-from attn_widget.corpus.totals_file import write_totals
+from attn_widget.features.corpus.engines.folder import Folder
+from attn_widget.features.corpus.heaps import Heaps, example_names
+from attn_widget.features.corpus.reading.blocks import KEYS
+from attn_widget.features.corpus.totals import Totals
+from attn_widget.features.corpus.totals_file import write_totals
 
 MODULES = (
     "json",

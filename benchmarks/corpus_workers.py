@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import attn_widget as aw
-from attn_widget.corpus.engines.cluster import connected
-from attn_widget.corpus.reading import chunks
-from attn_widget.corpus.storage import read
+from attn_widget.features.corpus.engines.cluster import connected
+from attn_widget.features.corpus.reading import chunks
+from attn_widget.features.corpus.storage import read
 from benchmarks.texts import sentences
 
 CHUNK = 128  # texts: more parts to take the time of

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 import attn_widget as aw
-from attn_widget.corpus.reading.observed import ROWS
-from attn_widget.corpus.statistics import intervals
-from attn_widget.corpus.storage import Rows
-from attn_widget.corpus.totals import Totals
-from attn_widget.influence.orders.order_test import clopper_pearson
+from attn_widget.features.corpus.reading.observed import ROWS
+from attn_widget.features.corpus.statistics import intervals
+from attn_widget.features.corpus.storage import Rows
+from attn_widget.features.corpus.totals import Totals
+from attn_widget.features.why.orders.order_test import clopper_pearson
 from benchmarks.documents import fill
 from benchmarks.faithfulness import film_sentences, hidden_word
 

@@ -23,9 +23,9 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 import attn_widget as aw
-from attn_widget.export.browser import launch
-from attn_widget.page.engine.packing import pack_model
-from attn_widget.page.engine.rounding import SAMPLES, rounded, rounding_of
+from attn_widget.features.engine.packing import pack_model
+from attn_widget.features.engine.rounding import SAMPLES, rounded, rounding_of
+from attn_widget.features.exports.browser import launch
 from tests.engine_parity import MINI, WORDS, compare, parity_texts, run_engine
 from tests.hard_texts import HARD_TEXTS
 

@@ -24,11 +24,11 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import attn_widget as aw
-from attn_widget import tasks
-from attn_widget.influence.agreement import word_scores
-from attn_widget.influence.contributions import maskable_words
-from attn_widget.influence.methods import METHODS, Method
-from attn_widget.tasks.data.rated import rated_sentences
+from attn_widget.features import tasks
+from attn_widget.features.tasks.data.rated import rated_sentences
+from attn_widget.features.why.agreement import word_scores
+from attn_widget.features.why.contributions import maskable_words
+from attn_widget.features.why.methods import METHODS, Method
 from benchmarks.documents import fill
 from training.cloze import read_prompts
 

@@ -20,9 +20,9 @@ from typing import Any
 import torch
 
 import attn_widget as aw
-from attn_widget.influence.bound_target import bind
-from attn_widget.influence.decomposition import decomposition
-from attn_widget.influence.effects import head_effects
+from attn_widget.features.why.bound_target import bind
+from attn_widget.features.why.decomposition import decomposition
+from attn_widget.features.why.effects import head_effects
 from attn_widget.influence.mixing import mixing_layers, norms_of_heads
 from benchmarks.shapes import bert_base, table, text_of, tokenizer
 

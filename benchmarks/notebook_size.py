@@ -26,7 +26,7 @@ PLACES = (
     "Paris", "London", "Rome", "Berlin", "Madrid", "Vienna", "Oslo", "Prague", "Athens", "Lisbon",
 )  # fmt: skip
 STATE = "application/vnd.jupyter.widget-state+json"
-LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
+LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}})
 
 
 def notebook(saved: str) -> Any:

@@ -26,12 +26,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attn_widget import tasks
-from attn_widget.corpus.identity import drawn_together
-from attn_widget.corpus.statistics import intervals
+from attn_widget.features import tasks
+from attn_widget.features.corpus.identity import drawn_together
+from attn_widget.features.corpus.statistics import intervals
+from attn_widget.features.tasks import trainer
 from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.loading import load
-from attn_widget.tasks import trainer
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).with_name("results") / "sentiment.json"

@@ -34,14 +34,14 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 import attn_widget as aw
-from attn_widget.corpus.statistics.intervals import bounded_interval, share_interval
-from attn_widget.export.browser import launch
-from attn_widget.influence.agreement import spearman
-from attn_widget.influence.bound_target import bind
-from attn_widget.influence.contributions import Contributions, maskable_words
-from attn_widget.influence.faithfulness import faithfulness
-from attn_widget.influence.passes import differentiable, entering, first_vectors
-from attn_widget.tasks.data.rated import rated_sentences
+from attn_widget.features.corpus.statistics.intervals import bounded_interval, share_interval
+from attn_widget.features.exports.browser import launch
+from attn_widget.features.tasks.data.rated import rated_sentences
+from attn_widget.features.why.agreement import spearman
+from attn_widget.features.why.bound_target import bind
+from attn_widget.features.why.contributions import Contributions, maskable_words
+from attn_widget.features.why.faithfulness import faithfulness
+from attn_widget.features.why.passes import differentiable, entering, first_vectors
 from attn_widget.trace.forward import inference_mode
 from benchmarks.documents import fill
 from tests.unit import tiny_models

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
-from attn_widget.tasks import lexicon, rated_sentences
-from attn_widget.tasks.data.archive import member
-from attn_widget.tasks.data.rated import SOURCES, RatedSentences
+from attn_widget.features.tasks import lexicon, rated_sentences
+from attn_widget.features.tasks.data.archive import member
+from attn_widget.features.tasks.data.rated import SOURCES, RatedSentences
 
 Score = Callable[[Sequence[str]], NDArray[np.float64]]
 

@@ -16,11 +16,11 @@ from contextlib import suppress
 import torch
 
 import attn_widget as aw
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.errors import ModelLoadError
-from attn_widget.influence.bound_target import bind
-from attn_widget.influence.decomposition import decomposition
-from attn_widget.influence.effects import head_effects
+from attn_widget.features.why.bound_target import bind
+from attn_widget.features.why.decomposition import decomposition
+from attn_widget.features.why.effects import head_effects
+from attn_widget.features.why.proposals import proposals
 from attn_widget.model.encoder import Encoder
 from benchmarks.capture import in_turns
 from benchmarks.shapes import gpt2, median_ms, smollm2_135m, table, text_of, tokenizer

@@ -1,5 +1,5 @@
 /**
- * From the declarations in Python (JSON on standard input, `python -m attn_widget.export.manifest`) to the modules that
+ * From the declarations in Python (JSON on standard input, `python -m attn_widget.page.manifest`) to the modules that
  * the page imports: js/src/catalog/selection.ts, js/src/views/{core,lazy-code}.ts and
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
  * is there for every run of one text.

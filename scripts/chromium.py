@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from attn_widget.export.chromium import FLAGS, MISSING, find_chromium
+from attn_widget.features.exports.chromium import FLAGS, MISSING, find_chromium
 
 __all__ = ["FLAGS", "MISSING", "find_chromium"]

@@ -59,7 +59,7 @@ TESTS = {
     "protocol/pack": "pack",
     "protocol/paint": "mask opening slices",
     "protocol/selection": "wrong_arguments export_tables snapshot",
-    "protocol/profile_source": "profile_widget",
+    "features/corpus/source": "profile_widget",
     "protocol/slices/inside": "slices_of_models",
     "protocol/request": "slices",
     "protocol/slices/attention": "slices slices_of_models classification",
@@ -191,7 +191,9 @@ def survives(module: str, source: str | None, timeout: float) -> str:
         import pytest
 
         names = TESTS.get(module, TESTS[module.split("/")[0]]).split()
-        files = [f"tests/unit/test_{name}.py" for name in names]
+        files = [
+            str(path) for name in names for path in sorted(ROOT.glob(f"tests/**/test_{name}.py"))
+        ]
         code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *files])
         os._exit(int(code))
     until = time.monotonic() + timeout

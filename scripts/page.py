@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from attn_widget.export.mount import encode_reply, mount_page
+from attn_widget.features.exports.mount import encode_reply, mount_page
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.traits import page_traits
 from scripts.widget_parts import STEP_MS

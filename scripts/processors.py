@@ -1,4 +1,4 @@
-"""`tests/unit` as six kinds of processor add its numbers, all at the same time: three instruction sets, one thread and two.
+"""`tests/unit` and `tests/features` as six kinds of processor add its numbers, all at the same time: three instruction sets, one thread and two.
 
 Run: ``python -m scripts.processors --out FILE --seconds 480 [FILE OF TESTS ...]`` where there are cores enough. Each test's outcome is a line of
 JSON in ``--out`` as soon as it is known, so that nothing is lost when time is up; what failed is printed at the end.
@@ -67,11 +67,15 @@ def pytest_collectreport(report: Any) -> None:
 
 
 def numeric_first() -> list[str]:
-    """The files of `tests/unit`, those of Makefile's NUMERIC first."""
+    """The files of `tests/unit` and `tests/features`, those of Makefile's NUMERIC first."""
     text = (ROOT / "Makefile").read_text()
     (listed,) = re.findall(r"^NUMERIC := (.*(?:\\\n.*)*)", text, re.M)
     first = {f"test_{name}" for name in re.findall(r"(\w+\.py)", listed)}
-    files = sorted((ROOT / "tests" / "unit").glob("test_*.py"))
+    files = sorted(
+        path
+        for folder in ("unit", "features")
+        for path in (ROOT / "tests" / folder).rglob("test_*.py")
+    )
     return [str(f.relative_to(ROOT)) for f in sorted(files, key=lambda f: f.name not in first)]
 
 
@@ -94,7 +98,7 @@ def summary(out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("tests", nargs="*", help="files or tests; all of tests/unit if left out")
+    parser.add_argument("tests", nargs="*", help="files or tests; all units if left out")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--only", metavar="KIND/THREADS", help="such as avx2/1; all if left out")

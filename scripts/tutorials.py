@@ -97,7 +97,9 @@ def page_of(notebook: Any, name: str) -> str:
     """The page of a notebook that was run."""
     without_bars(notebook)
     exporter = TutorialExporter(
-        config=Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}}),
+        config=Config(
+            {"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}}
+        ),
         extra_template_basedirs=[str(TEMPLATES)],
         template_name="tutorial",
         exclude_input_prompt=True,

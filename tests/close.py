@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks.rounding import rounding
-from attn_widget.influence.contributions import Contributions
+from attn_widget.features.why.contributions import Contributions
 
 
 def assert_close(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import attn_widget as aw
-from attn_widget.page.engine.packing import pack_model
+from attn_widget.features.engine.packing import pack_model
 from tests.hard_texts import HARD_TEXTS
 
 ROOT = Path(__file__).parents[1]

@@ -93,7 +93,7 @@ def strings_of(folder: Path) -> Iterator[str]:
 
 def evaluation_texts() -> Iterator[str]:
     """All texts of our evaluations; the rated sentences need the archive that the tasks read."""
-    from attn_widget.tasks import rated_sentences
+    from attn_widget.features.tasks import rated_sentences
 
     for file in sorted(PROMPTS.glob("*.json")):
         yield from prompt_texts(json.loads(file.read_text(encoding="utf-8")), KEPT)

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from attn_widget.corpus.totals import best_by_chance
+from attn_widget.features.corpus.totals import best_by_chance
 from training.curve import curve_svg, curve_table
 from training.heads import RESTING
 

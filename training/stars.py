@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from attn_widget import tasks
+from attn_widget.features import tasks
 
 LOADERS = {"amazon": tasks.load_amazon, "films": tasks.load_films}
 CLASSES = 5

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import BertForPreTraining
 
-from attn_widget.tasks.passes import has_bfloat16
+from attn_widget.features.tasks.passes import has_bfloat16
 from training.average import Average
 from training.corpus import Corpus, Mixture
 from training.data import build_batch

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from attn_widget.analysis.base import Origin
-from attn_widget.analysis.influence.trust import TrustFigures
 from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.trust import TrustFigures
 from attn_widget.language import Language
 from attn_widget.model.encoder import Ablation, HeadAddress
 from attn_widget.model.tokenizing import check_mask

@@ -22,7 +22,7 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from attn_widget.influence.outside import OutsideContributions
+    from attn_widget.features.why.outside import OutsideContributions
 
 Value = TypeVar("Value")
 Made = TypeVar("Made", bound="AnalysisBase")

@@ -46,8 +46,8 @@ VOCABULARIES = (
 
 
 OWN_MODEL_TYPES = {  # and the modules that tell transformers of them
-    "attn_widget_mean_pooling": "attn_widget.tasks.mean",
-    "attn_widget_text_cnn": "attn_widget.tasks.cnn",
+    "attn_widget_mean_pooling": "attn_widget.features.tasks.mean",
+    "attn_widget_text_cnn": "attn_widget.features.tasks.cnn",
 }
 
 

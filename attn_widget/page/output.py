@@ -44,7 +44,7 @@ main { padding: 0; }
 """
 LOST = (
     "The part of the live page that all outputs share is not in this document: run the notebook from "
-    "the top, or convert it with attn_widget.export.notebook.LivePages (docs/notebooks.md)."
+    "the top, or convert it with attn_widget.features.exports.notebook.LivePages (docs/notebooks.md)."
 )
 
 

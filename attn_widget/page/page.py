@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from attn_widget.features.engine.text import elements
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
-from attn_widget.page.engine.text import elements
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.page.size_limit import fitted_run
@@ -90,7 +90,7 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 @dataclass(frozen=True)
 class PageModel:
-    """The model of a page that runs what is typed (`attn_widget.page.engine.live`).
+    """The model of a page that runs what is typed (`attn_widget.features.engine.live`).
 
     Attributes
     ----------

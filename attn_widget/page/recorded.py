@@ -12,9 +12,9 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.slices import canonical, described
+from attn_widget.features.why.targets import Target
 from attn_widget.protocol.answer import answer
-from attn_widget.protocol.slices.influence import canonical, described
 from attn_widget.trace.embeddings import embedding_parts
 from attn_widget.trace.layer_activations import inside
 

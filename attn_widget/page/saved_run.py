@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_choice, check_several, check_title, index_in
 from attn_widget.errors import InputError
+from attn_widget.features.why.slices import canonical
+from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.catalog.choices import VIEWS
-from attn_widget.influence.targets import Target, check_target
 from attn_widget.page.snapshot import (
     Snapshot,
     exact_snapshot,
@@ -19,7 +20,6 @@ from attn_widget.page.snapshot import (
 )
 from attn_widget.protocol.initial_payload import opening_of
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.influence import canonical
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:

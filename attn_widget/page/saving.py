@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attn_widget.checks import check_keywords
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.page import save_compared
+from attn_widget.features.engine.live import save_live
+from attn_widget.features.engine.options import check_engine
 from attn_widget.host.files import destination
-from attn_widget.page.comparison_page import save_compared
-from attn_widget.page.engine.live import save_live
-from attn_widget.page.engine.options import check_engine
 from attn_widget.page.page import save
 from attn_widget.page.saved_run import ExportOptions, PageOptions
 from attn_widget.protocol.selection import Selection

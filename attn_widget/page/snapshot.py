@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.slices import as_target
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.rollout import rollout
 from attn_widget.host.threads import one_blas_thread
-from attn_widget.influence.targets import Target
 from attn_widget.page.compress import deflate_all
 from attn_widget.page.encodings.chunks import (
     LIGHT_ENCODINGS,
@@ -53,7 +54,6 @@ from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.influence import as_target
 from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 

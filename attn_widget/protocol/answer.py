@@ -17,6 +17,8 @@ from attn_widget.checks import short_repr
 from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
+from attn_widget.features.corpus import near  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.features.why import slices  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.handlers import HANDLERS, Answer
 from attn_widget.protocol.pack import checked, describe, to_json
@@ -24,11 +26,9 @@ from attn_widget.protocol.request import Request, check_request
 from attn_widget.protocol.slices import (  # noqa: F401
     attention,  # pyright: ignore[reportUnusedImport]
     heads,  # pyright: ignore[reportUnusedImport]
-    influence,  # pyright: ignore[reportUnusedImport]
     inside,  # pyright: ignore[reportUnusedImport]
     long,  # pyright: ignore[reportUnusedImport]
     mixing,  # pyright: ignore[reportUnusedImport]
-    near,  # pyright: ignore[reportUnusedImport]
     parts,  # pyright: ignore[reportUnusedImport]
 )
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
+from attn_widget.features.why.methods import METHODS, Method
+from attn_widget.features.why.targets import Target
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import (
@@ -21,8 +23,6 @@ from attn_widget.figures.catalog.choices import (
 )
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
-from attn_widget.influence.methods import METHODS, Method
-from attn_widget.influence.targets import Target
 from attn_widget.model.families import Part
 
 SHADES = (
@@ -96,7 +96,7 @@ class Selection:
     token, pair, group
         Places in one text.
     target : optional
-        Fields of an `attn_widget.influence.targets.Target`, by ids; None: the text's own proposal.
+        Fields of an `attn_widget.features.why.targets.Target`, by ids; None: the text's own proposal.
     metric, view, quantity, top_k, depth, special, words, scale, method, theme, height, chrome
         As a new widget has them.
     """

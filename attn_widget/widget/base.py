@@ -15,13 +15,13 @@ from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.checks import check_choice, check_count, check_number
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.export.browser import draw
-from attn_widget.export.caption import caption
-from attn_widget.export.matrix import shown_values
-from attn_widget.export.tables import table
-from attn_widget.export.text import Table, to_csv, to_json
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.exports.browser import draw
+from attn_widget.features.exports.caption import caption
+from attn_widget.features.exports.matrix import shown_values
+from attn_widget.features.exports.tables import table
+from attn_widget.features.exports.text import Table, to_csv, to_json
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.catalog.choices import THEMES, Theme
 from attn_widget.host.files import destination, write

@@ -13,9 +13,9 @@ from attn_widget.analysis.comparison_texts import carry_over
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.analysis.opening import Opening
 from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.features.why.methods import METHODS
 from attn_widget.figures.arrays import Head
 from attn_widget.host.threads import HAS_THREADS, in_background
-from attn_widget.influence.methods import METHODS
 from attn_widget.protocol.answer import log
 from attn_widget.protocol.initial_payload import first_paint, opening
 from attn_widget.trace.forward import Progress

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
-from attn_widget.comparison.comparison import Comparison
-from attn_widget.corpus.profile import Profile
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.corpus.source import ProfileSource, opening_head
 from attn_widget.host.results import Displayed
 from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import save_page
-from attn_widget.protocol.profile_source import ProfileSource, opening_head
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source

@@ -12,8 +12,11 @@ import traitlets as t
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.checks import check_choice, check_flag, check_kind, short_repr
-from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputTypeError, SliceError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.second_run import Comparing
+from attn_widget.features.why.slices import as_target, canonical, plain
+from attn_widget.features.why.targets import Target
 from attn_widget.figures.catalog.choices import (
     QUANTITIES,
     SCALES,
@@ -23,7 +26,6 @@ from attn_widget.figures.catalog.choices import (
     ViewName,
 )
 from attn_widget.host.installed import import_torch_early
-from attn_widget.influence.targets import Target
 from attn_widget.model.encoder import HeadAddress
 from attn_widget.model.families import Part
 from attn_widget.protocol.initial_payload import first_paint, opening_of, without_other_parts
@@ -36,7 +38,6 @@ from attn_widget.protocol.selection import (
     SHADES,
     Selection,
 )
-from attn_widget.protocol.slices.influence import as_target, canonical, plain
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, Work
@@ -46,7 +47,6 @@ from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part,
 from attn_widget.widget.open_widgets import OPEN, warn_of_many
 from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import PLACES, HeadChoice, Runs
-from attn_widget.widget.second_run import Comparing
 from attn_widget.widget.traits import Int, Name, Trait, as_trait_error, check_traits, synced
 
 Status = Literal["ready", "loading", "running", "closed", "error"]

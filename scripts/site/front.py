@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import attn_widget as aw
+from attn_widget.features.engine.live import SUFFIX, page_model
+from attn_widget.features.engine.options import LIVE_VIEWS, EngineOptions
 from attn_widget.page.compress import deflate
-from attn_widget.page.engine.live import SUFFIX, page_model
-from attn_widget.page.engine.options import LIVE_VIEWS, EngineOptions
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.built import bundle
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE

@@ -1,4 +1,4 @@
-"""The API reference: a page for every public name of `attn_widget` and `attn_widget.tasks`, in the README's groups.
+"""The API reference: a page for every public name of `attn_widget` and `attn_widget.features.tasks`, in the README's groups.
 
 Docstrings say everything; the pages written here only name what Sphinx is to read.
 """
@@ -73,7 +73,7 @@ GROUPS = (
             "load_films", "load_amazon", "load_editorials", "load_tweets", "rated_sentences", "RatedSentences", "stars",
             "score", "Metrics", "lexicon", "LexiconBaseline",
         ),
-        "attn_widget.tasks",
+        "attn_widget.features.tasks",
     ),
     Group("Without a kernel", "Pages that stay alive in a browser alone.", ("to_html", "as_html", "report")),
     Group("Models", "What can be run, and what is kept in memory.", ("load", "unload", "Encoder")),
@@ -251,7 +251,7 @@ def index() -> str:
         "API reference",
         "=============",
         "",
-        "``import attn_widget as aw`` gives all names but those of `attn_widget.tasks`. "
+        "``import attn_widget as aw`` gives all names but those of `attn_widget.features.tasks`. "
         "Everything else in the package is private and may change.",
         "",
     ]

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from attn_widget.features.corpus.widget import ProfileWidget
 from attn_widget.figures import metrics, patterns, specialization
-from attn_widget.widget.profile import ProfileWidget
 from scripts.page import mount
 from scripts.widget_parts import agree
 from tests.e2e.views import FLOAT32

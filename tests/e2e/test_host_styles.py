@@ -18,7 +18,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.widget.profile import ProfileWidget
+from attn_widget.features.corpus.widget import ProfileWidget
 from scripts.lab import ROOT, Lab
 from scripts.page import mount
 from tests.e2e.runs import SENTIMENT, shown

@@ -26,7 +26,7 @@ from tests.e2e.saved import select_head, two_widgets
 
 SHOW = "aw.show('the cat sat on the mat', layer=3, head=5, token=2, progress=False)"
 CELLS = ("import attn_widget as aw", f"w = {SHOW}")
-LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
+LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}})
 MARIMO = f"""
 import marimo
 

@@ -15,7 +15,7 @@ from traitlets.config import Config
 from scripts.widget_parts import STEP_MS
 from tests.e2e.saved import offline, select_head, two_widgets
 
-LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.export.notebook.LivePages"]}})
+LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}})
 
 
 @pytest.fixture(scope="module")

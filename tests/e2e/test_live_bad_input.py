@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from attn_widget.page.engine.live import packed
-from attn_widget.page.engine.text import as_text
+from attn_widget.features.engine.live import packed
+from attn_widget.features.engine.text import as_text
 from tests.e2e.saved import offline
 from tests.unit import tiny_models
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.features.why.proposals import proposals
 from scripts.lab import Lab, OpenNotebook
 from scripts.widget_parts import agree, values
 from tests.close import assert_close

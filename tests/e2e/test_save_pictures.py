@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Error, Page, expect
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.browser import wait_settled
+from attn_widget.features.exports.browser import wait_settled
 from attn_widget.figures.catalog.choices import VIEWS
 from tests.e2e.saving import TEXT, Chosen, chosen, save, saving_page, show
 from tests.e2e.views import settle

@@ -4,7 +4,7 @@ It also sends messages of the page, opens damaged files and runs command lines: 
 
 A call begins as one that works: each argument is drawn from `GOOD` by its name. Then one or two
 arguments become something of `HOSTILE`, or the call gets one argument too many. The names are found, not listed:
-``dir(attn_widget)``, ``dir(attn_widget.tasks)``, and every public method, property and trait that the
+``dir(attn_widget)``, ``dir(attn_widget.features.tasks)``, and every public method, property and trait that the
 package gives the objects which these return. A parameter that `GOOD` does not know fails the test of
 `tests/unit/test_fuzz.py`, so that new ones are thought of.
 

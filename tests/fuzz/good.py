@@ -107,7 +107,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "Ranking.first": one_of(0, 1),
     "Ranking.second": one_of(2, 3),
     "why": one_of(None, [aw.target(position=2, token=17)]),
-    "to_html.engine": one_of(False),  # with one: tests/unit/test_live_page.py
+    "to_html.engine": one_of(False),  # with one: tests/features/engine/test_live_page.py
     "assets": one_of("inside"),
     "max_bytes": one_of(None, 10**7),
     "summary.top": one_of(1, 3),
@@ -296,6 +296,6 @@ ASKED = (
 
 
 def _rows(world: World) -> Any:
-    from attn_widget.corpus.storage import Rows
+    from attn_widget.features.corpus.storage import Rows
 
     return Rows(world.profile.index, world.profile.n_tokens, world.profile.figures)

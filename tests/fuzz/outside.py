@@ -21,10 +21,10 @@ from typing import Any
 import nbformat
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.__main__ import main as command_line
 from attn_widget.checks import short_repr
-from attn_widget.export.notebook import LivePages
+from attn_widget.features import tasks
+from attn_widget.features.exports.notebook import LivePages
 from tests.fuzz.good import ASKED, SLICES
 from tests.fuzz.hostile import nested
 from tests.fuzz.run import GIVE_UP, SECONDS, Fault, Result, alarm, why_bare

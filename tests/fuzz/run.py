@@ -228,7 +228,7 @@ def run(
 
 
 def cache_of() -> str:
-    from attn_widget.tasks.data.archive import cache_folder
+    from attn_widget.features.tasks.data.archive import cache_folder
 
     return str(cache_folder(None))
 

@@ -9,7 +9,7 @@ from typing import Any
 import traitlets
 
 import attn_widget as aw
-from attn_widget import tasks
+from attn_widget.features import tasks
 from attn_widget.page.saved_run import PageOptions
 from tests.fuzz.good import GOOD
 from tests.fuzz.world import OBJECTS, World

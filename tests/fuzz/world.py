@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 import attn_widget as aw
-from attn_widget import tasks
-from attn_widget.corpus.words.word_index import connect
-from attn_widget.similarities.reading import reading_of
+from attn_widget.features import tasks
+from attn_widget.features.corpus.words.word_index import connect
+from attn_widget.features.similarity.reading import reading_of
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat. It slept because it was tired."

@@ -18,9 +18,9 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 
 import attn_widget as aw
-from attn_widget.page.engine.packing import pack_model
-from attn_widget.page.engine.rounding import rounded
-from attn_widget.page.engine.text import as_text
+from attn_widget.features.engine.packing import pack_model
+from attn_widget.features.engine.rounding import rounded
+from attn_widget.features.engine.text import as_text
 from tests.hard_texts import HARD_TEXTS
 
 PATH = Path(__file__).with_name("engine.json")

@@ -15,11 +15,11 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 import attn_widget as aw
-from attn_widget.page.engine.classifier import class_reader
-from attn_widget.page.engine.live import packed
+from attn_widget.features.engine.classifier import class_reader
+from attn_widget.features.engine.live import packed
+from attn_widget.features.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
+from attn_widget.features.tasks.mean import MeanPoolingConfig, MeanPoolingForSequenceClassification
 from attn_widget.protocol.slices.inside import architecture
-from attn_widget.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
-from attn_widget.tasks.mean import MeanPoolingConfig, MeanPoolingForSequenceClassification
 from tests.golden.make_engine import SETTINGS, write_model
 from tests.golden.make_engine_source import answered, painted
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import attn_widget as aw
-from attn_widget.influence.methods import METHODS
+from attn_widget.features.why.methods import METHODS
+from attn_widget.features.why.slices import described
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.influence import described
 from tests.golden.make import analysis as held
 from tests.unit.tiny_models import build
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from attn_widget.export.manifest import manifest
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import metric
 from attn_widget.figures.catalog.specializations import ALIGNMENT, PATTERNS, SPECIALIZATIONS
+from attn_widget.page.manifest import manifest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "js" / "src"

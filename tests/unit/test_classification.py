@@ -18,7 +18,7 @@ from transformers import (
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from attn_widget.export.tables import task_table
+from attn_widget.features.exports.tables import task_table
 from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.protocol.answer import answer
 from tests.close import assert_close

@@ -13,7 +13,7 @@ import torch
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.checks.rounding import UNIT, rounding
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.targets import Target
 from tests.unit import tiny_models
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

@@ -15,11 +15,11 @@ from torch.nn import functional
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.corpus.source import profile_paint
 from attn_widget.model.families import layer_modules, states_module
 from attn_widget.page.snapshot import snapshot
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.profile_source import profile_paint
 from attn_widget.trace.capture import capture
 from benchmarks.saved_page import bert_pair, page_bytes
 from tests.close import assert_close

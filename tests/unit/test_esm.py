@@ -10,7 +10,7 @@ import torch
 import transformers as tf
 
 import attn_widget as aw
-from attn_widget.analysis.influence.proposals import proposals
+from attn_widget.features.why.proposals import proposals
 from tests.close import assert_close
 from tests.unit import tiny_models
 

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget import tasks
-from attn_widget.corpus.reading.sources import files_of, read_texts
 from attn_widget.errors import InputError, ModelLoadError, NotAvailableError
-from attn_widget.export.notebook import LivePages
+from attn_widget.features import tasks
+from attn_widget.features.corpus.reading.sources import files_of, read_texts
+from attn_widget.features.exports.notebook import LivePages
 from tests.unit import tiny_models
 
 
@@ -102,7 +102,7 @@ def test_a_call_that_was_killed_blocks_no_folder(tiny: Any, tmp_path: Path) -> N
     code = f"""
 import os, sys
 import attn_widget as aw
-from attn_widget.corpus.words import build
+from attn_widget.features.corpus.words import build
 from tests.unit import tiny_models
 build._finish = lambda *_: os._exit(9)
 aw.index(["the cat sat"], {str(tmp_path / "i")!r}, layer=0, model=tiny_models.build("bert"), tagger=None, progress=False)

@@ -9,12 +9,35 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from attn_widget.features import FEATURES
+
 PACKAGE = Path(__file__).parents[2] / "attn_widget"
 # From the ground up: a room imports what stands before it, and nothing that stands after it.
 ROOMS = (
     "_version", "errors", "checks", "host", "model", "trace", "language", "figures", "influence", "analysis",
-    "similarities", "corpus", "comparison", "tasks", "protocol", "page", "export", "widget", "api", "__init__", "__main__",
+    "protocol", "page", "widget", "api", "__init__", "__main__",
 )  # fmt: skip
+# Files of the core that still import a feature.
+LEFT: dict[str, str] = {
+    "__init__": "comparison corpus exports similarity why",
+    "__main__": "comparison exports similarity why",
+    "analysis.analysis": "why",
+    "analysis.base": "why",
+    "api": "comparison corpus similarity why",
+    "model.checkpoint": "tasks",
+    "page.manifest": "why",
+    "page.page": "engine",
+    "page.recorded": "why",
+    "page.saved_run": "why",
+    "page.saving": "comparison engine",
+    "page.snapshot": "why",
+    "protocol.answer": "corpus why",
+    "protocol.selection": "why",
+    "widget.base": "comparison exports",
+    "widget.runs": "why",
+    "widget.saving": "comparison corpus",
+    "widget.widget": "comparison why",
+}
 MAX_AT_THE_TOP = 6
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
@@ -51,11 +74,47 @@ EDGES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+CORE = [name for name in MODULES if not name.startswith("features")]
+
+
+def feature_of(name: str) -> str | None:
+    """The feature whose folder a module is in; None of the core and of the registry."""
+    return name.split(".")[1] if name.startswith("features.") else None
+
+
+@pytest.mark.parametrize("name", CORE)
 def test_imports_point_down(name: str) -> None:
     room = ROOMS.index(name.split(".")[0])
-    upward = [b for a, b in EDGES if a == name and ROOMS.index(b.split(".")[0]) > room]
+    below_it = [b for a, b in EDGES if a == name and not b.startswith("features")]
+    upward = [b for b in below_it if ROOMS.index(b.split(".")[0]) > room]
     assert upward == [], f"{name} imports from a room above its own"
+
+
+def test_every_feature_has_a_folder_and_a_line() -> None:
+    assert sorted(FEATURES) == sorted(
+        path.name
+        for path in (PACKAGE / "features").iterdir()
+        if path.name != "__pycache__" and path.is_dir()
+    )
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_no_file_of_the_core_names_a_feature(name: str) -> None:
+    imports = {feature_of(b) for a, b in EDGES if a == name} - {None}
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    paths = {
+        word.split(".")[2]
+        for word in words
+        if isinstance(word, str) and word.startswith("attn_widget.features.")
+    }
+    assert sorted({*imports, *paths}) == LEFT.get(name, "").split()
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_feature_imports_what_its_line_declares(name: str) -> None:
+    others = {feature_of(b) for a, b in EDGES if feature_of(a) == name} - {None, name}
+    assert sorted(others) == sorted(FEATURES[name].uses)
 
 
 def test_nothing_stands_in_a_circle() -> None:

@@ -17,7 +17,6 @@ import torch
 import traitlets
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import (
     MAX_CHARACTERS,
     InputError,
@@ -26,6 +25,7 @@ from attn_widget.errors import (
     NotAvailableError,
     NotFiniteError,
 )
+from attn_widget.features import tasks
 from attn_widget.model.encoder import HeadMeans
 from tests.unit.tiny_models import build
 

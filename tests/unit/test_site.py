@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import attn_widget
-from attn_widget import tasks
+from attn_widget.features import tasks
 from scripts.site import documents, links, reference, tutorials
 from scripts.site.places import ROOT, SETTINGS
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 import attn_widget as aw
 from attn_widget.errors import ModelLoadError
-from attn_widget.influence.targets import Target
+from attn_widget.features.why.targets import Target
 from attn_widget.model import gguf, places
 from attn_widget.protocol.initial_payload import opening, opening_mode
 from tests.close import assert_close

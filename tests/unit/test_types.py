@@ -13,13 +13,13 @@ import pytest
 import attn_widget as aw
 from attn_widget import api
 from attn_widget.errors import InputTypeError
-from attn_widget.export import report
+from attn_widget.features.corpus.source import ProfileSource
+from attn_widget.features.corpus.widget import ProfileWidget
+from attn_widget.features.exports import report
+from attn_widget.features.similarity.source import SimilaritySource
+from attn_widget.features.similarity.widget import SimilarityWidget
 from attn_widget.figures.catalog import choices
 from attn_widget.protocol import selection
-from attn_widget.protocol.profile_source import ProfileSource
-from attn_widget.protocol.similarity_source import SimilaritySource
-from attn_widget.widget.profile import ProfileWidget
-from attn_widget.widget.similarity import SimilarityWidget
 from attn_widget.widget.traits import own_traits
 
 
@@ -54,7 +54,7 @@ def descriptions(cls: type) -> dict[str, str]:
 
 @pytest.mark.parametrize("widget", [aw.AttentionWidget, ProfileWidget, SimilarityWidget])
 def test_every_trait_is_described(widget: type) -> None:
-    ours = [cls for cls in widget.__mro__ if cls.__module__.startswith("attn_widget.widget")]
+    ours = [cls for cls in widget.__mro__ if cls.__module__.startswith("attn_widget.")]
     described = ChainMap(*map(descriptions, ours))
     for name in own_traits(widget):
         assert described[name].endswith("."), name

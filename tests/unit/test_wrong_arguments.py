@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.checks import LARGEST_SEED, check_seed
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features import tasks
 from attn_widget.model import loading as encoders
 from attn_widget.protocol.selection import Selection
 

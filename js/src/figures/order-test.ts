@@ -1,4 +1,4 @@
-/** Tests of an order of words against random ones (`attn_widget.influence.orders.order_test`), and their results in words. */
+/** Tests of an order of words against random ones (`attn_widget.features.why.orders.order_test`), and their results in words. */
 
 import { formatCount } from "./format";
 

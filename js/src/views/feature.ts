@@ -1,4 +1,4 @@
-/** What a feature adds to the page before its lazy code is there (`features/index.ts` lists them). */
+/** Parts that a feature adds to the page before its lazy code is there (`features/index.ts` lists the features). */
 
 import type { ReadonlySignal } from "@preact/signals-core";
 import type { Invoke } from "../protocol/comm/invoke";
@@ -49,7 +49,7 @@ export interface WidgetPart {
   /** The receiver of a source's actions; null where it is not this part. */
   actOf?(source: Source): ViewContext["act"];
   readonly button?: RunButton;
-  /** What to do when a trait changes, and at the start. */
+  /** Called when a trait changes, and at the start. */
   readonly traits?: Readonly<Record<string, (value: unknown) => void>>;
   dispose(): void;
 }

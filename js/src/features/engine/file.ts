@@ -1,4 +1,4 @@
-/** The file of weights and vocabulary that attn_widget/page/engine/packing.py writes. */
+/** The file of weights and vocabulary that attn_widget/features/engine/packing.py writes. */
 
 import { EngineError } from "./errors";
 

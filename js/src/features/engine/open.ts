@@ -6,7 +6,7 @@ import { Model } from "./model";
 import { Session } from "./session";
 import { Tokenizer } from "./tokenizer";
 
-/** The model in a file, as attn_widget/page/engine/packing.py writes it. */
+/** The model in a file, as attn_widget/features/engine/packing.py writes it. */
 export async function loadModel(file: Uint8Array, kernels: BufferSource): Promise<Model> {
   return new Model(await startKernels(kernels), readFile(file));
 }

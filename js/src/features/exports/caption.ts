@@ -11,7 +11,7 @@ import type { ViewDefinition } from "../../views/contract";
 
 type Option = string | number | boolean | null;
 
-/** The fields, in their order in JSON; `attn_widget/export/caption.py` gives the same values. */
+/** The fields, in their order in JSON; `attn_widget/features/exports/caption.py` gives the same values. */
 export interface Caption {
   readonly view: string;
   readonly model: string;

@@ -525,7 +525,7 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
 type Row = Table["rows"][number];
 type Ranked = NonNullable<NonNullable<ViewContext["source"]["meta"]["similarity"]>["ranking"]>;
 
-/** One row a passage; `attn_widget/export/tables.py` has the same. */
+/** One row a passage; `attn_widget/features/exports/tables.py` has the same. */
 const rankingTable = ({ passages }: Ranked): Table => ({
   columns: ["rank", "index", "score", "passage"],
   rows: passages.map(({ index, score, text }, i) => [i + 1, index, score, text]),

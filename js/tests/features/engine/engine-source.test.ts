@@ -300,7 +300,7 @@ describe("typing", () => {
 });
 
 test("a page's weights come out of their text, or not at all", async () => {
-  // As attn_widget.page.engine.text.as_text writes b"aAbBc".
+  // As attn_widget.features.engine.text.as_text writes b"aAbBc".
   const text = async (packed: string) => Buffer.from(await unpackWeights(cut(packed))).toString();
   const whole = "OH4|3bOHb";
   expect(await text(whole)).toBe("aAbBc");

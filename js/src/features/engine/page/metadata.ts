@@ -38,7 +38,7 @@ interface Rounding {
   readonly texts?: number;
 }
 
-/** A classifier's head: attn_widget/page/engine/classifier.py. */
+/** A classifier's head: attn_widget/features/engine/classifier.py. */
 export interface ClassReader {
   readonly kind: "mean" | "first" | "cnn";
   readonly labels: readonly string[];

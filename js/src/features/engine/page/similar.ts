@@ -18,7 +18,7 @@ import { columnsOf, type Metadata, precisionOf } from "./metadata";
 import { asFailure } from "./open";
 import type { RequestQueue } from "./request-queue";
 
-/** The head of an embedder and how it is given texts: attn_widget/page/engine/embedder.py. */
+/** The head of an embedder and how it is given texts: attn_widget/features/engine/embedder.py. */
 export interface Embedder {
   readonly kind: "cosine" | "dot";
   readonly pooling: "mean" | "cls" | "last" | "weighted" | "mean_sqrt";
@@ -347,7 +347,7 @@ function matrixOf(
   };
 }
 
-/** Tokens by column and their words, as `attn_widget/protocol/similarity_source.py` has them. */
+/** Tokens by column and their words, as `attn_widget/features/similarity/source.py` has them. */
 function sideOf({ text, tokens }: ReadText) {
   const { token_word } = partsOfText({ tokens, text, text_pair: null });
   const characters = Array.from(text);

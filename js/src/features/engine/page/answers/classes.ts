@@ -1,4 +1,4 @@
-/** A classifier of texts: its head on the engine's hidden states (attn_widget/page/engine/classifier.py). */
+/** A classifier of texts: its head on the engine's hidden states (attn_widget/features/engine/classifier.py). */
 
 import { f32 } from "../../../../protocol/arrays";
 import { itemAt, required } from "../../../../protocol/required";

@@ -1,9 +1,0 @@
-"""Corpus: the figures of all heads over many texts."""
-
-from __future__ import annotations
-
-from attn_widget.corpus.engines.local import ProfileError
-from attn_widget.corpus.profile import Profile
-from attn_widget.corpus.run import profile
-
-__all__ = ["Profile", "ProfileError", "profile"]

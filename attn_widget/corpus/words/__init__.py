@@ -1,8 +1,0 @@
-"""Words in context: the hidden states of a corpus, to be searched."""
-
-from __future__ import annotations
-
-from attn_widget.corpus.words.build import index
-from attn_widget.corpus.words.word_index import WordIndex
-
-__all__ = ["WordIndex", "index"]

@@ -1,0 +1,266 @@
+"""The page of a comparison: both runs, and what only the two together tell.
+
+The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/features/comparison/`` reads it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.checks.rounding import first_largest
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.proposals import LISTED, mode_of
+from attn_widget.features.why.slices import described, plain, value_error
+from attn_widget.figures.catalog.specializations import ALIGNMENT
+from attn_widget.page.page import page_parts, write_page
+from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.size_budget import SizeBudget
+from attn_widget.protocol.pack import pack
+from attn_widget.protocol.run_source import RunSource
+from attn_widget.protocol.selection import Selection
+from attn_widget.trace.base import LONG_TOKENS
+
+if TYPE_CHECKING:
+    from attn_widget.features.comparison.patching import Recovery
+
+CHUNK = "compare"
+RECORDED_TOKENS = 20_000  # that the patched passes of a page read, unless the user asked for them
+
+
+def compared_parts(
+    comparison: Comparison, *, recorded: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Alignment, distances, states, predictions, classes: the meta and the arrays of the chunk `CHUNK`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    recorded : bool
+        Grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
+        computed, or two of the first proposal where that is cheap.
+
+    Examples
+    --------
+    >>> from attn_widget import compare
+    >>> c = compare("he sat", "she sat", tagger=None, progress=False)
+    >>> meta, arrays = compared_parts(c)
+    >>> meta["tokens"], arrays["distances"].shape, arrays["partner"].shape
+    ([(0, 0), (2, 2), (3, 3)], (6, 12), (6, 12, 2))
+    """
+    meta: dict[str, Any] = {
+        "version": 1,
+        "notes": list(comparison.notes),
+        "tokens": list(comparison.alignment.tokens),
+        "hand": list(comparison.alignment.hand),
+        "same_shape": comparison.same_shape,
+        **_of_keys(comparison),
+        "predictions": None,
+        "classes": None,
+        "reasons": {},
+    }
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, add in PARTS.items():
+        try:
+            add(comparison, meta, arrays)
+        except NotAvailableError as error:
+            meta["reasons"][name] = str(error)
+    if recorded and "patching" not in meta["reasons"]:
+        meta["recoveries"] = []
+        for k, grid in enumerate(_grids(comparison)):
+            meta["recoveries"].append({"of": grid.of, **recovery_data(comparison, grid)})
+            arrays[f"recovery:{k}"] = grid.values.astype(np.float32)
+    return meta, arrays
+
+
+def recovery_data(c: Comparison, recovery: Recovery) -> dict[str, Any]:
+    """The target of a grid of patches and its values, as the page reads them."""
+    size = float(np.nanmax(np.abs(recovery.patched), initial=abs(recovery.source)))
+    return {
+        "target": described(c.b, recovery.target),
+        "source": recovery.source,
+        "value": recovery.value,
+        "error": value_error(c.b, [size]),
+    }
+
+
+def _of_keys(c: Comparison) -> dict[str, Any]:
+    """Matched keys, where they are tokens of another text."""
+    if c.key_alignment is c.alignment:
+        return {}
+    return {"keys": list(c.key_alignment.tokens), "keys_hand": list(c.key_alignment.hand)}
+
+
+def _distances(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    distances = c.distances()
+    arrays["distances"] = distances.distances.astype(np.float32)
+    arrays["partner"] = distances.partner.astype(np.int32)
+
+
+def _alignment(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Figures of cross-attention that are no metrics, of A's heads and their partners."""
+    if c.part != "cross":
+        return
+    changes = c.metrics()
+    for key in (metric.key for metric in ALIGNMENT):
+        arrays[f"a:{key}"], arrays[f"b:{key}"] = changes[key].a, changes[key].b
+
+
+def _states(c: Comparison, _meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    arrays["states"] = c.states()
+
+
+def _predictions(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    mode = mode_of(c)
+    records = c.predictions(LISTED, mode)
+    columns = ("position_a", "position_b", "token")
+    by_column: dict[str, Any] = {key: [record[key] for record in records] for key in columns}
+    meta["predictions"] = {**by_column, "mode": mode}
+    for key in ("before", "after", "log_odds"):
+        arrays[key] = np.array([record[key] for record in records], dtype=np.float32)
+
+
+def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    records = c.classes()
+    meta["classes"] = [record["label"] for record in records]
+    for key in ("before", "after", "log_odds"):
+        arrays[f"class_{key}"] = np.array([record[key] for record in records], dtype=np.float32)
+
+
+def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
+    from attn_widget.features.comparison.patching import check_patching
+
+    check_patching(c)
+    if c.part != "self":
+        raise NotAvailableError(
+            "Patches of an encoder-decoder's heads are made in Python: "
+            'c.patch([("head", layer, head)]), c.recovery(target, "heads").'
+        )
+    proposed = c.proposals()
+    if not proposed and not c.recoveries:
+        raise NotAvailableError(
+            "No prediction tells the two runs apart, so there is none to patch."
+        )
+    meta["targets"] = [described(c.b, target) for target in proposed]
+
+
+PARTS = {
+    "distances": _distances,
+    "alignment": _alignment,
+    "states": _states,
+    "predictions": _predictions,
+    "classes": _classes,
+    "patching": _patching,
+}
+
+
+def _grids(c: Comparison) -> tuple[Recovery, ...]:
+    """Grids of recovery computed so far, or two of the first proposal where that is cheap."""
+    if c.recoveries or not c.proposals():
+        return c.recoveries
+    passes = c.b.n_layers * (c.b.n_heads + len(c.alignment.tokens))
+    if passes * c.b.n_tokens > RECORDED_TOKENS:
+        return ()
+    try:
+        return tuple(c.recovery(c.proposals()[0], of) for of in ("heads", "states"))
+    except (InputError, NotAvailableError):
+        return ()
+
+
+def selections(comparison: Comparison) -> tuple[Selection, Selection]:
+    """Both runs at the head with the greatest distance, at the token whose row changes most."""
+    try:
+        distances = comparison.distances()
+    except NotAvailableError:
+        return Selection(), Selection()
+    if np.isnan(distances.distances).all():
+        return Selection(), Selection()
+    layer, head = divmod(first_largest(distances.distances), distances.distances.shape[1])
+    change = comparison.difference(layer, head)
+    special = [comparison.a.trace.tokens[i].special for i in change.positions_a]
+    moved = np.where(special, -1, np.abs(change.difference).sum(axis=1))
+    row = first_largest(moved)
+    layer_b, head_b = distances.partner[layer, head].tolist()
+    target_a, target_b = _targets(comparison)
+    return (
+        Selection(layer=layer, head=head, token=change.positions_a[row], target=target_a),
+        Selection(layer=layer_b, head=head_b, token=change.positions_b[row], target=target_b),
+    )
+
+
+def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The first proposal at the positions of A and of B, where both runs have the same vocabulary.
+
+    None for a long text: its Why, which a page records for the target it opens on, takes longer than all the rest.
+    """
+    if max(c.a.n_tokens, c.b.n_tokens) > LONG_TOKENS:
+        return None, None
+    runs = c.a.run, c.b.run
+    proposed = c.proposals()
+    if not proposed or None in runs or runs[0].encoder.name != runs[1].encoder.name:  # pyright: ignore[reportOptionalMemberAccess]
+        return None, None
+    target = proposed[0]
+    partner = {b: a for a, b in c.alignment.tokens}
+    position = None if target.position is None else partner[target.position]
+    return plain(replace(target, position=position)), plain(target)
+
+
+def compared_runs(
+    comparison: Comparison,
+    options: ExportOptions,
+    page_budget: SizeBudget | None = None,
+    chosen: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[SavedRun]:
+    """A with the comparison's own chunk, then B.
+
+    Parameters
+    ----------
+    page_budget : SizeBudget, optional
+        Of the page where these are not its only runs; by default their own.
+    chosen : mapping
+        Fields of `Selection`, instead of what the comparison opens on.
+    """
+    sources = RunSource(comparison.a), RunSource(comparison.b)
+    for source in sources:
+        check_options_of(source, options)
+    budget = page_budget or SizeBudget([source.size for source in sources], "runs")
+    for side, (source, opened) in enumerate(zip(sources, selections(comparison), strict=True)):
+        # A page of many texts has no masked predictions: those would take longer than all the rest.
+        selection = replace(opened, **chosen)
+        run = saved_run(
+            source, selection, options, masked=page_budget is None, parts=False, **budget.of_one
+        )
+        if side == 0:
+            chunks = {**run.snapshot.chunks, CHUNK: pack(*compared_parts(comparison))}
+            run = replace(run, snapshot=replace(run.snapshot, chunks=chunks))
+        budget.take(run)
+        yield replace(run, title=source.title, second=side == 1)
+
+
+def save_compared(
+    path: str | os.PathLike[str], comparison: Comparison, options: ExportOptions
+) -> Path:
+    """Write one page with both runs and their difference."""
+    return write_page(
+        path, compared_runs(comparison, options), title_of(comparison, options.title), "compare"
+    )
+
+
+def compared_html(comparison: Comparison) -> str:
+    """The same page as text."""
+    runs, title = compared_runs(comparison, ExportOptions()), title_of(comparison)
+    return b"".join(page_parts(runs, title, "compare")).decode("utf-8")
+
+
+def title_of(comparison: Comparison, title: str | None = None) -> str:
+    """The title for the browser's tab."""
+    sources = RunSource(comparison.a), RunSource(comparison.b)
+    return title or " | ".join(source.title for source in sources)

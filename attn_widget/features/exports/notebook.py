@@ -1,0 +1,164 @@
+"""Notebooks with live pages instead of widgets that need a kernel and a network.
+
+When one is converted:
+``jupyter nbconvert --to html --Exporter.preprocessors=attn_widget.features.exports.notebook.LivePages a.ipynb``;
+whenever a server saves one: as its extension, ``attn_widget.features.exports.notebook`` (``docs/hosts.md``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import nbformat
+from nbconvert.preprocessors import Preprocessor
+
+from attn_widget.page.output import code_element, version
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+OUTPUT = re.compile(r'<div class="attn-widget-output" data-version="(\w+)"')
+CODE = re.compile(r'<script type="text/plain" class="attn-widget-code" data-version="(\w+)">')
+REFERENCE = "IPY_MODEL_"
+
+
+class LivePages(Preprocessor):
+    """Replace our widgets by the pages stored in the same outputs; drop the widgets and their state.
+
+    nbconvert prefers a widget to the page next to it as soon as the notebook has stored state, and such
+    a widget asks the network for its libraries. Widgets of other packages stay as they are. Works for
+    all formats; with ``--to notebook`` it gives a notebook whose pages live without a kernel.
+
+    Where the part of the page that outputs share is missing, that of the installed package is added.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.enabled = True  # naming it is asking for it
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Change ``nb`` in place.
+
+        Parameters
+        ----------
+        nb : nbformat.NotebookNode
+        resources : dict
+            Not touched.
+        """
+        widgets = mapping(mapping(nb.get("metadata")).get("widgets"))
+        stored = mapping(mapping(widgets.get(STATE)).get("state"))
+        dropped: set[str] = set()
+        carried: set[str] = set()
+        first: dict[str, Any] = {}  # output of each version
+        for data in outputs_of(nb):
+            page = joined(data.get("text/html", ""))
+            match = OUTPUT.search(page)
+            if match is None:
+                continue
+            first.setdefault(match[1], data)
+            carried.update(CODE.findall(page))
+            if VIEW in data:
+                dropped.add(str(mapping(data.pop(VIEW)).get("model_id")))
+        missing = first.keys() - carried
+        if missing:
+            missing -= self._added({name: first[name] for name in missing})
+        for lost in missing:
+            self.log.warning(
+                "attn_widget: outputs of another version (%s) lack the part that they share; "
+                "run the notebook again.",
+                lost,
+            )
+        forget(stored, dropped)
+        if STATE in widgets and not stored:
+            del nb.metadata["widgets"]
+        return nb, resources
+
+    def _added(self, outputs: dict[str, Any]) -> set[str]:
+        """Put the installed package's code where the outputs of its version lack it; says which they are."""
+        # Here, because it takes seconds and a server that saves notebooks seldom needs it.
+        output = outputs.get(version())
+        if output is None:
+            return set()
+        # In front: where outputs are made one by one, the page's own script finds it.
+        output["text/html"] = code_element() + joined(output["text/html"])
+        return {version()}
+
+
+def before_saving(model: dict[str, Any], **_: Any) -> None:
+    """Convert a notebook as `LivePages` does, whenever Jupyter's server saves one.
+
+    Opened again without its kernel, such a notebook shows live pages, where JupyterLab would say "model
+    not found": it puts a widget before all other formats, and stores no widget's state by default.
+    What stands in the window stays as it is.
+
+    Parameters
+    ----------
+    model : dict
+        What is saved, as Jupyter's contents manager has it; changed in place.
+    """
+    content = model.get("content")
+    if model.get("type") != "notebook" or mapping(content).get("nbformat") != 4:
+        return
+    model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
+
+
+# Named by Jupyter's server.
+def _jupyter_server_extension_points() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
+    """The name in ``ServerApp.jpserver_extensions``."""
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+    server.contents_manager.register_pre_save_hook(before_saving)
+
+
+def outputs_of(nb: Any) -> Iterator[dict[str, Any]]:
+    """The data of all outputs that have some."""
+    for cell in entries(nb.get("cells")):
+        for output in entries(mapping(cell).get("outputs")):
+            if data := mapping(mapping(output).get("data")):
+                yield data
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """``value`` if it is a mapping; of a damaged notebook, an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def entries(value: Any) -> list[Any]:
+    """``value`` if it is a list; of a damaged notebook, an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def joined(text: Any) -> str:
+    """A file may hold a text as a list of lines."""
+    return (
+        text
+        if isinstance(text, str)
+        else "".join(part for part in entries(text) if isinstance(part, str))
+    )
+
+
+def forget(stored: dict[str, Any], dropped: set[str]) -> None:
+    """Remove models, and those that only they refer to."""
+    going = {model for model in dropped if model in stored}
+    while going:
+        children = {child for model in going for child in references(stored.pop(model))}
+        used = {child for model in stored.values() for child in references(model)}
+        going = {child for child in children if child in stored and child not in used}
+
+
+def references(model: dict[str, Any]) -> set[str]:
+    """Models that a model names."""
+    references_found: set[str] = set()
+    waiting: list[Any] = [mapping(model).get("state")]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and value.startswith(REFERENCE):
+            references_found.add(value[len(REFERENCE) :])
+    return references_found

@@ -1,0 +1,335 @@
+"""The table of every view under a widget's selection: the numbers that the page's own menu saves.
+
+Columns stand in ``docs/protocol.md`` ("The page"); a view's own switches (mode of predictions,
+aggregation of sentences ...) are as they are when the view is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis import Analysis
+from attn_widget.errors import NotAvailableError
+from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.corpus.source import ProfileSource, parts_of
+from attn_widget.features.exports.matrix import Unit, matrix_of, shown_matrix
+from attn_widget.features.exports.text import Cell, Table
+from attn_widget.features.why.proposals import proposals
+from attn_widget.features.why.slices import as_target
+from attn_widget.figures.arrays import Float32
+from attn_widget.figures.influence import influence_tree
+from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
+from attn_widget.host.pattern import Pattern
+from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.slices.attention import opened_classes
+from attn_widget.protocol.source import Source
+
+if TYPE_CHECKING:
+    from attn_widget.features.similarity.source import SimilaritySource
+
+Row = tuple[Cell, ...]
+
+LETTER_OR_NUMBER = Pattern(r"[\p{L}\p{N}]")
+
+
+def attention_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a cell: ``query, key, query_token, key_token, weight``, ``score`` where the head has it, and the query's ``rest``.
+
+    ``rest`` is there where rows of weights may sum to less than 1 and all keys are shown.
+    """
+    shown = shown_matrix(analysis, selection, words_have_scores=False)
+    weights = shown.weights.astype(np.float64)
+    columns = [weights]
+    if shown.scores is not None:
+        columns.append(shown.scores.astype(np.float64))
+    if shown.allowed is not None:
+        columns = [np.where(shown.allowed, values, np.nan) for values in columns]
+    lists = [values.tolist() for values in columns]
+    names = ("query", "key", "query_token", "key_token", "weight", "score")[: 4 + len(columns)]
+    rests: list[tuple[float, ...]] = [()] * len(shown.units)
+    of_weights = analysis.trace.has_rest and selection.quantity in ("weights", "scores")
+    if of_weights and sum(key.end - key.token for key in shown.keys) == len(analysis.key_tokens):
+        rests = [(rest,) for rest in np.maximum(1 - weights.sum(axis=1), 0).tolist()]
+        names = (*names, "rest")
+    rows: list[Row] = [
+        (query.token, key.token, query.text, key.text, *(values[i][j] for values in lists), *rest)
+        for i, (query, rest) in enumerate(zip(shown.units, rests, strict=True))
+        for j, key in enumerate(shown.keys)
+    ]
+    return Table(names, rows)
+
+
+def heads_table(analysis: Analysis, _selection: Selection) -> Table:
+    """One row a head: ``layer, head``, the metrics, the specialization (raw)."""
+    figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
+    unknown = np.full((analysis.n_layers, analysis.n_heads), np.nan, dtype=np.float32)
+    try:
+        raw = analysis.specialization.raw
+    except NotAvailableError:
+        raw = {}
+    figures.update({key: raw.get(key, unknown) for key in SPECIALIZATIONS})
+    if not analysis.trace.square:
+        figures.update(analysis.alignment.as_dict())
+    return by_head(figures)
+
+
+def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
+    """One row a head with a column for each figure, [L, H]."""
+    lists = [values.astype(np.float64).tolist() for values in figures.values()]
+    n_layers, n_heads = next(iter(figures.values())).shape
+    rows: list[Row] = [
+        (layer, head, *(values[layer][head] for values in lists))
+        for layer in range(n_layers)
+        for head in range(n_heads)
+    ]
+    return Table(("layer", "head", *figures), rows)
+
+
+def table(source: Source, selection: Selection, view: str) -> Table:
+    """The table of a view."""
+    if view not in source.views:
+        views = " and ".join(map(repr, source.views))
+        raise NotAvailableError(f"A {source.name} has no view {view!r}.", f"It has {views}.")
+    if source.name == "similarity":
+        return similarity_table(cast("SimilaritySource", source), selection)
+    if isinstance(source, ProfileSource):
+        return profile_table(source.profile)
+    analysis = source.analysis
+    assert analysis is not None
+    with analysis.lock:
+        return TABLES[view](analysis, selection)
+
+
+def profile_table(profile: Profile) -> Table:
+    """One row a head of a profile: each figure with its interval, deviation and count.
+
+    ``layer, head``, and for every key its mean over the texts, then ``<key>_low``, ``<key>_high`` (95%
+    interval of that mean), ``<key>_sd`` and ``<key>_count`` (texts that have it).
+    """
+    figures: dict[str, NDArray[Any]] = {}
+    for key in profile.keys:
+        for part, values in parts_of(profile, key).items():
+            figures[key if part == "metric" else f"{key}_{part}"] = values
+    return by_head(figures)
+
+
+def similarity_table(source: SimilaritySource, selection: Selection) -> Table:
+    """One row a pair: ``a, b, a_text, b_text, value``, with the biases; of a ranking one row a passage.
+
+    A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
+    """
+    from attn_widget.features.similarity import Ranking  # with torch
+    from attn_widget.features.similarity.similarity import BIAS
+
+    result = source.result
+    if isinstance(result, Ranking):
+        ranked: list[Row] = [
+            (place + 1, i, float(result.scores[i]), result.passages[i])
+            for place, i in enumerate(result.order)
+        ]
+        return Table(("rank", "index", "score", "passage"), ranked)
+    if not result.kinds:
+        explained = result.contributions()
+        values: list[Row] = [
+            (i, token.text, float(value))
+            for i, (token, value) in enumerate(zip(explained.tokens, explained.values, strict=True))
+        ]
+        return Table(("position", "token", "value"), [*values, (None, BIAS, explained.bias)])
+    records = result.to_records(result.kinds[0], words=selection.words)
+    columns = ("position_a", "position_b", "token_a", "token_b", "value")
+    pairs: list[Row] = [tuple(record[name] for name in columns) for record in records]
+    return Table(("a", "b", "a_text", "b_text", "value"), pairs)
+
+
+def tree_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``.
+
+    As on screen, special tokens and punctuation are left out below the root. `Analysis.influence` has them.
+    """
+    analysis.trace.check_square("A tree of influence")
+    shown = shown_matrix(analysis, selection, words_have_scores=True)
+    units = shown.units
+    columns = (
+        *("parent", "token", "parent_token", "child_token"),
+        *("depth", "weight", "product", "score"),
+    )
+    allowed = shown.allowed
+    if shown.rollout and any(
+        analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
+    ):
+        allowed = shown.weights > 0  # exactly 0 where no path through the layers is allowed
+    root = root_of(units, selection.token)
+    whole = influence_tree(
+        shown.weights,
+        root,
+        top_k=selection.top_k,
+        depth=selection.depth,
+        scores=shown.scores,
+        keep=words_only(units, root),
+        allowed=allowed,
+    )
+    rows: list[Row] = []
+    for node in whole.walk():
+        parent = units[node.token]
+        for child in node.children:
+            unit = units[child.token]
+            rows.append(
+                (
+                    *(parent.token, unit.token, parent.text, unit.text),
+                    *(child.depth, child.weight, child.product, child.score),
+                )
+            )
+    return Table(columns, rows)
+
+
+def words_only(units: list[Unit], root: int) -> NDArray[np.bool_] | None:
+    """False for special tokens and punctuation other than the root; None for a text without another word."""
+    words = [not unit.special and bool(LETTER_OR_NUMBER.search(unit.surface)) for unit in units]
+    keep = np.array([word or i == root for i, word in enumerate(words)])
+    return keep if keep.sum() > 1 else None
+
+
+def root_of(units: list[Unit], token: int | None) -> int:
+    """Root of the tree: the unit of the focus token, else the first word."""
+    if token is not None:
+        for i, unit in enumerate(units):
+            if unit.token <= token < unit.end:
+                return i
+    plain = [i for i, unit in enumerate(units) if not unit.special]
+    named = [i for i in plain if LETTER_OR_NUMBER.search(units[i].surface)]
+    return next(iter(named or plain), 0)
+
+
+def sentences_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
+    sums = analysis.sentences
+    if selection.quantity in ("weights", "scores"):
+        mass = sums.matrix("mass")
+    else:
+        mass = sums.gather(matrix_of(analysis, selection))
+    values = mass.astype(np.float64).tolist()
+    rows: list[Row] = [
+        (a, b, first, second, values[a][b])
+        for a, first in enumerate(sums.texts)
+        for b, second in enumerate(sums.key_texts)
+    ]
+    if not rows:
+        raise NotAvailableError(sums.note or "No sentence was found in the text.")
+    return Table(("a", "b", "a_text", "b_text", "value"), rows)
+
+
+def predictions_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a guess: the top five of every position that is shown, in the mode that the view opens on (`table_mode`)."""
+    columns = (
+        *("position", "token", "rank", "prediction", "probability", "logit"),
+        *("original_rank", "original_probability"),
+    )
+    analysis = _of_what_is_written(analysis)
+    mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+    best = analysis.predictions(top_k=TOP_K, mode=mode)
+    rows: list[Row] = [
+        tuple(record[name] for name in columns)
+        for record in best.to_records()
+        if selection.special or not analysis.tokens[record["position"]].special
+    ]
+    return Table(columns, rows)
+
+
+def _of_what_is_written(analysis: Analysis) -> Analysis:
+    """The decoder, of cross-attention, whose queries are the same tokens; any other run itself."""
+    return analysis.writing if analysis.part == "cross" else analysis
+
+
+def inside_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a number of the focus token's embeddings, the stage that is open at first.
+
+    ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
+    ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
+    """
+    parts = analysis.embeddings
+    names = ["token", "position", "segment", "sum", "norm"]
+    hidden = analysis.hidden_states.shape[-1]
+    if parts.norm is not None and parts.norm.shape[-1] != hidden:
+        names.append("output")
+    position = selection.token
+    if position is None:
+        position = next((i for i, t in enumerate(analysis.tokens) if not t.special), 0)
+    rows: list[Row] = []
+    for name in names:
+        try:
+            values = parts.part(name)[position]
+        except NotAvailableError:
+            continue
+        text = analysis.tokens[position].text
+        for dimension, value in enumerate(values.astype(np.float64).tolist()):
+            rows.append((name, None, None, position, text, dimension, value))
+    return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
+
+
+def task_table(analysis: Analysis, _selection: Selection) -> Table:
+    """One row a class: ``row, label, logit, exp, sum, probability``."""
+    classes = analysis.classification
+    if classes is None:
+        raise NotAvailableError(
+            "This model has no classifier.",
+            "Load a checkpoint for sequence or token classification, or question answering.",
+        )
+    arrays = {name: values.astype(np.float64) for name, values in opened_classes(classes).items()}
+    # Over positions (question answering) and of sigmoids there is a sum for each column, else one a row.
+    by_column = classes.axis == 0 or classes.activation != "softmax"
+    rows: list[Row] = [
+        (
+            r,
+            label,
+            float(arrays["logits"][r, c]),
+            float(arrays["exp"][r, c]),
+            float(arrays["sum"][c if by_column else r]),
+            float(arrays["probabilities"][r, c]),
+        )
+        for r in range(len(arrays["logits"]))
+        for c, label in enumerate(classes.labels)
+    ]
+    return Table(("row", "label", "logit", "exp", "sum", "probability"), rows)
+
+
+def why_table(analysis: Analysis, selection: Selection) -> Table:
+    """One row a token: ``position, token, contribution`` to the target by the chosen method.
+
+    Of an encoder-decoder also ``text``: the source's tokens come first, then the target's.
+    """
+    analysis = _of_what_is_written(analysis)
+    chosen = selection.target
+    target = next(iter(proposals(analysis)), None) if chosen is None else as_target(chosen)
+    if target is None:
+        raise NotAvailableError("This model has no head whose output could be explained.")
+    explained = analysis.contributions(target, selection.method)
+    rows: list[Row] = [
+        (i, token.text, float(value))
+        for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))
+    ]
+    if explained.source is None:
+        return Table(("position", "token", "contribution"), rows)
+    tokens = analysis.of("encoder").tokens
+    sources: list[Row] = [
+        (i, token.text, float(value), "source")
+        for i, (token, value) in enumerate(zip(tokens, explained.source, strict=True))
+    ]
+    both = [*sources, *((*row, "target") for row in rows)]
+    return Table(("position", "token", "contribution", "text"), both)
+
+
+TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
+    "attention": attention_table,
+    "heads": heads_table,
+    "tree": tree_table,
+    "sentences": sentences_table,
+    "predictions": predictions_table,
+    "inside": inside_table,
+    "task": task_table,
+    "why": why_table,
+}

@@ -1,0 +1,302 @@
+"""The source of a similarity or a ranking: two texts, and what their score is made of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import untagged
+from attn_widget.errors import NotAvailableError
+from attn_widget.features.similarity import Ranking, Similarity
+from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
+from attn_widget.features.similarity.similarity import SIDES, Side
+from attn_widget.features.similarity.sums import Sum
+from attn_widget.features.why.slices import masking_test
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.protocol.answer import Reply, respond
+from attn_widget.protocol.built import later_views
+from attn_widget.protocol.handlers import Answer, Arrays, Handler
+from attn_widget.protocol.initial_payload import (
+    describe_model,
+    meta_without_tokens,
+    token_columns,
+    versions,
+)
+from attn_widget.protocol.pack import pack
+from attn_widget.protocol.request import Request, integer, one_of
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Cells, Recorded, Source
+from attn_widget.trace.forward import Progress
+
+LISTED = 100  # passages of a ranking in the page
+EXPLAINED = 10  # of these, in a saved page
+SHOWN_TOKENS = 128  # of each text in the picture of a cell's output
+TITLE_CHARACTERS = 60  # of each text
+QUICK_PASSES = 64  # a matrix of so few passes is part of a cell's output
+TESTED_WORDS = 10  # of a text whose masking test takes a saved page some seconds
+
+
+class SimilaritySource(Source):
+    """Parts of the score of two texts, or the scores of many passages.
+
+    Parameters
+    ----------
+    result : Similarity or Ranking
+    """
+
+    name = "similarity"
+    views = ("similarity",)
+    options = ("view", "words", "theme", "height", "chrome")
+
+    def __init__(self, result: Similarity | Ranking) -> None:
+        self.result = result
+        self.lock = threading.RLock()
+        self.tests: dict[tuple[Any, str], Answer] = {}  # that were asked for, by passage and side
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        analysis = self.first.a
+        return analysis.n_layers, analysis.n_heads
+
+    @property
+    def title(self) -> str:
+        texts: Sequence[str]
+        if isinstance(self.result, Ranking):
+            texts = (self.result.query, f"{len(self.result.passages):,} passages")
+        else:
+            texts = self.result.texts
+        lines = (" ".join(text.split()) for text in texts)
+        return " · ".join(
+            line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
+            for line in lines
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the two texts that are shown first."""
+        return self.first.a.n_tokens + self.first.b.n_tokens
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def first(self) -> Similarity:
+        """The similarity that is shown first: of a ranking, that with its best passage."""
+        if not isinstance(self.result, Ranking):
+            return self.result
+        if not self.passages:
+            raise NotAvailableError(
+                f"No passage of this ranking has a score ({len(self.result.failed):,} of "
+                f"{len(self.result):,} failed), so there is nothing to draw.",
+                "failed says why, by the index of the passage.",
+            )
+        return self.similarity({"passage": self.passages[0]})
+
+    @property
+    def passages(self) -> list[int]:
+        """Indices of the passages in the page, the best first; none of a similarity."""
+        return self.result.order[:LISTED] if isinstance(self.result, Ranking) else []
+
+    def similarity(self, request: Request) -> Similarity:
+        """The similarity that a request is about: of a ranking, that with its ``passage``."""
+        result = self.result
+        if isinstance(result, Similarity):
+            return result
+        index = integer(request, "passage", 0, len(result.passages))
+        with self.lock:
+            return result.explain(index)
+
+    def answer(self, request: object) -> Reply:
+        return respond(self, request, HANDLERS)
+
+    def recorded(self, selection: Selection, *, light: bool) -> Recorded:
+        return Recorded(selection, similarity_paint(self), requests_of(self, light=light))
+
+    def cells(self, selection: Selection) -> Cells:  # noqa: ARG002
+        """Two rows: what each token of the two texts adds to the score, by size."""
+        first = self.first
+        sides = [np.abs(first.contributions(of).values)[:SHOWN_TOKENS] for of in SIDES]
+        shades = np.zeros((2, max(map(len, sides))), dtype=np.float32)
+        for row, values in zip(shades, sides, strict=True):
+            row[: len(values)] = values
+        caption = (
+            f"{self.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
+            "adds to or takes from the score."
+        )
+        alt = "Contributions of the tokens of two texts to their score"
+        return Cells(shades / (shades.max(initial=0) or 1.0), alt, caption)
+
+
+def similarity_paint(source: SimilaritySource) -> bytes:
+    """Pack what the page knows at once (``docs/protocol.md``, "Pack")."""
+    result, first = source.result, source.first
+    ranked: dict[str, Any] | None = None
+    if isinstance(result, Ranking):
+        ranked = {
+            "query": result.query,
+            "total": len(result.passages),
+            "complete": result.complete,
+            "failed": len(result.failed),
+            "passages": [
+                {"index": i, "text": result.passages[i], "score": float(result.scores[i])}
+                for i in source.passages
+            ],
+        }
+    meta = meta_without_tokens(describe_model(first.a), versions())
+    a, b = (result.query, None) if isinstance(result, Ranking) else result.texts
+    meta |= {
+        "text": a,
+        "text_pair": b,
+        "heads_off": [[*pair] for pair in first.a.heads_off],
+        "similarity": {
+            "kind": result.kind,
+            "intact": None if first.intact is first else first.intact.score,
+            "ranking": ranked,
+        },
+    }
+    return pack(meta, {})
+
+
+def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
+    """Tokens by column, and the word of each, in order; special tokens are words by themselves."""
+    columns = token_columns(analysis.trace.tokens, analysis.text, analysis.text_pair)
+    words, names = [0] * analysis.n_tokens, names_of(analysis)
+    for k, group in enumerate(groups_of(analysis)):
+        for i in group:
+            words[i] = k
+    shown = sorted({words[i] for i in positions})
+    place = {word: k for k, word in enumerate(shown)}
+    return {
+        **{
+            name: [columns[name][i] for i in positions]
+            for name in ("text", "surface", "before", "special")
+        },
+        "position": [*positions],
+        "word": [place[words[i]] for i in positions],
+        "names": [names[word] for word in shown],
+    }
+
+
+def _positions(similarity: Similarity, of: Side) -> list[int]:
+    """Positions of a text in its analysis; a reranker has both texts in one."""
+    analysis = similarity.side(of)
+    if similarity.kind != "relevance":
+        return [*range(analysis.n_tokens)]
+    segment = SIDES.index(of)
+    return [i for i, token in enumerate(analysis.trace.tokens) if token.segment == segment]
+
+
+def similar(
+    source: SimilaritySource, request: Request, _progress: Progress | None = None
+) -> Answer:
+    """The score, the two texts, and what each of their tokens adds to it, the other text held."""
+    found = source.similarity(request)
+    arrays: Arrays = {}
+    sides: dict[str, Any] = {}
+    by = "decomposition" if found.can_decompose else "output"
+    for of in SIDES:
+        positions = _positions(found, of)
+        values, bias = _contributions(found, of, by)
+        arrays[of] = values[positions].astype(np.float32)
+        sides[of] = {**_side(untagged(found.side(of)), positions), "bias": bias}
+    data = {
+        "score": found.score,
+        "kind": found.kind,
+        "probability": found.probability,
+        "notes": list(found.notes),
+        "matrices": list(found.kinds),
+        "by": by,
+        "gap": found.score - _whole(found, sides, arrays),
+        **sides,
+    }
+    return data, arrays
+
+
+def _contributions(found: Similarity, of: Side, by: str) -> tuple[Float32 | Float64, float]:
+    if by == "decomposition":
+        explained = found.contributions(of)
+        return explained.values, explained.bias or 0.0
+    kind = None if found.kind == "maxsim" else by
+    return found.matrix(kind).sum(axis=1 if of == "a" else 0), 0.0
+
+
+def _whole(found: Similarity, sides: dict[str, Any], arrays: Arrays) -> float:
+    """Sum of the numbers of the first text; of a reranker, of both."""
+    shown = SIDES if found.kind == "relevance" else SIDES[:1]
+    return sum(float(arrays[of].sum(dtype=np.float64)) for of in shown) + sides["a"]["bias"]
+
+
+def similar_matrix(
+    source: SimilaritySource, request: Request, progress: Progress | None = None
+) -> Answer:
+    """Every pair of tokens, and every token with the biases of the other text."""
+    found = source.similarity(request)
+    of = one_of(request, "of", found.kinds)
+    part: Sum = found.sum_of(of, progress)
+    arrays: Arrays = {
+        "pairs": part.pairs.astype(np.float32),
+        "biases_a": part.biases_a.astype(np.float32),
+        "biases_b": part.biases_b.astype(np.float32),
+    }
+    if of == "maxsim":
+        arrays["cosines"] = found.cosines.astype(np.float32)
+    return {"both": part.both, "score": found.score}, arrays
+
+
+def similar_test(
+    source: SimilaritySource, request: Request, progress: Progress | None = None
+) -> Answer:
+    """Mask the words of one text in the order of their contributions, and watch the score."""
+    found = source.similarity(request)
+    of: Any = one_of(request, "side", SIDES)
+    if not found.can_decompose:
+        raise NotAvailableError("Without contributions of tokens there is no order to test.")
+    key = request.get("passage") if isinstance(source.result, Ranking) else None, of
+    if key not in source.tests:
+        tested = untagged(found.side(of)).faithfulness(
+            found.target(of), ["decomposition"], progress=progress
+        )
+        source.tests[key] = masking_test(tested, ["decomposition"])
+    return source.tests[key]
+
+
+def similar_effects(
+    source: SimilaritySource, request: Request, progress: Progress | None = None
+) -> Answer:
+    """By how much switching off each head changes the score, while the first text is read."""
+    found = source.similarity(request)
+    measured = found.a.head_effects(found.target("a"), progress=progress)
+    return {"value": measured.value}, {"effects": measured.effects}
+
+
+def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]]:
+    """Requests whose answers a page without a kernel has; ``light``: for the output of a cell, what takes a moment."""
+    asked: list[dict[str, Any]] = []
+    of_each = [{"passage": i} for i in source.passages[: 1 if light else EXPLAINED]] or [{}]
+    for place, address in enumerate(of_each):
+        found = source.similarity(address)
+        asked.append({"kind": "similar", **address})
+        for kind in found.kinds:
+            quick = kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
+            if quick or not light:
+                asked.append({"kind": "similar_matrix", "of": kind, **address})
+        sides = SIDES if place == 0 and not light and found.can_decompose else ()
+        for side in SIDES:
+            short = len(own_groups(untagged(found.side(side)))) <= TESTED_WORDS
+            if (side in sides and short) or (address.get("passage"), side) in source.tests:
+                asked.append({"kind": "similar_test", "side": side, **address})
+    return asked
+
+
+HANDLERS = {
+    "similar": Handler(similar, slow=True),
+    "similar_matrix": Handler(similar_matrix, slow=True),
+    "similar_test": Handler(similar_test, slow=True),
+    "similar_effects": Handler(similar_effects, slow=True),
+    "code": Handler(later_views),
+}

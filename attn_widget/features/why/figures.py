@@ -1,0 +1,558 @@
+"""Figures of influence: what attention carries, and what matters for what the model says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.merge import MergedTrace
+from attn_widget.checks import check_callable, check_choice, check_flag, index_in
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.why.methods import METHODS, Method
+from attn_widget.features.why.targets import Target, check_target
+from attn_widget.figures.arrays import Float32
+from attn_widget.figures.catalog.choices import MIXINGS, Mixing
+from attn_widget.figures.mixing import OutputDecomposition, mixing_rollout
+from attn_widget.host.installed import require_torch
+from attn_widget.influence.mixing import (
+    lengths_of,
+    mixing_layers,
+    norms_of_heads,
+    output_of,
+    ratio_of,
+)
+from attn_widget.model.encoder import Ablation
+from attn_widget.model.tokens import Token
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from attn_widget.features.why.bound_target import BoundTarget
+    from attn_widget.features.why.components import Components
+    from attn_widget.features.why.contributions import Contributions
+    from attn_widget.features.why.effects import HeadEffects
+    from attn_widget.features.why.lens import LogitLens
+    from attn_widget.features.why.written import WrittenShares
+
+
+class InfluenceFigures(AttentionFigures):
+    """Measures beyond a row of weights (docs/influence.md)."""
+
+    def mixing(
+        self,
+        kind: Mixing,
+        layer: int,
+        head: int | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Float32:
+        """Mixing by a layer, or a head, from each token (column) to each token (row), float32 [n, n].
+
+        Parameters
+        ----------
+        kind : {"norms", "mixing", "alti", "value_zeroing"}
+            ``norms``: ``||sum_h A^h_ij v_j^h W_O^h||`` (Kobayashi et al. 2020). ``mixing``: the same
+            with the residual and LayerNorm (Kobayashi et al. 2021). ``alti``: by how much the output
+            comes nearer in L1 (Ferrando et al. 2022). ``value_zeroing``: how far the layer's output
+            turns when a token's values are zero (Mohebbi et al. 2023). Rows of the last two sum to 1.
+        layer : int
+            0 to L - 1.
+        head : int, optional
+            For ``norms`` only: ``||A_ij v_j W_O||`` of one head.
+        progress : callable, optional
+            Called with ``(done, all)``; an exception that it raises cancels the work.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No such kind, layer or head; a head where the quantity is of a layer.
+        NotAvailableError
+            Only attention is known, or the family's layers are not.
+
+        Notes
+        -----
+        In a view rows of a word's pieces are averaged and columns added, as weights are. Lengths
+        (``norms``, ``mixing``) are then a sum of lengths, and are not scaled where special tokens are
+        left out.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> a = analyze("the cat sat", tagger=None, progress=False)
+        >>> a.mixing("norms", 2).shape, a.mixing("alti", 2).sum(axis=1).round(5).tolist()
+        ((5, 5), [1.0, 1.0, 1.0, 1.0, 1.0])
+        """
+        if self.base is not None:
+            return self._merged(kind, self.base.mixing(kind, layer, head, progress=progress))
+        kind, run = self._mixing(kind)
+        check_callable(progress, "progress")
+        layer = index_in(layer, self.n_layers, "layer")
+        if head is None:
+            return self._mixing_layers(run, kind, [layer], progress)[0]
+        if kind != "norms":
+            raise InputError(
+                f"head is given, and {kind!r} is a quantity of a layer: the residual and the norm "
+                "follow the sum of all heads.",
+                "Leave head out, or take kind='norms'.",
+            )
+        return norms_of_heads(run, layer)[index_in(head, self.n_heads, "head")]
+
+    def mixing_matrices(
+        self, kind: Mixing, *, per_head: bool = False, progress: Progress | None = None
+    ) -> Float32:
+        """`mixing` of every layer, float32 [L, n, n]; of every head, [L, H, n, n], with ``per_head``.
+
+        Parameters
+        ----------
+        kind : {"norms", "mixing", "alti", "value_zeroing"}
+        per_head : bool
+            For ``norms`` only.
+        progress : callable, optional
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `mixing`.
+        """
+        if self.base is not None:
+            matrices = self.base.mixing_matrices(kind, per_head=per_head, progress=progress)
+            return self._merged(kind, matrices)
+        kind, run = self._mixing(kind)
+        check_callable(progress, "progress")
+        if not check_flag(per_head, "per_head"):
+            return np.stack(self._mixing_layers(run, kind, [*range(self.n_layers)], progress))
+        if kind != "norms":
+            raise InputError(
+                f"per_head is True, and {kind!r} is a quantity of a layer.",
+                "Leave per_head out, or take kind='norms'.",
+            )
+        return np.stack([norms_of_heads(run, layer) for layer in range(self.n_layers)])
+
+    def mixing_ratio(self, layer: int) -> Float32:
+        """Share of each output of an attention block that comes from other positions, float32 [n].
+
+        ``||sum_{j != i} g_i(z_ij)|| / (||sum_{j != i} g_i(z_ij)|| + ||g_i(z_ii)||)``, 0 to 1.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `mixing`.
+        """
+        run = self._require_model("mixing ratios", of_tokens=True)
+        layer = index_in(layer, self.n_layers, "layer")
+        return self._cached(("mixing_ratio", layer), lambda: ratio_of(run, layer))
+
+    def value_lengths(self, layer: int) -> Float32:
+        """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n]: a weight times it is an entry of ``norms``.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `mixing`; or heads are off.
+        """
+        run = self._require_model("values", of_tokens=True)
+        return lengths_of(run, index_in(layer, self.n_layers, "layer"))
+
+    def mixing_rollout(
+        self, kind: Mixing, layer: int | None = None, *, progress: Progress | None = None
+    ) -> Float32:
+        """Rollout of a mixing quantity after a layer (the last one by default), float32 [n, n].
+
+        In a view it is the rollout of the tokens, merged. Row-normalized matrices are multiplied without an identity, because ``mixing``, ``alti`` and
+        ``value_zeroing`` hold the residual already; ``norms`` get it as weights do in `rollout`.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `mixing`.
+        """
+        if self.base is not None:
+            return self._merged("rollout", self.base.mixing_rollout(kind, layer, progress=progress))
+        self._check_rolls("A rollout")
+        kind, run = self._mixing(kind)
+        check_callable(progress, "progress")
+        last = self.n_layers - 1 if layer is None else index_in(layer, self.n_layers, "layer")
+        if kind == "norms":
+            self._check_rollout(last)
+        matrices = self._mixing_layers(run, kind, [*range(last + 1)], progress)
+        return list(mixing_rollout(matrices, add_identity=kind == "norms"))[-1]
+
+    def decompose_output(self, layer: int, query: int) -> OutputDecomposition:
+        """A position's output of a layer's attention block as a sum of one vector for each token.
+
+        Parameters
+        ----------
+        layer : int
+        query : int
+            The position ``i`` of the output.
+
+        Returns
+        -------
+        OutputDecomposition
+            ``sum_j g_i(z_ij) + g_i(b_O) + beta = y_i``.
+
+        Raises
+        ------
+        InputError, NotAvailableError
+            As in `mixing`.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze
+        >>> parts = analyze("the cat sat", tagger=None, progress=False).decompose_output(2, 1)
+        >>> parts.vectors.shape, parts.gap < 1e-4
+        ((5, 384), True)
+        """
+        run = self._require_model("layers", of_tokens=True)
+        layer = index_in(layer, self.n_layers, "layer")
+        return output_of(run, layer, index_in(query, self.n_tokens, "query"))
+
+    def contributions(
+        self,
+        target: Target,
+        method: Method | str = "decomposition",
+        *,
+        progress: Progress | None = None,
+    ) -> Contributions:
+        """Contribution of every token to one number in the model's output.
+
+        Parameters
+        ----------
+        target : Target
+            `attn_widget.target` makes it. With ``masked=True`` everything is of the run in which its
+            position is read as the mask token.
+        method : str
+            Signed, in logits: ``"decomposition"`` (one backward pass of the linearized network; adds up
+            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"`` (needs
+            Captum), ``"occlusion"`` (each word masked in turn; in a decoder, hidden from all later tokens). Unsigned: ``"attention_gradient"``, and
+            the target's row of the rollout of ``"weights"``, ``"norms"``, ``"mixing"``, ``"alti"`` or
+            ``"value_zeroing"``. Also a name given to `with_contributions`.
+        progress : callable, optional
+            Called with ``(done, all)`` by the methods that take many passes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No target, no such method, a position of a special token, a token that is not one entry of
+            the vocabulary, a class that is none.
+        NotAvailableError
+            A model without such a head, a family whose layers are not known, positions are words, or a name of
+            `with_contributions` and another target.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> number = target(position=6, token="are", against="is", masked=True)
+        >>> c = a.contributions(number)
+        >>> c.values.shape, c.gap < 1e-3
+        ((10,), True)
+        """
+        require_torch("A contribution")
+        from attn_widget.features.why.contributions import contributions
+
+        check_choice(method, "method", self.methods)
+        check_callable(progress, "progress")
+        where, run, bound = self._bound(target)
+        tokens = where.language.tokens
+        if method in self.outside:
+            from attn_widget.features.why.passes import probability_of, value_of
+
+            value, probability = value_of(run, bound), probability_of(run, bound)
+            by_ids = bound.as_target(target)
+            return self.outside[method].contributions(target, by_ids, tokens, value, probability)
+        computed = where._cached_unlocked(
+            ("contributions", bound.as_target(target), method),
+            lambda: contributions(
+                run, target, bound, method, tokens, where._rolled, progress, where._source_tokens()
+            ),
+        )
+        return computed if computed.target == target else replace(computed, target=target)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names that `contributions` takes: the ten methods, then those of `with_contributions`."""
+        return (*METHODS, *self.outside)
+
+    def with_contributions(self, contributions: Mapping[str, Any], target: Target) -> Self:
+        """The same run with contributions from elsewhere, such as Captum's or SHAP's, as further methods.
+
+        `contributions`, `agreement` and `faithfulness` take their names; Why shows each as a row.
+
+        Parameters
+        ----------
+        contributions : dict of str to array-like
+            By name (1 to 30 characters, at most ten of them) one number for each of `tokens`, [n], special ones too: an
+            array, a list, a tensor, a ``shap.Explanation`` of one text and output, or a
+            ``captum.attr.visualization.VisualizationDataRecord``. Tokens that the last two name must be those of this run.
+            NaN may stand at special tokens. Numbers below 0 speak against the target; without any, sizes are compared.
+        target : Target
+            What the numbers are about.
+
+        Raises
+        ------
+        InputError
+            A name that is taken or cannot be shown, values of another shape, other tokens, NaN at a token of the text;
+            a target that this run has not.
+        InputTypeError
+            No dict, no target, values that are no numbers.
+        NotAvailableError
+            As in `contributions`.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> number = target(position=6, token="are", against="is", masked=True)
+        >>> values = a.contributions(number, "occlusion").values  # or of another library
+        >>> b = a.with_contributions({"elsewhere": values}, number)
+        >>> f = b.faithfulness(number, ["occlusion", "elsewhere"])
+        >>> f.tests["elsewhere"] == f.tests["occlusion"]
+        True
+        """
+        where, run, bound = self._bound(target)
+        from attn_widget.features.why.bound_target import names_of
+        from attn_widget.features.why.outside import OutsideContributions, check_outside
+
+        by_ids, about = bound.as_target(target), " rather than ".join(names_of(run, target, bound))
+        checked = check_outside(contributions, where.trace.tokens, self.outside)
+        rows = {
+            name: OutsideContributions(name, by_ids, about, values)
+            for name, values in checked.items()
+        }
+        return self._again(outside={**self.outside, **rows})
+
+    def _source_tokens(self) -> tuple[Token, ...]:
+        """The source's tokens, with their words; none of a model of one text."""
+        return self.of("encoder").language.tokens if self.part == "decoder" else ()
+
+    @property
+    def writing(self) -> Self:
+        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
+        of_model = self.run is not None and self.base is None
+        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
+
+    @property
+    def written_shares(self) -> WrittenShares:
+        """Shares of source, prefix and biases in each token that an encoder-decoder writes; see `WrittenShares`.
+
+        Raises
+        ------
+        NotAvailableError
+            Any other model, or a checkpoint without a language-model head.
+
+        Notes
+        -----
+        One forward pass, and one backward pass for each written token.
+        """
+        require_torch("A decomposition")
+        from attn_widget.features.why.written import written_shares
+
+        run = self._require_model("contributions", of_tokens=True)
+        if self.part != "decoder" or not run.encoder.has_lm:
+            raise NotAvailableError(
+                f"Shares of source and prefix are of a text that an encoder-decoder writes, and {run.encoder.name} is none "
+                "with a language-model head.",
+                "Ask contributions() for the contributions of tokens.",
+            )
+        return self._cached_unlocked("written_shares", lambda: written_shares(run))
+
+    def head_effects(
+        self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
+    ) -> HeadEffects:
+        """Effect on a target of switching off each head in turn.
+
+        Of an encoder-decoder, the heads of this part, ``of("cross").head_effects(target)``; the target is always what its
+        decoder writes.
+
+        Parameters
+        ----------
+        target : Target
+        ablation : {"zero", "mean"} or HeadMeans
+            What the head's ``A v`` becomes: 0, its mean over the positions of the text, or its mean over
+            many texts (`attn_widget.head_means`).
+        progress : callable, optional
+            Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
+
+        Returns
+        -------
+        HeadEffects
+            ``effects`` float32 [L, H], with the divergence of the distributions and the gradient's guess.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> a.head_effects(target(position=6, token="are", masked=True)).effects.shape
+        (6, 12)
+        """
+        require_torch("An effect of heads")
+        from attn_widget.features.why.effects import head_effects
+
+        check_callable(progress, "progress")
+        writing = self.writing
+        where, run, bound = writing._bound(target)
+        run.encoder.check_ablation(ablation)
+        own = None if self.run is None else self.run.encoder.part
+        computed = where._cached_unlocked(
+            ("head_effects", bound.as_target(target), ablation, own),
+            lambda: head_effects(run, target, bound, ablation, progress, own),
+        )
+        return computed if computed.target == target else replace(computed, target=target)
+
+    def logit_lens(self, target: Target) -> LogitLens:
+        """A word piece's logit, probability and rank according to each layer's hidden state.
+
+        Parameters
+        ----------
+        target : Target
+            A word piece's logit, or the difference of two.
+
+        Returns
+        -------
+        LogitLens
+            ``values``, ``probabilities`` and ``ranks`` [L + 1]; entry 0 is of the embeddings, the last one is
+            what the model says.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`; a target that is no word piece.
+
+        Examples
+        --------
+        >>> from attn_widget import analyze, target
+        >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+        >>> a.logit_lens(target(position=6, token="are", masked=True)).ranks.shape
+        (7,)
+        """
+        require_torch("The logit lens")
+        from attn_widget.features.why.lens import logit_lens
+
+        _where, run, bound = self._bound(target)
+        return logit_lens(run, target, bound)
+
+    def components(self, target: Target) -> Components:
+        """A next token's logit as a sum over heads, feed-forward networks and the embedding: direct logit attribution.
+
+        Parameters
+        ----------
+        target : Target
+            Of a decoder: the logit of a token after a position, or the difference of two.
+
+        Returns
+        -------
+        Components
+            ``heads`` float32 [L, H], ``mlps`` float32 [L], ``embedding`` and ``bias``, which add up to the target.
+
+        Raises
+        ------
+        InputError, InputTypeError, NotAvailableError
+            As in `contributions`; an encoder, or a model whose norms follow the residual sums.
+
+        References
+        ----------
+        Elhage et al. (2021), A Mathematical Framework for Transformer Circuits.
+        """
+        from attn_widget.features.why.components import components
+
+        where, run, bound = self._bound(target)
+        key = ("components", bound.as_target(target))
+        computed = where._cached_unlocked(key, lambda: components(run, target, bound))
+        return computed if computed.target == target else replace(computed, target=target)
+
+    def copying(self) -> Float32:
+        """Copying score of every head, -1 to 1, from the weights alone: the same for every text.
+
+        Above 0, a head that looks at a token raises the logit of this token, as induction heads do; below 0, it lowers
+        it. The path is embedding, values, output projection and unembedding, past all other layers: the sum of its
+        eigenvalues over the sum of their sizes.
+
+        Returns
+        -------
+        float32 [L, H]
+            NaN for a head whose weights are 0.
+
+        Raises
+        ------
+        NotAvailableError
+            Only attention is known; an encoder, or a model whose norms follow the residual sums.
+
+        References
+        ----------
+        Elhage et al. (2021), A Mathematical Framework for Transformer Circuits.
+        """
+        require_torch("A copying score")
+        from attn_widget.features.why.copying import copying_scores
+
+        run = self._require_model("copying scores", of_tokens=True)
+        return self._cached_unlocked("copying", lambda: copying_scores(run))
+
+    def _bound(self, target: Target) -> tuple[Self, Run, BoundTarget]:
+        """The analysis that a target is of (the position masked, where it says so), its run, and where it is."""
+        require_torch("A target")
+        from attn_widget.features.why.bound_target import bind
+
+        self.trace.check_one_pass("A contribution")
+        run = self._require_model("contributions", of_tokens=True)
+        bound = bind(run, check_target(target))
+        position = target.position
+        hidden = [masked.token for masked in self.masked]
+        if not target.masked or position is None or position in hidden:
+            return self, run, bound
+        masked = self._masked_at(position)
+        return masked, masked._require_model("contributions"), bound
+
+    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Self:
+        """The same text run again with these tokens read as the mask token: `Analysis.mask`."""
+        raise NotImplementedError
+
+    def _masked_at(self, position: int) -> Self:
+        """The run with one more token masked; the latest is kept for the next method."""
+        with self.lock:
+            masked_at: tuple[int, Self] | None = self._cache.get("masked_at")
+            if masked_at is None or masked_at[0] != position:
+                chosen = [*(masked.token for masked in self.masked), position]
+                masked_at = self._cache["masked_at"] = (position, self.mask(chosen))
+            return masked_at[1]
+
+    def _rolled(self, quantity: str, progress: Progress | None = None) -> Float32:
+        if quantity == "weights":
+            return self.rollout()
+        return self.mixing_rollout(quantity, progress=progress)  # pyright: ignore[reportArgumentType]
+
+    def _merged(self, kind: str, matrices: Float32) -> Float32:
+        """A quantity of the base [..., n, n] over the positions of this view, [..., m, m]."""
+        assert isinstance(self.trace, MergedTrace)
+        return self.trace.merged(matrices, lengths=kind in ("norms", "mixing"))
+
+    def _mixing(self, kind: object) -> tuple[Mixing, Run]:
+        """``kind``, if it is one, and the run that it is computed from."""
+        run = self._require_model("values", of_tokens=True)
+        check_choice(kind, "kind", MIXINGS)
+        if kind in ("mixing", "alti"):
+            self.trace.check_square(f"{kind!r}, which adds what a position keeps of itself,")
+        return kind, run  # pyright: ignore[reportReturnType]
+
+    def _mixing_layers(
+        self, run: Run, kind: Mixing, layers: list[int], progress: Progress | None
+    ) -> list[Float32]:
+        with self.lock:
+            matrices: dict[tuple[str, int], Float32] = self._cache.setdefault("mixing", {})
+            missing = [layer for layer in layers if (kind, layer) not in matrices]
+        # It may take seconds, and other figures are asked for meanwhile.
+        computed = mixing_layers(run, kind, missing, progress)
+        for layer, matrix in zip(missing, computed, strict=True):
+            matrices[kind, layer] = matrix
+        return [matrices[kind, layer] for layer in layers]

@@ -1,0 +1,173 @@
+"""Contributions by gradients: gradient x input, integrated gradients, gradients of attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from attn_widget.errors import NotAvailableError
+from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.passes import (
+    TOKENS_AT_ONCE,
+    differentiable,
+    entering,
+    fast_attention,
+    finite,
+    first_vectors,
+)
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.installed import require_extra
+from attn_widget.model.families import layer_modules
+from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.hooks import hidden_of, hooked
+from attn_widget.trace.run import Run
+from attn_widget.trace.softmax_tap import SoftmaxMode
+
+STEPS = 64  # of the path; doubled until the gap is small
+MAX_STEPS = 1024
+SMALL_GAP = 0.01  # of the difference that the contributions add up to
+
+
+def gradient_x_input(run: Run, bound: BoundTarget) -> Float64:
+    """``<d s / d e_j, e_j>`` with the vectors ``e_j`` that enter the first layer, float64 [n]."""
+    encoder = run.encoder
+    vectors = first_vectors(run).requires_grad_()
+    with differentiable(encoder, fast_attention(encoder)), entering(run, vectors):
+        value = bound.value(encoder, run.encoding.inputs)[0]
+        (slope,) = torch.autograd.grad(value, [vectors])
+    return (slope.double() * vectors.detach().double()).sum(dim=-1)[0].cpu().numpy()
+
+
+def integrated_gradients(
+    run: Run, bound: BoundTarget, progress: Progress | None = None
+) -> tuple[Float64, float, float]:
+    """Gradients along the straight path from the masked text to the text, by Captum.
+
+    Returns
+    -------
+    contributions : float64 [n]
+        They add up to the difference of the target's values, up to the gap.
+    baseline : float
+        The target's value of the baseline: every token of the text masked, special tokens kept.
+    gap : float
+        ``|sum of contributions - difference| / |difference|``: at most 1%, or as small as 1024 steps
+        make it.
+
+    References
+    ----------
+    Sundararajan, Taly & Yan (2017), Axiomatic Attribution for Deep Networks, ICML.
+    """
+    require_extra("captum", "Integrated gradients need Captum", "attribution")
+    from captum.attr import IntegratedGradients  # pyright: ignore[reportMissingImports]
+
+    encoder = run.encoder
+    if all(token.special or token.id == encoder.mask_token_id for token in run.trace.tokens):
+        raise NotAvailableError(
+            "Every word of the text is masked already, so integrated gradients have no path from a "
+            "masked text to this one."
+        )
+    vectors = first_vectors(run)
+    baseline = _masked_vectors(run)
+    inputs = run.encoding.inputs
+
+    def values(batch: torch.Tensor) -> torch.Tensor:
+        copies = {name: tensor.expand(len(batch), -1) for name, tensor in inputs.items()}
+        with entering(run, batch):
+            return bound.value(encoder, copies)
+
+    size = max(1, TOKENS_AT_ONCE // run.trace.n_tokens)
+    with differentiable(encoder, fast_attention(encoder)):
+        with torch.no_grad():
+            ends = finite(run, torch.cat([values(vectors), values(baseline)]))
+        difference = float(ends[0] - ends[1])
+        steps = STEPS
+        while True:
+            attributions: Any = IntegratedGradients(values).attribute(
+                vectors, baselines=baseline, n_steps=steps, internal_batch_size=size
+            )
+            own = attributions.detach().double().sum(dim=-1)[0].cpu().numpy()
+            gap = abs(float(own.sum()) - difference) / max(abs(difference), 1e-9)
+            if progress is not None:
+                progress(steps, MAX_STEPS)
+            if gap <= SMALL_GAP or steps >= MAX_STEPS:
+                return own, float(ends[1]), gap
+            steps *= 2
+
+
+def attention_gradient(run: Run, bound: BoundTarget) -> Float32:
+    """``mean_h (d s / d A * A)+`` rolled over the layers, averaged over the rows that the head reads.
+
+    ``R <- R + M_l R`` from ``R = I``; the 1 that a position starts with is taken off again. Unsigned,
+    float32 [n].
+
+    References
+    ----------
+    Chefer, Gur & Wolf (2021), Generic Attention-model Explainability for Interpreting Bi-Modal and
+    Encoder-Decoder Transformers, ICCV.
+    """
+    n = run.trace.n_tokens
+    rolled = np.eye(n)
+    for weights, slopes in weights_and_slopes(run, bound):
+        step = np.maximum(weights * slopes, 0).mean(axis=0)
+        rolled = rolled + step @ rolled
+    rows = list(bound.rows)
+    return (rolled[rows].mean(axis=0) - np.eye(n)[rows].mean(axis=0)).astype(np.float32)
+
+
+def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Float64]]:
+    """Attention weights of each layer, and the target's derivative by them: float64 [H, n, n] each."""
+    encoder = run.encoder
+    vectors = first_vectors(run).requires_grad_()  # so that every softmax is part of the graph
+    tap = _Weights(run.trace.n_tokens)
+    with differentiable(encoder, "eager"), entering(run, vectors):
+        with tap:
+            value = bound.value(encoder, run.encoding.inputs)[0]
+        if len(tap.seen) != encoder.n_layers:
+            raise NotAvailableError(
+                f"The weights of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
+                "not one n x n matrix for each head and layer."
+            )
+        slopes = torch.autograd.grad(value, tap.seen)
+    n = run.trace.n_tokens
+    return [
+        (w.detach()[0, ..., :n].double().cpu().numpy(), slope[0, ..., :n].double().cpu().numpy())
+        for w, slope in zip(tap.seen, slopes, strict=True)
+    ]
+
+
+class _Weights(SoftmaxMode):
+    """Keeps what every softmax over [1, H, n, n] gives, as part of the graph."""
+
+    def __init__(self, n_tokens: int) -> None:
+        super().__init__()
+        self.n_tokens = n_tokens
+        self.seen: list[torch.Tensor] = []
+
+    def after(self, weights: torch.Tensor) -> torch.Tensor:
+        n = self.n_tokens
+        if weights.dim() == 4 and weights.shape[2:] in ((n, n), (n, n + 1)):
+            self.seen.append(weights)  # the last of n + 1 is a learned sink
+        return weights
+
+
+def _masked_vectors(run: Run) -> torch.Tensor:
+    """Input of the first layer with every token of the text masked, tensor [1, n, d]."""
+    encoder = run.encoder
+    if encoder.mask_token_id is None:
+        raise NotAvailableError(
+            f"{encoder.name} has no mask token, so there is no masked text to start from."
+        )
+    inputs = {name: tensor.clone() for name, tensor in run.encoding.inputs.items()}
+    words = [i for i, token in enumerate(run.trace.tokens) if not token.special]
+    inputs["input_ids"][0, words] = encoder.mask_token_id
+    first = (layer_modules(encoder.family, encoder.network) or [])[0]
+    vectors: list[torch.Tensor] = []
+
+    def keep(_module: Any, args: Any, kwargs: Any) -> None:
+        vectors.append(hidden_of(args, kwargs))
+
+    with inference_mode(encoder), hooked([first], before=keep):
+        encoder.network.base_model(**on_device(encoder, inputs))
+    return vectors[0]

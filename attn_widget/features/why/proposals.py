@@ -1,0 +1,184 @@
+"""Targets that a text suggests by itself: what a reader would ask about first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.opening import word_ids
+from attn_widget.checks.rounding import first_largest, largest_first
+from attn_widget.errors import AttnWidgetError
+from attn_widget.features.why.targets import Target
+from attn_widget.host.installed import has_torch
+from attn_widget.model.predictions import probabilities
+from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
+
+MOST = 6
+PIECE = "##"
+TELLING_TOKENS = (
+    2_048  # that may run to find the most telling word: some 2 s of bert-base on two cores
+)
+TELLING_WORDS = 4  # looked at in any case
+
+
+def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Target]:
+    """Targets to begin with, the best one first; empty where the model has no head for one, or torch is not installed.
+
+    The two likeliest classes, of a token classifier those of `_labeled_token`; the two likeliest words at each mask; otherwise the two likeliest at the word that tells
+    most (`telling_word`), masked. Of a decoder, the two likeliest after the last token.
+
+    Examples
+    --------
+    >>> from attn_widget import analyze
+    >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
+    >>> proposals(a)[0].position, proposals(a)[0].masked
+    (6, False)
+    >>> b = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+    >>> b.run.encoder.token_texts([proposals(b)[0].token, proposals(b)[0].against])
+    ['are', 'is']
+    """
+    run = analysis.run
+    if run is None or not has_torch():
+        return []
+    analysis.trace.check_one_pass("A contribution")
+    targets: list[Target | None] = []
+    if run.encoder.classifier == "sequence":
+        targets += _classes(analysis)
+    if run.encoder.classifier == "token":
+        targets.append(_labeled_token(analysis))
+    if run.encoder.has_lm and run.encoder.predicts == "next":
+        plain = [i for i, token in enumerate(run.trace.tokens) if not token.special]
+        targets += [_between(analysis, position) for position in plain[-1:]]
+    elif run.encoder.has_lm:
+        masks = _masks(run)
+        targets += [_between(analysis, position) for position in masks]
+        if not masks:
+            targets += [_most_telling(run, progress)]
+    if analysis.text_pair is not None and analysis.run is not None:
+        try:
+            run.next_sentence  # noqa: B018  # pyright: ignore[reportUnusedExpression]
+            targets.append(Target(next_sentence=True))
+        except AttnWidgetError:
+            pass
+    return [target for target in targets if target is not None][:MOST]
+
+
+def _classes(analysis: Analysis) -> list[Target]:
+    classes = analysis.classification
+    if classes is None:
+        return []
+    order = largest_first(classes.logits)
+    return [Target(label=order[0], against=order[1] if len(order) > 1 else None)]
+
+
+def _labeled_token(analysis: Analysis) -> Target | None:
+    """The two likeliest classes of the token whose class leads most, among those without the text's most frequent class.
+
+    That one is "outside" as a rule, so that a name comes before the words that are none.
+    """
+    classes = analysis.classification
+    plain = [i for i, token in enumerate(analysis.trace.tokens) if not token.special]
+    if classes is None or not plain:
+        return None
+    likeliest = np.array([largest_first(row)[:2] for row in classes.logits[plain]])
+    labels, usual = likeliest[:, 0].tolist(), Counter(likeliest[:, 0].tolist()).most_common(1)[0][0]
+    rare = [k for k, label in enumerate(labels) if label != usual] or [*range(len(plain))]
+    leads = np.take_along_axis(classes.logits[plain], likeliest, axis=1)[rare]
+    chosen = rare[first_largest(leads[:, 0] - leads[:, -1])]
+    label, *others = likeliest[chosen].tolist()
+    return Target(position=plain[chosen], label=label, against=others[0] if others else None)
+
+
+def _masks(run: Run) -> list[int]:
+    """Positions that the model reads as the mask token."""
+    mask = run.encoder.mask_token_id
+    return [
+        i
+        for i, token_id in enumerate(run.encoding.arrays["input_ids"][0].tolist())
+        if token_id == mask
+    ]
+
+
+def _between(analysis: Analysis, position: int) -> Target:
+    """The likeliest word at a mask, or after a token, against the next one."""
+    ids = analysis.predictions(top_k=2, rows=slice(position, position + 1)).ids[0].tolist()
+    return Target(position, *ids)
+
+
+def _most_telling(run: Run, progress: Progress | None) -> Target | None:
+    """The likeliest entry against the next one at the most telling word, masked."""
+    if run.encoder.mask_token_id is None:
+        return None
+    position = telling_word(run, progress)
+    if position is None:
+        return None
+    ids = run.guess("masked", [position], 2, None)["ids"][0].tolist()
+    return Target(position, *ids, masked=True)
+
+
+def telling_word(run: Run, progress: Progress | None = None) -> int | None:
+    """The word whose masked prediction tells most; None for a text of special tokens alone.
+
+    Its first choice gains most from the rest of the text: the largest p log(p / q), where q is the probability of the
+    same entry at a mask that is the whole text. Equal up to rounding, the first one. Candidates are words of one token that
+    stand once in the text, with a word as first and as second choice, one of which is the text's own. A text without
+    such a word has wider candidates: words that stand several times, words that the model does not expect, any token.
+    Of a text with too many words to mask each, some are looked at, evenly spread.
+
+    Parameters
+    ----------
+    run : Run
+        With a masked-LM head and a mask token.
+    progress : callable, optional
+        Called with ``(done, words)`` after each batch.
+    """
+    tokens = run.trace.tokens
+    plain = [i for i, token in enumerate(tokens) if not token.special]
+    words = word_ids(tokens).tolist()
+    # Not the s of "model's", which begins where the token before it ends.
+    free = [
+        i for i in plain if i == 0 or tokens[i - 1].special or tokens[i - 1].end < tokens[i].start
+    ]
+    single = [i for i in free if words[i] >= 0 and words.count(words[i]) == 1]
+    at = _spread(single or plain, max(TELLING_TOKENS // len(tokens), TELLING_WORDS))
+    if not at:
+        return None
+    guesses = run.guess("masked", at, 2, progress)
+    ids, shares = guesses["ids"], guesses["probabilities"][:, 0]
+    own = [run.encoding.text_ids[i] for i in at]
+    named = [all(map(_is_word, run.encoder.token_texts(row))) for row in ids.tolist()]
+    close = [mine in row for mine, row in zip(own, ids.tolist(), strict=True)]
+    alone = [[*run.encoding.text_ids].count(mine) == 1 for mine in own]
+    gained = shares * np.log(shares / _without_text(run)[ids[:, 0]])
+    for allowed in (
+        np.array([named, close, alone]).all(axis=0),
+        np.array([named, close]).all(axis=0),
+        np.array(named),
+        np.ones(len(at), dtype=np.bool_),
+    ):
+        if allowed.any():
+            return at[first_largest(np.where(allowed, gained, np.nan))]
+    return None
+
+
+def _spread(items: list[int], most: int) -> list[int]:
+    """At most ``most`` of them, evenly spread."""
+    if len(items) <= most:
+        return items
+    return [items[i] for i in np.linspace(0, len(items) - 1, most).round().astype(int)]
+
+
+def _is_word(text: str) -> bool:
+    return not text.startswith(PIECE) and any(letter.isalnum() for letter in text)
+
+
+def _without_text(run: Run) -> NDArray[np.float64]:
+    """Probabilities at a mask that is the whole text, float64 [vocabulary]."""
+    encoding = run.encoder.encode("a")
+    position = next(i for i, token in enumerate(encoding.tokens) if not token.special)
+    logits = Run(run.encoder, encoding, run.trace).masked_logits([position])
+    return probabilities(logits)[0]

@@ -1,0 +1,61 @@
+"""Names and texts that the page shares, as JSON, from which ``js/catalog.mjs`` writes its half: ``make catalog``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from attn_widget.features.why.methods import METHOD_TEXTS
+from attn_widget.figures.catalog import choices
+from attn_widget.figures.catalog.metrics import METRICS
+from attn_widget.figures.catalog.specializations import (
+    ALIGNMENT,
+    FIRST_TOKEN,
+    PATTERNS,
+    SPECIALIZATIONS,
+)
+from attn_widget.protocol.selection import Selection
+
+_IN_PYTHON = ("bounds", "uniform")  # the page gets their figures with a run
+
+
+def manifest() -> dict[str, Any]:
+    """Figures of a head with their formulas (TeX), and everything that a selection may name.
+
+    Examples
+    --------
+    >>> manifest()["cards"][0]["key"], manifest()["patterns"][1]["meaning"]
+    ('confidence_max', 'one token on')
+    >>> manifest()["views"]["tree"]["label"], manifest()["methods"][0]["key"]
+    ('Tree', 'decomposition')
+    """
+    metrics = METRICS.values()
+    specializations = (*SPECIALIZATIONS, *PATTERNS, *ALIGNMENT)
+    cards = [
+        {"key": metric.key, "name": metric.name, **asdict(metric.card)}
+        for metric in metrics
+        if metric.card is not None
+    ]
+    return {
+        "names": {figure.key: figure.name for figure in (*metrics, *specializations)},
+        "cards": [{k: v for k, v in card.items() if k not in _IN_PYTHON} for card in cards],
+        "specializations": [asdict(metric) for metric in SPECIALIZATIONS],
+        "patterns": [asdict(metric) for metric in PATTERNS],
+        "alignment": [asdict(metric) for metric in ALIGNMENT],
+        "first_token": asdict(FIRST_TOKEN),
+        "views": {name: asdict(view) for name, view in choices.ALL_VIEWS.items()},
+        "lists": {
+            name: getattr(choices, name)
+            for name in ("MIXINGS", "QUANTITIES", "OF_A_HEAD", "SCALES", "THEMES")
+        },
+        "mixing_labels": choices.MIXING_LABELS,
+        "definitions": choices.DEFINITIONS,
+        "methods": [{"key": key, **asdict(texts)} for key, texts in METHOD_TEXTS.items()],
+        "selection": Selection(*Selection().place).as_dict(),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(manifest(), sys.stdout, ensure_ascii=False)

@@ -1,0 +1,272 @@
+"""Tables from Python: the contract's columns, the analysis's values, the widget's own selection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attn_widget as aw
+from attn_widget.analysis.merge import Groups, merge_weights
+from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.exports.caption import caption
+from attn_widget.features.exports.matrix import Unit, shown_matrix
+from attn_widget.features.exports.tables import TABLES, root_of, tree_table
+from attn_widget.figures.influence import influence_tree
+from attn_widget.protocol.pack import unpack
+from attn_widget.protocol.selection import Selection
+from tests.close import assert_close
+from tests.golden.make import analysis as masked_analysis
+
+TEXT = "The unbelievably fast train left. It was late, -5 minutes."
+COLUMNS = {
+    "attention": "query,key,query_token,key_token,weight,score",
+    "tree": "parent,token,parent_token,child_token,depth,weight,product,score",
+    "sentences": "a,b,a_text,b_text,value",
+    "predictions": (
+        "position,token,rank,prediction,probability,logit,original_rank,original_probability"
+    ),
+    "inside": "tensor,layer,head,position,token,dimension,value",
+}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[aw.AttentionWidget]:
+    widget = aw.show(TEXT, layer=2, head=3, progress=False)
+    yield widget
+    widget.close()
+
+
+@pytest.fixture
+def widget(shared: aw.AttentionWidget) -> aw.AttentionWidget:
+    fresh = {"layer": 2, "head": 3, "token": None, "words": False, "special": True}
+    for name, value in {**fresh, "quantity": "weights", "top_k": 3, "depth": 3}.items():
+        setattr(shared, name, value)
+    return shared
+
+
+@pytest.mark.parametrize(("view", "columns"), COLUMNS.items())
+def test_a_view_has_the_columns_of_the_contract(
+    widget: aw.AttentionWidget, view: str, columns: str
+) -> None:
+    assert (widget.to_csv(view=view) or "").splitlines()[0] == columns
+
+
+def test_heads_have_every_metric_and_specialization(widget: aw.AttentionWidget) -> None:
+    frame = widget.to_dataframe("heads")
+    run = widget.analysis
+    assert list(frame.columns) == ["layer", "head", *run.metrics.keys, *run.specialization.raw]
+    row = frame[(frame["layer"] == 4) & (frame["head"] == 7)].iloc[0]
+    assert row["sparsity"] == run.metrics.sparsity[4, 7]
+    assert np.isnan(row["entities"]) == np.isnan(run.specialization.raw["entities"][4, 7])
+
+
+def test_the_attention_table_holds_the_weights_and_scores_of_the_selection(
+    widget: aw.AttentionWidget,
+) -> None:
+    widget.layer, widget.head = 4, 7
+    frame = widget.to_dataframe("attention")
+    n = widget.analysis.n_tokens
+    weights = frame["weight"].to_numpy().reshape(n, n).astype(np.float32)
+    np.testing.assert_array_equal(weights, widget.analysis.attention(4, 7))
+    scores = frame["score"].to_numpy().reshape(n, n).astype(np.float32)
+    np.testing.assert_array_equal(scores, widget.analysis.scores(4, 7))
+    np.testing.assert_array_equal(widget.to_numpy(), weights)
+
+
+def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
+    widget: aw.AttentionWidget,
+) -> None:
+    widget.words = True
+    merged = widget.analysis.view(words=True)
+    assert merged.n_tokens < widget.analysis.n_tokens
+    assert_close(widget.to_numpy(), merged.attention(2, 3), terms=merged.n_tokens)
+    names = widget.to_dataframe("attention")["query_token"].unique()
+    assert "unbelievably" in names
+    assert "score" not in widget.to_dataframe("attention")
+
+
+def test_hidden_special_tokens_leave_every_table(widget: aw.AttentionWidget) -> None:
+    widget.special = False
+    plain = widget.analysis.attention(2, 3)[1:-1, 1:-1]
+    np.testing.assert_array_equal(widget.to_numpy(), plain)
+    frame = widget.to_dataframe("attention")
+    assert not {"[CLS]", "[SEP]"} & {*frame["query_token"], *frame["key_token"]}
+    assert not {"[CLS]", "[SEP]"} & {*widget.to_dataframe("tree")["child_token"]}
+    assert set(widget.to_dataframe("predictions")["position"]) == set(
+        range(1, widget.analysis.n_tokens - 1)
+    )
+
+
+def test_scores_and_rollout_follow_the_quantity(widget: aw.AttentionWidget) -> None:
+    widget.quantity = "rollout"
+    np.testing.assert_array_equal(widget.to_numpy(), widget.analysis.rollout(2))
+    assert "score" not in widget.to_dataframe("attention")
+    widget.quantity = "scores"
+    np.testing.assert_array_equal(widget.to_numpy(), widget.analysis.scores(2, 3))
+    widget.head = "mean"
+    with pytest.raises(NotAvailableError, match="mean head averages"):
+        widget.to_numpy()
+
+
+def test_what_attention_carries_follows_the_quantity(widget: aw.AttentionWidget) -> None:
+    analysis = widget.analysis
+    widget.quantity = "norms"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2, 3))
+    assert "score" not in widget.to_dataframe("attention")
+    widget.head = "mean"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2))
+    for kind in ("mixing", "alti", "value_zeroing"):
+        widget.quantity = kind
+        np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing(kind, 2))
+    widget.quantity = "alti_rollout"
+    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing_rollout("alti", 2))
+    edges = widget.to_dataframe("tree")
+    first = edges.iloc[0]
+    assert first["weight"] == widget.to_numpy()[first["parent"], first["token"]]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "head", "said"),
+    [
+        ("norms", 3, "Norms"),
+        ("alti", None, "ALTI"),
+        ("mixing_rollout", None, "The layers up to this one multiplied"),
+    ],
+)
+def test_a_caption_says_what_is_carried_and_by_whom(
+    widget: aw.AttentionWidget, quantity: str, head: int | None, said: str
+) -> None:
+    widget.quantity = quantity
+    meta, _ = unpack(widget.first_paint)
+    made = caption(meta, Selection.of(widget), "attention")
+    assert made["head"] == head
+    assert made["definition"].startswith(said)
+
+
+def test_the_tree_is_that_of_the_words(widget: aw.AttentionWidget) -> None:
+    widget.token, widget.top_k, widget.depth = 3, 2, 2
+    analysis = widget.analysis
+    words = [i for i, token in enumerate(analysis.tokens) if token.text.strip("#").isalnum()]
+    keep = np.isin(np.arange(analysis.n_tokens), words)
+    whole = influence_tree(
+        analysis.attention(2, 3),
+        3,
+        top_k=2,
+        depth=2,
+        scores=analysis.trace.scores(2, 3),
+        keep=keep,
+    )
+    expected = {
+        (n.token, c.token): (c.weight, c.product, c.score) for n in whole.walk() for c in n.children
+    }
+    rows = widget.to_dataframe("tree")
+    assert len(rows) == sum(len(node.children) for node in whole.walk()) == 6
+    for row in rows.itertuples():
+        assert expected[row.parent, row.token] == (row.weight, row.product, row.score)
+
+
+def test_the_tree_starts_at_the_focus_token_or_at_the_first_word() -> None:
+    units = [Unit(0, 1, "[CLS]", "[CLS]", True), Unit(1, 2, "«", "«", False)]
+    units += [Unit(2, 4, "мир", "мир", False), Unit(4, 5, "[SEP]", "[SEP]", True)]
+    assert root_of(units, None) == 2
+    assert root_of(units, 3) == 2
+    assert root_of(units[:2], None) == 1
+    assert root_of(units[1:3], 0) == 1
+
+
+def test_what_the_mask_forbids_is_absent_and_not_zero() -> None:
+    widget = aw.AttentionWidget(masked_analysis(), layer=1, head=0)
+    frame = widget.to_dataframe("attention")
+    future = frame["key"] > frame["query"]
+    assert frame["weight"][future].isna().all() and frame["weight"][~future].notna().all()
+    assert frame["score"][future].isna().all()
+    assert np.isnan(widget.to_numpy()[0, 1])
+    # Words only: the first word sees none before it, the second one.
+    assert widget.to_dataframe("tree").empty
+    widget.token, widget.depth = 3, 1
+    assert set(widget.to_dataframe("tree")["child_token"]) == {"naïve"}
+    widget.close()
+
+
+def test_tensors_from_outside_have_no_predictions_inside_or_classes() -> None:
+    widget = aw.AttentionWidget(masked_analysis())
+    for view in ("predictions", "inside", "task"):
+        with pytest.raises(NotAvailableError):
+            widget.to_csv(view=view)
+    widget.close()
+
+
+def test_an_unknown_view_is_refused_with_the_nearest_name(widget: aw.AttentionWidget) -> None:
+    with pytest.raises(InputError, match=r"view is 'trees', .*Did you mean 'tree'\?"):
+        widget.to_csv(view="trees")
+    with pytest.raises(InputError, match=r"Did you mean 'tree'\?"):
+        widget.save_png("a.png", "tre")
+
+
+def test_files_hold_what_the_text_says(widget: aw.AttentionWidget, tmp_path: Path) -> None:
+    assert widget.to_csv(tmp_path / "a.csv", "tree") is None
+    assert (tmp_path / "a.csv").read_bytes().decode() == widget.to_csv(view="tree")
+    widget.to_json(tmp_path / "a.json", "tree")
+    saved = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert saved["view"] == "tree" and saved["layer"] == 2 and saved["head"] == 3
+    assert saved["text"] == TEXT and saved["model"] and saved["versions"]["attn_widget"]
+    assert len(saved["rows"]) == len(widget.to_dataframe("tree"))
+
+
+def test_sizes_themes_and_paths_are_checked_before_a_browser_starts(
+    widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="width is 3"):
+        widget.save_png(tmp_path / "a.png", width=3)
+    with pytest.raises(InputError, match="scale is 0"):
+        widget.save_png(tmp_path / "a.png", scale=0)
+    with pytest.raises(InputError, match=r"Did you mean 'dark'\?"):
+        widget.save_png(tmp_path / "a.png", theme="drak")
+    with pytest.raises(InputError, match=r"expected '\.svg'"):
+        widget.save_svg(tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_widget_says_so() -> None:
+    widget = aw.show("the cat sat", progress=False)
+    widget.close()
+    for ask in (widget.to_csv, widget.to_json, widget.to_dataframe, widget.to_numpy):
+        with pytest.raises(InputError, match="closed"):
+            ask()
+
+
+def test_the_projection_adds_up_for_words_of_many_pieces() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(6), size=6).astype(np.float32)
+    groups = Groups(np.array([0, 1, 5]), np.array([1, 4, 1]), np.ones(3, dtype=bool))
+    seen = merge_weights(weights, groups, renormalize=False)
+    assert_close(seen[1, 1], weights[1:5, 1:5].sum(dtype=float) / 4, terms=16)
+    assert_close(seen.sum(axis=1), 1, terms=16)
+
+
+def test_units_are_called_by_the_text_between_their_pieces() -> None:
+    run = aw.analyze("don't re-enter", tagger=None, progress=False)
+    shown = shown_matrix(run, Selection(words=True, special=False), words_have_scores=False)
+    names = [unit.text for unit in shown.units]
+    assert "".join(names).replace(" ", "") == "don'tre-enter"
+
+
+def test_tables_of_a_text_of_special_tokens_alone_say_why() -> None:
+    run = masked_analysis()
+    selection = Selection(
+        layer=0,
+        head=0,
+        token=None,
+        quantity="weights",
+        words=False,
+        special=False,
+        top_k=1,
+        depth=1,
+    )
+    shown = shown_matrix(run, selection, words_have_scores=True)
+    assert len(shown.units) == 3
+    assert len(tree_table(run, selection).rows) == 1
+    assert set(TABLES) == set(aw.AttentionWidget.view.values)  # type: ignore[attr-defined]
