@@ -399,17 +399,23 @@ def _two_texts(
 
 
 def _like_bart(
-    name: str, *, pre_norm: bool = False, sinusoidal: bool = False
+    name: str,
+    *,
+    pre_norm: bool = False,
+    sinusoidal: bool = False,
+    norm: bool = True,
+    scaled: bool = False,
 ) -> dict[Part, Family]:
-    """``sinusoidal``: positions of Vaswani et al. (2017), and no norm of the embeddings."""
+    """``sinusoidal``: positions of Vaswani et al. (2017). ``norm``: of the embeddings. ``scaled``: the stack multiplies
+    its token embeddings, not their module."""
     embeddings = Embeddings(
         "encoder.embed_tokens",
         "encoder.embed_positions",
         None,
-        None if sinusoidal else "encoder.layernorm_embedding",
-        scale="encoder.embed_scale" if sinusoidal else None,
+        "encoder.layernorm_embedding" if norm else None,
+        scale="encoder.embed_scale" if scaled else None,
         sinusoidal=sinusoidal,
-        reasons=(ONE_TEXT, NO_NORM) if sinusoidal else (ONE_TEXT,),
+        reasons=(ONE_TEXT,) if norm else (ONE_TEXT, NO_NORM),
     )
 
     def block(part: Part) -> Block:
@@ -460,11 +466,14 @@ def _notes(part: Part, others: tuple[str, ...]) -> tuple[str, ...]:
 
 
 ENCODER_DECODERS: dict[str, dict[Part, Family]] = {
-    **{name: _like_t5(name) for name in ("t5", "mt5")},
-    "bart": _like_bart("bart"),
-    "marian": _like_bart("marian", sinusoidal=True),
+    **{name: _like_t5(name) for name in ("t5", "mt5", "umt5")},
+    **{name: _like_bart(name) for name in ("bart", "plbart")},
+    "marian": _like_bart("marian", sinusoidal=True, norm=False, scaled=True),
     "mbart": _like_bart("mbart", pre_norm=True),
-    "pegasus": _like_bart("pegasus", pre_norm=True, sinusoidal=True),
+    "pegasus": _like_bart("pegasus", pre_norm=True, sinusoidal=True, norm=False, scaled=True),
+    "m2m_100": _like_bart("m2m_100", pre_norm=True, sinusoidal=True, norm=False),  # NLLB too
+    "blenderbot": _like_bart("blenderbot", pre_norm=True, norm=False),
+    "blenderbot-small": _like_bart("blenderbot-small", scaled=True),
 }
 
 _BERT = Family("bert", lm=_cls)

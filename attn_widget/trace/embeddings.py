@@ -132,7 +132,8 @@ def position_table(encoder: Encoder) -> Floats:
         )
     reserved = 0 if module.padding_idx is None else module.padding_idx + 1
     reserved = getattr(module, "offset", reserved)  # OPT
-    return to_numpy(module.weight)[reserved:]
+    table = module.weight if hasattr(module, "weight") else module.weights  # M2M100
+    return to_numpy(table)[reserved:]
 
 
 def parameter_counts(encoder: Encoder) -> dict[str, int]:

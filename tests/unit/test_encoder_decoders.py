@@ -36,6 +36,8 @@ KINDS = {
     "decoder": "decoder_attentions",
     "cross": "cross_attentions",
 }
+POST_NORM = ("bart", "marian", "plbart", "blenderbot-small")
+SINUSOIDAL = ("marian", "pegasus", "m2m_100")
 PROMISED = 1e-6  # docs/encoder-decoders.md: of weights
 CLOSES = 1e-5  # the same page: of a decomposition, in logits
 
@@ -311,7 +313,7 @@ def test_parameters_of_an_encoder_decoder_are_those_of_its_encoder_and_of_the_re
     assert in_layers == sum(p.numel() for m in (*linear, *biases) for p in m.parameters())
     config = model.config
     width, inner = config.d_model, getattr(config, "d_ff", None) or config.encoder_ffn_dim
-    maps = 3 if name == "mt5" else 2  # gated
+    maps = 3 if name in ("mt5", "umt5") else 2  # gated
     plain = name.endswith("t5")  # without biases
     each = maps * width * inner + (0 if plain else width + inner)
     assert counts["feed_forward"] == each * analysis(name).of("encoder").n_layers
@@ -326,10 +328,11 @@ def test_the_map_of_an_encoder_names_what_its_layers_compute(name: str) -> None:
     found = reply["data"]
     t5 = name.endswith("t5")
     assert found["norm"] == ("RMSNorm" if t5 else "LayerNorm")
-    assert found["pre_norm"] == (name not in ("bart", "marian"))
-    assert found["activation"] == {"t5": "relu", "mt5": "gelu_new"}.get(name, "gelu")
+    assert found["pre_norm"] == (name not in POST_NORM)
+    own = {"t5": "relu", "mt5": "gelu_new", "umt5": "gelu_new", "m2m_100": "relu"}
+    assert found["activation"] == own.get(name, "gelu")
     assert found["sizes"]["intermediate"] == analysis(name).of("encoder").ffn(0).shape[1]
-    assert found.get("sinusoidal", False) == (name in ("marian", "pegasus"))
+    assert found.get("sinusoidal", False) == (name in SINUSOIDAL)
     assert ("q · k, and a learned number" in found.get("scores", "")) == t5
     absent = {key for key, why in found["tensors"].items() if why}
     assert {"segment"} <= absent and ("position_table" in absent) == t5

@@ -363,6 +363,19 @@ ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "mbart": ("MBartForConditionalGeneration", lambda: tf.MBartConfig(**STACKS), "unigram"),
     "marian": ("MarianMTModel", lambda: tf.MarianConfig(**STACKS), "ending"),
     "pegasus": ("PegasusForConditionalGeneration", lambda: tf.PegasusConfig(**STACKS), "ending"),
+    "umt5": ("UMT5ForConditionalGeneration", lambda: tf.UMT5Config(**T5), "ending"),
+    "m2m_100": ("M2M100ForConditionalGeneration", lambda: tf.M2M100Config(**STACKS), "unigram"),
+    "plbart": ("PLBartForConditionalGeneration", lambda: tf.PLBartConfig(**STACKS), "ending"),
+    "blenderbot": (
+        "BlenderbotForConditionalGeneration",
+        lambda: tf.BlenderbotConfig(**STACKS),
+        "ending",
+    ),
+    "blenderbot-small": (
+        "BlenderbotSmallForConditionalGeneration",
+        lambda: tf.BlenderbotSmallConfig(**STACKS, scale_embedding=True),
+        "bytes",
+    ),
 }
 
 
