@@ -32,7 +32,7 @@ from attn_widget.model.checkpoint import (
 )
 from attn_widget.model.config import check_vocabulary
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.families import PARTS, Family, Part, Predicts, family_of, parts_of
+from attn_widget.model.families import PARTS, Family, Part, Predicts, family_of, parts_of, stack_config
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.tokenizing import encode, expand
 
@@ -137,7 +137,7 @@ class Encoder(NotPickled):
     def __init__(self, checkpoint: Checkpoint) -> None:
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
-        config = model.base_model.config
+        config = stack_config(model.base_model.config, "decoder")
         heads = _heads(model, checkpoint.untrained)
         self.has_lm = "lm" in heads
         self.has_nsp = "nsp" in heads
@@ -443,12 +443,13 @@ class Encoder(NotPickled):
         return copy
 
     def _become(self, part: Part) -> None:
-        config = self.network.base_model.config
         kind = "encoder" if part == "encoder" else "decoder"
-        layers = getattr(
-            config, f"{kind}_layers", None
-        )  # BART; T5 names those of its decoder alone
-        if layers is None:
+        whole = self.network.base_model.config
+        config = stack_config(whole, kind)
+        layers = getattr(config, f"{kind}_layers", None)  # BART
+        if config is not whole:
+            layers = config.num_hidden_layers
+        elif layers is None:  # T5 names those of its decoder alone
             layers = config.num_layers if kind == "encoder" else config.num_decoder_layers
         self.part, self.family = part, self._families[part]
         self.predicts = self.family.predicts
@@ -456,7 +457,9 @@ class Encoder(NotPickled):
         self.n_layers = int(layers)
         heads = getattr(config, f"{kind}_attention_heads", None) or config.num_attention_heads
         self.n_heads = int(heads)
-        self.head_dim = int(getattr(config, "d_kv", None) or self.hidden_size // self.n_heads)
+        self.hidden_size = int(config.hidden_size)
+        own = getattr(config, "d_kv", None) or getattr(config, "head_dim", None)
+        self.head_dim = int(own or self.hidden_size // self.n_heads)
         self.heads_off = self._off.get(part, ())
 
     @property
@@ -576,14 +579,15 @@ def _n_embeddings(model: Any) -> int:
 
 def _max_length(model: Any, tokenizer: Any) -> int:
     """The model's own limit; RoBERTa's first positions are reserved for padding."""
-    positions = next(
-        (m for name, m in model.named_modules() if name.endswith("embeddings.position_embeddings")),
-        None,
-    )
-    if positions is not None and hasattr(positions, "num_embeddings"):
-        reserved = 0 if positions.padding_idx is None else positions.padding_idx + 1
-        return int(positions.num_embeddings) - reserved
-    config = model.base_model.config
+    tables = [
+        module
+        for name, module in model.named_modules()
+        if name.endswith("embeddings.position_embeddings") and hasattr(module, "num_embeddings")
+    ]
+    if tables:
+        reserved = (0 if table.padding_idx is None else table.padding_idx + 1 for table in tables)
+        return min(int(t.num_embeddings) - r for t, r in zip(tables, reserved, strict=True))
+    config = stack_config(model.base_model.config, "decoder")
     limits = (
         getattr(config, "max_position_embeddings", None),
         getattr(config, "max_seq_len", None),  # MPT

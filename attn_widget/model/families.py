@@ -231,11 +231,9 @@ _SANDWICH = _gated(
     ffn_added="post_feedforward_layernorm",
     notes=(INNER_NOTE, GATED_NOTE, FINAL_NORM),
 )
+EXPERTS_NOTE = "The feed-forward network is a mixture of experts, shown as one box."
 _EXPERTS = _gated(
-    ffn_output="mlp",
-    gate=None,
-    experts=True,
-    notes=("The feed-forward network is a mixture of experts, shown as one box.", FINAL_NORM),
+    ffn_output="mlp", gate=None, experts=True, notes=(EXPERTS_NOTE, FINAL_NORM)
 )
 _LEARNED = Embeddings("wte", "wpe", None, None, reasons=(ONE_TEXT, NO_NORM))
 _GPT2 = _plain("attn.c_proj", "ln_1", "mlp.c_proj", "ln_2")
@@ -459,6 +457,73 @@ def _like_t5(name: str) -> dict[Part, Family]:
     return {part: replace(family, configured=configured) for part, family in parts.items()}
 
 
+def _switch() -> dict[Part, Family]:
+    """Switch Transformers: T5, with experts in some of its layers."""
+
+    def experts(part: Part, family: Family) -> Family:
+        ffn = "layer.1" if part == "encoder" else "layer.2"
+        assert family.block is not None
+        block = replace(
+            family.block,
+            ffn_output=f"{ffn}.mlp",
+            gate=None,
+            experts=True,
+            notes=_notes(part, (EXPERTS_NOTE, FINAL_NORM)),
+        )
+        return replace(family, name="switch_transformers", block=block, configured=None)
+
+    return {part: experts(part, family) for part, family in _like_t5("t5").items()}
+
+
+def _t5gemma() -> dict[Part, Family]:
+    def block(part: Part) -> Block:
+        attention = "cross_attn" if part == "cross" else "self_attn"
+        return replace(
+            _SANDWICH,
+            attention_output=f"{attention}.o_proj",
+            attention_norm=f"pre_{attention}_layernorm",
+            attention_added=f"post_{attention}_layernorm",
+            notes=_notes(part, _SANDWICH.notes),
+        )
+
+    return _two_texts("t5gemma", "layers", block, "norm", _rotary("encoder.embed_tokens"))
+
+
+def _composed(model: Any) -> dict[Part, Family]:
+    """Of an `EncoderDecoderModel`: the parts of BERT and its kin, whose decoder got cross-attention."""
+    base = model.base_model
+    config, prefix = base.config, base.decoder.base_model_prefix
+    parts: dict[Part, Family] = {}
+    for part in PARTS:
+        stack = "encoder" if part == "encoder" else "decoder"
+        family = FAMILIES[getattr(config, stack).model_type]
+        assert family.block is not None and family.embeddings is not None
+        below = "encoder" if part == "encoder" else f"decoder.{prefix}"
+        block, embeddings = family.block, None
+        if part == "cross":
+            output, norm = (
+                name.replace("attention.", "crossattention.", 1)
+                for name in (block.attention_output, block.attention_norm)
+            )
+            block = replace(block, attention_output=output, attention_norm=norm)
+        if part == "encoder":
+            names = ("tokens", "position", "segment", "norm", "projection")
+            given = {name: getattr(family.embeddings, name) for name in names}
+            under = {name: path and f"{below}.{path}" for name, path in given.items()}
+            embeddings = replace(family.embeddings, **under)
+        parts[part] = replace(
+            family,
+            name=COMPOSED,
+            layers=f"{below}.{family.layers}",
+            block=replace(block, notes=_notes(part, block.notes)),
+            embeddings=embeddings,
+            lm=None,
+            predicts="here" if part == "encoder" else "next",
+            base=below,
+        )
+    return parts
+
+
 def _notes(part: Part, others: tuple[str, ...]) -> tuple[str, ...]:
     """Notes on what the picture of one attention and one FFN leaves out of a layer of an encoder-decoder."""
     between = "Attention to the source stands between attention to the written text and the FFN."
@@ -474,7 +539,13 @@ ENCODER_DECODERS: dict[str, dict[Part, Family]] = {
     "m2m_100": _like_bart("m2m_100", pre_norm=True, sinusoidal=True, norm=False),  # NLLB too
     "blenderbot": _like_bart("blenderbot", pre_norm=True, norm=False),
     "blenderbot-small": _like_bart("blenderbot-small", scaled=True),
+    "switch_transformers": _switch(),
+    "t5gemma": _t5gemma(),
 }
+
+# An encoder and a decoder of families with cross-attention of their own, put together by `EncoderDecoderModel`.
+COMPOSED = "encoder-decoder"
+COMPOSABLE = ("bert", "bert-generation", "camembert", "electra", "roberta", "xlm-roberta")
 
 _BERT = Family("bert", lm=_cls)
 _ROBERTA = Family("roberta", lm=_lm_head)
@@ -484,6 +555,9 @@ FAMILIES: dict[str, Family] = {
     "roberta": _ROBERTA,
     "xlm-roberta": Family("xlm-roberta", lm=_lm_head),
     "camembert": Family("camembert", lm=_lm_head),
+    "bert-generation": Family(
+        "bert-generation", embeddings=Embeddings(segment=None, reasons=(NO_SEGMENTS,)), lm=_lm_head
+    ),
     "distilbert": Family(
         "distilbert",
         layers="transformer.layer",
@@ -598,10 +672,17 @@ def family_of(model: Any) -> Family:
 def parts_of(model: Any) -> dict[Part, Family]:
     """The families of an encoder-decoder's parts; none for a model of one part."""
     config = model.base_model.config
-    family = ENCODER_DECODERS.get(str(getattr(config, "model_type", "")))
-    if family is None or not getattr(config, "is_encoder_decoder", False):
+    kind = str(getattr(config, "model_type", ""))
+    if not getattr(config, "is_encoder_decoder", False):
         return {}
-    return {part: _as_configured(family, config) for part, family in family.items()}
+    families = _composed(model) if kind == COMPOSED else ENCODER_DECODERS.get(kind, {})
+    return {part: _as_configured(family, config) for part, family in families.items()}
+
+
+def stack_config(config: Any, stack: str) -> Any:
+    """The configuration of ``stack``, ``"encoder"`` or ``"decoder"``, where a model has one for each; else its only one."""
+    own = getattr(config, stack, None)
+    return own if hasattr(own, "num_hidden_layers") else config
 
 
 def is_decoder(model_type: str) -> bool:
@@ -646,9 +727,11 @@ def layer_modules(family: Family, model: Any) -> list[Any] | None:
 
 
 def attention_modules(family: Family, model: Any) -> list[Any]:
-    """The module that holds each layer's output projection: it calls the attention function."""
+    """The module of each layer that calls the attention function: it holds the output projection, or stands beside it."""
     assert family.block is not None
     name = family.block.attention_output.rpartition(".")[0]
+    if name.endswith("attention.output"):  # BERT
+        name = name.replace("output", "self")
     return [layer.get_submodule(name) for layer in layer_modules(family, model) or ()]
 
 

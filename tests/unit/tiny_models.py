@@ -351,6 +351,24 @@ T5: dict[str, Any] = {
     "eos_token_id": 2, "decoder_start_token_id": 1, "initializer_factor": 1.0,
 }  # fmt: skip
 
+
+
+def _t5gemma(**changes: Any) -> Any:
+    own = {
+        "sliding_window": 64, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0,
+    }  # fmt: skip
+    return tf.T5GemmaModuleConfig(**{**GROUPED, **IDS, **own, **changes})
+
+
+def _bert_to_bert() -> Any:
+    of_decoder = {"num_attention_heads": 2, "is_decoder": True, "add_cross_attention": True}
+    return tf.EncoderDecoderConfig(
+        encoder=tf.BertConfig(**{**SMALL, "num_hidden_layers": 2}).to_dict(),
+        decoder=tf.BertConfig(**{**SMALL, **of_decoder}).to_dict(),
+        decoder_start_token_id=2, pad_token_id=0, eos_token_id=3,
+    )  # fmt: skip
+
+
 # encoder-decoder -> (its class, its config, its tokenizer)
 ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "t5": ("T5ForConditionalGeneration", lambda: tf.T5Config(**T5), "ending"),
@@ -376,6 +394,21 @@ ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
         lambda: tf.BlenderbotSmallConfig(**STACKS, scale_embedding=True),
         "bytes",
     ),
+    "switch_transformers": (
+        "SwitchTransformersForConditionalGeneration",
+        lambda: tf.SwitchTransformersConfig(
+            **T5, num_experts=3, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1, expert_capacity=64
+        ),
+        "ending",
+    ),
+    "t5gemma": (
+        "T5GemmaForConditionalGeneration",
+        lambda: tf.T5GemmaConfig(
+            encoder=_t5gemma(num_hidden_layers=2), decoder=_t5gemma(num_attention_heads=2), vocab_size=512, **IDS
+        ),
+        "ending",
+    ),
+    "encoder-decoder": ("EncoderDecoderModel", lambda: _bert_to_bert(), "wordpiece"),
 }
 
 
