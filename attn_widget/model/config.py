@@ -10,9 +10,7 @@ from attn_widget.errors import ModelLoadError
 from attn_widget.model.families import COMPOSABLE, COMPOSED, ENCODER_DECODERS, stack_config
 from attn_widget.model.places import MODELS_HINT
 
-ENCODER_DECODERS_HINT = (
-    f"Use one of {', '.join(sorted((*ENCODER_DECODERS, COMPOSED)))}; or bring its weights: from_attentions()."
-)
+ENCODER_DECODERS_HINT = f"Use one of {', '.join(sorted((*ENCODER_DECODERS, COMPOSED)))}; or bring its weights: from_attentions()."
 
 # Largest sizes that a configuration may claim: a hundred times those of the largest encoders.
 LARGEST = {
@@ -62,11 +60,24 @@ RECURRENT = (
 
 # Encoder-decoders whose source is sound: its frames have no tokens, and no text to write them in.
 OF_SOUND = (
-    *("moonshine", "moonshine_streaming", "seamless_m4t", "seamless_m4t_v2", "speech-encoder-decoder"),
+    *(
+        "moonshine",
+        "moonshine_streaming",
+        "seamless_m4t",
+        "seamless_m4t_v2",
+        "speech-encoder-decoder",
+    ),
     *("speech_to_text", "speecht5", "whisper", "cohere_asr", "dia"),
 )
 # Encoder-decoders whose source is an image, or more than a text.
-OF_IMAGES = ("florence2", "pix2struct", "pp_formulanet", "t5gemma2", "udop", "vision-encoder-decoder")
+OF_IMAGES = (
+    "florence2",
+    "pix2struct",
+    "pp_formulanet",
+    "t5gemma2",
+    "udop",
+    "vision-encoder-decoder",
+)
 # Encoder-decoders whose weights cannot be captured, and why.
 IN_BLOCKS = "its encoder attends within blocks of neighboring tokens and to a few global ones"
 UNSEEN = {

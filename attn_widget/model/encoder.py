@@ -32,7 +32,15 @@ from attn_widget.model.checkpoint import (
 )
 from attn_widget.model.config import check_vocabulary
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.families import PARTS, Family, Part, Predicts, family_of, parts_of, stack_config
+from attn_widget.model.families import (
+    PARTS,
+    Family,
+    Part,
+    Predicts,
+    family_of,
+    parts_of,
+    stack_config,
+)
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.tokenizing import encode, expand
 

@@ -232,9 +232,7 @@ _SANDWICH = _gated(
     notes=(INNER_NOTE, GATED_NOTE, FINAL_NORM),
 )
 EXPERTS_NOTE = "The feed-forward network is a mixture of experts, shown as one box."
-_EXPERTS = _gated(
-    ffn_output="mlp", gate=None, experts=True, notes=(EXPERTS_NOTE, FINAL_NORM)
-)
+_EXPERTS = _gated(ffn_output="mlp", gate=None, experts=True, notes=(EXPERTS_NOTE, FINAL_NORM))
 _LEARNED = Embeddings("wte", "wpe", None, None, reasons=(ONE_TEXT, NO_NORM))
 _GPT2 = _plain("attn.c_proj", "ln_1", "mlp.c_proj", "ln_2")
 _NEOX = _plain(
@@ -405,7 +403,8 @@ def _like_bart(
     scaled: bool = False,
 ) -> dict[Part, Family]:
     """``sinusoidal``: positions of Vaswani et al. (2017). ``norm``: of the embeddings. ``scaled``: the stack multiplies
-    its token embeddings, not their module."""
+    its token embeddings, not their module.
+    """
     embeddings = Embeddings(
         "encoder.embed_tokens",
         "encoder.embed_positions",

@@ -15,7 +15,7 @@ from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import trim
 from attn_widget.model.tokens import Token
-from attn_widget.model.two_texts import joined, start_id, start_token
+from attn_widget.model.two_texts import joined, start_id, start_token, target_language
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
 UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character
@@ -177,10 +177,13 @@ def _encoded(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forced_ids(encoder: Encoder) -> list[int]:
-    """The token that the generation config of a model of many languages has the decoder write first."""
+    """The token that a model of many languages has the decoder write first: by its generation config, else its tokenizer."""
     settings = getattr(encoder.network, "generation_config", None)
     forced: Any = getattr(settings, "forced_bos_token_id", None)
     forced = forced[0] if isinstance(forced, (list, tuple)) and forced else forced
+    language = target_language(encoder)
+    if forced is None and language is not None and getattr(encoder.reader, "prefix_tokens", None):
+        forced = int(encoder.reader.convert_tokens_to_ids(language))
     return [forced] if isinstance(forced, int) else []
 
 

@@ -23,6 +23,7 @@ from attn_widget.errors import (
     NotAvailableError,
     TooLongError,
 )
+from attn_widget.model.config import check_config
 from attn_widget.model.families import Part, layer_modules
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import opening
@@ -329,7 +330,10 @@ def test_parameters_of_an_encoder_decoder_are_those_of_its_encoder_and_of_the_re
     shared = model.get_input_embeddings().weight
     assert counts["embeddings"] >= shared.numel() and counts["decoder"] > in_layers
     tied = shared is model.get_output_embeddings().weight
-    of_decoder = name in ("t5gemma", "encoder-decoder")  # whose table, or whose own module, the head is
+    of_decoder = name in (
+        "t5gemma",
+        "encoder-decoder",
+    )  # whose table, or whose own module, the head is
     assert (counts["heads"] == 0) == (tied or of_decoder)
 
 
@@ -682,3 +686,88 @@ def test_a_saved_model_is_loaded_with_its_head(tmp_path: Path) -> None:
 def test_the_shape_of_a_rectangle_is_in_its_repr() -> None:
     a = analysis("bart")
     assert repr(a.of("cross")) == "<Analysis of 7 by 9 positions (cross), 3 layers of 2 heads>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "french", "setting"),
+    [
+        ("nllb", "fra_Latn", "forced_bos_token_id"),
+        ("mbart50", "fr_XX", "forced_bos_token_id"),
+        ("mbart", "fr_XX", "decoder_start_token_id"),
+    ],
+)
+def test_a_model_of_many_languages_writes_in_the_one_of_its_generation_config(
+    kind: str, french: str, setting: str
+) -> None:
+    model, tokenizer = tiny_models.build("m2m_100")[0], tiny_models.languages(kind)
+    german = {"fra_Latn": "deu_Latn"}.get(french, "de_DE")
+
+    def read(**options: Any) -> Analysis:
+        return aw.analyze(
+            "the cat", model=(model, tokenizer), tagger=None, progress=False, **options
+        )
+
+    def ids(name: str) -> int:
+        return tokenizer.convert_tokens_to_ids(name)
+
+    # By itself the tokenizer would mark what is written with the language of the source.
+    with pytest.raises(InputError, match=r"marks each text with its language.*tgt_lang = "):
+        read(output="a fox")
+    setattr(model.generation_config, setting, ids(french))
+    tokenizer.tgt_lang = german
+    a = read(output="a fox")
+    labels = tokenizer(text_target="a fox").input_ids
+    assert ids(german) in labels and tokenizer.tgt_lang == german
+    first = [french] if kind == "mbart" else ["</s>", french]
+    assert [token.text for token in a.tokens] == [*first, "▁a", "▁f", "o", "x"]
+    b = read(generate=3)
+    with torch.no_grad():
+        written: Any = model.generate(
+            **tokenizer("the cat", return_tensors="pt"),
+            max_new_tokens=3,
+            do_sample=False,
+            num_beams=1,
+        )
+    assert [token.id for token in b.tokens] == written[0, : len(b.tokens)].tolist()
+    assert [token.text for token in b.tokens[: len(first)]] == first
+    source = [token.id for token in b.of("encoder").tokens]
+    assert source == tokenizer("the cat").input_ids  # the source's mode is back
+    setattr(model.generation_config, setting, None)
+    if kind != "mbart":  # the tokenizer alone
+        for one in (read(output="a fox"), read(generate=3)):
+            assert one.tokens[1].text == german
+
+
+def test_encoder_decoders_that_cannot_be_read_say_why() -> None:
+    small = {
+        "d_model": 32,
+        "d_ff": 48,
+        "d_kv": 8,
+        "num_layers": 1,
+        "num_heads": 2,
+        "vocab_size": 512,
+    }
+    stacks = {
+        key: value for key, value in tiny_models.STACKS.items() if key != "max_position_embeddings"
+    }
+    bert = tf.BertConfig(**tiny_models.SMALL)
+    other = tf.BertConfig(
+        **{**tiny_models.SMALL, "vocab_size": 600, "is_decoder": True, "add_cross_attention": True}
+    )
+    gpt2 = tf.GPT2Config(**tiny_models.GPT, add_cross_attention=True)
+    for config, words in (
+        (tf.LongT5Config(**small), r"\(longt5\) cannot be read: its encoder attends within blocks"),
+        (tf.LEDConfig(**{**stacks, "attention_window": 8}), r"\(led\) .*: its encoder attends within windows"),
+        (tf.NllbMoeConfig(**stacks, num_experts=2), r"\(nllb-moe\) .*: its experts read the mask"),
+        (tf.ProphetNetConfig(hidden_size=32, num_encoder_layers=1, num_decoder_layers=1), "several tokens ahead"),
+        (
+            tf.EncoderDecoderConfig(encoder=bert.to_dict(), decoder=gpt2.to_dict()),
+            r"made of bert and gpt2, and attention of gpt2 .* is not known\. Both may be one of bert,",
+        ),
+        (
+            tf.EncoderDecoderConfig(encoder=bert.to_dict(), decoder=other.to_dict()),
+            "one vocabulary for what it reads, of 512 entries, and another for what it writes, of 600",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(ModelLoadError, match=words):
+            check_config(config, "a model")

@@ -134,6 +134,19 @@ def _ending() -> Any:
     return _wrap_angles(backend)
 
 
+def languages(kind: str) -> Any:
+    """A new tokenizer of letters that marks its texts with their language: ``"nllb"``, ``"mbart"`` or ``"mbart50"``."""
+    letters = sorted({letter for text in TEXTS for letter in text} - {" "})
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters, *(f"▁{letter}" for letter in letters)]
+    if kind == "nllb":
+        vocab = {piece: k for k, piece in enumerate(pieces)}
+        merges = [("▁", letter) for letter in letters]
+        marks = ["eng_Latn", "fra_Latn", "deu_Latn"]
+        return tf.NllbTokenizer(vocab=vocab, merges=merges, extra_special_tokens=marks)
+    cls = {"mbart": tf.MBartTokenizer, "mbart50": tf.MBart50Tokenizer}[kind]
+    return cls(vocab=[(piece, 0.0) for piece in pieces], src_lang="en_XX")
+
+
 def _unigram() -> Any:
     """As XLM-R's and ALBERT's: SentencePiece's marks for spaces."""
     backend = Tokenizer(models.Unigram())
@@ -352,7 +365,6 @@ T5: dict[str, Any] = {
 }  # fmt: skip
 
 
-
 def _t5gemma(**changes: Any) -> Any:
     own = {
         "sliding_window": 64, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0,
@@ -397,14 +409,21 @@ ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "switch_transformers": (
         "SwitchTransformersForConditionalGeneration",
         lambda: tf.SwitchTransformersConfig(
-            **T5, num_experts=3, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1, expert_capacity=64
+            **T5,
+            num_experts=3,
+            num_sparse_encoder_layers=1,
+            num_sparse_decoder_layers=1,
+            expert_capacity=64,
         ),
         "ending",
     ),
     "t5gemma": (
         "T5GemmaForConditionalGeneration",
         lambda: tf.T5GemmaConfig(
-            encoder=_t5gemma(num_hidden_layers=2), decoder=_t5gemma(num_attention_heads=2), vocab_size=512, **IDS
+            encoder=_t5gemma(num_hidden_layers=2),
+            decoder=_t5gemma(num_attention_heads=2),
+            vocab_size=512,
+            **IDS,
         ),
         "ending",
     ),
