@@ -31,6 +31,9 @@ MAY_BE_NONE = (
 )  # DeBERTa has neither segments nor places; GPT-2 may leave the third to its default
 
 
+NO_LIMIT = -1  # of XLNet's positions, which are relative
+
+
 MIN_KNOWN = (
     0.1  # entries of a tokenizer, as a share of the embeddings; padding to a round number is less
 )
@@ -177,8 +180,13 @@ def check_sizes(config: Any, name: str) -> None:
         if value is None:
             continue
         least = 0 if key in MAY_BE_NONE else 1
-        sane = isinstance(value, int) and not isinstance(value, bool)
-        if not sane or not least <= value <= LARGEST[key]:
+        if key == "max_position_embeddings" and value == NO_LIMIT:
+            continue
+        each = (
+            value if isinstance(value, list) and value else [value]
+        )  # Gemma 3n: one of each layer
+        sane = all(isinstance(size, int) and not isinstance(size, bool) for size in each)
+        if not sane or not least <= min(each) <= max(each) <= LARGEST[key]:
             raise ModelLoadError(
                 f"The configuration of {name} says {key} {short_repr(value)}, expected {least} to "
                 f"{LARGEST[key]:,}.",

@@ -34,6 +34,7 @@ from attn_widget.model.config import check_vocabulary
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import (
     PARTS,
+    PERMUTED,
     Family,
     Part,
     Predicts,
@@ -147,7 +148,6 @@ class Encoder(NotPickled):
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
         config = stack_config(model.base_model.config, "decoder")
         heads = _heads(model, checkpoint.untrained)
-        self.has_lm = "lm" in heads
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
         # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
@@ -160,10 +160,12 @@ class Encoder(NotPickled):
         self.name = checkpoint.name
         self.revision = checkpoint.revision
         self.family: Family = family_of(self.traced)
+        self.has_lm = "lm" in heads and self.family.name not in PERMUTED
         self.predicts: Predicts = self.family.predicts
         # `_become` sets these again for a part of an encoder-decoder.
-        self.n_layers = int(config.num_hidden_layers) * int(getattr(config, "inner_group_num", 1))
-        self.n_heads = int(config.num_attention_heads)
+        stack = "decoder" if self.predicts == "next" else "encoder"
+        layers, self.n_heads = _layers_and_heads(config, stack)
+        self.n_layers = layers * int(getattr(config, "inner_group_num", 1))
         self.hidden_size = int(config.hidden_size)
         width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
         self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
@@ -423,6 +425,13 @@ class Encoder(NotPickled):
         return checked
 
     @property
+    def lacks_lm(self) -> str:
+        """Why `has_lm` is False, to follow the model's name."""
+        if self.family.name in PERMUTED:
+            return "predicts tokens that a permutation hides (perm_mask), and none of a text that it sees whole"
+        return "has no language-model head"
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """``("encoder", "decoder", "cross")`` of an encoder-decoder; nothing of a model of one part."""
         return PARTS if self._families else ()
@@ -452,19 +461,11 @@ class Encoder(NotPickled):
 
     def _become(self, part: Part) -> None:
         kind = "encoder" if part == "encoder" else "decoder"
-        whole = self.network.base_model.config
-        config = stack_config(whole, kind)
-        layers = getattr(config, f"{kind}_layers", None)  # BART
-        if config is not whole:
-            layers = config.num_hidden_layers
-        elif layers is None:  # T5 names those of its decoder alone
-            layers = config.num_layers if kind == "encoder" else config.num_decoder_layers
+        config = stack_config(self.network.base_model.config, kind)
         self.part, self.family = part, self._families[part]
         self.predicts = self.family.predicts
         self.has_lm = self._writes and part == "decoder"
-        self.n_layers = int(layers)
-        heads = getattr(config, f"{kind}_attention_heads", None) or config.num_attention_heads
-        self.n_heads = int(heads)
+        self.n_layers, self.n_heads = _layers_and_heads(config, kind)
         self.hidden_size = int(config.hidden_size)
         own = getattr(config, "d_kv", None) or getattr(config, "head_dim", None)
         self.head_dim = int(own or self.hidden_size // self.n_heads)
@@ -579,6 +580,16 @@ def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
 def _classifier(heads: set[str]) -> Any:
     kinds = ("sequence", "token", "question_answering")
     return next((kind for kind in kinds if kind in heads), None)
+
+
+def _layers_and_heads(config: Any, stack: str) -> tuple[int, int]:
+    """Layers of a stack, ``"encoder"`` or ``"decoder"``, and heads in each; also where only a decoder was taken (BART)."""
+    layers = getattr(config, f"{stack}_layers", None)
+    if layers is None and stack == "decoder":  # T5 names those of its decoder alone
+        layers = getattr(config, "num_decoder_layers", None)
+    heads = getattr(config, f"{stack}_attention_heads", None)
+    layers = config.num_hidden_layers if layers is None else layers
+    return int(layers), int(config.num_attention_heads if heads is None else heads)
 
 
 def _n_embeddings(model: Any) -> int:

@@ -110,6 +110,8 @@ class Family:
         Name below the base model of the module that gives the last hidden states; None: itself.
     final_norm : str or None
         Name below the base model of the norm between the last layer and the head.
+    projected : str or None
+        Name below the base model of a map of the last hidden states to another width, which the head reads.
     configured : callable of (Family, config) to Family, or None
         The family in the shape that a configuration chooses; None if it has only one.
     """
@@ -124,6 +126,7 @@ class Family:
     predicts: Predicts = "here"
     base: str | None = None
     final_norm: str | None = None
+    projected: str | None = None
     configured: Callable[[Family, Any], Family] | None = None
 
 
@@ -164,6 +167,14 @@ def _next(model: Any, hidden: Any) -> Any:
     logits = model.get_output_embeddings()(hidden)
     cap = getattr(model.config, "final_logit_softcapping", None)
     return logits if cap is None else (logits / cap).tanh() * cap
+
+
+def _opt_next(model: Any, hidden: Any) -> Any:
+    """`_next`, of hidden states of the layers' width or of what the base model gives (OPT-350m maps one to the other)."""
+    project = getattr(model.base_model.decoder, "project_out", None)
+    if project is not None and hidden.shape[-1] == project.in_features:
+        hidden = project(hidden)
+    return _next(model, hidden)
 
 
 NO_SEGMENTS = ("segment", "has no segment embeddings: only separators distinguish a pair")
@@ -249,6 +260,9 @@ def _neox_configured(family: Family, config: Any) -> Family:
 
 
 def _opt_configured(family: Family, config: Any) -> Family:
+    if config.word_embed_proj_dim != config.hidden_size:
+        embeddings = family.embeddings and replace(family.embeddings, tokens="decoder.project_in")
+        family = replace(family, projected="decoder.project_out", embeddings=embeddings)
     if config.do_layer_norm_before:
         return family
     return replace(family, block=replace(_OPT, pre_norm=False, notes=()), final_norm=None)
@@ -304,16 +318,31 @@ DECODERS: dict[str, Family] = {
         "decoder.layers",
         "decoder.final_layer_norm",
         _OPT,
+        lm=_opt_next,
         base="decoder",
         embeddings=Embeddings(
             "decoder.embed_tokens",
             "decoder.embed_positions",
             None,
             None,
-            "decoder.project_in",
             reasons=(ONE_TEXT, NO_NORM),
         ),
         configured=_opt_configured,
+    ),
+    "xglm": _decoder(
+        "xglm",
+        "layers",
+        "layer_norm",
+        _OPT,
+        embeddings=Embeddings(
+            "embed_tokens",
+            "embed_positions",
+            None,
+            None,
+            sinusoidal=True,
+            reasons=(ONE_TEXT, NO_NORM),
+        ),
+        mechanism="softmax",
     ),
     "bloom": _decoder(
         "bloom",
@@ -402,8 +431,9 @@ def _like_bart(
     norm: bool = True,
     scaled: bool = False,
 ) -> dict[Part, Family]:
-    """``sinusoidal``: positions of Vaswani et al. (2017). ``norm``: of the embeddings. ``scaled``: the stack multiplies
-    its token embeddings, not their module.
+    """Of BART and its kin. ``sinusoidal``: positions of Vaswani et al. (2017).
+
+    ``norm``: of the embeddings; ``scaled``: the stack multiplies its token embeddings, where their module does not.
     """
     embeddings = Embeddings(
         "encoder.embed_tokens",
@@ -542,6 +572,8 @@ ENCODER_DECODERS: dict[str, dict[Part, Family]] = {
     "t5gemma": _t5gemma(),
 }
 
+# Models that predict the tokens that a permutation hides from a second stream of attention, and no others.
+PERMUTED = ("xlnet",)
 # An encoder and a decoder of families with cross-attention of their own, put together by `EncoderDecoderModel`.
 COMPOSED = "encoder-decoder"
 COMPOSABLE = ("bert", "bert-generation", "camembert", "electra", "roberta", "xlm-roberta")
@@ -622,6 +654,8 @@ FAMILIES: dict[str, Family] = {
         lm=_lm_head,
         final_norm="encoder.emb_layer_norm_after",
     ),
+    # Its boxes are 0 where none are given, and their embeddings are added too.
+    "layoutlm": Family("layoutlm", embeddings=None, lm=_cls),
     "deberta": Family(
         "deberta",
         mechanism="softmax",
@@ -693,7 +727,8 @@ def is_decoder(model_type: str) -> bool:
         MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
     )
 
-    return model_type in DECODERS or (model_type in CAUSAL and model_type not in MASKED)
+    causal = model_type in CAUSAL and model_type not in (*MASKED, *PERMUTED)
+    return model_type in DECODERS or causal
 
 
 def _as_configured(family: Family, config: Any) -> Family:
@@ -707,9 +742,13 @@ def final_norm_of(family: Family, model: Any) -> Any | None:
 
 
 def states_module(family: Family, model: Any) -> Any:
-    """The module that gives the last hidden states."""
+    """The module that gives the last hidden states: the base model, or what one that only wraps it holds (TrOCR)."""
     base = model.base_model
-    return base if family.base is None else base.get_submodule(family.base)
+    if family.base is not None:
+        return base.get_submodule(family.base)
+    while len(inside := list(base.children())) == 1:
+        base = inside[0]
+    return base
 
 
 def layer_modules(family: Family, model: Any) -> list[Any] | None:

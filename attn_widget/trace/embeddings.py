@@ -165,6 +165,7 @@ def parameter_counts(encoder: Encoder) -> dict[str, int]:
     tables = {
         id(p) for module in modules.values() if module is not None for p in module.parameters()
     }
+    tables |= {id(p) for p in encoder.traced.get_input_embeddings().parameters()}
     computed = type(modules["position"]) if names is not None and names.sinusoidal else ()
     stacks = [module for module in base.modules() if isinstance(module, computed)]
     untrained = {id(parameter) for module in stacks for parameter in module.parameters()}

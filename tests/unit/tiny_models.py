@@ -313,6 +313,14 @@ DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
         ),
         "beginning",
     ),
+    "xglm": (
+        "XGLMForCausalLM",
+        lambda: tf.XGLMConfig(
+            vocab_size=512, d_model=32, num_layers=3, attention_heads=4, ffn_dim=48, max_position_embeddings=128,
+            init_std=SPREAD / 2, pad_token_id=1, **IDS,
+        ),
+        "beginning",
+    ),
     "bloom": (
         "BloomForCausalLM",
         lambda: tf.BloomConfig(
