@@ -58,8 +58,14 @@ class ModelFigures(AnalysisBase):
         """
         states = self.trace.hidden_states
         if states is None:
-            why = "belong to single tokens" if self.base is not None else "are not known"
-            raise NotAvailableError(f"Hidden states {why}.", self._where_to_ask)
+            why = (
+                "are not known"
+                if self.run is None
+                else "are several vectors for each token and layer"
+            )
+            why = "belong to single tokens" if self.base is not None else why
+            asked = self.run is not None and self.base is None
+            raise NotAvailableError(f"Hidden states {why}.", "" if asked else self._where_to_ask)
         return states
 
     @property
@@ -303,7 +309,7 @@ class ModelFigures(AnalysisBase):
         check_choice(mode, "mode", ("as_is", "masked", "next"))
         if not encoder.has_lm:
             raise NotAvailableError(
-                f"{encoder.name} has no language-model head, so it predicts no tokens.",
+                f"{encoder.name} {encoder.lacks_lm}, so it predicts no tokens.",
                 "Load a checkpoint with one, such as the embedded model or bert-base-uncased.",
             )
         if (mode == "next") != (encoder.predicts == "next"):

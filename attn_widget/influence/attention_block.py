@@ -115,7 +115,7 @@ def layer_of(run: Run, layer: int, network: Any = None) -> Any:
         raise NotAvailableError(
             f"Where {encoder.family.name} keeps its output projection is not known, so what its "
             "attention carries is unknown.",
-            "Attention weights and predictions are available.",
+            f"Attention weights{' and predictions' if run.encoder.has_lm else ''} are available.",
         )
     return layers[layer]
 

@@ -13,7 +13,7 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import rows_normalized
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.families import Part, layer_modules
+from attn_widget.model.families import layer_modules
 from attn_widget.model.numpy_modules import Module
 from attn_widget.trace.forward import Progress, inference_mode, run_base
 from attn_widget.trace.hooks import hidden_of, hooked, with_hidden
@@ -59,10 +59,10 @@ def value_zeroing(
         module, args, kwargs = calls[layer]
         distances = np.zeros((n, n_keys))
         with inference_mode(encoder, eager(encoder), network=encoder.traced):
-            whole = _output(module, args, kwargs, 1, None)[0]
+            whole = _output(encoder, module, args, kwargs, 1, None)[0]
             for start in range(0, n_keys, size):
                 keys = list(range(start, min(start + size, n_keys)))
-                without = _output(module, args, kwargs, len(keys), keys, encoder.part)
+                without = _output(encoder, module, args, kwargs, len(keys), keys)
                 distances[:, keys] = _cosine_distances(whole, without).T
                 done += len(keys)
                 if progress is not None:
@@ -93,12 +93,7 @@ def eager(encoder: Encoder) -> str | None:
 
 
 def _output(
-    module: Any,
-    args: Any,
-    kwargs: dict[str, Any],
-    copies: int,
-    keys: Any,
-    part: Part | None = None,
+    encoder: Encoder, module: Any, args: Any, kwargs: dict[str, Any], copies: int, keys: Any
 ) -> Any:
     """A layer's output [copies, n, d] for copies of its input, without the values of ``keys``.
 
@@ -108,6 +103,9 @@ def _output(
     positional, named = with_hidden(hidden, args, dict(kwargs))
     if named.get("alibi") is not None:  # BLOOM: heads of the copies in a row
         named["alibi"] = named["alibi"].repeat(copies, 1, 1)
+    # XGLM wants a mask for each text.
+    positional = tuple(_copies(x, copies) if _is_mask(x) else x for x in positional)
+    named = {name: _copies(x, copies) if _is_mask(x) else x for name, x in named.items()}
     if keys is None:
         output = module(*positional, **named)
     elif isinstance(module, Module):
@@ -116,8 +114,9 @@ def _output(
     else:
         from attn_widget.trace.softmax_tap import ZeroColumns
 
-        softmaxes = 2 if part in ("decoder", "cross") else 1
-        with ZeroColumns(keys, turn=1 if part == "cross" else 0) as tap:
+        softmaxes = 2 if encoder.part in ("decoder", "cross") else 1
+        turn = 1 if encoder.part == "cross" else 0
+        with ZeroColumns(encoder.n_heads, keys, turn) as tap:
             output = module(*positional, **named)
         if tap.seen != softmaxes:
             raise NotAvailableError(
@@ -125,6 +124,11 @@ def _output(
                 "so no value can be zeroed."
             )
     return output[0] if isinstance(output, tuple) else output
+
+
+def _is_mask(argument: Any) -> bool:
+    """True for a tensor or an array [1, 1 or H, n, n], shared by all copies."""
+    return getattr(argument, "ndim", 0) == 4 and len(argument) == 1
 
 
 def _copies(tensor: Any, copies: int) -> Any:

@@ -34,7 +34,7 @@ HEADS = (
     "ForQuestionAnswering",
 )
 NEXT_TOKEN_HEADS = ("ForCausalLM", "LMHeadModel")
-TWO_TEXT_HEADS = ("ForConditionalGeneration", "MTModel")
+TWO_TEXT_HEADS = ("ForConditionalGeneration", "MTModel", "EncoderDecoderModel")
 
 
 VOCABULARIES = (

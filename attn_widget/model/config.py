@@ -7,8 +7,10 @@ from typing import Any
 
 from attn_widget.checks import short_repr
 from attn_widget.errors import ModelLoadError
-from attn_widget.model.families import ENCODER_DECODERS
+from attn_widget.model.families import COMPOSABLE, COMPOSED, ENCODER_DECODERS, stack_config
 from attn_widget.model.places import MODELS_HINT
+
+ENCODER_DECODERS_HINT = f"Use one of {', '.join(sorted((*ENCODER_DECODERS, COMPOSED)))}; or bring its weights: from_attentions()."
 
 # Largest sizes that a configuration may claim: a hundred times those of the largest encoders.
 LARGEST = {
@@ -27,6 +29,9 @@ MAY_BE_NONE = (
     "type_vocab_size",
     "intermediate_size",
 )  # DeBERTa has neither segments nor places; GPT-2 may leave the third to its default
+
+
+NO_LIMIT = -1  # of XLNet's positions, which are relative
 
 
 MIN_KNOWN = (
@@ -57,7 +62,35 @@ RECURRENT = (
 
 
 # Encoder-decoders whose source is sound: its frames have no tokens, and no text to write them in.
-OF_SOUND = ("moonshine", "speech_to_text", "speecht5", "whisper")
+OF_SOUND = (
+    *(
+        "moonshine",
+        "moonshine_streaming",
+        "seamless_m4t",
+        "seamless_m4t_v2",
+        "speech-encoder-decoder",
+    ),
+    *("speech_to_text", "speecht5", "whisper", "cohere_asr", "dia"),
+)
+# Encoder-decoders whose source is an image, or more than a text.
+OF_IMAGES = (
+    "florence2",
+    "pix2struct",
+    "pp_formulanet",
+    "t5gemma2",
+    "udop",
+    "vision-encoder-decoder",
+)
+# Encoder-decoders whose weights cannot be captured, and why.
+IN_BLOCKS = "its encoder attends within blocks of neighboring tokens and to a few global ones"
+UNSEEN = {
+    "bigbird_pegasus": f"{IN_BLOCKS}, some drawn at random",
+    "led": IN_BLOCKS.replace("blocks", "windows"),
+    "longt5": IN_BLOCKS,
+    "nllb-moe": "its experts read the mask of its own attention function, and take that of any other for padding",
+    "pegasus_x": IN_BLOCKS,
+    "prophetnet": "its decoder predicts several tokens ahead, each in a stream of attention of its own",
+}
 
 
 def check_config(config: Any, name: str) -> None:
@@ -70,10 +103,23 @@ def check_config(config: Any, name: str) -> None:
                 "Bring its weights: from_attentions(encoder_attentions=..., decoder_attentions=..., "
                 "cross_attentions=..., encoder_tokens=names of the frames, decoder_tokens=...).",
             )
-        if kind not in ENCODER_DECODERS:
+        if kind in OF_IMAGES:
+            raise ModelLoadError(
+                f"{name!r} ({kind}) reads images: its source has patches in place of tokens.",
+                "Bring its weights: from_attentions(cross_attentions=..., encoder_tokens=names of the patches, "
+                "decoder_tokens=...).",
+            )
+        if kind in UNSEEN:
+            raise ModelLoadError(
+                f"The attention of {name!r} ({kind}) cannot be read: {UNSEEN[kind]}.",
+                ENCODER_DECODERS_HINT,
+            )
+        if kind == COMPOSED:
+            _check_composed(config, f"{name!r} ({kind})")
+        elif kind not in ENCODER_DECODERS:
             raise ModelLoadError(
                 f"{name!r} ({kind}) is an encoder-decoder model of a family that is not known.",
-                f"Use one of {', '.join(sorted(ENCODER_DECODERS))}; or bring its weights: from_attentions().",
+                ENCODER_DECODERS_HINT,
             )
         if not getattr(config, "share_encoder_decoder_embeddings", True):
             raise ModelLoadError(
@@ -87,11 +133,30 @@ def check_config(config: Any, name: str) -> None:
         raise ModelLoadError(
             f"{name!r} ({kind}) has {what}, which have no attention weights.", MODELS_HINT
         )
-    if not isinstance(getattr(config, "vocab_size", None), int):
-        raise ModelLoadError(f"{name!r} ({kind}) does not read text.", MODELS_HINT)
-    if not isinstance(getattr(config, "num_attention_heads", None), int):
-        raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", MODELS_HINT)
-    check_sizes(config, f"{name!r} ({kind})")
+    for stack in (stack_config(config, "encoder"), stack_config(config, "decoder")):
+        if not isinstance(getattr(stack, "vocab_size", None), int):
+            raise ModelLoadError(f"{name!r} ({kind}) does not read text.", MODELS_HINT)
+        if not isinstance(getattr(stack, "num_attention_heads", None), int):
+            raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", MODELS_HINT)
+        check_sizes(stack, f"{name!r} ({kind})")
+
+
+def _check_composed(config: Any, name: str) -> None:
+    """Refuse an `EncoderDecoderModel` whose halves we cannot see, or that has two vocabularies."""
+    halves = (config.encoder, config.decoder)
+    kinds = [str(half.model_type) for half in halves]
+    for kind in kinds:
+        if kind not in COMPOSABLE:
+            raise ModelLoadError(
+                f"{name} is made of {kinds[0]} and {kinds[1]}, and attention of {kind} in an encoder-decoder is not known.",
+                f"Both may be one of {', '.join(COMPOSABLE)}; or bring its weights: from_attentions().",
+            )
+    if halves[0].vocab_size != halves[1].vocab_size:
+        raise ModelLoadError(
+            f"{name} has one vocabulary for what it reads, of {halves[0].vocab_size:,} entries, and another for what it "
+            f"writes, of {halves[1].vocab_size:,}.",
+            "Bring its weights yourself: from_attentions().",
+        )
 
 
 def check_stacks(model: Any, name: str) -> None:
@@ -115,8 +180,13 @@ def check_sizes(config: Any, name: str) -> None:
         if value is None:
             continue
         least = 0 if key in MAY_BE_NONE else 1
-        sane = isinstance(value, int) and not isinstance(value, bool)
-        if not sane or not least <= value <= LARGEST[key]:
+        if key == "max_position_embeddings" and value == NO_LIMIT:
+            continue
+        each = (
+            value if isinstance(value, list) and value else [value]
+        )  # Gemma 3n: one of each layer
+        sane = all(isinstance(size, int) and not isinstance(size, bool) for size in each)
+        if not sane or not least <= min(each) <= max(each) <= LARGEST[key]:
             raise ModelLoadError(
                 f"The configuration of {name} says {key} {short_repr(value)}, expected {least} to "
                 f"{LARGEST[key]:,}.",

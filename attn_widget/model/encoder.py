@@ -32,7 +32,16 @@ from attn_widget.model.checkpoint import (
 )
 from attn_widget.model.config import check_vocabulary
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.families import PARTS, Family, Part, Predicts, family_of, parts_of
+from attn_widget.model.families import (
+    PARTS,
+    PERMUTED,
+    Family,
+    Part,
+    Predicts,
+    family_of,
+    parts_of,
+    stack_config,
+)
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.tokenizing import encode, expand
 
@@ -137,9 +146,8 @@ class Encoder(NotPickled):
     def __init__(self, checkpoint: Checkpoint) -> None:
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
-        config = model.base_model.config
+        config = stack_config(model.base_model.config, "decoder")
         heads = _heads(model, checkpoint.untrained)
-        self.has_lm = "lm" in heads
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
         # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
@@ -152,10 +160,12 @@ class Encoder(NotPickled):
         self.name = checkpoint.name
         self.revision = checkpoint.revision
         self.family: Family = family_of(self.traced)
+        self.has_lm = "lm" in heads and self.family.name not in PERMUTED
         self.predicts: Predicts = self.family.predicts
         # `_become` sets these again for a part of an encoder-decoder.
-        self.n_layers = int(config.num_hidden_layers) * int(getattr(config, "inner_group_num", 1))
-        self.n_heads = int(config.num_attention_heads)
+        stack = "decoder" if self.predicts == "next" else "encoder"
+        layers, self.n_heads = _layers_and_heads(config, stack)
+        self.n_layers = layers * int(getattr(config, "inner_group_num", 1))
         self.hidden_size = int(config.hidden_size)
         width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
         self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
@@ -415,6 +425,13 @@ class Encoder(NotPickled):
         return checked
 
     @property
+    def lacks_lm(self) -> str:
+        """Why `has_lm` is False, to follow the model's name."""
+        if self.family.name in PERMUTED:
+            return "predicts tokens that a permutation hides (perm_mask), and none of a text that it sees whole"
+        return "has no language-model head"
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """``("encoder", "decoder", "cross")`` of an encoder-decoder; nothing of a model of one part."""
         return PARTS if self._families else ()
@@ -443,20 +460,15 @@ class Encoder(NotPickled):
         return copy
 
     def _become(self, part: Part) -> None:
-        config = self.network.base_model.config
         kind = "encoder" if part == "encoder" else "decoder"
-        layers = getattr(
-            config, f"{kind}_layers", None
-        )  # BART; T5 names those of its decoder alone
-        if layers is None:
-            layers = config.num_layers if kind == "encoder" else config.num_decoder_layers
+        config = stack_config(self.network.base_model.config, kind)
         self.part, self.family = part, self._families[part]
         self.predicts = self.family.predicts
         self.has_lm = self._writes and part == "decoder"
-        self.n_layers = int(layers)
-        heads = getattr(config, f"{kind}_attention_heads", None) or config.num_attention_heads
-        self.n_heads = int(heads)
-        self.head_dim = int(getattr(config, "d_kv", None) or self.hidden_size // self.n_heads)
+        self.n_layers, self.n_heads = _layers_and_heads(config, kind)
+        self.hidden_size = int(config.hidden_size)
+        own = getattr(config, "d_kv", None) or getattr(config, "head_dim", None)
+        self.head_dim = int(own or self.hidden_size // self.n_heads)
         self.heads_off = self._off.get(part, ())
 
     @property
@@ -570,20 +582,31 @@ def _classifier(heads: set[str]) -> Any:
     return next((kind for kind in kinds if kind in heads), None)
 
 
+def _layers_and_heads(config: Any, stack: str) -> tuple[int, int]:
+    """Layers of a stack, ``"encoder"`` or ``"decoder"``, and heads in each; also where only a decoder was taken (BART)."""
+    layers = getattr(config, f"{stack}_layers", None)
+    if layers is None and stack == "decoder":  # T5 names those of its decoder alone
+        layers = getattr(config, "num_decoder_layers", None)
+    heads = getattr(config, f"{stack}_attention_heads", None)
+    layers = config.num_hidden_layers if layers is None else layers
+    return int(layers), int(config.num_attention_heads if heads is None else heads)
+
+
 def _n_embeddings(model: Any) -> int:
     return int(model.get_input_embeddings().weight.shape[0])
 
 
 def _max_length(model: Any, tokenizer: Any) -> int:
     """The model's own limit; RoBERTa's first positions are reserved for padding."""
-    positions = next(
-        (m for name, m in model.named_modules() if name.endswith("embeddings.position_embeddings")),
-        None,
-    )
-    if positions is not None and hasattr(positions, "num_embeddings"):
-        reserved = 0 if positions.padding_idx is None else positions.padding_idx + 1
-        return int(positions.num_embeddings) - reserved
-    config = model.base_model.config
+    tables = [
+        module
+        for name, module in model.named_modules()
+        if name.endswith("embeddings.position_embeddings") and hasattr(module, "num_embeddings")
+    ]
+    if tables:
+        reserved = (0 if table.padding_idx is None else table.padding_idx + 1 for table in tables)
+        return min(int(t.num_embeddings) - r for t, r in zip(tables, reserved, strict=True))
+    config = stack_config(model.base_model.config, "decoder")
     limits = (
         getattr(config, "max_position_embeddings", None),
         getattr(config, "max_seq_len", None),  # MPT

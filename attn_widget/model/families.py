@@ -110,6 +110,8 @@ class Family:
         Name below the base model of the module that gives the last hidden states; None: itself.
     final_norm : str or None
         Name below the base model of the norm between the last layer and the head.
+    projected : str or None
+        Name below the base model of a map of the last hidden states to another width, which the head reads.
     configured : callable of (Family, config) to Family, or None
         The family in the shape that a configuration chooses; None if it has only one.
     """
@@ -124,6 +126,7 @@ class Family:
     predicts: Predicts = "here"
     base: str | None = None
     final_norm: str | None = None
+    projected: str | None = None
     configured: Callable[[Family, Any], Family] | None = None
 
 
@@ -164,6 +167,14 @@ def _next(model: Any, hidden: Any) -> Any:
     logits = model.get_output_embeddings()(hidden)
     cap = getattr(model.config, "final_logit_softcapping", None)
     return logits if cap is None else (logits / cap).tanh() * cap
+
+
+def _opt_next(model: Any, hidden: Any) -> Any:
+    """`_next`, of hidden states of the layers' width or of what the base model gives (OPT-350m maps one to the other)."""
+    project = getattr(model.base_model.decoder, "project_out", None)
+    if project is not None and hidden.shape[-1] == project.in_features:
+        hidden = project(hidden)
+    return _next(model, hidden)
 
 
 NO_SEGMENTS = ("segment", "has no segment embeddings: only separators distinguish a pair")
@@ -231,12 +242,8 @@ _SANDWICH = _gated(
     ffn_added="post_feedforward_layernorm",
     notes=(INNER_NOTE, GATED_NOTE, FINAL_NORM),
 )
-_EXPERTS = _gated(
-    ffn_output="mlp",
-    gate=None,
-    experts=True,
-    notes=("The feed-forward network is a mixture of experts, shown as one box.", FINAL_NORM),
-)
+EXPERTS_NOTE = "The feed-forward network is a mixture of experts, shown as one box."
+_EXPERTS = _gated(ffn_output="mlp", gate=None, experts=True, notes=(EXPERTS_NOTE, FINAL_NORM))
 _LEARNED = Embeddings("wte", "wpe", None, None, reasons=(ONE_TEXT, NO_NORM))
 _GPT2 = _plain("attn.c_proj", "ln_1", "mlp.c_proj", "ln_2")
 _NEOX = _plain(
@@ -253,6 +260,9 @@ def _neox_configured(family: Family, config: Any) -> Family:
 
 
 def _opt_configured(family: Family, config: Any) -> Family:
+    if config.word_embed_proj_dim != config.hidden_size:
+        embeddings = family.embeddings and replace(family.embeddings, tokens="decoder.project_in")
+        family = replace(family, projected="decoder.project_out", embeddings=embeddings)
     if config.do_layer_norm_before:
         return family
     return replace(family, block=replace(_OPT, pre_norm=False, notes=()), final_norm=None)
@@ -308,16 +318,31 @@ DECODERS: dict[str, Family] = {
         "decoder.layers",
         "decoder.final_layer_norm",
         _OPT,
+        lm=_opt_next,
         base="decoder",
         embeddings=Embeddings(
             "decoder.embed_tokens",
             "decoder.embed_positions",
             None,
             None,
-            "decoder.project_in",
             reasons=(ONE_TEXT, NO_NORM),
         ),
         configured=_opt_configured,
+    ),
+    "xglm": _decoder(
+        "xglm",
+        "layers",
+        "layer_norm",
+        _OPT,
+        embeddings=Embeddings(
+            "embed_tokens",
+            "embed_positions",
+            None,
+            None,
+            sinusoidal=True,
+            reasons=(ONE_TEXT, NO_NORM),
+        ),
+        mechanism="softmax",
     ),
     "bloom": _decoder(
         "bloom",
@@ -399,17 +424,25 @@ def _two_texts(
 
 
 def _like_bart(
-    name: str, *, pre_norm: bool = False, sinusoidal: bool = False
+    name: str,
+    *,
+    pre_norm: bool = False,
+    sinusoidal: bool = False,
+    norm: bool = True,
+    scaled: bool = False,
 ) -> dict[Part, Family]:
-    """``sinusoidal``: positions of Vaswani et al. (2017), and no norm of the embeddings."""
+    """Of BART and its kin. ``sinusoidal``: positions of Vaswani et al. (2017).
+
+    ``norm``: of the embeddings; ``scaled``: the stack multiplies its token embeddings, where their module does not.
+    """
     embeddings = Embeddings(
         "encoder.embed_tokens",
         "encoder.embed_positions",
         None,
-        None if sinusoidal else "encoder.layernorm_embedding",
-        scale="encoder.embed_scale" if sinusoidal else None,
+        "encoder.layernorm_embedding" if norm else None,
+        scale="encoder.embed_scale" if scaled else None,
         sinusoidal=sinusoidal,
-        reasons=(ONE_TEXT, NO_NORM) if sinusoidal else (ONE_TEXT,),
+        reasons=(ONE_TEXT,) if norm else (ONE_TEXT, NO_NORM),
     )
 
     def block(part: Part) -> Block:
@@ -453,6 +486,73 @@ def _like_t5(name: str) -> dict[Part, Family]:
     return {part: replace(family, configured=configured) for part, family in parts.items()}
 
 
+def _switch() -> dict[Part, Family]:
+    """Switch Transformers: T5, with experts in some of its layers."""
+
+    def experts(part: Part, family: Family) -> Family:
+        ffn = "layer.1" if part == "encoder" else "layer.2"
+        assert family.block is not None
+        block = replace(
+            family.block,
+            ffn_output=f"{ffn}.mlp",
+            gate=None,
+            experts=True,
+            notes=_notes(part, (EXPERTS_NOTE, FINAL_NORM)),
+        )
+        return replace(family, name="switch_transformers", block=block, configured=None)
+
+    return {part: experts(part, family) for part, family in _like_t5("t5").items()}
+
+
+def _t5gemma() -> dict[Part, Family]:
+    def block(part: Part) -> Block:
+        attention = "cross_attn" if part == "cross" else "self_attn"
+        return replace(
+            _SANDWICH,
+            attention_output=f"{attention}.o_proj",
+            attention_norm=f"pre_{attention}_layernorm",
+            attention_added=f"post_{attention}_layernorm",
+            notes=_notes(part, _SANDWICH.notes),
+        )
+
+    return _two_texts("t5gemma", "layers", block, "norm", _rotary("encoder.embed_tokens"))
+
+
+def _composed(model: Any) -> dict[Part, Family]:
+    """Of an `EncoderDecoderModel`: the parts of BERT and its kin, whose decoder got cross-attention."""
+    base = model.base_model
+    config, prefix = base.config, base.decoder.base_model_prefix
+    parts: dict[Part, Family] = {}
+    for part in PARTS:
+        stack = "encoder" if part == "encoder" else "decoder"
+        family = FAMILIES[getattr(config, stack).model_type]
+        assert family.block is not None and family.embeddings is not None
+        below = "encoder" if part == "encoder" else f"decoder.{prefix}"
+        block, embeddings = family.block, None
+        if part == "cross":
+            output, norm = (
+                name.replace("attention.", "crossattention.", 1)
+                for name in (block.attention_output, block.attention_norm)
+            )
+            block = replace(block, attention_output=output, attention_norm=norm)
+        if part == "encoder":
+            names = ("tokens", "position", "segment", "norm", "projection")
+            given = {name: getattr(family.embeddings, name) for name in names}
+            under = {name: path and f"{below}.{path}" for name, path in given.items()}
+            embeddings = replace(family.embeddings, **under)
+        parts[part] = replace(
+            family,
+            name=COMPOSED,
+            layers=f"{below}.{family.layers}",
+            block=replace(block, notes=_notes(part, block.notes)),
+            embeddings=embeddings,
+            lm=None,
+            predicts="here" if part == "encoder" else "next",
+            base=below,
+        )
+    return parts
+
+
 def _notes(part: Part, others: tuple[str, ...]) -> tuple[str, ...]:
     """Notes on what the picture of one attention and one FFN leaves out of a layer of an encoder-decoder."""
     between = "Attention to the source stands between attention to the written text and the FFN."
@@ -460,12 +560,23 @@ def _notes(part: Part, others: tuple[str, ...]) -> tuple[str, ...]:
 
 
 ENCODER_DECODERS: dict[str, dict[Part, Family]] = {
-    **{name: _like_t5(name) for name in ("t5", "mt5")},
-    "bart": _like_bart("bart"),
-    "marian": _like_bart("marian", sinusoidal=True),
+    **{name: _like_t5(name) for name in ("t5", "mt5", "umt5")},
+    **{name: _like_bart(name) for name in ("bart", "plbart")},
+    "marian": _like_bart("marian", sinusoidal=True, norm=False, scaled=True),
     "mbart": _like_bart("mbart", pre_norm=True),
-    "pegasus": _like_bart("pegasus", pre_norm=True, sinusoidal=True),
+    "pegasus": _like_bart("pegasus", pre_norm=True, sinusoidal=True, norm=False, scaled=True),
+    "m2m_100": _like_bart("m2m_100", pre_norm=True, sinusoidal=True, norm=False),  # NLLB too
+    "blenderbot": _like_bart("blenderbot", pre_norm=True, norm=False),
+    "blenderbot-small": _like_bart("blenderbot-small", scaled=True),
+    "switch_transformers": _switch(),
+    "t5gemma": _t5gemma(),
 }
+
+# Models that predict the tokens that a permutation hides from a second stream of attention, and no others.
+PERMUTED = ("xlnet",)
+# An encoder and a decoder of families with cross-attention of their own, put together by `EncoderDecoderModel`.
+COMPOSED = "encoder-decoder"
+COMPOSABLE = ("bert", "bert-generation", "camembert", "electra", "roberta", "xlm-roberta")
 
 _BERT = Family("bert", lm=_cls)
 _ROBERTA = Family("roberta", lm=_lm_head)
@@ -475,6 +586,9 @@ FAMILIES: dict[str, Family] = {
     "roberta": _ROBERTA,
     "xlm-roberta": Family("xlm-roberta", lm=_lm_head),
     "camembert": Family("camembert", lm=_lm_head),
+    "bert-generation": Family(
+        "bert-generation", embeddings=Embeddings(segment=None, reasons=(NO_SEGMENTS,)), lm=_lm_head
+    ),
     "distilbert": Family(
         "distilbert",
         layers="transformer.layer",
@@ -540,6 +654,8 @@ FAMILIES: dict[str, Family] = {
         lm=_lm_head,
         final_norm="encoder.emb_layer_norm_after",
     ),
+    # Its boxes are 0 where none are given, and their embeddings are added too.
+    "layoutlm": Family("layoutlm", embeddings=None, lm=_cls),
     "deberta": Family(
         "deberta",
         mechanism="softmax",
@@ -589,10 +705,17 @@ def family_of(model: Any) -> Family:
 def parts_of(model: Any) -> dict[Part, Family]:
     """The families of an encoder-decoder's parts; none for a model of one part."""
     config = model.base_model.config
-    family = ENCODER_DECODERS.get(str(getattr(config, "model_type", "")))
-    if family is None or not getattr(config, "is_encoder_decoder", False):
+    kind = str(getattr(config, "model_type", ""))
+    if not getattr(config, "is_encoder_decoder", False):
         return {}
-    return {part: _as_configured(family, config) for part, family in family.items()}
+    families = _composed(model) if kind == COMPOSED else ENCODER_DECODERS.get(kind, {})
+    return {part: _as_configured(family, config) for part, family in families.items()}
+
+
+def stack_config(config: Any, stack: str) -> Any:
+    """The configuration of ``stack``, ``"encoder"`` or ``"decoder"``, where a model has one for each; else its only one."""
+    own = getattr(config, stack, None)
+    return own if hasattr(own, "num_hidden_layers") else config
 
 
 def is_decoder(model_type: str) -> bool:
@@ -604,7 +727,8 @@ def is_decoder(model_type: str) -> bool:
         MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
     )
 
-    return model_type in DECODERS or (model_type in CAUSAL and model_type not in MASKED)
+    causal = model_type in CAUSAL and model_type not in (*MASKED, *PERMUTED)
+    return model_type in DECODERS or causal
 
 
 def _as_configured(family: Family, config: Any) -> Family:
@@ -618,9 +742,13 @@ def final_norm_of(family: Family, model: Any) -> Any | None:
 
 
 def states_module(family: Family, model: Any) -> Any:
-    """The module that gives the last hidden states."""
+    """The module that gives the last hidden states: the base model, or what one that only wraps it holds (TrOCR)."""
     base = model.base_model
-    return base if family.base is None else base.get_submodule(family.base)
+    if family.base is not None:
+        return base.get_submodule(family.base)
+    while len(inside := list(base.children())) == 1:
+        base = inside[0]
+    return base
 
 
 def layer_modules(family: Family, model: Any) -> list[Any] | None:
@@ -637,9 +765,11 @@ def layer_modules(family: Family, model: Any) -> list[Any] | None:
 
 
 def attention_modules(family: Family, model: Any) -> list[Any]:
-    """The module that holds each layer's output projection: it calls the attention function."""
+    """The module of each layer that calls the attention function: it holds the output projection, or stands beside it."""
     assert family.block is not None
     name = family.block.attention_output.rpartition(".")[0]
+    if name.endswith("attention.output"):  # BERT
+        name = name.replace("output", "self")
     return [layer.get_submodule(name) for layer in layer_modules(family, model) or ()]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -91,8 +92,10 @@ def encode_target(encoder: Encoder, source: Encoding, output: object) -> Encodin
     written, _ = _read(encoder, text, "output", False, target=True)
     labels = np.array([[token.id for token in written]], np.int64)
     first = int(_shifted(encoder, labels)[0, 0])
-    read = written[:-1] if written[-1].special else written
-    tokens = (start_token(encoder, first), *read)
+    end = (
+        max(k for k, token in enumerate(written) if not token.special) + 1
+    )  # mBART: also a language
+    tokens = (start_token(encoder, first), *written[:end])
     return joined(source, Encoding(text, None, tokens, {}))
 
 
@@ -131,13 +134,54 @@ def start_id(encoder: Encoder) -> int:
     )
 
 
+def target_language(encoder: Encoder) -> str | None:
+    """The language that a tokenizer of many marks what is written with; None where it marks none, or none is chosen.
+
+    The generation config decides, by a token that it has the decoder begin with; else the tokenizer's ``tgt_lang``.
+    """
+    reader = encoder.reader
+    if not hasattr(reader, "tgt_lang"):
+        return None
+    settings = getattr(encoder.network, "generation_config", None)
+    named: Any = [
+        getattr(settings, name, None) for name in ("forced_bos_token_id", "decoder_start_token_id")
+    ]
+    kinds = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+    languages = set(reader.all_special_tokens) - {
+        getattr(reader, f"{kind}_token") for kind in kinds
+    }
+    names = [encoder.token_texts([i])[0] for i in named if isinstance(i, int)]
+    return next((name for name in names if name in languages), reader.tgt_lang)
+
+
+@contextmanager
+def _target_mode(encoder: Encoder) -> Generator[None]:
+    """The tokenizer marks the target with `target_language`; by itself it takes the source's where none is set."""
+    reader = encoder.reader
+    if not hasattr(reader, "tgt_lang"):
+        yield
+        return
+    before, language = reader.tgt_lang, target_language(encoder)
+    if language is None:
+        raise InputError(
+            f"The tokenizer of {encoder.name} marks each text with its language, and that of output is not known.",
+            "Name it: tokenizer.tgt_lang = 'fra_Latn', or by its token: model.generation_config.forced_bos_token_id.",
+        )
+    reader.tgt_lang = language
+    try:
+        yield
+    finally:
+        reader.tgt_lang = before
+        reader._switch_to_input_mode()
+
+
 def _read(
     encoder: Encoder, text: str, name: str, truncation: bool, *, target: bool
 ) -> tuple[tuple[Token, ...], dict[str, int] | None]:
     """Tokens of a text, and how it was truncated; ``target``: as the tokenizer splits what is written."""
     limit = encoder.max_length
     given = {"text_target" if target else "text": [text]}  # mBART marks languages differently
-    with encoder.lock:
+    with encoder.lock, _target_mode(encoder) if target else nullcontext():
         batch = tokenize_alone(encoder, None, False, given)
         length, truncated = len(batch["input_ids"][0]), None
         if length > limit:

@@ -332,10 +332,10 @@ def _layer(
     if mask is None:
         causal = _causal(module, query, key, kwargs, causal_masks)
         allowed = None if causal is None else causal[0]
-    elif not mask.is_floating_point():
-        allowed = mask[0, :, :, :n_keys]
     else:
-        bias = mask[0, :, :, :n_keys]
+        # LayoutLM gives one row for all queries.
+        rows = mask[0, :, :, :n_keys].expand(-1, query.shape[2], -1)
+        allowed, bias = (None, rows) if mask.is_floating_point() else (rows, None)
     position_bias = kwargs.get("position_bias")
     if position_bias is not None:
         bias = position_bias[0] if bias is None else bias + position_bias[0]

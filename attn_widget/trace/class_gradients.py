@@ -25,8 +25,8 @@ Float32 = NDArray[np.float32]
 class _Scores(SoftmaxMode):
     """Keeps what enters every softmax over [1, H, n, n], as part of the graph."""
 
-    def __init__(self, n_tokens: int) -> None:
-        super().__init__()
+    def __init__(self, n_heads: int, n_tokens: int) -> None:
+        super().__init__(n_heads)
         self.n_tokens = n_tokens
         self.seen: list[torch.Tensor] = []
 
@@ -71,7 +71,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
             f"{encoder.name} does not classify texts.",
             "Load a checkpoint for sequence classification.",
         )
-    tap = _Scores(encoding.n_tokens)
+    tap = _Scores(encoder.n_heads, encoding.n_tokens)
     with inference_mode(encoder, "eager"), torch.enable_grad(), tap:
         logits = encoder.network(**on_device(encoder, encoding.inputs), return_dict=True).logits[0]
         if len(tap.seen) != encoder.n_layers or len({weights.shape for weights in tap.seen}) != 1:

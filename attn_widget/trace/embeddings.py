@@ -132,7 +132,8 @@ def position_table(encoder: Encoder) -> Floats:
         )
     reserved = 0 if module.padding_idx is None else module.padding_idx + 1
     reserved = getattr(module, "offset", reserved)  # OPT
-    return to_numpy(module.weight)[reserved:]
+    table = module.weight if hasattr(module, "weight") else module.weights  # M2M100
+    return to_numpy(table)[reserved:]
 
 
 def parameter_counts(encoder: Encoder) -> dict[str, int]:
@@ -164,6 +165,7 @@ def parameter_counts(encoder: Encoder) -> dict[str, int]:
     tables = {
         id(p) for module in modules.values() if module is not None for p in module.parameters()
     }
+    tables |= {id(p) for p in encoder.traced.get_input_embeddings().parameters()}
     computed = type(modules["position"]) if names is not None and names.sinusoidal else ()
     stacks = [module for module in base.modules() if isinstance(module, computed)]
     untrained = {id(parameter) for module in stacks for parameter in module.parameters()}

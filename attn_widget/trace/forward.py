@@ -13,7 +13,7 @@ from attn_widget.host.model_failures import named_failures
 from attn_widget.host.threads import one_blas_thread
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.families import Part, layer_modules, states_module
+from attn_widget.model.families import Part, layer_modules, states_module, submodule
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.numpy_modules import Module
 from attn_widget.trace import LogitsCache, Outputs
@@ -113,6 +113,7 @@ def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
     states: list[Any] = []
     layers = layer_modules(encoder.family, encoder.traced) or []
     last = states_module(encoder.family, encoder.traced)
+    projected = submodule(encoder.traced.base_model, encoder.family.projected)
 
     def keep_input(_module: Any, args: Any, kwargs: Any) -> None:
         states.append(hidden_of(args, kwargs)[0])
@@ -120,7 +121,9 @@ def _hidden_states(encoder: Encoder) -> Generator[list[Any]]:
     def keep_output(_module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
         states.append(output[0][0])
 
-    with hooked(layers, before=keep_input), hooked([last], after=keep_output):
+    layers = layers if projected is None else [*layers, projected]
+    outputs = [last] if projected is None else []
+    with hooked(layers, before=keep_input), hooked(outputs, after=keep_output):
         yield states
 
 
@@ -171,9 +174,10 @@ def forward_parts(encoder: Encoder, encoding: Encoding) -> dict[Part, Outputs]:
 
 
 def _own_hidden_states(output: Any) -> list[Any] | None:
-    """The hidden states that the model itself reports."""
+    """The hidden states that the model itself reports; None where they are several for each token (Gemma 3n)."""
     states = output.get("hidden_states")
-    return None if states is None else [state[0] for state in states]
+    several = states is None or any(state.dim() != 3 for state in states)
+    return None if several else [state[0] for state in states]
 
 
 def _lm_output(output: Any) -> Any:
@@ -238,9 +242,7 @@ def forward_ids(
     arrays = isinstance(input_ids, np.ndarray)
     network = encoder.traced if arrays else encoder.network
     if not encoder.has_lm:
-        raise NotAvailableError(
-            f"{encoder.name} has no language-model head, so it predicts no tokens."
-        )
+        raise NotAvailableError(f"{encoder.name} {encoder.lacks_lm}, so it predicts no tokens.")
     extra = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
     inputs = {"input_ids": input_ids}
     expand: Any = np.broadcast_to if arrays else lambda tensor, shape: tensor.expand(shape)

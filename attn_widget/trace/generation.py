@@ -13,9 +13,10 @@ import numpy as np
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
+from attn_widget.model.families import PERMUTED
 from attn_widget.model.tokenizing import trim
 from attn_widget.model.tokens import Token
-from attn_widget.model.two_texts import joined, start_id, start_token
+from attn_widget.model.two_texts import joined, start_id, start_token, target_language
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
 UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character
@@ -33,12 +34,14 @@ def check_generate(encoder: Encoder, length: int, count: int) -> None:
     """
     if encoder.predicts != "next":
         raise NotAvailableError(
-            f"{encoder.name} is an encoder: its head predicts the token at each position, and it writes no text.",
+            f"{encoder.name} is an encoder: its head predicts the token at each position, and it writes no text."
+            if encoder.family.name not in PERMUTED
+            else f"{encoder.name} {encoder.lacks_lm}, so it writes no text.",
             "Leave generate out, or load a decoder such as gpt2.",
         )
     if not encoder.has_lm:
         raise NotAvailableError(
-            f"{encoder.name} has no language-model head, so it writes no text.",
+            f"{encoder.name} {encoder.lacks_lm}, so it writes no text.",
             "Load a checkpoint with one.",
         )
     room = encoder.max_length - length
@@ -135,6 +138,9 @@ def _written_ids(
     length = following.shape[1]
     ids = _forced_ids(encoder) if encoder.parts else []
     forbidden = torch.tensor(_forbidden_ids(encoder), dtype=torch.long, device=following.device)
+    # The cache of a decoder that was taken from BART has a place for each layer of the encoder.
+    layers = network.base_model.config.to_dict().get("decoder_layers", encoder.n_layers)
+    caches = bool(encoder.parts) or network.base_model.config.num_hidden_layers == layers
     with inference_mode(encoder):
         source = _encoded(encoder, inputs) if encoder.parts else {}
         if ids:
@@ -145,7 +151,7 @@ def _written_ids(
                 **{reads: following},
                 **(source or {"attention_mask": mask}),
                 past_key_values=cache,
-                use_cache=True,
+                use_cache=caches,
                 return_dict=True,
             )
             logits = output["logits"][0, -1]
@@ -177,10 +183,13 @@ def _encoded(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forced_ids(encoder: Encoder) -> list[int]:
-    """The token that the generation config of a model of many languages has the decoder write first."""
+    """The token that a model of many languages has the decoder write first: by its generation config, else its tokenizer."""
     settings = getattr(encoder.network, "generation_config", None)
     forced: Any = getattr(settings, "forced_bos_token_id", None)
     forced = forced[0] if isinstance(forced, (list, tuple)) and forced else forced
+    language = target_language(encoder)
+    if forced is None and language is not None and getattr(encoder.reader, "prefix_tokens", None):
+        forced = int(encoder.reader.convert_tokens_to_ids(language))
     return [forced] if isinstance(forced, int) else []
 
 

@@ -21,7 +21,7 @@ Recorded = dict[tuple[str, str], list[Any]]  # (part, "in" or "out") -> one tens
 def unknown_layers(encoder: Encoder) -> NotAvailableError:
     return NotAvailableError(
         f"Where {encoder.family.name} keeps its layers is not known, so its inside cannot be shown.",
-        "Attention, hidden states and predictions are available.",
+        f"Attention{', hidden states and predictions' if encoder.has_lm else ' and hidden states'} are available.",
     )
 
 

@@ -24,7 +24,14 @@ SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
 
 
 class SoftmaxMode(TorchFunctionMode):
-    """Passes the scores and the weights of every softmax through `before` and `after`, which may replace them."""
+    """Passes the scores and the weights of every softmax through `before` and `after`, which may replace them.
+
+    Both get [B, H, n, m], also of a model that keeps texts and heads in one dimension (XGLM).
+    """
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
 
     def before(self, scores: torch.Tensor) -> torch.Tensor:
         return scores
@@ -38,8 +45,12 @@ class SoftmaxMode(TorchFunctionMode):
         named = dict(kwargs or {})
         if func not in SOFTMAX:
             return func(*args, **named)
-        scores = self.before(args[0] if args else named.pop("input"))
-        return self.after(func(scores, *args[1:], **named))
+        scores = args[0] if args else named.pop("input")
+        if scores.dim() == 3 and scores.shape[0] % self.n_heads == 0:
+            scores = self.before(scores.unflatten(0, (-1, self.n_heads))).flatten(0, 1)
+            weights = func(scores, *args[1:], **named)
+            return self.after(weights.unflatten(0, (-1, self.n_heads))).flatten(0, 1)
+        return self.after(func(self.before(scores), *args[1:], **named))
 
 
 class _SoftmaxTap(SoftmaxMode):
@@ -48,9 +59,8 @@ class _SoftmaxTap(SoftmaxMode):
     def __init__(
         self, n_tokens: int, n_layers: int, n_heads: int, progress: Progress | None
     ) -> None:
-        super().__init__()
-        self.n_tokens = n_tokens
-        self.n_layers, self.n_heads = n_layers, n_heads
+        super().__init__(n_heads)
+        self.n_tokens, self.n_layers = n_tokens, n_layers
         self.progress = progress
         self.scores: list[torch.Tensor] = []
         self.weights: list[torch.Tensor] = []
@@ -102,8 +112,8 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
 class ZeroColumns(SoftmaxMode):
     """Zeroes column ``keys[b]`` of the attention weights of copy ``b``, in the softmax number ``turn``."""
 
-    def __init__(self, keys: list[int], turn: int = 0) -> None:
-        super().__init__()
+    def __init__(self, n_heads: int, keys: list[int], turn: int = 0) -> None:
+        super().__init__(n_heads)
         self.keys = keys
         self.turn = turn
         self.seen = 0

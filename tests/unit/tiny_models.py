@@ -134,6 +134,19 @@ def _ending() -> Any:
     return _wrap_angles(backend)
 
 
+def languages(kind: str) -> Any:
+    """A new tokenizer of letters that marks its texts with their language: ``"nllb"``, ``"mbart"`` or ``"mbart50"``."""
+    letters = sorted({letter for text in TEXTS for letter in text} - {" "})
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *letters, *(f"▁{letter}" for letter in letters)]
+    if kind == "nllb":
+        vocab = {piece: k for k, piece in enumerate(pieces)}
+        merges = [("▁", letter) for letter in letters]
+        marks = ["eng_Latn", "fra_Latn", "deu_Latn"]
+        return tf.NllbTokenizer(vocab=vocab, merges=merges, extra_special_tokens=marks)
+    cls = {"mbart": tf.MBartTokenizer, "mbart50": tf.MBart50Tokenizer}[kind]
+    return cls(vocab=[(piece, 0.0) for piece in pieces], src_lang="en_XX")
+
+
 def _unigram() -> Any:
     """As XLM-R's and ALBERT's: SentencePiece's marks for spaces."""
     backend = Tokenizer(models.Unigram())
@@ -300,6 +313,14 @@ DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
         ),
         "beginning",
     ),
+    "xglm": (
+        "XGLMForCausalLM",
+        lambda: tf.XGLMConfig(
+            vocab_size=512, d_model=32, num_layers=3, attention_heads=4, ffn_dim=48, max_position_embeddings=128,
+            init_std=SPREAD / 2, pad_token_id=1, **IDS,
+        ),
+        "beginning",
+    ),
     "bloom": (
         "BloomForCausalLM",
         lambda: tf.BloomConfig(
@@ -351,6 +372,23 @@ T5: dict[str, Any] = {
     "eos_token_id": 2, "decoder_start_token_id": 1, "initializer_factor": 1.0,
 }  # fmt: skip
 
+
+def _t5gemma(**changes: Any) -> Any:
+    own = {
+        "sliding_window": 64, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0,
+    }  # fmt: skip
+    return tf.T5GemmaModuleConfig(**{**GROUPED, **IDS, **own, **changes})
+
+
+def _bert_to_bert() -> Any:
+    of_decoder = {"num_attention_heads": 2, "is_decoder": True, "add_cross_attention": True}
+    return tf.EncoderDecoderConfig(
+        encoder=tf.BertConfig(**{**SMALL, "num_hidden_layers": 2}).to_dict(),
+        decoder=tf.BertConfig(**{**SMALL, **of_decoder}).to_dict(),
+        decoder_start_token_id=2, pad_token_id=0, eos_token_id=3,
+    )  # fmt: skip
+
+
 # encoder-decoder -> (its class, its config, its tokenizer)
 ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "t5": ("T5ForConditionalGeneration", lambda: tf.T5Config(**T5), "ending"),
@@ -363,6 +401,41 @@ ENCODER_DECODERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "mbart": ("MBartForConditionalGeneration", lambda: tf.MBartConfig(**STACKS), "unigram"),
     "marian": ("MarianMTModel", lambda: tf.MarianConfig(**STACKS), "ending"),
     "pegasus": ("PegasusForConditionalGeneration", lambda: tf.PegasusConfig(**STACKS), "ending"),
+    "umt5": ("UMT5ForConditionalGeneration", lambda: tf.UMT5Config(**T5), "ending"),
+    "m2m_100": ("M2M100ForConditionalGeneration", lambda: tf.M2M100Config(**STACKS), "unigram"),
+    "plbart": ("PLBartForConditionalGeneration", lambda: tf.PLBartConfig(**STACKS), "ending"),
+    "blenderbot": (
+        "BlenderbotForConditionalGeneration",
+        lambda: tf.BlenderbotConfig(**STACKS),
+        "ending",
+    ),
+    "blenderbot-small": (
+        "BlenderbotSmallForConditionalGeneration",
+        lambda: tf.BlenderbotSmallConfig(**STACKS, scale_embedding=True),
+        "bytes",
+    ),
+    "switch_transformers": (
+        "SwitchTransformersForConditionalGeneration",
+        lambda: tf.SwitchTransformersConfig(
+            **T5,
+            num_experts=3,
+            num_sparse_encoder_layers=1,
+            num_sparse_decoder_layers=1,
+            expert_capacity=64,
+        ),
+        "ending",
+    ),
+    "t5gemma": (
+        "T5GemmaForConditionalGeneration",
+        lambda: tf.T5GemmaConfig(
+            encoder=_t5gemma(num_hidden_layers=2),
+            decoder=_t5gemma(num_attention_heads=2),
+            vocab_size=512,
+            **IDS,
+        ),
+        "ending",
+    ),
+    "encoder-decoder": ("EncoderDecoderModel", lambda: _bert_to_bert(), "wordpiece"),
 }
 
 

@@ -197,7 +197,7 @@ def _token(run: Run, target: Target) -> BoundTarget:
     encoder = run.encoder
     if not encoder.has_lm:
         raise NotAvailableError(
-            f"{encoder.name} has no language-model head, so no word piece has a logit.",
+            f"{encoder.name} {encoder.lacks_lm}, so no word piece has a logit.",
             "Load a checkpoint with one, such as the embedded model; a classifier takes label=.",
         )
     position = check_position(run, target.position)
@@ -302,7 +302,11 @@ def embedding_of(run: Run) -> torch.Tensor:
         An embedding with NaN or infinite numbers.
     """
     encoder, head, states = run.encoder, run.encoder.embedding, run.trace.hidden_states
-    if head is None or states is None:
+    if states is None:
+        raise NotAvailableError(
+            f"{encoder.name} keeps several vectors for each token and layer, and which of them are pooled is not known."
+        )
+    if head is None:
         raise NotAvailableError(f"{encoder.name} names no pooling, so a text has no embedding.")
     hidden = torch.from_numpy(np.array(states[-1:])).to(encoder.device, encoder.dtype)
     with inference_mode(encoder):

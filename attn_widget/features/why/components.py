@@ -17,7 +17,7 @@ from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import Records
 from attn_widget.influence.attention_block import epsilon_of, layer_of, linear_weight, scale_of
-from attn_widget.model.families import final_norm_of, submodule
+from attn_widget.model.families import final_norm_of
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting
 from attn_widget.trace.run import Run
@@ -105,7 +105,11 @@ def final_norm(run: Run, what: str) -> Any:
     if encoder.predicts != "next" or encoder.family.lm is None or not encoder.has_lm:
         raise NotAvailableError(NO_LINEAR_HEAD.format(what), OTHERS)
     norm = final_norm_of(encoder.family, network)
-    if not block.pre_norm or norm is None or submodule(network.base_model, "decoder.project_out"):
+    if encoder.family.projected is not None:
+        raise NotAvailableError(
+            f"{encoder.name} maps its last hidden states to another width before its head, which reads no residual stream."
+        )
+    if not block.pre_norm or norm is None:
         raise NotAvailableError(
             f"{encoder.name} normalizes its residual stream after each sum, so no part of it reaches the head unchanged."
         )

@@ -120,7 +120,7 @@ def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Floa
     """Attention weights of each layer, and the target's derivative by them: float64 [H, n, n] each."""
     encoder = run.encoder
     vectors = first_vectors(run).requires_grad_()  # so that every softmax is part of the graph
-    tap = _Weights(run.trace.n_tokens)
+    tap = _Weights(encoder.n_heads, run.trace.n_tokens)
     with differentiable(encoder, "eager"), entering(run, vectors):
         with tap:
             value = bound.value(encoder, run.encoding.inputs)[0]
@@ -140,8 +140,8 @@ def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Floa
 class _Weights(SoftmaxMode):
     """Keeps what every softmax over [1, H, n, n] gives, as part of the graph."""
 
-    def __init__(self, n_tokens: int) -> None:
-        super().__init__()
+    def __init__(self, n_heads: int, n_tokens: int) -> None:
+        super().__init__(n_heads)
         self.n_tokens = n_tokens
         self.seen: list[torch.Tensor] = []
 

@@ -182,7 +182,7 @@ def _knocked_out(
     for row, positions in enumerate(groups):
         for key in positions:
             forbidden[row, key + 1 :, key] = True
-    with inference_mode(encoder, "eager"), _Forbidding(forbidden) as tap:
+    with inference_mode(encoder, "eager"), _Forbidding(encoder.n_heads, forbidden) as tap:
         logits = bound.logits(encoder, batch)
     if tap.seen != encoder.n_layers:
         raise NotAvailableError(
@@ -195,8 +195,8 @@ def _knocked_out(
 class _Forbidding(SoftmaxMode):
     """Takes cells [B, n, n] out of the softmax of every head and layer; a learned sink's column stays."""
 
-    def __init__(self, forbidden: torch.Tensor) -> None:
-        super().__init__()
+    def __init__(self, n_heads: int, forbidden: torch.Tensor) -> None:
+        super().__init__(n_heads)
         self.forbidden = forbidden
         self.seen = 0
 

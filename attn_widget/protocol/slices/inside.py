@@ -13,7 +13,7 @@ from attn_widget.checks import short_repr
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.families import BUCKETS, submodule
+from attn_widget.model.families import BUCKETS, stack_config, submodule
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer, layer_of, span
 from attn_widget.trace import Trace
@@ -86,7 +86,7 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
             "Use analyze(text, model=...).",
         )
     encoder = analysis.run.encoder
-    config: Any = encoder.traced.base_model.config
+    config: Any = stack_config(encoder.traced.base_model.config, encoder.part or "encoder")
     block, embeddings = encoder.family.block, encoder.family.embeddings
 
     def setting(*names: str) -> Any:
@@ -153,7 +153,8 @@ def group_notes(trace: Trace) -> list[str]:
 def segment_notes(encoder: Encoder) -> list[str]:
     """RoBERTa adds one and the same segment embedding to every token."""
     names = encoder.family.embeddings
-    kinds = getattr(encoder.traced.base_model.config, "type_vocab_size", 0)
+    config: Any = stack_config(encoder.traced.base_model.config, encoder.part or "encoder")
+    kinds = getattr(config, "type_vocab_size", 0)
     if names is None or names.segment is None or kinds != 1:
         return []
     return [
