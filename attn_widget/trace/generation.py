@@ -64,10 +64,10 @@ def check_generate(encoder: Encoder, length: int, count: int) -> None:
             f"{encoder.name} is an encoder: its head predicts the token at each position, and it writes no text.",
             "Leave generate out, or load a decoder such as gpt2.",
         )
-    if not encoder.has_lm:
+    if not encoder.has_lm or not hasattr(encoder.network, "generate"):
         raise NotAvailableError(
-            f"{encoder.name} has no language-model head, so it writes no text.",
-            "Load a checkpoint with one.",
+            f"{encoder.name} has no language-model head with a generate method, so it writes no text.",
+            "Load a checkpoint with one: a ForCausalLM, or a ForConditionalGeneration.",
         )
     room = encoder.max_length - length
     if count > room:
@@ -209,7 +209,7 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
     """
     own = encoder.network.generation_config
     for name, why in REFUSED.items():
-        if _is_set(getattr(own, name, None)):
+        if _is_set(own, name):
             raise NotAvailableError(
                 f"The generation config of {encoder.name} has {name}={short_repr(getattr(own, name))}, {why}.",
                 f"Set model.generation_config.{name} = None, or write the text with model.generate() and analyze it.",
@@ -228,15 +228,15 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
 def chosen_by(encoder: Encoder) -> str:
     """The obeyed settings because of which a token that is written need not be the likeliest, as a message names them."""
     own = getattr(encoder.network, "generation_config", None)
-    values = {name: getattr(own, name, None) for name in CHOOSING}
-    return ", ".join(
-        f"{name}={short_repr(value)}" for name, value in values.items() if _is_set(value)
-    )
+    names = [name for name in CHOOSING if _is_set(own, name)]
+    return ", ".join(f"{name}={short_repr(getattr(own, name))}" for name in names)
 
 
-def _is_set(value: object) -> bool:
-    """True of a setting that has an effect; those without one are None, False, 0, 1 or empty."""
-    return bool(value) and value != 1
+def _is_set(config: Any, name: str) -> bool:
+    """True of a setting that has an effect."""
+    value: Any = getattr(config, name, None)
+    neutral = 1 if name.endswith(("repetition_penalty", "guidance_scale")) else 0
+    return value is not None and value != neutral and value != []
 
 
 def stop_ids(encoder: Encoder) -> set[int]:
