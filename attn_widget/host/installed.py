@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -18,6 +19,11 @@ PACKAGES = {
     "huggingface_hub": ("transformers", "torch transformers"),  # which brings it
     "sklearn": ("scikit-learn", "scikit-learn"),
     "scipy": ("SciPy", "scipy"),
+    "safetensors": ("safetensors", "safetensors"),
+    "tokenizers": ("tokenizers", "tokenizers"),
+    "pyarrow": ("pyarrow", '"attn-widget[pandas]"'),
+    "pandas": ("pandas", '"attn-widget[pandas]"'),
+    "matplotlib": ("matplotlib", '"attn-widget[tasks]"'),
     "regex": ("the package regex", "regex"),
 }
 NOT_IN_BROWSERS = ("torch", "transformers", "huggingface_hub")
@@ -60,9 +66,30 @@ def require(module: str, what: str) -> None:
     NotAvailableError
         It is not installed; the hint is the command that installs it, or a place where it runs.
     """
-    try:
+    with needing(what):
         import_module(module)
+
+
+@contextmanager
+def needing(what: str) -> Generator[None]:
+    """Turn a failed import of a package of `PACKAGES` into an error that says what needs it.
+
+    Parameters
+    ----------
+    what : str
+        The beginning of a sentence, in the singular.
+
+    Raises
+    ------
+    NotAvailableError
+        As `require`.
+    """
+    try:
+        yield
     except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in PACKAGES:
+            raise
         name, wanted = PACKAGES[module]
         if IN_BROWSER and module in NOT_IN_BROWSERS:
             raise NotAvailableError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import require
 from attn_widget.influence.contributions import Contributions, maskable_words
 from attn_widget.influence.targets import Target
 
@@ -98,6 +99,7 @@ def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> floa
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
     """
+    require("scipy", "A rank correlation")
     from scipy.stats import rankdata
 
     if len(a) < MIN_WORDS:

@@ -13,6 +13,7 @@ import numpy as np
 from attn_widget.checks.rounding import first_largest
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records, records
+from attn_widget.host.installed import require
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.influence.bound_target import BoundTarget
 from attn_widget.influence.gradients import weights_and_slopes
@@ -58,6 +59,7 @@ class HeadEffects(Records):
     @property
     def correlation(self) -> float:
         """Spearman's correlation of the proxy and ``|effects|`` over all heads; NaN where one is constant."""
+        require("scipy", "A rank correlation")
         from scipy.stats import spearmanr
 
         exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()
