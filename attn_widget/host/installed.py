@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.threads import HAS_THREADS, in_background
@@ -29,6 +30,15 @@ PACKAGES = {
 NOT_IN_BROWSERS = ("torch", "transformers", "huggingface_hub")
 
 
+def imported(name: str) -> ModuleType | None:
+    """A module whose import has ended; None of one that is not imported, or whose import goes on, on whatever thread.
+
+    A package stands in ``sys.modules`` from the beginning of its import, without most of its names.
+    """
+    module = sys.modules.get(name)
+    return None if getattr(getattr(module, "__spec__", None), "_initializing", False) else module
+
+
 def has_torch() -> bool:
     """True if torch is installed; it is not imported."""
     return _is_found("torch")
@@ -39,6 +49,8 @@ def _is_found(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # of an import hook that hides it
         return False
+    except ValueError:  # a module that was made by hand
+        return imported(module) is not None
 
 
 def import_torch_early() -> None:
