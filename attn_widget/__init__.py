@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from attn_widget._version import __version__
+from attn_widget.host.installed import needing
 from attn_widget.host.results import display_by
 
 if TYPE_CHECKING:
@@ -106,14 +107,8 @@ if not TYPE_CHECKING:  # a checker would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
         if name in _HOMES:
-            try:
+            with needing(f"attn_widget.{name}"):
                 value = getattr(import_module(_HOMES[name]), name)
-            except ModuleNotFoundError as error:
-                if error.name == "torch":
-                    from attn_widget.host.installed import require_torch
-
-                    require_torch(f"attn_widget.{name}")
-                raise
             globals()[name] = value
             return value
         raise AttributeError(f"module 'attn_widget' has no attribute {name!r}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attn_widget._version import __version__
 from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.host.installed import needing
 
 if TYPE_CHECKING:
     from attn_widget.features.similarity import Ranking, Similarity
@@ -128,7 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _ended(work: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     """Do the work; its exit status."""
     try:
-        work(options)
+        with needing("This command"):
+            work(options)
     except (AttnWidgetError, OSError) as error:
         print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

@@ -26,7 +26,7 @@ from attn_widget.model.tokenizing import encode
 from attn_widget.model.two_texts import encode_source, encode_target
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import Progress
-from attn_widget.trace.generation import continued, translated
+from attn_widget.trace.generation import chosen_by, continued, translated
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.plan import check_windows
 from attn_widget.trace.windows.run import run_in_windows
@@ -121,7 +121,8 @@ def analyze(
     Warns
     -----
     UserWarning
-        The model ends the text at once and writes nothing.
+        The model ends the text at once and writes nothing, or its generation config (such as a repetition penalty)
+        keeps it from the likeliest token.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def analyze(
     if encoder.part is not None:
         given = {"text_pair": text_pair, "windows": windows, "masked": listed(masked, "masked")}
         check_two_texts(encoder, output, generate, {**given, "beside": others})
-        return warn_if_nothing_is_written(
+        return warn_of_writing(
             run_two_texts(
                 encoder, text, output, generate=generate, truncation=truncation, tagger=tagger
             ),
@@ -161,19 +162,28 @@ def analyze(
         tagger=tagger,
         generate=generate,
     )
-    warn_if_nothing_is_written(analysis, generate)
+    warn_of_writing(analysis, generate)
     if others:
         runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
         analysis = with_comparison_texts(analysis, filter(None, map(comparison_text_of, runs)))
     return analysis.mask(masked)
 
 
-def warn_if_nothing_is_written(analysis: Analysis, generate: int) -> Analysis:
-    """The analysis, after a warning if the model was to write and ended the text at once."""
+def warn_of_writing(analysis: Analysis, generate: int) -> Analysis:
+    """The analysis, after a warning if the model wrote nothing, or was kept from the likeliest tokens."""
     if generate and not analysis.written and analysis.run is not None:
         warn_caller(
             f"generate is {generate:,}, and {analysis.run.encoder.name} ended the text at once: it wrote nothing. "
             "Change the text that it reads; predictions() of the analysis has what else it would have written."
+        )
+    if (
+        analysis.written
+        and analysis.run is not None
+        and (chosen := chosen_by(analysis.run.encoder))
+    ):
+        warn_caller(
+            f"The generation config of {analysis.run.encoder.name} has {chosen}, which generate obeys: "
+            "a token that is written need not be the likeliest."
         )
     return analysis
 

@@ -11,6 +11,7 @@ import numpy as np
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.frames import dataframe, head_records
+from attn_widget.host.installed import require
 
 MIN_ROWS = 3  # target tokens from which an order says something
 DECIMALS = (
@@ -80,6 +81,7 @@ def alignment(layers: Sequence[Float32]) -> Alignment:
 
 def _monotony(expected: Float64) -> Float64:
     """Spearman's correlation of places [..., n] with 0 to n - 1."""
+    require("scipy", "A rank correlation")
     from scipy.stats import rankdata
 
     n = expected.shape[-1]

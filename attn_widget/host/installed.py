@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.threads import HAS_THREADS, in_background
@@ -18,9 +20,23 @@ PACKAGES = {
     "huggingface_hub": ("transformers", "torch transformers"),  # which brings it
     "sklearn": ("scikit-learn", "scikit-learn"),
     "scipy": ("SciPy", "scipy"),
+    "safetensors": ("safetensors", "safetensors"),
+    "tokenizers": ("tokenizers", "tokenizers"),
+    "pyarrow": ("pyarrow", '"attn-widget[pandas]"'),
+    "pandas": ("pandas", '"attn-widget[pandas]"'),
+    "matplotlib": ("matplotlib", '"attn-widget[tasks]"'),
     "regex": ("the package regex", "regex"),
 }
 NOT_IN_BROWSERS = ("torch", "transformers", "huggingface_hub")
+
+
+def imported(name: str) -> ModuleType | None:
+    """A module whose import has ended; None of one that is not imported, or whose import goes on, on whatever thread.
+
+    A package stands in ``sys.modules`` from the beginning of its import, without most of its names.
+    """
+    module = sys.modules.get(name)
+    return None if getattr(getattr(module, "__spec__", None), "_initializing", False) else module
 
 
 def has_torch() -> bool:
@@ -33,6 +49,8 @@ def _is_found(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # of an import hook that hides it
         return False
+    except ValueError:  # a module that was made by hand
+        return imported(module) is not None
 
 
 def import_torch_early() -> None:
@@ -60,9 +78,30 @@ def require(module: str, what: str) -> None:
     NotAvailableError
         It is not installed; the hint is the command that installs it, or a place where it runs.
     """
-    try:
+    with needing(what):
         import_module(module)
+
+
+@contextmanager
+def needing(what: str) -> Generator[None]:
+    """Turn a failed import of a package of `PACKAGES` into an error that says what needs it.
+
+    Parameters
+    ----------
+    what : str
+        The beginning of a sentence, in the singular.
+
+    Raises
+    ------
+    NotAvailableError
+        As `require`.
+    """
+    try:
+        yield
     except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in PACKAGES:
+            raise
         name, wanted = PACKAGES[module]
         if IN_BROWSER and module in NOT_IN_BROWSERS:
             raise NotAvailableError(

@@ -11,6 +11,7 @@ from typing import Any
 
 from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError, NotAvailableError
+from attn_widget.host.installed import imported
 
 LIBRARIES = ("torch", "transformers")
 
@@ -49,6 +50,8 @@ def _is_of_model(network: Any, error: Exception) -> bool:
     file = Path(frames[-1].f_code.co_filename)
     own = getattr(sys.modules.get(type(network).__module__), "__file__", None)
     folders = [
-        Path(str(sys.modules[name].__file__)).parent for name in LIBRARIES if name in sys.modules
+        Path(str(library.__file__)).parent
+        for library in map(imported, LIBRARIES)
+        if library is not None
     ]
     return str(file) == own or any(folder in file.parents for folder in folders)

@@ -7,11 +7,12 @@ left in a saved notebook. Outside a notebook a bar on stderr takes its place (`a
 from __future__ import annotations
 
 import html
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
+from attn_widget.host.installed import imported
 
 _BONE = "border-radius:4px;background:rgba(128,128,128,.14)"
 _WORDS = (30, 52, 38, 75, 30, 60, 45, 90, 38, 45)  # px, like a line of text
@@ -20,7 +21,7 @@ _HEIGHT = 460  # px, of the picture's place, as in js/src/style/b-frame.css
 
 def notebook_shell() -> Any | None:
     """The running IPython shell of a notebook kernel, or None (a script, a terminal, marimo)."""
-    if "IPython" not in sys.modules:
+    if imported("IPython") is None:
         return None
     from IPython.core.getipython import get_ipython
 

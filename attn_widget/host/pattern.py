@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 from unicodedata import category
 
-from attn_widget.host.installed import require
+from attn_widget.host.installed import imported, require
 
 _PIECE = re.compile(r"\\p\{(\w+)\}|\\.|[\[\]]", re.DOTALL)
 _BEYOND = re.compile(r"\(\?\w*[Vw]\w*\)|\\p\{\w{3,}\}")  # set operations, word boundaries, scripts
@@ -18,7 +18,7 @@ _BEYOND = re.compile(r"\(\?\w*[Vw]\w*\)|\\p\{\w{3,}\}")  # set operations, word 
 def has_regex() -> bool:
     """True if `regex` is installed; it is not imported."""
     try:
-        return "regex" in sys.modules or find_spec("regex") is not None
+        return imported("regex") is not None or find_spec("regex") is not None
     except ModuleNotFoundError:  # of an import hook that hides it
         return False
 

@@ -18,6 +18,14 @@ from torch.nn import functional
 from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, ModelLoadError
 from attn_widget.host.json_file import parsed_object
+from attn_widget.model.embedder_settings import (
+    TRANSFORMER_KEYS,
+    check_expansion,
+    check_module_types,
+    check_part,
+    check_transformer,
+    unread,
+)
 from attn_widget.model.places import MODULES, Place, cached_file
 
 ReadFile = Callable[[str], bytes | None]  # name below the model's folder -> content, None: no file
@@ -44,8 +52,12 @@ FLAGS = {
 ACTIVATIONS = {
     name: getattr(nn, name) for name in ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "ELU")
 }
+SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_score": "dot"}
 MAX_SIM = "maxsim"  # lower case, as the configuration is compared
 QUERY_LENGTH = 32  # of ColBERT's and PyLate's models whose files do not say
+PART_SETTINGS = (
+    "skiplist_words", "skiplist_tasks", "keep_only_token_ids", "module_input_name", "module_output_name",
+)  # fmt: skip
 OLD_PREFIXES = {"query_prefix": "query", "document_prefix": "document"}  # of PyLate, before prompts
 
 
@@ -54,6 +66,17 @@ class Normalize(nn.Module):
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
         return functional.normalize(vectors, dim=-1)
+
+
+class Truncate(nn.Module):
+    """The first ``size`` numbers of a vector (``truncate_dim``)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+        return vectors[..., : self.size]
 
 
 class Dense(nn.Module):
@@ -88,7 +111,7 @@ class EmbeddingHead:
         Poolings whose results are concatenated (`POOLINGS`). ``("tokens",)``: late interaction, an
         embedding for each token.
     layers : tuple of nn.Module
-        `Dense`, ``nn.LayerNorm`` and `Normalize`, in order.
+        `Dense`, ``nn.LayerNorm``, `Normalize` and `Truncate`, in order.
     max_length : int or None
         Most tokens of a text that the model's makers allow; None: as many as the encoder reads.
     prompts : mapping of str to str
@@ -101,6 +124,10 @@ class EmbeddingHead:
         First positions of this text that are not pooled: those of its prompt.
     similarity : str or None
         ``"cosine"`` or ``"dot"``, if the model says so.
+    other_similarity : str or None
+        The similarity that the model names, where it is neither.
+    notes : tuple of str
+        Sentences on settings of the model that are not read.
     lowercase : bool
         Whether texts are written in lower case first.
     skiplist : frozenset of str
@@ -108,6 +135,8 @@ class EmbeddingHead:
     query_length : int or None
         Late interaction: queries are padded to so many tokens with mask tokens (query expansion), and longer ones cut;
         None: they are not.
+    query_limit, document_limit : int or None
+        Late interaction: most tokens of a query that is not padded, and of a passage.
     attends_expansion : bool
         Whether the other tokens attend to these mask tokens.
     padded : int
@@ -122,9 +151,13 @@ class EmbeddingHead:
     pools_prompt: bool = True
     skipped: int = 0
     similarity: str | None = None
+    other_similarity: str | None = None
+    notes: tuple[str, ...] = ()
     lowercase: bool = False
     skiplist: frozenset[str] = frozenset()
     query_length: int | None = None
+    query_limit: int | None = None
+    document_limit: int | None = None
     attends_expansion: bool = False
     padded: int = 0
 
@@ -292,7 +325,7 @@ def read_head(read: ReadFile, name: str) -> EmbeddingHead | None:
         ) from error
 
 
-def _read_head(read: ReadFile, modules: list[dict[str, str]], name: str) -> EmbeddingHead:
+def _read_head(read: ReadFile, modules: list[dict[str, Any]], name: str) -> EmbeddingHead:
     kinds = [part["type"].rpartition(".")[2] for part in modules]
     if not kinds or kinds[0] != "Transformer":
         raise ModelLoadError(
@@ -304,10 +337,13 @@ def _read_head(read: ReadFile, modules: list[dict[str, str]], name: str) -> Embe
         config = _object(read, path, "config.json")
         return _Part(kind, config, lambda: _layer(kind, config, _weights(read, path, name), name))
 
+    check_module_types(modules, repr(name))
     paths = [part["path"] for part in modules]
     own = _object(read, paths[0], "sentence_bert_config.json")
+    settings = _object(read, "", "config_sentence_transformers.json")
     head = _head(map(part_of, kinds[1:], paths[1:]), own, repr(name))
-    return _with_settings(head, _object(read, "", "config_sentence_transformers.json"))
+    head = replace(head, notes=unread(modules, own, settings))
+    return _with_settings(head, {**_per_role(own), **settings}, repr(name))
 
 
 def head_of_module(model: Any) -> EmbeddingHead | None:
@@ -324,24 +360,34 @@ def head_of_module(model: Any) -> EmbeddingHead | None:
         return None
 
     def part_of(part: Any) -> _Part:
-        known = (*FLAGS, "pooling_mode", "include_prompt", "skiplist_words")
+        known = (*FLAGS, "pooling_mode", "include_prompt", *PART_SETTINGS)
         config = {name: getattr(part, name) for name in known if hasattr(part, name)}
         return _Part(type(part).__name__, config, lambda: _layer_of(part))
 
     own = {
+        **{name: getattr(parts[0], name, None) for name in TRANSFORMER_KEYS},
         "max_seq_length": getattr(model, "max_seq_length", None),
-        "do_lower_case": getattr(parts[0], "do_lower_case", False),
+        "processing_kwargs": getattr(parts[0], "processing_kwargs", None),
     }
+    head = replace(_head(map(part_of, parts[1:]), own, "The model"), notes=unread((), own, {}))
     similarity = getattr(model, "similarity_fn_name", None)
     return _with_settings(
-        _head(map(part_of, parts[1:]), own, "The model"),
+        head,
         {
+            **_per_role(own),
             "prompts": dict(getattr(model, "prompts", None) or {}),
             "default_prompt_name": getattr(model, "default_prompt_name", None),
             "similarity_fn_name": getattr(similarity, "value", similarity),
-            "query_expansion": getattr(parts[0], "query_expansion", None),
+            "truncate_dim": getattr(model, "truncate_dim", None),
         },
+        "The model",
     )
+
+
+def _per_role(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of queries and passages that the first module has, since version 6."""
+    names = ("query_length", "document_length", "query_expansion")
+    return {name: own[name] for name in names if own.get(name) is not None}
 
 
 def _layer_of(part: Any) -> nn.Module:
@@ -366,9 +412,11 @@ class _Part(NamedTuple):
 
 def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingHead:
     """The head made of modules in their order; ``own`` has the settings of the transformer before them."""
+    check_transformer(own, of)
     pooling: tuple[str, ...] = ("tokens",)
     pools_prompt, layers, skiplist = True, list[nn.Module](), frozenset[str]()
     for kind, config, layer in parts:
+        check_part(kind, config, pooling == ("tokens",), of)
         if kind == "Pooling":
             if layers:
                 raise ModelLoadError(
@@ -387,19 +435,18 @@ def _head(parts: Iterable[_Part], own: Mapping[str, Any], of: str) -> EmbeddingH
                 f"{of} has the module {kind}, whose part in an embedding is not known here.",
                 "Known: Pooling, Dense, LayerNorm, Normalize.",
             )
-    length = own.get("max_seq_length")
     return EmbeddingHead(
         pooling,
         tuple(layers),
-        max_length=length if type(length) is int and length > 0 else None,
+        max_length=_length(own.get("max_seq_length")),
         pools_prompt=pools_prompt,
         lowercase=bool(own.get("do_lower_case", False)),
         skiplist=skiplist,
     )
 
 
-def _with_settings(head: EmbeddingHead, settings: Mapping[str, Any]) -> EmbeddingHead:
-    """``head`` with prompts and similarity of ``config_sentence_transformers.json``."""
+def _with_settings(head: EmbeddingHead, settings: Mapping[str, Any], of: str) -> EmbeddingHead:
+    """``head`` with prompts, similarity and lengths of ``config_sentence_transformers.json``."""
     given: Mapping[str, Any] = settings.get("prompts") or {}
     # An empty prompt is one by its name: without it the name would be put before the text.
     prompts = {str(key): str(text or "") for key, text in given.items()}
@@ -410,14 +457,26 @@ def _with_settings(head: EmbeddingHead, settings: Mapping[str, Any]) -> Embeddin
     default = settings.get("default_prompt_name")
     skipped_words: Any = settings.get("skiplist_words")
     expansion = settings.get("do_query_expansion", settings.get("query_expansion"))
+    if head.of_tokens:
+        check_expansion(expansion, of)
+        lengths = (settings.get("query_length"), settings.get("document_length"))
+        head = replace(head, query_limit=_length(lengths[0]), document_limit=_length(lengths[1]))
+    elif (size := settings.get("truncate_dim")) is not None:
+        if type(size) is not int or size < 1:
+            raise ModelLoadError(
+                f"{of} has the truncate_dim {short_repr(size)}, expected a positive int or none."
+            )
+        head = replace(head, layers=(*head.layers, Truncate(size)))
+    similarity = settings.get("similarity_fn_name")
     return replace(
         head,
         prompts=prompts,
         default_prompt=default if default in prompts else None,
-        similarity=_similarity(settings.get("similarity_fn_name")),
+        similarity=_similarity(similarity),
+        other_similarity=None if similarity is None or _is_known(similarity) else str(similarity),
         skiplist=frozenset(map(str, skipped_words)) if skipped_words else head.skiplist,
         query_length=_query_length(expansion, settings) if head.of_tokens else None,
-        attends_expansion=bool(settings.get("attend_to_expansion_tokens", False)),
+        attends_expansion=_attends(expansion, settings),
     )
 
 
@@ -426,24 +485,35 @@ def _query_length(expansion: Any, settings: Mapping[str, Any]) -> int | None:
     if not expansion:
         return None
     own: Any = expansion.get("length") if isinstance(expansion, Mapping) else None
-    length = own or settings.get("query_length")
-    return length if isinstance(length, int) and length > 0 else QUERY_LENGTH
+    return _length(own or settings.get("query_length")) or QUERY_LENGTH
+
+
+def _attends(expansion: Any, settings: Mapping[str, Any]) -> bool:
+    if isinstance(expansion, Mapping):
+        return bool(cast("Mapping[str, Any]", expansion).get("attend", False))
+    names = ("attend_to_expansion_tokens", "attend_to_mask_tokens")
+    return bool(next((settings[name] for name in names if name in settings), False))
+
+
+def _length(value: object) -> int | None:
+    return value if type(value) is int and value > 0 else None
 
 
 def _similarity(name: object) -> str | None:
     """``"cosine"`` or ``"dot"``; None where the model names neither."""
-    lower = str(name).lower()
-    if name is None or lower == MAX_SIM:
-        return None
-    return {"cosine": "cosine", "dot": "dot", "dot_score": "dot"}.get(lower)
+    return SIMILARITIES.get(str(name).lower())
 
 
-def _modules(listing: bytes, name: str) -> list[dict[str, str]]:
+def _is_known(name: object) -> bool:
+    return str(name).lower() in (*SIMILARITIES, MAX_SIM)
+
+
+def _modules(listing: bytes, name: str) -> list[dict[str, Any]]:
     """The entries of ``modules.json``, in order."""
     try:
         parts = json.loads(listing)
         ordered = sorted(parts, key=lambda part: int(part.get("idx", 0)))
-        return [{"path": str(part["path"]), "type": str(part["type"])} for part in ordered]
+        return [{**part, "path": str(part["path"]), "type": str(part["type"])} for part in ordered]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelLoadError(
             f"The {MODULES} of {name!r} is not a list of modules with a path and a type.",

@@ -303,7 +303,7 @@ class Encoder(NotPickled):
         return self.with_embedding(named_head(pooling))
 
     def with_embedding(self, head: EmbeddingHead) -> Encoder:
-        """The same model with this embedding head; it reads no more tokens than the head allows.
+        """The same model with this embedding head; it reads no more tokens than the head, or else the tokenizer, allows.
 
         Parameters
         ----------
@@ -323,8 +323,8 @@ class Encoder(NotPickled):
             )
         copy = self._copy()
         copy._embedding, copy._read_embedding = head, None
-        if head.max_length is not None:
-            copy.max_length = min(self.max_length, head.max_length)
+        limit = self.reader.model_max_length if head.max_length is None else head.max_length
+        copy.max_length = min(self.max_length, limit)
         return copy
 
     @property

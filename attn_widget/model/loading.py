@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from attn_widget.checks import (
 )
 from attn_widget.checks.wrapped_models import model_and_tokenizer, unwrapped
 from attn_widget.errors import InputError, InputTypeError, ModelLoadError
-from attn_widget.host.installed import require_torch
+from attn_widget.host.installed import imported, require_torch
 from attn_widget.host.notice import loading_notice, tell
 from attn_widget.model.checkpoint import (
     Checkpoint,
@@ -127,7 +126,9 @@ def is_loaded(model: Any) -> bool:
         wanted = locate(model)
     except ModelLoadError:
         return True  # `load` says what is wrong
-    stamps = [stamp for (place, *_), (_, stamp) in _LOADED.items() if place.name == wanted.name]
+    stamps = [
+        stamp for (place, *_), (_, stamp) in list(_LOADED.items()) if place.name == wanted.name
+    ]
     return any(stamp[0] == stamp_of(wanted.path) for stamp in stamps)
 
 
@@ -154,7 +155,7 @@ def _loaded(
         if encoder is None or stamp != read_at:
             tell(f"Loading {place.name}")
             if model is None and tokenizer is None and str(kind) == "torch.float32":
-                checkpoint = embedded_checkpoint(place, in_torch="torch" in sys.modules)
+                checkpoint = embedded_checkpoint(place, in_torch=imported("torch") is not None)
             else:
                 checkpoint = load_checkpoint(place, tokenizer, kind, progress)
             if str(where) != "cpu":

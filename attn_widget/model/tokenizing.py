@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import check_characters, check_flag, check_several, listed, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
+from attn_widget.host.caller_warning import warn_caller
 from attn_widget.model.encoding import Encoding, Masked
 from attn_widget.model.tokens import Token
 
@@ -109,6 +110,11 @@ def encode(
                 )
             batch = tokenize_alone(encoder, limit, encoder.takes_segments, given)
             truncated = {"limit": limit, "length": length}
+    if encoder.reader.model_max_length < length <= limit:
+        warn_caller(
+            f"The text has {length:,} tokens. The tokenizer of {encoder.name} names {encoder.reader.model_max_length:,} as "
+            f"the most (model_max_length); the model has {limit:,} positions, and reads all of them."
+        )
     check_ids(encoder, batch["input_ids"][0])
     tokens = tokens_of(encoder.reader, batch, text, text_pair)
     segments = {token.segment for token in tokens if not token.special}

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST_WORD = 100  # characters; a longer one is one unknown token
 KEPT_CONTROLS = "\t\n\r"
@@ -40,6 +40,13 @@ class Encoded:
         return [1] * len(self.ids)
 
 
+class Added(NamedTuple):
+    """As ``tokenizers.AddedToken``: all of this tokenizer's are special."""
+
+    content: str
+    special: bool = True
+
+
 class WordPiece:
     """The part of ``tokenizers.Tokenizer`` that reading a text uses, for an uncased BERT.
 
@@ -56,8 +63,9 @@ class WordPiece:
         self._ids: dict[str, int] = settings["model"]["vocab"]
         self._names = {number: name for name, number in self._ids.items()}
         self._unknown: str = settings["model"]["unk_token"]
-        special = sorted(token["content"] for token in settings["added_tokens"])
-        self._special = re.compile("(" + "|".join(map(re.escape, special)) + ")")
+        self._path = path
+        self._added = sorted(token["content"] for token in settings["added_tokens"])
+        self._special = re.compile("(" + "|".join(map(re.escape, self._added)) + ")")
         self._limit: int | None = None
 
     @property
@@ -81,13 +89,25 @@ class WordPiece:
     def id_to_token(self, number: int) -> str | None:
         return self._names.get(number)
 
-    def encode(self, text: str, pair: str | None = None) -> Encoded:
+    def to_str(self) -> str:
+        return self._path.read_text(encoding="utf-8")
+
+    def get_added_tokens_decoder(self) -> dict[int, Added]:
+        return {self._ids[name]: Added(name) for name in self._added}
+
+    def encode(
+        self, text: str, pair: str | None = None, *, add_special_tokens: bool = True
+    ) -> Encoded:
         segments = [list(self._pieces(text)) for text in (text, pair) if text is not None]
         if self._limit is not None:
             room = self._limit - 1 - len(segments)
             lengths = _longest_first([len(pieces) for pieces in segments], room)
             segments = [pieces[:n] for pieces, n in zip(segments, lengths, strict=True)]
         encoded = Encoded()
+        if not add_special_tokens:
+            for piece in segments[0]:
+                self._add(encoded, piece, 0, 0)
+            return encoded
         self._add(encoded, ("[CLS]", 0, 0), 0, None)
         for number, pieces in enumerate(segments):
             for piece in pieces:

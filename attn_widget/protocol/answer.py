@@ -19,6 +19,7 @@ from attn_widget.errors import AttnWidgetError, SliceError
 # They declare what they answer.
 from attn_widget.features.corpus import near  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.features.why import slices  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from attn_widget.host.installed import needing
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.handlers import HANDLERS, Answer
 from attn_widget.protocol.pack import checked, describe, to_json
@@ -95,7 +96,8 @@ def described(answer: Answer) -> Reply:
 def replied(reply: Callable[[], Reply], request: object) -> Reply:
     """The result of ``reply``; an exception becomes a message."""
     try:
-        return reply()
+        with needing("This figure"):
+            return reply()
     except AttnWidgetError as error:
         return {"ok": False, "error": cut(error.message), "hint": cut(error.hint)}, []
     except Exception as error:

@@ -5,7 +5,6 @@ What lies in it is listed in ``docs/protocol.md`` (section "Pack").
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -26,6 +25,7 @@ from attn_widget.analysis.opening import (
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.metrics import TAU
+from attn_widget.host.installed import imported
 from attn_widget.model.predictions import Mode, Predictions
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.head_scan import head_scan, survey
@@ -375,7 +375,7 @@ def versions() -> dict[str, str]:
     """Versions for captions; of torch and transformers only when they are loaded."""
     numbers = {"attn_widget": __version__}
     for name in ("transformers", "torch"):
-        module = sys.modules.get(name)
+        module = imported(name)
         if module is not None:
             numbers[name] = str(module.__version__)
     return numbers

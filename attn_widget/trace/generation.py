@@ -1,24 +1,52 @@
-"""Text that a decoder writes after a prompt, or an encoder-decoder from a source: the likeliest token at each step.
+"""Text that a decoder writes after a prompt, or an encoder-decoder from a source: `generate` of transformers, greedily.
 
 Nothing of a step is kept: each is a row of one pass over the finished text.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from attn_widget.checks import short_repr
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import PERMUTED
 from attn_widget.model.tokenizing import trim
 from attn_widget.model.tokens import Token
-from attn_widget.model.two_texts import joined, start_id, start_token, target_language
+from attn_widget.model.two_texts import joined, start_id, start_token
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
+GENERATE_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
+# Of a generation config; docs/configs.md has every setting. One continuation is written, the same at each call.
+REPLACED: dict[str, Any] = {
+    "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "num_beam_groups": None, "diversity_penalty": None,
+    "penalty_alpha": None, "dola_layers": None, "low_memory": None, "early_stopping": False, "length_penalty": None,
+    "temperature": None, "top_k": None, "top_p": None, "min_p": None, "top_h": None, "typical_p": None,
+    "epsilon_cutoff": None, "eta_cutoff": None, "renormalize_logits": None,
+    "max_length": None, "max_time": None,
+    "use_mtp": None, "is_assistant": False, "prompt_lookup_num_tokens": None, "assistant_early_exit": None,
+    "speculation_type": None,
+    "use_cache": True, "cache_implementation": None, "cache_config": None, "max_cache_len": None,
+    "prefill_chunk_size": None, "compile_config": None, "disable_compile": True,
+    "output_attentions": False, "output_hidden_states": False, "output_scores": False, "output_logits": False,
+    "return_dict_in_generate": False,
+}  # fmt: skip
+REFUSED = {
+    "constraints": "which needs beams",
+    "force_words_ids": "which needs beams",
+    "token_healing": "which changes the prompt",
+    "guidance_scale": "which mixes the logits of two prompts",
+}
+# Obeyed, and each may write another token than the likeliest.
+CHOOSING = (
+    "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "sequence_bias", "exponential_decay_length_penalty", "watermarking_config", "remove_invalid_values",
+)  # fmt: skip
 UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character
 
 
@@ -39,7 +67,7 @@ def check_generate(encoder: Encoder, length: int, count: int) -> None:
             else f"{encoder.name} {encoder.lacks_lm}, so it writes no text.",
             "Leave generate out, or load a decoder such as gpt2.",
         )
-    if not encoder.has_lm:
+    if not encoder.has_lm or not hasattr(encoder.network, "generate"):
         raise NotAvailableError(
             f"{encoder.name} {encoder.lacks_lm}, so it writes no text.",
             "Load a checkpoint with one.",
@@ -93,8 +121,7 @@ def translated(
 ) -> Encoding:
     """The source with what an encoder-decoder writes: up to ``count`` tokens after its start token.
 
-    Greedily, whatever beams its generation config names; a token that this config forces first is taken, and none that
-    it rules out (``bad_words_ids``).
+    Greedily, whatever beams its generation config names, and obeying its other settings (docs/configs.md).
 
     Parameters
     ----------
@@ -129,87 +156,100 @@ def translated(
 def _written_ids(
     encoder: Encoder, prompt: Encoding, count: int, progress: Progress | None
 ) -> list[int]:
-    import torch
-
-    network, stops = encoder.network, stop_ids(encoder)
-    inputs = on_device(encoder, prompt.inputs)
-    reads = "input_ids" if prompt.both is None else "decoder_input_ids"
-    following, cache = inputs[reads], None
-    length = following.shape[1]
-    ids = _forced_ids(encoder) if encoder.parts else []
-    forbidden = torch.tensor(_forbidden_ids(encoder), dtype=torch.long, device=following.device)
-    # The cache of a decoder that was taken from BART has a place for each layer of the encoder.
-    layers = network.base_model.config.to_dict().get("decoder_layers", encoder.n_layers)
-    caches = bool(encoder.parts) or network.base_model.config.num_hidden_layers == layers
-    with inference_mode(encoder):
-        source = _encoded(encoder, inputs) if encoder.parts else {}
-        if ids:
-            following = torch.tensor([[*following[0].tolist(), *ids]], device=following.device)
-        while len(ids) < count:
-            mask = torch.ones(1, length + len(ids), dtype=torch.long, device=following.device)
-            output = network(
-                **{reads: following},
-                **(source or {"attention_mask": mask}),
-                past_key_values=cache,
-                use_cache=caches,
-                return_dict=True,
-            )
-            logits = output["logits"][0, -1]
-            if not bool(torch.isfinite(logits.max())):
-                raise NotFiniteError(
-                    f"{encoder.name} gives numbers that are not finite after {len(ids)} tokens, so none is the likeliest.",
-                    "Its weights hold NaN, or overflow: load it with dtype='float32'.",
-                )
-            best = int(logits.index_fill(0, forbidden, -torch.inf).argmax())
-            if best in stops:
-                break
-            ids.append(best)
-            cache = output.get("past_key_values")
-            following = torch.tensor([[best]], device=following.device)
-            if cache is None:  # a model that keeps none: the whole text again
-                following = torch.cat([inputs[reads], torch.tensor([ids]).to(following)], 1)
-            if progress is not None:
-                progress(len(ids), count)
-    return ids
-
-
-def _encoded(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
-    """The encoder's output, which every step reads."""
-    mask = inputs["attention_mask"]
-    output = encoder.network.get_encoder()(
-        input_ids=inputs["input_ids"], attention_mask=mask, return_dict=True
+    """Ids of what ``generate`` of transformers writes, without the token it stops with."""
+    from transformers import (
+        DynamicCache,
+        EncoderDecoderCache,
+        LogitsProcessorList,
+        StoppingCriteriaList,
     )
-    return {"encoder_outputs": output, "attention_mask": mask}
+
+    network, config = encoder.network, greedy_config(encoder, count)
+    inputs = on_device(encoder, prompt.inputs)
+    begun = inputs["input_ids" if prompt.both is None else "decoder_input_ids"].shape[1]
+    stops = stop_ids(encoder)
+    # The cache that `generate` makes of T5 has a place for each layer of the encoder; this one grows.
+    cache = EncoderDecoderCache(DynamicCache(), DynamicCache()) if encoder.parts else None
+
+    def check(ids: Any, scores: Any) -> Any:
+        if not bool(scores.max() < np.inf):
+            raise NotFiniteError(
+                f"{encoder.name} gives numbers that are not finite after {ids.shape[1] - begun} tokens, so none is the likeliest.",
+                "Its weights hold NaN, or overflow: load it with dtype='float32'.",
+            )
+        return scores
+
+    def report(ids: Any, _scores: Any) -> Any:
+        if progress is not None and int(ids[0, -1]) not in stops:
+            progress(ids.shape[1] - begun, count)
+        return ids.new_zeros(len(ids)).bool()
+
+    own = network.generation_config
+    with inference_mode(encoder):
+        network.generation_config = config  # `generate` takes from there whatever is None
+        try:
+            written = network.generate(
+                **{name: inputs[name] for name in GENERATE_INPUTS if name in inputs},
+                **({} if cache is None else {"past_key_values": cache}),
+                generation_config=config,
+                logits_processor=LogitsProcessorList([check]),
+                stopping_criteria=StoppingCriteriaList([report]),
+                tokenizer=encoder.reader,  # for `stop_strings`
+            )
+        finally:
+            network.generation_config = own
+    ids: list[int] = written[0, begun:].tolist()
+    return ids[:-1] if ids and ids[-1] in stops else ids
 
 
-def _forced_ids(encoder: Encoder) -> list[int]:
-    """The token that a model of many languages has the decoder write first: by its generation config, else its tokenizer."""
-    settings = getattr(encoder.network, "generation_config", None)
-    forced: Any = getattr(settings, "forced_bos_token_id", None)
-    forced = forced[0] if isinstance(forced, (list, tuple)) and forced else forced
-    language = target_language(encoder)
-    if forced is None and language is not None and getattr(encoder.reader, "prefix_tokens", None):
-        forced = int(encoder.reader.convert_tokens_to_ids(language))
-    return [forced] if isinstance(forced, int) else []
+def greedy_config(encoder: Encoder, count: int) -> Any:
+    """The model's generation config, with the likeliest token in place of beams, samples and other strategies.
+
+    Raises
+    ------
+    NotAvailableError
+        A setting of `REFUSED`.
+    """
+    own = encoder.network.generation_config
+    for name, why in REFUSED.items():
+        if _is_set(own, name):
+            raise NotAvailableError(
+                f"The generation config of {encoder.name} has {name}={short_repr(getattr(own, name))}, {why}.",
+                f"Set model.generation_config.{name} = None, or write the text with model.generate() and analyze it.",
+            )
+    config = deepcopy(own)
+    for name, value in REPLACED.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+    stops = sorted(stop_ids(encoder))
+    config.max_new_tokens, config.eos_token_id = count, stops or None
+    if config.pad_token_id is None and stops:
+        config.pad_token_id = stops[0]
+    return config
 
 
-def _forbidden_ids(encoder: Encoder) -> list[int]:
-    """Tokens that the generation config rules out by themselves: the padding of Marian's models."""
-    settings = getattr(encoder.network, "generation_config", None)
-    words: Any = getattr(settings, "bad_words_ids", None)
-    return [int(word[0]) for word in words or () if len(word) == 1]
+def chosen_by(encoder: Encoder) -> str:
+    """The obeyed settings because of which a token that is written need not be the likeliest, as a message names them."""
+    own = getattr(encoder.network, "generation_config", None)
+    names = [name for name in CHOOSING if _is_set(own, name)]
+    return ", ".join(f"{name}={short_repr(getattr(own, name))}" for name in names)
+
+
+def _is_set(config: Any, name: str) -> bool:
+    """True of a setting that has an effect."""
+    value: Any = getattr(config, name, None)
+    neutral = 1 if name.endswith(("repetition_penalty", "guidance_scale")) else 0
+    return value is not None and value != neutral and value != []
 
 
 def stop_ids(encoder: Encoder) -> set[int]:
-    """Ids of the tokens with which the model ends a text."""
+    """Ids of the tokens with which the model ends a text: of its generation config, else its config, else its tokenizer."""
     network = encoder.network
-    settings = (getattr(network, "generation_config", None), network.config)
-    found: set[int] = set()
-    for holder in settings:
+    for holder in (getattr(network, "generation_config", None), network.config, encoder.reader):
         ids: Any = getattr(holder, "eos_token_id", None)
-        found.update([] if ids is None else [ids] if isinstance(ids, int) else ids)
-    own = encoder.reader.eos_token_id
-    return found if own is None else found | {int(own)}
+        if ids is not None:
+            return {int(ids)} if isinstance(ids, int) else {int(one) for one in ids}
+    return set()
 
 
 def _tokens(encoder: Encoder, prompt: Encoding, ids: list[int]) -> tuple[str, tuple[Token, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.catalog.choices import THEMES, Theme
 from attn_widget.host.files import destination, write
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import imported
 from attn_widget.page.page import frame, page_html
 from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run
 from attn_widget.page.saving import save_page
@@ -70,7 +70,7 @@ class SourceWidget(CheckedWidget):
     """The packed first paint (see ``docs/protocol.md``)."""
 
     def __init__(self, **traits: Any) -> None:
-        if "shinywidgets" in sys.modules:  # which gives a widget without a height 400 px
+        if imported("shinywidgets") is not None:  # which gives a widget without a height 400 px
             traits.setdefault("layout", {"height": "max-content"})
         self._once = DisplayOnce()
         super().__init__(**traits)

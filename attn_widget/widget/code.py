@@ -7,12 +7,12 @@ them (`later_views`) when its first picture is drawn.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import anywidget
 import traitlets as t
 
+from attn_widget.host.installed import imported
 from attn_widget.host.notice import notebook_shell
 from attn_widget.protocol.built import bundle
 
@@ -38,7 +38,7 @@ def page_code() -> dict[str, Any]:
     models; in Colab each output is a page of its own.
     """
     global _shared
-    if notebook_shell() is None or "google.colab" in sys.modules:
+    if notebook_shell() is None or imported("google.colab") is not None:
         return {"_esm": bundle("widget.js")}
     if _shared is None or _shared.comm is None:  # closed, with all widgets of the kernel
         _shared = PageCode(_esm=bundle("widget.js"))

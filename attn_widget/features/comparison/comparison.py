@@ -17,6 +17,7 @@ from attn_widget.features.comparison.proposals import proposals
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import needing
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
@@ -246,7 +247,8 @@ class Comparison(ComparisonBase):
         >>> c.patch([("head", 2, 3), ("state", 1, 1)])
         <Analysis of 4 positions, 6 layers of 12 heads>
         """
-        from attn_widget.features.comparison.patching import patch
+        with needing("Patching"):
+            from attn_widget.features.comparison.patching import patch
 
         check_callable(progress, "progress")
         return patch(self, sites, progress)
@@ -286,7 +288,8 @@ class Comparison(ComparisonBase):
         >>> c.recovery(number, "heads").values.shape
         (6, 12)
         """
-        from attn_widget.features.comparison.patching import RECOVERED, recovery
+        with needing("Patching"):
+            from attn_widget.features.comparison.patching import RECOVERED, recovery
 
         check_choice(of, "of", RECOVERED)
         check_callable(progress, "progress")

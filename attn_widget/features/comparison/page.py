@@ -21,6 +21,7 @@ from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.proposals import LISTED, mode_of
 from attn_widget.features.why.slices import described, plain, value_error
 from attn_widget.figures.catalog.specializations import ALIGNMENT
+from attn_widget.host.installed import needing
 from attn_widget.page.page import page_parts, write_page
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
@@ -136,7 +137,8 @@ def _classes(c: Comparison, meta: dict[str, Any], arrays: dict[str, NDArray[Any]
 
 
 def _patching(c: Comparison, meta: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
-    from attn_widget.features.comparison.patching import check_patching
+    with needing("Patching"):
+        from attn_widget.features.comparison.patching import check_patching
 
     check_patching(c)
     if c.part != "self":

@@ -32,6 +32,7 @@ from attn_widget.features.corpus.statistics.means import (
 )
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.figures.catalog.targets import OFFSETS
+from attn_widget.host.installed import require
 
 Doubles = NDArray[np.float64]
 
@@ -209,6 +210,7 @@ def best_by_chance(queries: int, chance: float, n_heads: int) -> float:
     >>> best_by_chance(100, 0.25, 1), best_by_chance(100, 0.25, 72)
     (0.32, 0.39)
     """
+    require("scipy", "A chance level")
     from scipy.stats import binom
 
     return float(binom.ppf(0.95 ** (1 / n_heads), queries, chance)) / queries

@@ -17,6 +17,7 @@ from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.why.orders.order_test import LEVEL, holm
 from attn_widget.host.figures import colored_cells, transparent_figure
 from attn_widget.host.frames import dataframe, records
+from attn_widget.host.installed import require
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
 RIGHT, IDLE = "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
@@ -24,6 +25,7 @@ RIGHT, IDLE = "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
 
 def _zero_mean(figures: Iterable[NDArray[np.float64]]) -> list[float]:
     """P values of a t test, whether the mean of each column is 0; NaN below eight texts."""
+    require("scipy", "A test of a mean")
     from scipy.stats import ttest_1samp
 
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -60,6 +60,10 @@ class Reading:
         if of == "a" and head.query_length is not None:
             query = replace(head, padded=head.query_length, max_length=head.query_length)
             encoder = encoder.with_embedding(query)
+        elif limit := (head.query_limit if of == "a" else head.document_limit):
+            own = encoder.embedding
+            assert own is not None  # `head`, or it with the prompt's tokens skipped
+            encoder = encoder.with_embedding(replace(own, max_length=limit))
         whole = prompt + text
         return encoder, whole.lower() if head.lowercase else whole
 
@@ -96,8 +100,10 @@ class Reading:
             return Similarity(both, both, self.kind, notes, **made)
         first = run("Text a", *self.text("a", a))
         head = self.encoder.embedding
-        padded = head is not None and head.query_length is not None
-        same = a == b and self.prompts[0] == self.prompts[1] and not padded
+        unlike = head is not None and (
+            head.query_length is not None or head.query_limit != head.document_limit
+        )
+        same = a == b and self.prompts[0] == self.prompts[1] and not unlike
         second = first if same else run("Text b", *self.text("b", b))
         return Similarity(first, second, self.kind, notes, **made)
 
@@ -150,6 +156,12 @@ def reading_of(
         notes.append(
             f"This model pads queries to {head.query_length} tokens with mask tokens, whose best answers count as well."
         )
+    if head.other_similarity is not None and similarity is None:
+        notes.append(
+            f"The model names the similarity {head.other_similarity!r}, which is no sum over pairs of tokens: "
+            f"the score is the {kind}."
+        )
+    notes += head.notes
     prompts = (_prompt(encoder, prompt, 0), _prompt(encoder, prompt, 1))
     named = [name for name, text in head.prompts.items() if text]
     if named and prompt is None and not any(prompts):

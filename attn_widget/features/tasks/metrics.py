@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import LARGEST_COUNT, as_array, check_number
 from attn_widget.errors import InputError
+from attn_widget.host.installed import require
 
 # "Within one class" says little when three classes are all within one of the middle.
 FEWEST_FOR_RELAXED = 4
@@ -83,6 +84,7 @@ def score(labels: Any, probabilities: Any) -> Metrics:
     >>> score([0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.7, 0.3]])
     Metrics(cross_entropy=0.6459..., auc_roc=1.0, correct=66.66..., relaxed=None)
     """
+    require("sklearn", "A score of a classifier")
     from sklearn.metrics import log_loss, roc_auc_score
 
     true, rows = _checked(labels, probabilities)

@@ -12,6 +12,7 @@ from attn_widget.features.why.contributions import Contributions, maskable_words
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
+from attn_widget.host.installed import require
 
 MIN_WORDS = 3  # of a rank correlation: two words are always in the same order or the opposite one
 
@@ -98,6 +99,7 @@ def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> floa
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
     """
+    require("scipy", "A rank correlation")
     from scipy.stats import rankdata
 
     if len(a) < MIN_WORDS:

@@ -17,6 +17,7 @@ from attn_widget.features.why.passes import TOKENS_AT_ONCE, finite
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records, records
+from attn_widget.host.installed import require
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.families import Part
@@ -58,6 +59,7 @@ class HeadEffects(Records):
     @property
     def correlation(self) -> float:
         """Spearman's correlation of the proxy and ``|effects|`` over all heads; NaN where one is constant."""
+        require("scipy", "A rank correlation")
         from scipy.stats import spearmanr
 
         exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()

@@ -465,6 +465,7 @@ class InfluenceFigures(AttentionFigures):
         ----------
         Elhage et al. (2021), A Mathematical Framework for Transformer Circuits.
         """
+        require_torch("A decomposition")
         from attn_widget.features.why.components import components
 
         where, run, bound = self._bound(target)

@@ -21,6 +21,7 @@ from attn_widget.features.corpus.statistics.means import (
     ratio,
     split,
 )
+from attn_widget.host.installed import require
 
 RESAMPLES = 1000  # Efron and Tibshirani (1993), section 13.3: at least 1000 for a 95% interval
 TEXTS_AT_ONCE = 500  # their weights are 4 MB
@@ -123,6 +124,7 @@ def share_interval(
     low, high : float32 [figures]
         NaN where fewer than eight different texts have the figure.
     """
+    require("scipy", "An interval")
     from scipy.stats import t
 
     means, there = _resampled(figures, seed, digests)
@@ -187,6 +189,7 @@ def edges(resampled: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.fl
     n : int64 [figures]
         Different texts that have the figure; below eight the interval is NaN.
     """
+    require("scipy", "An interval")
     from scipy.stats import norm, t
 
     interval = np.full((2, resampled.shape[1]), np.nan)

@@ -47,6 +47,7 @@ _open: weakref.WeakKeyDictionary[Any, WordIndex] = weakref.WeakKeyDictionary()
 
 def need_lancedb() -> None:
     require_extra("lancedb", "An index of words needs LanceDB", "index")
+    require_extra("pyarrow", "An index of words needs pyarrow", "index")
 
 
 def open_index(encoder: Encoder) -> WordIndex | None:

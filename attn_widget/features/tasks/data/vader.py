@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attn_widget.checks import check_several
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.tasks.data.dataset import Split
-from attn_widget.host.installed import require_extra
+from attn_widget.host.installed import require, require_extra
 
 # So little that it only keeps the weights finite where classes are separable without an error.
 INVERSE_PENALTY = 100.0
@@ -97,6 +97,7 @@ class LexiconBaseline:
             raise InputTypeError(
                 f"train is a {type(train).__name__}, expected a Split.", "fit(dataset.train)"
             )
+        require("sklearn", "The lexicon")
         from sklearn.linear_model import LogisticRegression
 
         present = np.unique(train.labels)

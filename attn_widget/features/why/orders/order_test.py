@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attn_widget.host.installed import require
+
 LEVEL = 0.05  # chance that any of the methods is called better when all orders are random
 
 
@@ -92,6 +94,7 @@ def clopper_pearson(successes: int, total: int) -> tuple[float, float]:
     >>> [round(end, 3) for end in clopper_pearson(23, 23)]
     [0.852, 1.0]
     """
+    require("scipy", "An interval")
     from scipy.stats import beta
 
     low = beta.ppf(0.025, successes, total - successes + 1) if successes else 0.0
