@@ -18,7 +18,7 @@ from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import PERMUTED
 from attn_widget.model.tokenizing import trim
 from attn_widget.model.tokens import Token
-from attn_widget.model.two_texts import joined, start_id, start_token
+from attn_widget.model.two_texts import joined, start_id, start_token, target_language
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
 GENERATE_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
@@ -168,8 +168,13 @@ def _written_ids(
     inputs = on_device(encoder, prompt.inputs)
     begun = inputs["input_ids" if prompt.both is None else "decoder_input_ids"].shape[1]
     stops = stop_ids(encoder)
-    # The cache that `generate` makes of T5 has a place for each layer of the encoder; this one grows.
-    cache = EncoderDecoderCache(DynamicCache(), DynamicCache()) if encoder.parts else None
+    # The cache that `generate` makes of T5, or of a decoder taken from BART, has a place for each layer of the encoder; this one grows.
+    own_layers = network.config.to_dict().get("decoder_layers", encoder.n_layers)
+    cache = None
+    if encoder.parts:
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+    elif getattr(network.config, "num_hidden_layers", own_layers) != own_layers:
+        cache = DynamicCache()
 
     def check(ids: Any, scores: Any) -> Any:
         if not bool(scores.max() < np.inf):
@@ -221,6 +226,14 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
     for name, value in REPLACED.items():
         if hasattr(config, name):
             setattr(config, name, value)
+    # A tokenizer of many languages marks what is written, where the config names no language.
+    language = target_language(encoder) if encoder.parts else None
+    if (
+        config.forced_bos_token_id is None
+        and language
+        and getattr(encoder.reader, "prefix_tokens", None)
+    ):
+        config.forced_bos_token_id = int(encoder.reader.convert_tokens_to_ids(language))
     stops = sorted(stop_ids(encoder))
     config.max_new_tokens, config.eos_token_id = count, stops or None
     if config.pad_token_id is None and stops:
