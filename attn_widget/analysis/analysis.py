@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from attn_widget.analysis.base import Origin
-from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_language
+from attn_widget.analysis.merge import Groups, MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_flag
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.trust import TrustFigures
-from attn_widget.language import Language
+from attn_widget.language import Language, annotate
 from attn_widget.model.encoder import Ablation, HeadAddress
 from attn_widget.model.tokenizing import check_mask
 from attn_widget.model.tokens import Token
@@ -48,7 +48,7 @@ class Analysis(TrustFigures, ModelFigures):
         ----------
         words : bool
             Merge the tokens of a word: mean over its query rows, sum over its key columns, so that
-            rows still sum to 1.
+            rows still sum to 1. Of cross-attention, rows are words of the target and columns words of the source.
         special : bool
             Keep special tokens, each by itself.
         renormalize : bool
@@ -64,6 +64,8 @@ class Analysis(TrustFigures, ModelFigures):
         ------
         InputError
             Nothing would be left.
+        NotAvailableError
+            Words of a source whose text is not known.
 
         Examples
         --------
@@ -77,9 +79,8 @@ class Analysis(TrustFigures, ModelFigures):
         renormalize = check_flag(renormalize, "renormalize")
         if self.base is not None:
             return self.base.view(words=words, special=special, renormalize=renormalize)
-        if words or not special:
-            self.trace.check_square("A view of words, or without special tokens,")
-        special = special or not any(token.special for token in self.trace.tokens)
+        every = (*self.trace.tokens, *self.trace.key_tokens)
+        special = special or not any(token.special for token in every)
         renormalize = renormalize or special
         if not words and special:
             return self
@@ -247,7 +248,11 @@ class Analysis(TrustFigures, ModelFigures):
         else:
             merged = None
             positions = tuple(tokens[i] for i in groups.first)
-        trace = MergedTrace(self.trace, positions, groups, renormalize=renormalize)
+        sources = {}
+        if not self.trace.square:
+            keys = self._merged_keys(words, special)
+            sources = {"key_tokens": keys[0], "keys": keys[1]}
+        trace = MergedTrace(self.trace, positions, groups, renormalize=renormalize, **sources)
         origin = Origin(
             base=self, find_language=lambda: merge_language(self.language, groups, words=words)
         )
@@ -259,6 +264,24 @@ class Analysis(TrustFigures, ModelFigures):
             text_pair=self.text_pair,
             origin=origin,
         )
+
+    def _merged_keys(self, words: bool, special: bool) -> tuple[tuple[Token, ...], Groups]:
+        """The source's positions of a view of cross-attention, and their groups."""
+        if not words:
+            tokens = self.trace.key_tokens
+            groups = group_tokens(tokens, words=False, special=special)
+            return tuple(tokens[i] for i in groups.first), groups
+        if "encoder" in self.parts:
+            language = self.of("encoder").language
+        elif self.source_text is not None:
+            language = annotate(self.trace.key_tokens, self.source_text, tagger=self._tagger)
+        else:
+            raise NotAvailableError(
+                "Words of the source need its text, and only its tokens were given.",
+                "Give encoder_tokens and encoder_attentions, with the text of the source.",
+            )
+        groups = group_tokens(language.tokens, words=True, special=special)
+        return merge_language(language, groups, words=True).tokens, groups
 
 
 def relabel(language: Language, tokens: Sequence[Token]) -> Language:

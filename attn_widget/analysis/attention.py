@@ -10,6 +10,7 @@ import numpy as np
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.long.layered import LayeredWalk
 from attn_widget.checks import (
+    check_choice,
     check_flag,
     check_seed,
     index_in,
@@ -36,6 +37,14 @@ from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.figures.rollout import layer_change, mean_heads, rollout, rollout_of_mask
 from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.figures.specialization import Specialization, specialize
+from attn_widget.figures.word_alignment import (
+    STEPS,
+    Step,
+    WordAlignment,
+    align_words,
+    tokens_in,
+    word_spans,
+)
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.memory import check_memory
 from attn_widget.language import Language, key_sets
@@ -217,19 +226,81 @@ class AttentionFigures(AnalysisBase):
         NotAvailableError
             Queries and keys are one text.
         """
+        self._check_two_texts()
+        layers = (self.trace.layer_weights(layer) for layer in range(self.n_layers))
+        return self._cached("alignment", lambda: alignment(list(layers)))
+
+    def word_alignment(
+        self, layer: int, head: Head = "mean", *, step: Step = "read"
+    ) -> WordAlignment:
+        """The source word that each target word looks at most, for an alignment file.
+
+        Words are what stands between white space, as in such files; of a target word's weights the mean over its tokens is
+        taken, of a source word's the sum.
+
+        Parameters
+        ----------
+        layer : int
+            0 to L - 1.
+        head : int or "mean"
+            One head, or the mean of the layer's.
+        step : {"read", "written"}
+            The rows of a target token: the step that reads it, which mostly aligns better (Chen et al. 2020), or the one
+            that writes it.
+
+        Raises
+        ------
+        NotAvailableError
+            Queries and keys are one text, or the text of one of them is not known.
+        InputError, InputTypeError
+            No such layer, head or step.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from attn_widget import from_attentions
+        >>> cross = np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
+        >>> a = from_attentions(cross, ["Haus", "das"], keys=["the", "house"], tagger=None)
+        >>> a.word_alignment(0, 0).to_pharaoh()
+        '1-0 0-1'
+        """
+        self._check_two_texts()
+        if self.base is not None:
+            return self._whole.word_alignment(layer, head, step=step)
+        check_choice(step, "step", STEPS)
+        texts = (self.text, self.source_text)
+        if texts[0] is None or texts[1] is None:
+            raise NotAvailableError("Words of both texts are needed, and only tokens were given.")
+        words = [word_spans(text) for text in texts if text is not None]
+        sides = (self.trace.tokens, self.trace.key_tokens)
+        members = [
+            tokens_in(spans, [None if t.special else (t.start, t.end) for t in tokens])
+            for spans, tokens in zip(words, sides, strict=True)
+        ]
+        pairs, weights = align_words(self.trace.weights(layer, head), *members, step)
+        target, source = (
+            tuple(text[start:end] for start, end in spans)
+            for text, spans in zip(texts, words, strict=True)
+            if text is not None
+        )
+        return WordAlignment(pairs, weights, source, target)
+
+    def _check_two_texts(self) -> None:
         if self.trace.square:
             hint = 'Ask of("cross") for it.' if "cross" in self.parts else ""
             raise NotAvailableError(
                 "An alignment is of two texts, and here queries and keys are the same tokens.", hint
             )
-        layers = (self.trace.layer_weights(layer) for layer in range(self.n_layers))
-        return self._cached("alignment", lambda: alignment(list(layers)))
 
     # Figures across heads and layers
 
     @property
     def sentences(self) -> SentenceAttention:
         """Attention between the sentences of the text; of cross-attention from those of the target to those of the source."""
+        if self.base is not None and not self.trace.square:
+            raise NotAvailableError(
+                "Attention between sentences of two texts is of their tokens.", self._where_to_ask
+            )
         if "encoder" not in self.parts:
             self.trace.check_square("Attention between the sentences of a text")
         return self._cached("sentences", self._sentences)

@@ -129,8 +129,11 @@ class AnalysisBase(NotPickled):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``."""
-        return tuple(self._whole.trace.parts) or (self.part,)
+        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``.
+
+        A view of words, or without special tokens, has the one that it is of.
+        """
+        return tuple(self.trace.parts) or (self.part,)
 
     @property
     def part(self) -> str:

@@ -120,11 +120,12 @@ def merge_weights(
     return merged
 
 
-def merge_mask(mask: Bool, groups: Groups) -> Bool:
-    """True where any pair of tokens of two groups is possible, bool [m, m]."""
+def merge_mask(mask: Bool, groups: Groups, keys: Groups | None = None) -> Bool:
+    """True where any pair of tokens of two groups is possible, bool [m, m]; ``keys``: groups of the columns."""
+    columns = groups if keys is None else keys
     merged = np.logical_or.reduceat(mask, groups.starts, axis=0)
-    merged = np.logical_or.reduceat(merged, groups.starts, axis=1)
-    return merged[np.ix_(groups.kept, groups.kept)]
+    merged = np.logical_or.reduceat(merged, columns.starts, axis=1)
+    return merged[np.ix_(groups.kept, columns.kept)]
 
 
 def merge_tokens(
@@ -164,19 +165,32 @@ class MergedTrace(Trace):
         With m kept.
     renormalize : bool
         See `merge_weights`.
+    key_tokens, keys : sequence of Token and Groups, optional
+        Of the columns, where these are another text.
     """
 
     def __init__(
-        self, trace: Trace, tokens: Sequence[Token], groups: Groups, *, renormalize: bool = True
+        self,
+        trace: Trace,
+        tokens: Sequence[Token],
+        groups: Groups,
+        *,
+        renormalize: bool = True,
+        key_tokens: Sequence[Token] | None = None,
+        keys: Groups | None = None,
     ) -> None:
-        super().__init__(tokens, trace.n_layers, trace.n_heads, trace.head_dim)
+        super().__init__(
+            tokens, trace.n_layers, trace.n_heads, trace.head_dim, key_tokens=key_tokens
+        )
         self._trace = trace
         self._groups = groups
+        self._keys = groups if keys is None else keys
         if trace.windows is not None:
             self.windows = trace.windows.picked(groups.first)
         self._renormalize = renormalize
         self.has_rest, self.mask_found = trace.has_rest, trace.mask_found
-        self._single = groups.starts.size == trace.n_tokens
+        sizes = (groups.starts.size, self._keys.starts.size)
+        self._single = sizes == (trace.n_tokens, trace.n_keys)
         self.has_qkv = self._single and trace.has_qkv
         self.has_scores = self._why_no_scores() is None and trace.has_scores
 
@@ -187,7 +201,7 @@ class MergedTrace(Trace):
 
     def layer_weights(self, layer: int) -> Float32:
         weights = self._trace.layer_weights(layer)
-        return merge_weights(weights, self._groups, renormalize=self._renormalize)
+        return merge_weights(weights, self._groups, self._keys, renormalize=self._renormalize)
 
     def weights(
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
@@ -195,7 +209,7 @@ class MergedTrace(Trace):
         if is_mean(head):
             return super().weights(layer, head, rows, cols)
         weights = self._trace.weights(layer, head)
-        merged = merge_weights(weights, self._groups, renormalize=self._renormalize)
+        merged = merge_weights(weights, self._groups, self._keys, renormalize=self._renormalize)
         return merged[rows or slice(None), cols or slice(None)]
 
     def merged(self, matrices: Float32, *, lengths: bool) -> Float32:
@@ -204,36 +218,36 @@ class MergedTrace(Trace):
         Lengths are no shares, and are not scaled where groups were left out.
         """
         renormalize = self._renormalize and not lengths
-        return merge_weights(matrices, self._groups, renormalize=renormalize)
+        return merge_weights(matrices, self._groups, self._keys, renormalize=renormalize)
 
     def layer_scores(self, layer: int) -> Float32:
         reason = self._why_no_scores()
         if reason is not None:
             raise NotAvailableError(reason, "Ask the analysis that this view was made from.")
-        first = self._groups.first
-        return self._trace.layer_scores(layer)[:, first[:, None], first]
+        rows, columns = self._groups.first, self._keys.first
+        return self._trace.layer_scores(layer)[:, rows[:, None], columns]
 
     def queries(self, layer: int, head: int) -> Float32:
-        return self._rows("queries", self._trace.queries, layer, head)
+        return self._rows("queries", self._trace.queries, self._groups)(layer, head)
 
     def keys(self, layer: int, head: int) -> Float32:
-        return self._rows("keys", self._trace.keys, layer, head)
+        return self._rows("keys", self._trace.keys, self._keys)(layer, head)
 
     def values(self, layer: int, head: int) -> Float32:
-        return self._rows("values", self._trace.values, layer, head)
+        return self._rows("values", self._trace.values, self._keys)(layer, head)
 
     def bias(self, layer: int, head: int) -> Float32 | None:
         self._need_single("biases")
         bias = self._trace.bias(layer, head)
-        first = self._groups.first
-        return None if bias is None else bias[first[:, None], first]
+        rows, columns = self._groups.first, self._keys.first
+        return None if bias is None else bias[rows[:, None], columns]
 
     def allowed(self, layer: int) -> Bool | None:
         """True where any pair of tokens of two positions is possible, bool [m, m]; None: all are."""
         mask = self._trace.allowed(layer)
         if mask is None:
             return None
-        merged = merge_mask(mask, self._groups)
+        merged = merge_mask(mask, self._groups, self._keys)
         return None if merged.all() else merged
 
     def scaling(self, layer: int) -> float:
@@ -264,15 +278,15 @@ class MergedTrace(Trace):
     def _why_no_scores(self) -> str | None:
         if not self._single:
             return "Scores belong to single tokens; here they are merged into words."
-        if not self._renormalize and not self._groups.kept.all():
+        if not self._renormalize and not self._keys.kept.all():
             return "Rows that miss the special tokens' share are not the softmax of any scores."
         return None
 
     def _rows(
-        self, name: str, ask: Callable[[int, int], Float32], layer: int, head: int
-    ) -> Float32:
+        self, name: str, ask: Callable[[int, int], Float32], groups: Groups
+    ) -> Callable[[int, int], Float32]:
         self._need_single(name)
-        return ask(layer, head)[self._groups.first]
+        return lambda layer, head: ask(layer, head)[groups.first]
 
     def _need_single(self, name: str) -> None:
         if not self._single:

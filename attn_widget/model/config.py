@@ -182,9 +182,8 @@ def check_sizes(config: Any, name: str) -> None:
         least = 0 if key in MAY_BE_NONE else 1
         if key == "max_position_embeddings" and value == NO_LIMIT:
             continue
-        each = (
-            value if isinstance(value, list) and value else [value]
-        )  # Gemma 3n: one of each layer
+        # Gemma 3n has one of each layer.
+        each: list[Any] = value if isinstance(value, list) and value else [value]
         sane = all(isinstance(size, int) and not isinstance(size, bool) for size in each)
         if not sane or not least <= min(each) <= max(each) <= LARGEST[key]:
             raise ModelLoadError(

@@ -175,9 +175,9 @@ def forward_parts(encoder: Encoder, encoding: Encoding) -> dict[Part, Outputs]:
 
 def _own_hidden_states(output: Any) -> list[Any] | None:
     """The hidden states that the model itself reports; None where they are several for each token (Gemma 3n)."""
-    states = output.get("hidden_states")
-    several = states is None or any(state.dim() != 3 for state in states)
-    return None if several else [state[0] for state in states]
+    states: Any = output.get("hidden_states") or ()
+    single = bool(states) and all(state.dim() == 3 for state in states)
+    return [state[0] for state in states] if single else None
 
 
 def _lm_output(output: Any) -> Any:

@@ -366,7 +366,7 @@ def test_figures_of_one_text_are_refused_of_two_with_the_reason() -> None:
     figures = (
         *("specialization", "patterns"),
         *(lambda: cross.roles(), lambda: cross.rollout(), lambda: cross.flow(0)),
-        *(lambda: cross.influence(0, layer=0, head=0), lambda: cross.view(words=True)),
+        lambda: cross.influence(0, layer=0, head=0),
     )
     for figure in figures:
         with pytest.raises(NotAvailableError, match=f"{a.n_tokens} target tokens look at"):
