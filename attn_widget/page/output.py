@@ -19,6 +19,7 @@ from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.compress import packed
+from attn_widget.page.escaping import json_data, markup
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.saved_run import (
@@ -125,20 +126,19 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
 
 def assembled(run: SavedRun, picture: Picture, *, code: bool) -> str:
     """The output's element."""
-    title = html.escape(run.title, quote=True)
     image = base64.b64encode(picture.png).decode()
     index = {"layout": "stack", "runs": [{"title": run.title, "tokens": run.tokens}]}
     parts = [
-        f'<div class="attn-widget-output" data-version="{version()}" data-title="{title}" '
-        f'data-text="{html.escape(LOST, quote=True)}">',
-        f'<img src="data:image/png;base64,{image}" alt="{html.escape(picture.alt, quote=True)}">',
-        f"<p>{html.escape(picture.caption)}</p>",
+        f'<div class="attn-widget-output" data-version="{version()}" data-title="{markup(run.title)}" '
+        f'data-text="{markup(LOST)}">',
+        f'<img src="data:image/png;base64,{image}" alt="{markup(picture.alt)}">',
+        f"<p>{markup(picture.caption)}</p>",
         *(
             f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">'
             f"{text.decode()}</script>"
             for name, text in run.snapshot.texts.items()
         ),
-        f'<script type="application/json" class="aw-index">{escaped(index)}</script>',
+        f'<script type="application/json" class="aw-index">{json_data(index)}</script>',
         code_element() if code else "",
         f"<script>{bundle('output.js').strip()}</script>",
         "</div>",
@@ -163,11 +163,6 @@ def weights_of(analysis: Analysis) -> int:
 def all_parts(analysis: Analysis) -> list[Analysis]:
     """The analysis itself where one text is read."""
     return [analysis.of(name) for name in analysis.parts]
-
-
-def escaped(value: Any) -> str:
-    """JSON that cannot end its element."""
-    return json.dumps(value).replace("<", "\\u003c")
 
 
 @cache

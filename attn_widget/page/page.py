@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any, Literal
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.engine.text import elements
+from attn_widget.page.escaping import json_data, markup
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.page.size_limit import fitted_run
@@ -94,13 +94,13 @@ class PageModel:
 
     Attributes
     ----------
-    facts : str
-        JSON, for js/src/live.ts.
+    facts : dict
+        For js/src/live.ts.
     weights : bytes or None
         As text; None if they are a script that the page loads.
     """
 
-    facts: str
+    facts: dict[str, Any]
     weights: bytes | None
 
 
@@ -149,7 +149,7 @@ def page_html(run: SavedRun, title: str | None = None) -> str:
 def frame(page: str, name: str, height: int) -> str:
     """A page in a sandboxed iframe: its script runs and offers downloads, no more."""
     return (
-        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{html.escape(name)}" width="100%" '
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{markup(name)}" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{html.escape(page)}"></iframe>'
     )
 
@@ -184,7 +184,7 @@ def page_parts(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
+        f"<title>{markup(title[:TITLE_CHARACTERS])}</title>\n"
         f"<style>{PAGE_CSS}</style>\n</head>\n<body>\n"
         f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript. In JupyterLab, press Trust HTML.</noscript></main>\n"
     )
@@ -201,10 +201,10 @@ def page_parts(
                 later.append(element)
             else:
                 yield element
-    index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
+    index = json_data({"layout": layout, "runs": listed})
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     if model is not None:
-        facts = model.facts.replace("<", "\\u003c")
+        facts = json_data(model.facts)
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
     code = packed_code((bundle("widget.css"), *scripts))
     yield b'<script type="text/plain" id="aw-code">' + code + b"</script>\n"
