@@ -108,9 +108,9 @@
   }
 
   async function open() {
-    const note = root.querySelector("p");
+    const [picture, note] = root.querySelectorAll(":scope > figure, :scope > p");
     look();
-    if (!shared.given) note.append(` ${text}`);
+    if (!shared.given) note.textContent = text;
     const { head, tail } = await shared.page;
     // Below HTML a dark host may paint a light ground, for what cannot be dark; the page can.
     root.parentElement.style.background = "none";
@@ -126,9 +126,10 @@
       "\n",
     );
     frame.addEventListener("load", shared.follow); // a host that moves an output makes its frame load again
-    root.querySelector("img")?.remove();
+    picture.remove();
     note.remove();
     root.append(frame);
+    return new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
   }
 
   look();

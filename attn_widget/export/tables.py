@@ -16,13 +16,13 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.influence.proposals import proposals
 from attn_widget.corpus.profile import Profile
 from attn_widget.errors import NotAvailableError
-from attn_widget.export.matrix import Unit, matrix_of, shown_matrix
 from attn_widget.export.text import Cell, Table
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
+from attn_widget.protocol.matrix import Unit, matrix_of, shown_matrix
 from attn_widget.protocol.profile_source import ProfileSource, parts_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes

@@ -1,8 +1,8 @@
 """Bytes as text of a page, in 85 characters that HTML, JSON and templates (Jinja, Django) leave alone.
 
 Base64 takes 1.33 bytes for one, and these digits take 1.25. Of the 94 visible characters of ASCII they lack those that
-begin or end something: ``& < > " ' \\ ` { }``. A ``$`` means nothing without a brace, and a formula is not looked for
-inside a script.
+begin or end something: quotes, the backslash, and ``& < > ` { }``. A ``$`` means nothing without a brace, and no formula is
+looked for inside a script.
 """
 
 from __future__ import annotations

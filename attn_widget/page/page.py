@@ -9,8 +9,7 @@ import base64
 import hashlib
 import html
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,13 +19,11 @@ from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.engine.text import elements
 from attn_widget.page.escaping import json_data, markup
-from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
-from attn_widget.page.size_budget import SizeBudget
-from attn_widget.page.size_limit import fitted_run
+from attn_widget.page.labeled import STATIC_CSS
+from attn_widget.page.picture import figure
+from attn_widget.page.saved_run import SavedRun
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
-from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.source import Source
 
 Layout = Literal["stack", "report", "compare"]
 
@@ -41,12 +38,19 @@ POLICY = (
 # Content security policy of pages with an engine: WebAssembly, in a worker made of the page's own script.
 COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
 BESIDE = " 'self'"  # scripts of the page's own host or disk: the weights
+# Before anything is painted: what stands in a page for readers without scripts is hidden from the others.
+STARTED = 'document.documentElement.classList.add("aw-scripts")'
+WITHOUT_SCRIPTS = (
+    "This is a picture: the interactive page needs scripts, which do not run here. "
+    "In JupyterLab, press Trust HTML."
+)
 # Notice in pages that are large enough to be cut off in a copy: the script takes it away.
 CUT = (
     '<p class="aw-page-cut">This page is not complete, or its script cannot run here. '
     "Copy or download it again.</p>"
 )
-PAGE_CSS = """
+PAGE_CSS = (
+    """
 :root { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
   font: 14px / 20px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
@@ -86,6 +90,8 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
   main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
 }
 """
+    + STATIC_CSS
+)
 
 
 @dataclass(frozen=True)
@@ -102,43 +108,6 @@ class PageModel:
 
     facts: dict[str, Any]
     weights: bytes | None
-
-
-def save(
-    path: str | os.PathLike[str],
-    shown: Sequence[tuple[Source, Selection]],
-    options: ExportOptions,
-    max_bytes: int | None = None,
-) -> Path:
-    """Write one page with what is shown of one or several sources, one below the other.
-
-    ``max_bytes``: of the page of one source; a warning states what was left out for it.
-    """
-    for source, _ in shown:
-        check_options_of(source, options)
-    title = options.title or TITLE
-    if max_bytes is None:
-        return write_page(path, packed(shown, options), title, "stack")
-    [(source, selection)] = shown
-    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES
-    run, lacks = fitted_run(source, selection, options, max_bytes, shell)
-    if lacks:
-        warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
-    return write_page(path, [run], title, "stack")
-
-
-def packed(shown: Sequence[tuple[Source, Selection]], options: ExportOptions) -> Iterator[SavedRun]:
-    """One after the other; several share the room of a page."""
-    if len(shown) == 1:
-        yield saved_run(*shown[0], options)
-        return
-    budget = SizeBudget(
-        [source.size for source, _ in shown], "widgets", " report() makes texts smaller."
-    )
-    for source, selection in shown:
-        run = saved_run(source, selection, options, **budget.of_one)
-        budget.take(run)
-        yield run
 
 
 def page_html(run: SavedRun, title: str | None = None) -> str:
@@ -173,7 +142,7 @@ def page_parts(
     """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
     scripts = page_scripts(live=model is not None)
     unpack, lazy = bundle("unpack.js"), bundle("saved-lazy.js")
-    allowed = " ".join(map(hash_of, (unpack, *scripts, lazy)))
+    allowed = " ".join(map(hash_of, (STARTED, unpack, *scripts, lazy)))
     styles = " ".join(map(hash_of, (PAGE_CSS, bundle("widget.css"))))
     if model is None:
         policy = POLICY.format(scripts=allowed, styles=styles)
@@ -185,15 +154,17 @@ def page_parts(
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{markup(title[:TITLE_CHARACTERS])}</title>\n"
-        f"<style>{PAGE_CSS}</style>\n</head>\n<body>\n"
-        f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript. In JupyterLab, press Trust HTML.</noscript></main>\n"
+        f"<style>{PAGE_CSS}</style>\n<script>{STARTED}</script>\n</head>\n<body>\n"
+        f"<main>{'' if model is None else CUT}</main>\n"
+        f'<p class="aw-static">{WITHOUT_SCRIPTS}</p>\n'
     )
     yield head.encode()
     listed: list[dict[str, Any]] = []
     later: list[bytes] = []
     for number, run in enumerate(runs):
-        entry = {"title": run.title, "tokens": run.tokens}
-        listed.append({**entry, "second": True} if run.second else entry)
+        if run.picture is not None:
+            yield f'<div class="aw-static">{figure(run.picture)}</div>\n'.encode()
+        listed.append(entry_of(run))
         for place, (name, text) in enumerate(run.snapshot.texts.items()):
             opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
             element = opening.encode() + text + b"</script>\n"
@@ -216,6 +187,12 @@ def page_parts(
     if model is not None and model.weights is not None:
         yield from elements(model.weights)
     yield b"</body>\n</html>\n"
+
+
+def entry_of(run: SavedRun) -> dict[str, Any]:
+    """A run in a page's list."""
+    entry = {"title": run.title, "tokens": run.tokens}
+    return {**entry, "second": True} if run.second else entry
 
 
 def page_scripts(*, live: bool) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ from attn_widget.trace.forward import Progress
 
 LISTED = 100  # passages of a ranking in the page
 EXPLAINED = 10  # of these, in a saved page
-SHOWN_TOKENS = 128  # of each text in the picture of a cell's output
+SHOWN_TOKENS = 64  # of each text in a picture without scripts
+PICTURED = 20  # passages there
 TITLE_CHARACTERS = 60  # of each text
 QUICK_PASSES = 64  # a matrix of so few passes is part of a cell's output
 TESTED_WORDS = 10  # of a text whose masking test takes a saved page some seconds
@@ -118,18 +119,53 @@ class SimilaritySource(Source):
         return Recorded(selection, similarity_paint(self), requests_of(self, light=light))
 
     def cells(self, selection: Selection) -> Cells:  # noqa: ARG002
-        """Two rows: what each token of the two texts adds to the score, by size."""
-        first = self.first
-        sides = [np.abs(first.contributions(of).values)[:SHOWN_TOKENS] for of in SIDES]
-        shades = np.zeros((2, max(map(len, sides))), dtype=np.float32)
-        for row, values in zip(shades, sides, strict=True):
-            row[: len(values)] = values
-        caption = (
-            f"{self.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
-            "adds to or takes from the score."
+        """Scores of a ranking's best passages; of two texts what each pair of tokens adds, or each token where there are no pairs."""
+        if isinstance(self.result, Ranking):
+            return _ranked_cells(self.result, self.passages[:PICTURED], self.title)
+        found = self.result
+        caption = f"{self.title}: {found.kind} {found.score:.3f}."
+        kinds = [kind for kind in found.kinds if _is_quick(found, kind)] or [*found.kinds[-1:]]
+        tokens = [_labels(untagged(found.side(of)), _positions(found, of)) for of in SIDES]
+        if kinds:
+            values = found.matrix(kinds[0])[:SHOWN_TOKENS, :SHOWN_TOKENS]
+            rows, columns = (side[:SHOWN_TOKENS] for side in tokens)
+            what = "what each pair of tokens adds to the score"
+            caption += f" Shown is {what}: rows are of the first text, columns of the second."
+        else:
+            positions = [i for of in SIDES for i in _positions(found, of)][:SHOWN_TOKENS]
+            values = found.contributions("a").values[positions][None]
+            rows, columns = ["score"], [label for side in tokens for label in side][:SHOWN_TOKENS]
+            what = "what each token of both texts adds to the score"
+            caption += f" Shown is {what}."
+        most = float(np.abs(values).max(initial=0))
+        i, j = divmod(int(np.abs(values).argmax()), values.shape[1])
+        largest = f"{rows[i]} and {columns[j]}" if kinds else columns[j]
+        alt = f"{what[0].upper()}{what[1:]}, as a heatmap; most: {largest}, {values[i, j]:+.2g}"
+        ends = f"−{most:.2g}", f"+{most:.2g}"
+        return Cells(
+            (values / (most or 1.0)).astype(np.float32),
+            alt,
+            caption,
+            rows,
+            columns,
+            ends,
+            signed=True,
         )
-        alt = "Contributions of the tokens of two texts to their score"
-        return Cells(shades / (shades.max(initial=0) or 1.0), alt, caption)
+
+
+def _ranked_cells(ranking: Ranking, passages: Sequence[int], title: str) -> Cells:
+    scores = ranking.scores[passages]
+    least, span = (float(scores.min()), float(np.ptp(scores))) if len(scores) else (0.0, 0.0)
+    rows = [f"{ranking.passages[i]}  {ranking.scores[i]:.3f}" for i in passages]
+    caption = f"{title}: the best {len(rows)} by {ranking.kind}, best first."
+    shades = ((scores - least) / (span or 1.0)).astype(np.float32)[:, None]
+    alt = f"Passages by score: {', '.join(row.strip() for row in rows[:3])}"
+    return Cells(shades, alt, caption, rows, ["score"])
+
+
+def _labels(analysis: Analysis, positions: Sequence[int]) -> list[str]:
+    tokens = analysis.trace.tokens
+    return [tokens[i].surface if tokens[i].surface.strip() else tokens[i].text for i in positions]
 
 
 def similarity_paint(source: SimilaritySource) -> bytes:
@@ -282,8 +318,7 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         found = source.similarity(address)
         asked.append({"kind": "similar", **address})
         for kind in found.kinds:
-            quick = kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
-            if quick or not light:
+            if not light or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
         sides = SIDES if place == 0 and not light and found.can_decompose else ()
         for side in SIDES:
@@ -291,6 +326,11 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
             if (side in sides and short) or (address.get("passage"), side) in source.tests:
                 asked.append({"kind": "similar_test", "side": side, **address})
     return asked
+
+
+def _is_quick(found: Similarity, kind: str) -> bool:
+    """True of a matrix that takes a moment."""
+    return kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
 
 
 HANDLERS = {

@@ -155,10 +155,10 @@ async function open(
 }
 
 async function stack(main: HTMLElement, index: Index): Promise<void> {
-  for (const [run, { title }] of index.runs.entries()) {
-    const place = h("section", { class: "aw-page-run", "aria-label": title });
+  for (const entry of entriesOf(index.runs)) {
+    const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
     main.append(place);
-    await open({ run, b: null }, place);
+    await open(entry, place);
   }
 }
 
@@ -271,7 +271,7 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
     await openComparison(main, [chunksOf(0), chunksOf(1)]);
   } catch (error) {
     refuse(main, "The difference cannot be shown", error);
-    await stack(main, index);
+    await stack(main, { ...index, runs: index.runs.map((run) => ({ ...run, second: false })) });
   }
 }
 
@@ -285,6 +285,7 @@ export function startPage(live: AttachEngine | null): void {
     required(document.getElementById("aw-index"), "#aw-index").textContent,
   ) as Index;
   main.replaceChildren();
+  for (const picture of document.querySelectorAll("body > .aw-static")) picture.remove();
   if (index.layout === "report") report(main, index);
   else if (index.layout === "compare") void compare(main, index);
   else void stack(main, index);
