@@ -64,9 +64,10 @@ def _dark() -> str:
 STATIC_CSS = f"""
 .aw-static {{ max-width: 1368px; margin: 0 auto; padding: 0 16px; }}
 .aw-scripts .aw-static, :root:not(.aw-scripts) .aw-page-cut {{ display: none; }}
+:root:not(.aw-scripts) main {{ padding: 0; }}
 p.aw-static {{ padding-top: 16px; }}
 .aw-static figure {{ margin: 24px 0 0; overflow-x: auto; }}
-.aw-static figcaption {{ position: sticky; left: 0; max-width: 75ch; margin: 0 0 12px;
+.aw-static figcaption {{ position: sticky; left: 0; max-width: 75ch; margin: 8px 0 12px;
   overflow-wrap: anywhere; }}
 .aw-static svg {{ display: block; }}
 .aw-static svg.aw-fit {{ max-width: 100%; height: auto; }}
@@ -87,7 +88,7 @@ def svg(cells: Cells) -> str:
     upright = n_columns > TURNED
     above = GAP + tall if upright else GAP + 0.71 * (tall + font)
     beyond = 0 if upright else max(
-        (0.71 * width_of(text, font) - (n_columns - k - 0.5) * size for k, text in columns), default=0
+        (0.71 * (width_of(text, font) + font) - (n_columns - k - 0.5) * size for k, text in columns), default=0
     )  # fmt: skip
     ends = legend_width(cells, font)
     width = np.ceil(left + max(n_columns * size + max(beyond, 0), ends) + 2)

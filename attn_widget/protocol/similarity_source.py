@@ -125,47 +125,50 @@ class SimilaritySource(Source):
         found = self.result
         caption = f"{self.title}: {found.kind} {found.score:.3f}."
         kinds = [kind for kind in found.kinds if _is_quick(found, kind)] or [*found.kinds[-1:]]
-        tokens = [_labels(untagged(found.side(of)), _positions(found, of)) for of in SIDES]
+        shown = [(found.side(of), _positions(found, of)[:SHOWN_TOKENS]) for of in SIDES]
+        tokens = [[_label(analysis, i) for i in positions] for analysis, positions in shown]
+        words = [
+            [k for k, i in enumerate(positions) if not analysis.trace.tokens[i].special]
+            for analysis, positions in shown
+        ]
         if kinds:
             values = found.matrix(kinds[0])[:SHOWN_TOKENS, :SHOWN_TOKENS]
-            rows, columns = (side[:SHOWN_TOKENS] for side in tokens)
+            rows, columns = tokens
             what = "what each pair of tokens adds to the score"
             caption += f" Shown is {what}: rows are of the first text, columns of the second."
         else:
-            positions = [i for of in SIDES for i in _positions(found, of)][:SHOWN_TOKENS]
+            positions = [i for _, side in shown for i in side]
             values = found.contributions("a").values[positions][None]
-            rows, columns = ["score"], [label for side in tokens for label in side][:SHOWN_TOKENS]
+            rows, columns = ["score"], [*tokens[0], *tokens[1]]
+            words = [[0], [*words[0], *(len(tokens[0]) + k for k in words[1])]]
             what = "what each token of both texts adds to the score"
             caption += f" Shown is {what}."
-        most = float(np.abs(values).max(initial=0))
-        i, j = divmod(int(np.abs(values).argmax()), values.shape[1])
+        sizes = np.abs(values)
+        most = float(sizes[np.ix_(*words)].max(initial=0)) or float(sizes.max(initial=0))
+        among = np.zeros_like(sizes)
+        among[np.ix_(*words)] = sizes[np.ix_(*words)]
+        i, j = divmod(int(among.argmax()), values.shape[1])
         largest = f"{rows[i]} and {columns[j]}" if kinds else columns[j]
         alt = f"{what[0].upper()}{what[1:]}, as a heatmap; most: {largest}, {values[i, j]:+.2g}"
-        ends = f"−{most:.2g}", f"+{most:.2g}"
-        return Cells(
-            (values / (most or 1.0)).astype(np.float32),
-            alt,
-            caption,
-            rows,
-            columns,
-            ends,
-            signed=True,
-        )
+        further = " or more" if sizes.max(initial=0) > most else ""
+        shades = np.clip(values / (most or 1.0), -1, 1).astype(np.float32)
+        ends = f"−{most:.2g}", f"+{most:.2g}{further}"
+        return Cells(shades, alt, caption, rows, columns, ends, signed=True)
 
 
 def _ranked_cells(ranking: Ranking, passages: Sequence[int], title: str) -> Cells:
     scores = ranking.scores[passages]
     least, span = (float(scores.min()), float(np.ptp(scores))) if len(scores) else (0.0, 0.0)
-    rows = [f"{ranking.passages[i]}  {ranking.scores[i]:.3f}" for i in passages]
+    rows = [f"{ranking.scores[i]:.3f} {ranking.passages[i]}" for i in passages]
     caption = f"{title}: the best {len(rows)} by {ranking.kind}, best first."
     shades = ((scores - least) / (span or 1.0)).astype(np.float32)[:, None]
-    alt = f"Passages by score: {', '.join(row.strip() for row in rows[:3])}"
+    alt = f"Passages by score: {', '.join(rows[:3])}"
     return Cells(shades, alt, caption, rows, ["score"])
 
 
-def _labels(analysis: Analysis, positions: Sequence[int]) -> list[str]:
-    tokens = analysis.trace.tokens
-    return [tokens[i].surface if tokens[i].surface.strip() else tokens[i].text for i in positions]
+def _label(analysis: Analysis, position: int) -> str:
+    token = analysis.trace.tokens[position]
+    return token.surface if token.surface.strip() else token.text
 
 
 def similarity_paint(source: SimilaritySource) -> bytes:
