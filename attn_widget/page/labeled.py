@@ -72,6 +72,7 @@ p.aw-static {{ padding-top: 16px; }}
 .aw-static svg {{ display: block; }}
 .aw-static svg.aw-fit {{ max-width: 100%; height: auto; }}
 @media (prefers-color-scheme: dark) {{ {_dark()} }}
+@media print {{ .aw-static svg {{ max-width: 100%; height: auto; }} }}
 """
 
 

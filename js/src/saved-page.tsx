@@ -81,11 +81,11 @@ const chunksOf = (run: number) => (name: string) =>
 
 /** Run the code of the lazy views (saved-lazy.ts), whose hash the page's policy has. */
 async function runLazyCode(): Promise<void> {
-  // In the output of a cell it has run.
+  const text = await textOf("#aw-lazy");
+  // In the output of a cell it is a script of its own, which has run once the page has been read.
   if (lazyCode.peek() !== null) return;
-  const text = required(await textOf("#aw-lazy"), "#aw-lazy");
   const script = h("script");
-  script.textContent = new TextDecoder().decode(await inflate(text));
+  script.textContent = new TextDecoder().decode(await inflate(required(text, "#aw-lazy")));
   document.head.append(script);
   // A copy that a browser makes of the page unpacks its own.
   script.remove();

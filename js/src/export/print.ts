@@ -131,9 +131,10 @@ export function printing(
       title.remove();
       caption.remove();
     });
+    // A frame out of sight has had no frame of animation, and its canvases no size.
+    measureNow(root);
+    showUnseen(panel);
     if (whole) {
-      measureNow(root);
-      showUnseen(panel);
       for (const choice of panel.querySelectorAll<HTMLElement>("[data-print]")) {
         const before = choice.parentElement?.querySelector<HTMLElement>("[aria-pressed=true]");
         choice.click();
