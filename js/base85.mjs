@@ -1,7 +1,7 @@
 /** Bytes as text in the digits of attn_widget/page/base85.py: 1.25 characters for a byte, where base 64 takes 1.33. */
 
 const DIGITS =
-  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#:%,()*+-;.=/?@^_[{|}~";
+  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_[]|:~";
 
 /** Five digits for four bytes, the most significant first; a rest of n bytes is n + 1 digits. */
 export function encode85(bytes) {

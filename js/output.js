@@ -8,8 +8,13 @@
   const root = document.currentScript.parentElement;
   const { version, title, text } = root.dataset;
   const NEAR = "600px"; // of the window: a frame farther off is not made yet
+  const DRAWN_MS = 300; // after the last change of a page's height, before it takes its place on paper
+  const HOLD_MS = 250;
+  const HOLDS = 80; // 20 s at most
+  const HIDDEN = "position: absolute; top: 0; left: 0; opacity: 0; pointer-events: none; ";
   const PAPER = 576; // px: what a printed page has for the output of a cell
   const FRAMES = ".attn-widget-output > iframe";
+  const paper = window.matchMedia("print");
 
   async function unpack(code) {
     const bytes = Uint8Array.from(atob(code), (c) => c.charCodeAt(0));
@@ -45,12 +50,20 @@
     window.addEventListener("message", ({ source, data }) => {
       const height = data?.attnWidgetHeight;
       if (!Number.isFinite(height)) return;
-      for (const frame of frames())
-        if (frame.contentWindow === source) frame.style.height = `${height}px`;
+      for (const frame of frames()) {
+        if (frame.contentWindow !== source) continue;
+        frame.style.height = `${height}px`;
+        if (height > 0) frame.dispatchEvent(new Event("drawn"));
+      }
     });
     // On paper a frame keeps its layout, smaller: its own page learns of a new width too late.
     window.addEventListener("beforeprint", () => {
+      for (const { style } of document.querySelectorAll(".attn-widget-output > figure > svg")) {
+        style.maxWidth = "100%";
+        style.height = "auto";
+      }
       for (const { style, offsetWidth: width, offsetHeight: height } of frames()) {
+        if (style.position !== "") continue; // not drawn: its picture stands there
         const scale = Math.min(1, PAPER / width);
         style.width = `${width}px`;
         style.transform = `scale(${scale})`;
@@ -61,6 +74,7 @@
     });
     window.addEventListener("afterprint", () => {
       for (const { style } of frames()) {
+        if (style.position !== "") continue;
         style.width = "100%";
         style.transform = style.margin = style.breakInside = "";
       }
@@ -89,7 +103,7 @@
   // when it is scrolled away.
   const key = Symbol.for(`attn_widget output ${version}`);
   if (globalThis[key] === undefined) {
-    const made = { given: false };
+    const made = { given: false, waiting: 0, hold: 0 };
     made.page = new Promise((resolve) => {
       made.give = (code) => {
         made.given = true;
@@ -108,16 +122,24 @@
   }
 
   async function open() {
-    const note = root.querySelector("p");
+    const [picture, note] = root.querySelectorAll(":scope > figure, :scope > p");
     look();
-    if (!shared.given) note.append(` ${text}`);
+    if (!shared.given) note.textContent = text;
+    shared.waiting++;
+    if (paper.matches && shared.given && shared.hold === 0) hold();
     const { head, tail } = await shared.page;
     // Below HTML a dark host may paint a light ground, for what cannot be dark; the page can.
     root.parentElement.style.background = "none";
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts allow-downloads allow-modals");
     frame.title = title;
-    frame.style.cssText = "display: block; width: 100%; height: 640px; border: 0";
+    // The picture stays until the page is drawn, which a browser puts off while its frame is out of sight; for paper it
+    // must not.
+    const shape = "display: block; width: 100%; height: 640px; border: 0; ";
+    const { left, width } = root.getBoundingClientRect();
+    const inSight = paper.matches ? `position: fixed; left: ${left}px; width: ${width}px` : "";
+    frame.style.cssText = shape + HIDDEN + inSight;
+    root.style.position = "relative";
     // An id would stand in the document once an output.
     const data = [
       ...root.querySelectorAll("script[type='text/plain'].aw-data, script.aw-index"),
@@ -126,22 +148,54 @@
       "\n",
     );
     frame.addEventListener("load", shared.follow); // a host that moves an output makes its frame load again
-    root.querySelector("img")?.remove();
-    note.remove();
+    let due = 0;
+    const place = () => {
+      shared.waiting--;
+      frame.removeEventListener("drawn", drawn);
+      const { height } = frame.style;
+      frame.style.cssText = shape;
+      frame.style.height = height;
+      picture.remove();
+      note.remove();
+    };
+    const drawn = () => {
+      clearTimeout(due);
+      due = setTimeout(place, paper.matches ? DRAWN_MS : 0);
+    };
+    frame.addEventListener("drawn", drawn);
     root.append(frame);
   }
 
   look();
   const observer = new IntersectionObserver(
     (seen) => {
-      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
-      observer.disconnect();
-      open();
+      if (seen.some(({ isIntersecting }) => isIntersecting)) openOnce();
     },
     { rootMargin: NEAR },
   );
-  const watch = () => observer.observe(root);
+  /** Let a converter wait for the pages: Playwright, which nbconvert's webpdf uses, counts a document with a young frame as busy. */
+  function hold() {
+    const young = document.createElement("iframe");
+    young.hidden = true;
+    document.body.append(young);
+    setTimeout(() => {
+      young.remove();
+      if (shared.waiting > 0 && ++shared.hold < HOLDS) hold();
+    }, HOLD_MS);
+  }
+
+  let opened = false;
+  function openOnce() {
+    observer.disconnect();
+    if (!opened) open();
+    opened = true;
+  }
+  // Paper has no scrolling; a converter waits until all is loaded (nbconvert's webpdf).
+  paper.addEventListener("change", ({ matches }) => {
+    if (matches) openOnce();
+  });
+  const start = () => (paper.matches ? openOnce() : observer.observe(root));
   // The output with the code may stand below this one.
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", watch);
-  else watch();
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
 })();

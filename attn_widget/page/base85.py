@@ -1,6 +1,8 @@
-"""Bytes as text of a page, in 85 characters that HTML, JSON and a formula of Markdown leave alone.
+"""Bytes as text of a page, in 85 characters that HTML, JSON and templates (Jinja, Django) leave alone.
 
-Base64 takes 1.33 bytes for one, and these digits take 1.25.
+Base64 takes 1.33 bytes for one, and these digits take 1.25. Of the 94 visible characters of ASCII they lack those that
+begin or end something: quotes, the backslash, and ``& < > ` { }``. A ``$`` means nothing without a brace, and no formula is
+looked for inside a script.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ import base64
 import numpy as np
 
 BASE, GROUP, WORD = 85, 5, 4
-# Python's digits, with others for those that a document, JSON or a formula would read.
-SPECIAL, PLAIN = b"&<>$`", b",./:["
+# Python's digits, with others for those that a document, JSON or a template would read.
+SPECIAL, PLAIN = b"&<>`{}", b",./[]:"
 READ = bytes.maketrans(PLAIN, SPECIAL)
 DIGITS = np.frombuffer(
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#:%,()*+-;.=/?@^_[{|}~",
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_[]|:~",
     dtype=np.uint8,
 )
 

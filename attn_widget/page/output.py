@@ -11,16 +11,26 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
+from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.comparison.page import (
+    compared_runs,
+    picture_of_compared,
+    selections,
+    with_comparison,
+)
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.compress import packed
-from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, hash_of
-from attn_widget.page.picture import Picture, picture_of
+from attn_widget.page.escaping import json_data, markup
+from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, Layout, entry_of, hash_of
+from attn_widget.page.picture import Picture, figure, picture_of
 from attn_widget.page.saved_run import (
     ExportOptions,
     SavedRun,
@@ -32,8 +42,11 @@ from attn_widget.page.saved_run import (
 from attn_widget.page.size_limit import parts_left_out
 from attn_widget.page.snapshot import snapshot
 from attn_widget.protocol.built import bundle
+from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
+
+Shown: TypeAlias = tuple[Source, Selection] | Comparison
 
 CELLS = 60_000  # weights that an output keeps; one byte each before compression
 OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
@@ -42,23 +55,21 @@ OUTPUT_CSS = """
 :root.dark { color-scheme: dark; } :root.light { color-scheme: light; }
 main { padding: 0; }
 """
+WITHOUT_SCRIPTS = "The interactive page needs scripts, which do not run here."
 LOST = (
     "The part of the live page that all outputs share is not in this document: run the notebook from "
     "the top, or convert it with attn_widget.features.exports.notebook.LivePages (docs/notebooks.md)."
 )
 
 
-def outputs(
-    source: Source, selection: Selection, saved: str = "page", *, code: bool
-) -> dict[str, str]:
+def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
     """Content of a cell's output besides the widget itself, by kind of data.
 
     Parameters
     ----------
-    source : Source
-    selection : Selection
+    shown : (Source, Selection) or Comparison
     saved : {"page", "full", "picture", "none"}
-        What is kept of a run; all of a profile is.
+        What is kept of a run or a comparison; all of a profile or a similarity is.
     code : bool
         Whether this output carries the code of the page for all.
 
@@ -66,27 +77,47 @@ def outputs(
     --------
     >>> from attn_widget import analyze
     >>> from attn_widget.protocol.run_source import RunSource
-    >>> source = RunSource(analyze("the cat sat", progress=False))
-    >>> sorted(outputs(source, Selection(layer=3, head=5), code=False))
+    >>> shown = RunSource(analyze("the cat sat", progress=False)), Selection(layer=3, head=5)
+    >>> sorted(outputs(shown, code=False))
     ['image/png', 'text/html']
-    >>> outputs(source, Selection(layer=3, head=5), "none", code=False)
+    >>> outputs(shown, "none", code=False)
     {}
     """
     if saved == "none":
         return {}
-    picture = picture_of(source, selection)
-    data = {"image/png": base64.b64encode(picture.png).decode()}
-    long = source.analysis is not None and comes_in_layers(source.analysis.trace)
-    if saved != "picture" and not long:  # the cell would wait for the figures of all heads
-        run = output_run(source, selection, full=saved == "full")
-        data["text/html"] = assembled(run, picture, code=code)
-    return data
+    compared = isinstance(shown, Comparison)
+    picture = picture_of_compared(shown) if compared else picture_of(*shown)
+    runs = output_runs(shown, saved) if has_page(shown, saved) else []
+    return {
+        "image/png": base64.b64encode(picture.png).decode(),
+        "text/html": assembled(runs, picture, "compare" if compared else "stack", code=code),
+    }
 
 
-def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
-    """Content of an output's page; a run's is small unless ``full``."""
+def has_page(shown: Shown, saved: str) -> bool:
+    """True if an output carries a page, and not a picture alone."""
+    sides = (shown.a, shown.b) if isinstance(shown, Comparison) else (shown[0].analysis,)
+    runs = [side for side in sides if side is not None]
+    long = any(comes_in_layers(run.trace) for run in runs)  # all heads: the cell would wait
+    return saved in ("page", "full", *([] if runs else ["picture"])) and not long
+
+
+def output_runs(shown: Shown, saved: str) -> list[SavedRun]:
+    """Content of an output's page: one run, or both of a comparison."""
+    full = saved == "full"
+    if not isinstance(shown, Comparison):
+        return [output_run(*shown, full=full)]
+    if full:
+        return list(compared_runs(shown, ExportOptions(), pictured=False))
+    sides = zip((shown.a, shown.b), selections(shown), strict=True)
+    a, b = (output_run(RunSource(run), opened, full=False, parts=False) for run, opened in sides)
+    return [with_comparison(a, shown, recorded=False), replace(b, second=True)]
+
+
+def output_run(source: Source, selection: Selection, *, full: bool, parts: bool = True) -> SavedRun:
+    """One run of an output's page, small unless ``full``; without ``parts``, of an encoder-decoder the shown part alone."""
     if source.analysis is None:
-        return saved_run(source, selection, light=True)
+        return saved_run(source, selection, light=True, pictured=False)
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
     views = check_views(None if full else OUTPUT_VIEWS)
@@ -96,7 +127,7 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     if analysis.part != "self":
         chosen["part"] = analysis.part
     whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
-    parts = analysis.parts if whole else (analysis.part,)
+    there = analysis.parts if whole and parts else (analysis.part,)
     recorded = snapshot(
         analysis,
         layers=layers,
@@ -106,16 +137,16 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
         title="",
         light=not full,
         tensors=FULL_TENSORS,
-        left_out=parts_left_out(analysis, parts),
-        parts=None if analysis.part == "self" else parts,
+        left_out=parts_left_out(analysis, there),
+        parts=None if analysis.part == "self" else there,
     )
-    for name in parts:
+    for name in there:
         if name != analysis.part:
             other = other_part(
                 analysis.of(name),
                 chosen,
                 ExportOptions(views=views),
-                parts,
+                there,
                 tensors=FULL_TENSORS,
                 light=not full,
             )
@@ -123,22 +154,24 @@ def output_run(source: Source, selection: Selection, *, full: bool) -> SavedRun:
     return SavedRun(source.title, source.n_tokens, recorded)
 
 
-def assembled(run: SavedRun, picture: Picture, *, code: bool) -> str:
-    """The output's element."""
-    title = html.escape(run.title, quote=True)
-    image = base64.b64encode(picture.png).decode()
-    index = {"layout": "stack", "runs": [{"title": run.title, "tokens": run.tokens}]}
+def assembled(runs: Sequence[SavedRun], picture: Picture, layout: Layout, *, code: bool) -> str:
+    """The output's element; without runs it is the picture alone."""
+    if not runs:
+        return f'<div class="attn-widget-picture">\n{figure(picture)}\n</div>'
+    title = " | ".join(run.title for run in runs)
+    listed = [entry_of(run) for run in runs]
     parts = [
-        f'<div class="attn-widget-output" data-version="{version()}" data-title="{title}" '
-        f'data-text="{html.escape(LOST, quote=True)}">',
-        f'<img src="data:image/png;base64,{image}" alt="{html.escape(picture.alt, quote=True)}">',
-        f"<p>{html.escape(picture.caption)}</p>",
+        f'<div class="attn-widget-output" data-version="{version()}" data-title="{markup(title)}" '
+        f'data-text="{markup(LOST)}">',
+        figure(picture),
+        f"<p>{WITHOUT_SCRIPTS}</p>",
         *(
-            f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">'
+            f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
             f"{text.decode()}</script>"
+            for number, run in enumerate(runs)
             for name, text in run.snapshot.texts.items()
         ),
-        f'<script type="application/json" class="aw-index">{escaped(index)}</script>',
+        f'<script type="application/json" class="aw-index">{json_data({"layout": layout, "runs": listed})}</script>',
         code_element() if code else "",
         f"<script>{bundle('output.js').strip()}</script>",
         "</div>",
@@ -163,11 +196,6 @@ def weights_of(analysis: Analysis) -> int:
 def all_parts(analysis: Analysis) -> list[Analysis]:
     """The analysis itself where one text is read."""
     return [analysis.of(name) for name in analysis.parts]
-
-
-def escaped(value: Any) -> str:
-    """JSON that cannot end its element."""
-    return json.dumps(value).replace("<", "\\u003c")
 
 
 @cache

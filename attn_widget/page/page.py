@@ -8,10 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,13 +18,12 @@ from typing import Any, Literal
 from attn_widget.features.engine.text import elements
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
-from attn_widget.page.size_budget import SizeBudget
-from attn_widget.page.size_limit import fitted_run
+from attn_widget.page.escaping import json_data, markup
+from attn_widget.page.labeled import STATIC_CSS
+from attn_widget.page.picture import figure
+from attn_widget.page.saved_run import SavedRun
 from attn_widget.protocol.built import bundle
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
-from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.source import Source
 
 Layout = Literal["stack", "report", "compare"]
 
@@ -41,12 +38,19 @@ POLICY = (
 # Content security policy of pages with an engine: WebAssembly, in a worker made of the page's own script.
 COMPILES, WORKS = " 'wasm-unsafe-eval'", "; worker-src blob:"
 BESIDE = " 'self'"  # scripts of the page's own host or disk: the weights
+# Before anything is painted: what stands in a page for readers without scripts is hidden from the others.
+STARTED = 'document.documentElement.classList.add("aw-scripts")'
+WITHOUT_SCRIPTS = (
+    "This is a picture: the interactive page needs scripts, which do not run here. "
+    "In JupyterLab, press Trust HTML."
+)
 # Notice in pages that are large enough to be cut off in a copy: the script takes it away.
 CUT = (
     '<p class="aw-page-cut">This page is not complete, or its script cannot run here. '
     "Copy or download it again.</p>"
 )
-PAGE_CSS = """
+PAGE_CSS = (
+    """
 :root { color-scheme: light dark; }
 body { margin: 0; background: light-dark(#fff, #111317); color: light-dark(#1c2127, #e7eaee);
   font: 14px / 20px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
@@ -86,6 +90,8 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
   main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
 }
 """
+    + STATIC_CSS
+)
 
 
 @dataclass(frozen=True)
@@ -94,51 +100,14 @@ class PageModel:
 
     Attributes
     ----------
-    facts : str
-        JSON, for js/src/features/engine/live.ts.
+    facts : dict
+        For js/src/features/engine/live.ts.
     weights : bytes or None
         As text; None if they are a script that the page loads.
     """
 
-    facts: str
+    facts: dict[str, Any]
     weights: bytes | None
-
-
-def save(
-    path: str | os.PathLike[str],
-    shown: Sequence[tuple[Source, Selection]],
-    options: ExportOptions,
-    max_bytes: int | None = None,
-) -> Path:
-    """Write one page with what is shown of one or several sources, one below the other.
-
-    ``max_bytes``: of the page of one source; a warning states what was left out for it.
-    """
-    for source, _ in shown:
-        check_options_of(source, options)
-    title = options.title or TITLE
-    if max_bytes is None:
-        return write_page(path, packed(shown, options), title, "stack")
-    [(source, selection)] = shown
-    shell = sum(len(part) for part in page_parts([], title, "stack")) + INDEX_BYTES
-    run, lacks = fitted_run(source, selection, options, max_bytes, shell)
-    if lacks:
-        warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
-    return write_page(path, [run], title, "stack")
-
-
-def packed(shown: Sequence[tuple[Source, Selection]], options: ExportOptions) -> Iterator[SavedRun]:
-    """One after the other; several share the room of a page."""
-    if len(shown) == 1:
-        yield saved_run(*shown[0], options)
-        return
-    budget = SizeBudget(
-        [source.size for source, _ in shown], "widgets", " report() makes texts smaller."
-    )
-    for source, selection in shown:
-        run = saved_run(source, selection, options, **budget.of_one)
-        budget.take(run)
-        yield run
 
 
 def page_html(run: SavedRun, title: str | None = None) -> str:
@@ -149,7 +118,7 @@ def page_html(run: SavedRun, title: str | None = None) -> str:
 def frame(page: str, name: str, height: int) -> str:
     """A page in a sandboxed iframe: its script runs and offers downloads, no more."""
     return (
-        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{html.escape(name)}" width="100%" '
+        f'<iframe sandbox="allow-scripts allow-downloads allow-modals" title="{markup(name)}" width="100%" '
         f'height="{height}" style="border: 0" srcdoc="{html.escape(page)}"></iframe>'
     )
 
@@ -173,7 +142,7 @@ def page_parts(
     """The page, piece by piece: one run at a time is in memory. With a ``model`` it runs what is typed."""
     scripts = page_scripts(live=model is not None)
     unpack, lazy = bundle("unpack.js"), bundle("saved-lazy.js")
-    allowed = " ".join(map(hash_of, (unpack, *scripts, lazy)))
+    allowed = " ".join(map(hash_of, (STARTED, unpack, *scripts, lazy)))
     styles = " ".join(map(hash_of, (PAGE_CSS, bundle("widget.css"))))
     if model is None:
         policy = POLICY.format(scripts=allowed, styles=styles)
@@ -184,16 +153,18 @@ def page_parts(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{html.escape(title[:TITLE_CHARACTERS])}</title>\n"
-        f"<style>{PAGE_CSS}</style>\n</head>\n<body>\n"
-        f"<main>{'' if model is None else CUT}<noscript>This page needs JavaScript. In JupyterLab, press Trust HTML.</noscript></main>\n"
+        f"<title>{markup(title[:TITLE_CHARACTERS])}</title>\n"
+        f"<style>{PAGE_CSS}</style>\n<script>{STARTED}</script>\n</head>\n<body>\n"
+        f"<main>{'' if model is None else CUT}</main>\n"
+        f'<p class="aw-static">{WITHOUT_SCRIPTS}</p>\n'
     )
     yield head.encode()
     listed: list[dict[str, Any]] = []
     later: list[bytes] = []
     for number, run in enumerate(runs):
-        entry = {"title": run.title, "tokens": run.tokens}
-        listed.append({**entry, "second": True} if run.second else entry)
+        if run.picture is not None:
+            yield f'<div class="aw-static">{figure(run.picture)}</div>\n'.encode()
+        listed.append(entry_of(run))
         for place, (name, text) in enumerate(run.snapshot.texts.items()):
             opening = f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'
             element = opening.encode() + text + b"</script>\n"
@@ -201,10 +172,10 @@ def page_parts(
                 later.append(element)
             else:
                 yield element
-    index = json.dumps({"layout": layout, "runs": listed}).replace("<", "\\u003c")
+    index = json_data({"layout": layout, "runs": listed})
     yield f'<script type="application/json" id="aw-index">{index}</script>\n'.encode()
     if model is not None:
-        facts = model.facts.replace("<", "\\u003c")
+        facts = json_data(model.facts)
         yield f'<script type="application/json" id="aw-engine">{facts}</script>\n'.encode()
     code = packed_code((bundle("widget.css"), *scripts))
     yield b'<script type="text/plain" id="aw-code">' + code + b"</script>\n"
@@ -216,6 +187,12 @@ def page_parts(
     if model is not None and model.weights is not None:
         yield from elements(model.weights)
     yield b"</body>\n</html>\n"
+
+
+def entry_of(run: SavedRun) -> dict[str, Any]:
+    """A run in a page's list."""
+    entry = {"title": run.title, "tokens": run.tokens}
+    return {**entry, "second": True} if run.second else entry
 
 
 def page_scripts(*, live: bool) -> tuple[str, ...]:

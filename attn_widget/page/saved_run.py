@@ -13,6 +13,7 @@ from attn_widget.errors import InputError
 from attn_widget.features.why.slices import canonical
 from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.catalog.choices import VIEWS
+from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.snapshot import (
     Snapshot,
     exact_snapshot,
@@ -126,12 +127,15 @@ class SavedRun:
     snapshot : Snapshot
     second : bool
         B of a comparison, whose A is the run before.
+    picture : Picture or None
+        What the page shows without scripts.
     """
 
     title: str
     tokens: int
     snapshot: Snapshot
     second: bool = False
+    picture: Picture | None = None
 
 
 def saved_run(
@@ -145,6 +149,7 @@ def saved_run(
     left_out: str = "",
     light: bool = False,
     parts: bool = True,
+    pictured: bool = True,
 ) -> SavedRun:
     """Pack a run or a profile with what is selected in it.
 
@@ -156,6 +161,8 @@ def saved_run(
         Of an encoder-decoder: its other parts, too; else the one that is shown alone.
     light : bool
         Of a profile: examples of the selected head alone. Of a similarity: what takes a moment.
+    pictured : bool
+        With the picture of a page without scripts.
 
     Raises
     ------
@@ -170,7 +177,8 @@ def saved_run(
         analysis = source.analysis
         views = checked.views or list(VIEWS)
         opened = opening_of(analysis, selection, checked.layers, checked.heads)
-        chosen = {**selection.as_dict(), **asdict(opened)}
+        selection = replace(selection, **asdict(opened))
+        chosen = selection.as_dict()
         if chosen["view"] not in views:
             chosen["view"] = views[0]
         for target in checked.why or ():
@@ -204,7 +212,8 @@ def saved_run(
                     masked=masked,
                 )
                 recorded = with_part(recorded, name, other)
-    return SavedRun(title or source.title, source.n_tokens, recorded)
+    picture = picture_of(source, selection) if pictured else None
+    return SavedRun(title or source.title, source.n_tokens, recorded, picture=picture)
 
 
 def other_part(

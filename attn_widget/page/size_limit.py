@@ -9,6 +9,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.checks import check_count
 from attn_widget.errors import InputError
 from attn_widget.page.encodings.chunks import is_long, least_bytes
+from attn_widget.page.picture import figure
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.protocol.initial_payload import opening_of
 from attn_widget.protocol.selection import Selection
@@ -168,7 +169,8 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def size_of(run: SavedRun, shell: int) -> int:
     """Bytes of the page of a run."""
-    return shell + sum(len(text) + 100 for text in run.snapshot.texts.values())
+    pictured = 0 if run.picture is None else len(figure(run.picture).encode()) + 100
+    return shell + pictured + sum(len(text) + 100 for text in run.snapshot.texts.values())
 
 
 def checked(run: SavedRun, most: int, shell: int) -> SavedRun:

@@ -29,11 +29,30 @@ class Recorded(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A small picture: shades from 0 to 1, float32 [rows, columns], NaN for N/A; what it shows; a line below it."""
+    """A picture of rows and columns, for a document that runs no page.
+
+    Attributes
+    ----------
+    shades : float32 [rows, columns]
+        From 0 to 1, or -1 to 1 of ``signed`` ones; NaN for N/A. Of a long text already pooled.
+    alt : str
+        For readers who do not see it.
+    caption : str
+        One line next to it.
+    rows, columns : sequence of str
+        Labels, of all rows and columns.
+    ends : (str, str) or None
+        What the lightest and the darkest shade mean.
+    signed : bool
+    """
 
     shades: Float32
     alt: str
     caption: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    ends: tuple[str, str] | None = None
+    signed: bool = False
 
 
 class Source(ABC):

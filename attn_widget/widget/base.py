@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,8 @@ from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.checks import check_choice, check_count, check_number
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.exports.browser import draw
 from attn_widget.features.exports.caption import caption
-from attn_widget.features.exports.matrix import shown_values
 from attn_widget.features.exports.tables import table
 from attn_widget.features.exports.text import Table, to_csv, to_json
 from attn_widget.figures.arrays import Float32, Head
@@ -26,16 +23,23 @@ from attn_widget.figures.catalog.choices import THEMES, Theme
 from attn_widget.host.files import destination, write
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import imported
-from attn_widget.page.page import frame, page_html
-from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run
-from attn_widget.page.saving import save_page
+from attn_widget.page.output import Shown
+from attn_widget.page.saved_run import PageOptions
+from attn_widget.page.saving import framed, save_page
 from attn_widget.protocol.answer import Reply, replied
+from attn_widget.protocol.matrix import shown_values
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
 from attn_widget.protocol.source import Answers, Source
 from attn_widget.widget.code import PageCode
-from attn_widget.widget.display import DisplayOnce, saved_outputs
+from attn_widget.widget.display import (
+    DisplayOnce,
+    boxes_show,
+    inside,
+    lose_outputs_of_cell,
+    saved_outputs,
+)
 from attn_widget.widget.traits import CheckedWidget, Int, Trait, page_traits, synced
 
 if TYPE_CHECKING:
@@ -98,9 +102,20 @@ class SourceWidget(CheckedWidget):
         """The visible part: the traits as one value."""
         return Selection.of(self, self.source.options)
 
+    @property
+    def shown(self) -> Shown:
+        """Content of a page or an output of this widget: its source with the selection, or a comparison."""
+        return self.source, self.selection
+
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
+        boxes_show(self._outputs_in)
         self._once.display(self)
+
+    def _saved_outputs(self) -> dict[str, str]:
+        """Content of an output for readers without a kernel; none of a closed widget."""
+        saved: str = getattr(self, "saved", "page")
+        return {} if self._open_source() is None else saved_outputs(self.shown, saved)
 
     @command
     def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
@@ -138,12 +153,29 @@ class SourceWidget(CheckedWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
-        source = self._open_source()
-        if bundle is None or source is None:
+        if bundle is None:
             return bundle
         data, metadata = bundle
-        saved: str = getattr(self, "saved", "page")
-        return {**data, **saved_outputs(source, self.selection, saved)}, metadata
+        return {**data, **self._saved_outputs()}, metadata
+
+    @staticmethod
+    def _outputs_in(box: Any) -> dict[str, str]:
+        """Content of a container's output for readers without a kernel: our widgets in it, one below the other."""
+        ours = [widget for widget in inside(box) if isinstance(widget, SourceWidget)]
+        if not ours:
+            return {}
+        lose_outputs_of_cell()  # those of the widgets themselves: this one takes their place
+        found: list[dict[str, str]] = []
+        for widget in ours:
+            widget._once.boxed = True
+            found.append(widget._saved_outputs())
+        kinds = dict.fromkeys(kind for output in found for kind in output)
+        return {
+            kind: "\n".join(output[kind] for output in found if kind in output)
+            if kind == "text/html"
+            else next(output[kind] for output in found if kind in output)
+            for kind in kinds
+        }
 
     def _ipython_display_(self) -> None:
         """Skip the automatic display if `show()` has already displayed the widget; else leave it to the mimebundle."""
@@ -348,7 +380,7 @@ class SourceWidget(CheckedWidget):
         'cat.html'
         >>> w.close()
         """
-        return save_page(self._to_save(), path, options)
+        return save_page([self.shown], path, options)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.
@@ -379,12 +411,7 @@ class SourceWidget(CheckedWidget):
         >>> w.close()
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-        run = saved_run(self.source, self.selection, ExportOptions(title=title))
-        return frame(page_html(run, title), title or run.title, height)
-
-    def _to_save(self) -> Sequence[tuple[Source, Selection]] | Comparison:
-        """Content of a page of this widget."""
-        return [(self.source, self.selection)]
+        return framed(self.shown, height, title)
 
     def _view(self, view: str | None) -> str:
         if view is None:

@@ -14,22 +14,23 @@ from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head
 from attn_widget.host.results import Displayed
+from attn_widget.page.output import Shown
 from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import save_page
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.source import Source
 from attn_widget.widget.base import SourceWidget
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-Saved: TypeAlias = "SourceWidget | Analysis | Profile"
+Saved: TypeAlias = "SourceWidget | Analysis | Profile | Comparison | Displayed"
+RESULTS = (Analysis, Profile, Comparison, Displayed)
 
 
 def to_html(
-    widgets: Saved | Comparison | Displayed | Iterable[Saved],
+    widgets: Saved | Iterable[Saved],
     path: str | os.PathLike[str],
     **options: Unpack[PageOptions],
 ) -> Path:
@@ -39,7 +40,7 @@ def to_html(
 
     Parameters
     ----------
-    widgets : widget that `show` returned, Analysis or Profile, iterable of them, Comparison, Similarity or Ranking
+    widgets : widget that `show` returned, Analysis, Profile, Comparison, Similarity or Ranking, or an iterable of them
         Shown one below the other; a switch selects a run of a comparison. A result is saved as `show` would show it.
     path : str or path
         Replaced atomically: if the page cannot be finished, the old one stays.
@@ -91,30 +92,33 @@ def to_html(
     True
     >>> w.close()
     """
-    if isinstance(widgets, (SourceWidget, Displayed)):
-        return widgets.to_html(path, **options)
-    if isinstance(widgets, Comparison):
-        return save_page(widgets, path, options)
-    if isinstance(widgets, (Analysis, Profile)):
+    if isinstance(widgets, (SourceWidget, *RESULTS)):
         widgets = [widgets]
     if not is_iterable(widgets):
         raise _not_a_widget(widgets)
-    every = [_selected(widget) for widget in check_several(widgets, "widgets", "widgets")]
+    every = [_shown(widget) for widget in check_several(widgets, "widgets", "widgets")]
     if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
     return save_page(every, path, options)
 
 
-def _selected(given: object) -> tuple[Source, Selection]:
-    """A widget's source and selection; those that `show` gives a result."""
+def _shown(given: object) -> Shown:
+    """What a widget shows; what `show` would show of a result."""
+    if isinstance(given, Comparison):
+        return given
     if isinstance(given, Analysis):
         classifies = given.classification is not None
         return RunSource(given), Selection(view="task" if classifies else "attention")
     if isinstance(given, Profile):
         opened = Selection(*opening_head(given), view="heads", metric="confidence_avg")
         return ProfileSource(given), opened
-    widget = _check_widget(given)
-    return widget.source, widget.selection
+    if isinstance(given, Displayed):
+        widget = given._widget({})  # pyright: ignore[reportPrivateUsage]
+        try:
+            return widget.shown
+        finally:
+            widget.close()
+    return _check_widget(given).shown
 
 
 def as_html(widget: SourceWidget, *, height: int = 900, title: str | None = None) -> str:

@@ -77,11 +77,11 @@ const chunksOf = (run: number) => (name: string) =>
 
 /** Run the code of the lazy views (saved-lazy.ts), whose hash the page's policy has. */
 async function runLazyCode(): Promise<void> {
-  // In the output of a cell it has run.
+  const text = await textOf("#aw-lazy");
+  // In the output of a cell it is a script of its own, which has run once the page has been read.
   if (lazyCode.peek() !== null) return;
-  const text = required(await textOf("#aw-lazy"), "#aw-lazy");
   const script = h("script");
-  script.textContent = new TextDecoder().decode(await inflate(text));
+  script.textContent = new TextDecoder().decode(await inflate(required(text, "#aw-lazy")));
   document.head.append(script);
   // A copy that a browser makes of the page unpacks its own.
   script.remove();
@@ -157,10 +157,10 @@ async function open(
 }
 
 async function stack(main: HTMLElement, index: Index): Promise<void> {
-  for (const [run, { title }] of index.runs.entries()) {
-    const place = h("section", { class: "aw-page-run", "aria-label": title });
+  for (const entry of entriesOf(index.runs)) {
+    const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
     main.append(place);
-    await open({ run, b: null }, place);
+    await open(entry, place);
   }
 }
 
@@ -237,7 +237,7 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
     await openPair(main, [chunksOf(0), chunksOf(1)]);
   } catch (error) {
     refuse(main, "The difference cannot be shown", error);
-    await stack(main, index);
+    await stack(main, { ...index, runs: index.runs.map((run) => ({ ...run, second: false })) });
   }
 }
 
@@ -250,6 +250,7 @@ export function startPage(live: AttachEngine | null): void {
     required(document.getElementById("aw-index"), "#aw-index").textContent,
   ) as Index;
   main.replaceChildren();
+  for (const picture of document.querySelectorAll("body > .aw-static")) picture.remove();
   if (index.layout === "report") report(main, index);
   else if (index.layout === "compare") void compare(main, index);
   else void stack(main, index);

@@ -5,10 +5,8 @@ The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/features/
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,8 @@ from attn_widget.features.comparison.proposals import LISTED, mode_of
 from attn_widget.features.why.slices import described, plain, value_error
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.installed import needing
-from attn_widget.page.page import page_parts, write_page
+from attn_widget.page.picture import Picture, drawn, picture_of
+from attn_widget.page.run_cells import compared_cells
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.pack import pack
@@ -220,6 +219,8 @@ def compared_runs(
     options: ExportOptions,
     page_budget: SizeBudget | None = None,
     chosen: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    pictured: bool = True,
 ) -> Iterator[SavedRun]:
     """A with the comparison's own chunk, then B.
 
@@ -229,6 +230,8 @@ def compared_runs(
         Of the page where these are not its only runs; by default their own.
     chosen : mapping
         Fields of `Selection`, instead of what the comparison opens on.
+    pictured : bool
+        With the picture of a page without scripts.
     """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:
@@ -238,31 +241,36 @@ def compared_runs(
         # A page of many texts has no masked predictions: those would take longer than all the rest.
         selection = replace(opened, **chosen)
         run = saved_run(
-            source, selection, options, masked=page_budget is None, parts=False, **budget.of_one
+            *(source, selection, options),
+            masked=page_budget is None,
+            parts=False,
+            pictured=False,
+            **budget.of_one,
         )
         if side == 0:
-            chunks = {**run.snapshot.chunks, CHUNK: pack(*compared_parts(comparison))}
-            run = replace(run, snapshot=replace(run.snapshot, chunks=chunks))
+            run = with_comparison(run, comparison)
+            run = replace(run, picture=picture_of_compared(comparison) if pictured else None)
         budget.take(run)
         yield replace(run, title=source.title, second=side == 1)
 
 
-def save_compared(
-    path: str | os.PathLike[str], comparison: Comparison, options: ExportOptions
-) -> Path:
-    """Write one page with both runs and their difference."""
-    return write_page(
-        path, compared_runs(comparison, options), title_of(comparison, options.title), "compare"
-    )
+def with_comparison(run: SavedRun, comparison: Comparison, *, recorded: bool = True) -> SavedRun:
+    """A's run with the chunk of what only the two together tell; ``recorded``: see `compared_parts`."""
+    chunk = pack(*compared_parts(comparison, recorded=recorded))
+    chunks = {**run.snapshot.chunks, CHUNK: chunk}
+    return replace(run, snapshot=replace(run.snapshot, chunks=chunks))
 
 
-def compared_html(comparison: Comparison) -> str:
-    """The same page as text."""
-    runs, title = compared_runs(comparison, ExportOptions()), title_of(comparison)
-    return b"".join(page_parts(runs, title, "compare")).decode("utf-8")
+def picture_of_compared(comparison: Comparison) -> Picture:
+    """The difference that a comparison opens on; A's head where no two can be compared."""
+    opened, _ = selections(comparison)
+    layer, head = opened.place
+    try:
+        return drawn(compared_cells(comparison, layer, 0 if head == "mean" else head))
+    except NotAvailableError:
+        return picture_of(RunSource(comparison.a), opened)
 
 
-def title_of(comparison: Comparison, title: str | None = None) -> str:
-    """The title for the browser's tab."""
-    sources = RunSource(comparison.a), RunSource(comparison.b)
-    return title or " | ".join(source.title for source in sources)
+def title_of(comparison: Comparison) -> str:
+    """Both titles, for the browser's tab."""
+    return " | ".join(RunSource(run).title for run in (comparison.a, comparison.b))

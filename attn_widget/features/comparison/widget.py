@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.page import compared_html, selections, title_of
-from attn_widget.page.page import frame
+from attn_widget.features.comparison.page import selections
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.widget import AttentionWidget
-
-HEIGHT = 900  # px
 
 
 class ComparisonWidget(AttentionWidget):
@@ -39,20 +34,11 @@ class ComparisonWidget(AttentionWidget):
         self.comparison = comparison
         self._show_compared(comparison)
 
-    def _to_save(self) -> Comparison:
+    @property
+    def shown(self) -> Comparison:
+        """The comparison."""
+        _ = self.source  # refuses a closed widget
         return self.comparison
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return bundle
-        data, metadata = bundle
-        return {**data, "text/html": frame_of(self.comparison)}, metadata
 
     def __repr__(self) -> str:
         return f"<ComparisonWidget of {self.comparison!r}>"
-
-
-def frame_of(comparison: Comparison) -> str:
-    """A sandboxed frame with the comparison's page."""
-    return frame(compared_html(comparison), title_of(comparison), HEIGHT)

@@ -220,10 +220,17 @@ class ProfileSource(Source):
         values = self._profile.mean[key]
         some = values[~np.isnan(values)]
         least, span = (some.min(), np.ptp(some)) if some.size else (0.0, 0.0)
-        scale = f"; {some.min():.3g} is light, {some.max():.3g} the darkest" if some.size else ""
-        caption = f"{self.title}: {key} of every head, mean over the texts. Rows are layers, columns heads{scale}."
-        shades = (values - least) / (span or 1.0)
-        return Cells(shades, "A figure of every head, layers by heads", caption)
+        caption = f"{self.title}: {key} of every head, mean over the texts. Rows are layers, columns heads."
+        alt = f"{key} of every head as a heatmap, layers by heads"
+        ends: tuple[str, str] | None = None
+        if some.size:
+            layer, head = divmod(int(np.nanargmax(values)), values.shape[1])
+            alt += f"; the largest is {some.max():.3g}, of layer {layer}, head {head}"
+            ends = f"{some.min():.3g}", f"{some.max():.3g}"
+        rows, columns = (
+            [f"{sign}{k}" for k in range(n)] for sign, n in zip("LH", values.shape, strict=True)
+        )
+        return Cells((values - least) / (span or 1.0), alt, caption, rows, columns, ends)
 
     def example(self, index: object) -> RunSource:
         """The text that is open.

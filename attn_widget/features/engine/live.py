@@ -148,11 +148,11 @@ def page_model(
             f"A page holds at most {MAX_BYTES / 1e6:.0f} MB of weights.",
         )
     if options.folder is None:
-        return PageModel(json.dumps(facts), text)
+        return PageModel(facts, text)
     beside = write_beside(options.folder, encoder.name, checksum(file), text)
     source = os.path.relpath(beside, page.parent.resolve()).replace(os.sep, "/")
     facts["beside"] = {"src": quote(source), "key": checksum(file)}
-    return PageModel(json.dumps(facts), None)
+    return PageModel(facts, None)
 
 
 def checksum(file: bytes) -> str:

@@ -19,12 +19,13 @@ from attn_widget.page.output import code_element, version
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 OUTPUT = re.compile(r'<div class="attn-widget-output" data-version="(\w+)"')
+PICTURE = '<div class="attn-widget-picture">'
 CODE = re.compile(r'<script type="text/plain" class="attn-widget-code" data-version="(\w+)">')
 REFERENCE = "IPY_MODEL_"
 
 
 class LivePages(Preprocessor):
-    """Replace our widgets by the pages stored in the same outputs; drop the widgets and their state.
+    """Replace our widgets by the pages or pictures stored in the same outputs; drop the widgets and their state.
 
     nbconvert prefers a widget to the page next to it as soon as the notebook has stored state, and such
     a widget asks the network for its libraries. Widgets of other packages stay as they are. Works for
@@ -54,9 +55,10 @@ class LivePages(Preprocessor):
         for data in outputs_of(nb):
             page = joined(data.get("text/html", ""))
             match = OUTPUT.search(page)
-            if match is None:
+            if match is None and PICTURE not in page:
                 continue
-            first.setdefault(match[1], data)
+            if match is not None:
+                first.setdefault(match[1], data)
             carried.update(CODE.findall(page))
             if VIEW in data:
                 dropped.add(str(mapping(data.pop(VIEW)).get("model_id")))

@@ -192,7 +192,7 @@ def report(
         for number, entry in enumerate(tqdm(every, desc="report", disable=not progress)):
             if isinstance(entry, Comparison):
                 with numbered(number):
-                    yield from compared_runs(entry, export, budget, selection)
+                    yield from compared_runs(entry, export, budget, selection, pictured=number == 0)
                 continue
             run = run_of(number, entry, chosen, run_options, export, budget.of_one)
             budget.take(run)
@@ -250,7 +250,9 @@ def run_of(
     with numbered(number):
         if isinstance(entry, Analysis):
             seen = entry if selection.part is None else entry.of(selection.part)
-            return saved_run(RunSource(seen), selection, export, masked=False, **budget)
+            return saved_run(
+                RunSource(seen), selection, export, masked=False, pictured=number == 0, **budget
+            )
         pair, encoder = pair_of(number, entry), options["model"]
         if encoder.part is not None:
             given: dict[str, Any] = {
@@ -261,7 +263,9 @@ def run_of(
         else:
             analysis = analyze(*pair, progress=False, **options)
         # Thousands of texts: masked predictions would take longer than all the rest.
-        return saved_run(RunSource(analysis), selection, export, masked=False, **budget)
+        return saved_run(
+            RunSource(analysis), selection, export, masked=False, pictured=number == 0, **budget
+        )
 
 
 def output_of(encoder: Encoder, pair: tuple[Any, Any], generate: int) -> str | None:

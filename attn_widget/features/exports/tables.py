@@ -16,7 +16,6 @@ from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, parts_of
-from attn_widget.features.exports.matrix import Unit, matrix_of, shown_matrix
 from attn_widget.features.exports.text import Cell, Table
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.slices import as_target
@@ -25,6 +24,7 @@ from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
+from attn_widget.protocol.matrix import Unit, matrix_of, shown_matrix
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source

@@ -34,7 +34,8 @@ from attn_widget.trace.forward import Progress
 
 LISTED = 100  # passages of a ranking in the page
 EXPLAINED = 10  # of these, in a saved page
-SHOWN_TOKENS = 128  # of each text in the picture of a cell's output
+SHOWN_TOKENS = 64  # of each text in a picture without scripts
+PICTURED = 20  # passages there
 TITLE_CHARACTERS = 60  # of each text
 QUICK_PASSES = 64  # a matrix of so few passes is part of a cell's output
 TESTED_WORDS = 10  # of a text whose masking test takes a saved page some seconds
@@ -118,18 +119,56 @@ class SimilaritySource(Source):
         return Recorded(selection, similarity_paint(self), requests_of(self, light=light))
 
     def cells(self, selection: Selection) -> Cells:  # noqa: ARG002
-        """Two rows: what each token of the two texts adds to the score, by size."""
-        first = self.first
-        sides = [np.abs(first.contributions(of).values)[:SHOWN_TOKENS] for of in SIDES]
-        shades = np.zeros((2, max(map(len, sides))), dtype=np.float32)
-        for row, values in zip(shades, sides, strict=True):
-            row[: len(values)] = values
-        caption = (
-            f"{self.title}: {first.kind} {first.score:.3f}. A row for each text, a cell for each token: how much it "
-            "adds to or takes from the score."
-        )
-        alt = "Contributions of the tokens of two texts to their score"
-        return Cells(shades / (shades.max(initial=0) or 1.0), alt, caption)
+        """Scores of a ranking's best passages; of two texts what each pair of tokens adds, or each token where there are no pairs."""
+        if isinstance(self.result, Ranking):
+            return _ranked_cells(self.result, self.passages[:PICTURED], self.title)
+        found = self.result
+        caption = f"{self.title}: {found.kind} {found.score:.3f}."
+        kinds = [kind for kind in found.kinds if _is_quick(found, kind)] or [*found.kinds[-1:]]
+        shown = [(found.side(of), _positions(found, of)[:SHOWN_TOKENS]) for of in SIDES]
+        tokens = [[_label(analysis, i) for i in positions] for analysis, positions in shown]
+        words = [
+            [k for k, i in enumerate(positions) if not analysis.trace.tokens[i].special]
+            for analysis, positions in shown
+        ]
+        if kinds:
+            values = found.matrix(kinds[0])[:SHOWN_TOKENS, :SHOWN_TOKENS]
+            rows, columns = tokens
+            what = "what each pair of tokens adds to the score"
+            caption += f" Shown is {what}: rows are of the first text, columns of the second."
+        else:
+            positions = [i for _, side in shown for i in side]
+            values = found.contributions("a").values[positions][None]
+            rows, columns = ["score"], [*tokens[0], *tokens[1]]
+            words = [[0], [*words[0], *(len(tokens[0]) + k for k in words[1])]]
+            what = "what each token of both texts adds to the score"
+            caption += f" Shown is {what}."
+        sizes = np.abs(values)
+        most = float(sizes[np.ix_(*words)].max(initial=0)) or float(sizes.max(initial=0))
+        among = np.zeros_like(sizes)
+        among[np.ix_(*words)] = sizes[np.ix_(*words)]
+        i, j = divmod(int(among.argmax()), values.shape[1])
+        largest = f"{rows[i]} and {columns[j]}" if kinds else columns[j]
+        alt = f"{what[0].upper()}{what[1:]}, as a heatmap; most: {largest}, {values[i, j]:+.2g}"
+        further = " or more" if sizes.max(initial=0) > most else ""
+        shades = np.clip(values / (most or 1.0), -1, 1).astype(np.float32)
+        ends = f"−{most:.2g}", f"+{most:.2g}{further}"
+        return Cells(shades, alt, caption, rows, columns, ends, signed=True)
+
+
+def _ranked_cells(ranking: Ranking, passages: Sequence[int], title: str) -> Cells:
+    scores = ranking.scores[passages]
+    least, span = (float(scores.min()), float(np.ptp(scores))) if len(scores) else (0.0, 0.0)
+    rows = [f"{ranking.scores[i]:.3f} {ranking.passages[i]}" for i in passages]
+    caption = f"{title}: the best {len(rows)} by {ranking.kind}, best first."
+    shades = ((scores - least) / (span or 1.0)).astype(np.float32)[:, None]
+    alt = f"Passages by score: {', '.join(rows[:3])}"
+    return Cells(shades, alt, caption, rows, ["score"])
+
+
+def _label(analysis: Analysis, position: int) -> str:
+    token = analysis.trace.tokens[position]
+    return token.surface if token.surface.strip() else token.text
 
 
 def similarity_paint(source: SimilaritySource) -> bytes:
@@ -282,8 +321,7 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         found = source.similarity(address)
         asked.append({"kind": "similar", **address})
         for kind in found.kinds:
-            quick = kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
-            if quick or not light:
+            if not light or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
         sides = SIDES if place == 0 and not light and found.can_decompose else ()
         for side in SIDES:
@@ -291,6 +329,11 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
             if (side in sides and short) or (address.get("passage"), side) in source.tests:
                 asked.append({"kind": "similar_test", "side": side, **address})
     return asked
+
+
+def _is_quick(found: Similarity, kind: str) -> bool:
+    """True of a matrix that takes a moment."""
+    return kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
 
 
 HANDLERS = {

@@ -47,6 +47,7 @@ import {
 } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { bar } from "./bar";
+import { drawBeforePrinting } from "./before-printing";
 import { focus } from "./focus";
 import { headGrid } from "./head-grid/head-grid";
 import { keepHostKeysAway } from "./host-keys";
@@ -230,6 +231,7 @@ export function createFrame(state: State): Frame {
     screened.change();
   }
   state.on(["theme"], applyTheme, until);
+  drawBeforePrinting(root, until);
   screened.state.on(["height"], applyHeight, until);
   state.on(
     ["chrome"],

@@ -1,8 +1,8 @@
 /** Chunks of a saved page: from the text of an element to bytes (attn_widget/page/compress.py). */
 
-/** The digits of base 85: none is changed by HTML, JSON or a formula. */
+/** The digits of base 85: none is changed by HTML, JSON or a template. */
 const DIGITS =
-  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#:%,()*+-;.=/?@^_[{|}~";
+  "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=/?@^_[]|:~";
 const [CHARACTERS, BYTES, BASE] = [5, 4, 85] as const;
 const LAST = DIGITS.charCodeAt(BASE - 1);
 

@@ -1,0 +1,47 @@
+"""Pages and outputs inside the templates of a site (Jinja, Django): they come out as they went in."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jinja2
+import pytest
+
+import attn_widget as aw
+from attn_widget.page import base85
+
+TEXT = "{{ 6 * 7 }} {% for a in b %} {# gone #} ${x} {{{{"
+OPENINGS = re.compile(r"\{[{%#]")  # the three of Jinja and of Django's templates
+
+
+def rendered(page: str) -> str:
+    """As a template without variables gives it back; Jinja counts an unknown tag as an error."""
+    environment = jinja2.Environment(keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(page).render()
+
+
+def assert_plain(page: str) -> None:
+    assert OPENINGS.findall(page) == []
+    assert rendered(page) == page
+
+
+def test_digits_are_no_markup_of_documents_and_templates() -> None:
+    digits = base85.DIGITS.tobytes().decode()
+    assert len(set(digits)) == len(digits) == base85.BASE
+    assert set(digits).isdisjoint("{}<>&\"'\\` ")
+    data = bytes(range(256)) * 40
+    assert base85.decode(base85.encode(data)) == data
+
+
+@pytest.mark.parametrize("engine", [False, "light"])
+def test_a_page_comes_out_of_a_template_as_it_went_in(engine: object, tmp_path: Path) -> None:
+    widget = aw.show(TEXT, progress=False)
+    path = widget.to_html(tmp_path / "page.html", title=TEXT, engine=engine)  # pyright: ignore[reportArgumentType]
+    page = path.read_bytes().decode()
+    assert_plain(page)
+    index = re.search(r'id="aw-index">(.*?)</script>', page)
+    assert index is not None and json.loads(index[1])["runs"][0]["title"] == TEXT
+    assert_plain(widget.as_html(title=TEXT))
+    widget.close()
