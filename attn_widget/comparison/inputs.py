@@ -18,6 +18,7 @@ from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.families import PARTS
 from attn_widget.model.loading import load
+from attn_widget.model.prepared import is_prepared
 from attn_widget.model.two_texts import check_part_of, split_item
 
 EXAMPLE = 'compare("He is here.", "She is here.") or compare(text, models=[m1, m2]).'
@@ -40,8 +41,8 @@ def compare(
 
     Parameters
     ----------
-    a, b : Analysis, str or (str, str)
-        The two runs, or the texts (or pairs of texts) to run. With ``models``, ``b`` may be left out:
+    a, b : Analysis, str, (str, str) or token ids
+        The two runs, or the texts (or pairs of texts; or ids, as in `analyze`) to run. With ``models``, ``b`` may be left out:
         both models read ``a``. Of an encoder-decoder, pairs are a source and its output.
     models : list of two, optional
         A model for each of the two texts; each as in `analyze`.
@@ -94,7 +95,7 @@ def compare(
         raise InputError("b is missing, so there is nothing to compare with.", EXAMPLE)
     texts = [check_text(a, "a"), check_text(b, "b")]
 
-    def run_of(given: Analysis | tuple[str, str | None], model: Any) -> Analysis:
+    def run_of(given: Analysis | tuple[Any, str | None], model: Any) -> Analysis:
         if isinstance(given, Analysis):
             return given if part is None else given.of(part)
         encoder = load(model, progress=progress)
@@ -110,10 +111,12 @@ def compare(
     return Comparison(runs[0], runs[1])
 
 
-def check_text(text: Any, name: str) -> Analysis | tuple[str, str | None]:
-    """An analysis as it is; a text, or a pair of texts, as (text, text_pair)."""
+def check_text(text: Any, name: str) -> Analysis | tuple[Any, str | None]:
+    """An analysis as it is; a text, token ids or a pair of texts as (text, text_pair)."""
     if isinstance(text, Analysis):
         return text
+    if is_prepared(text):
+        return text, None
     pair = (text, None) if isinstance(text, str) else text
     if (
         not isinstance(pair, (tuple, list))

@@ -81,18 +81,22 @@ class WordPiece:
     def id_to_token(self, number: int) -> str | None:
         return self._names.get(number)
 
-    def encode(self, text: str, pair: str | None = None) -> Encoded:
+    def encode(
+        self, text: str, pair: str | None = None, *, add_special_tokens: bool = True
+    ) -> Encoded:
         segments = [list(self._pieces(text)) for text in (text, pair) if text is not None]
         if self._limit is not None:
-            room = self._limit - 1 - len(segments)
+            room = self._limit - (1 + len(segments)) * add_special_tokens
             lengths = _longest_first([len(pieces) for pieces in segments], room)
             segments = [pieces[:n] for pieces, n in zip(segments, lengths, strict=True)]
         encoded = Encoded()
-        self._add(encoded, ("[CLS]", 0, 0), 0, None)
+        if add_special_tokens:
+            self._add(encoded, ("[CLS]", 0, 0), 0, None)
         for number, pieces in enumerate(segments):
             for piece in pieces:
                 self._add(encoded, piece, number, number)
-            self._add(encoded, ("[SEP]", 0, 0), number, None)
+            if add_special_tokens:
+                self._add(encoded, ("[SEP]", 0, 0), number, None)
         return encoded
 
     def _add(self, encoded: Encoded, piece: Piece, segment: int, sequence: int | None) -> None:

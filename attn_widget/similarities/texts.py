@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 from attn_widget.checks import check_flag, is_iterable, short_repr
 from attn_widget.errors import InputTypeError
 from attn_widget.host.idle import activity
+from attn_widget.model.prepared import is_prepared
 from attn_widget.model.tokenizing import check_text
 from attn_widget.similarities.ranking import Ranking, rank
 from attn_widget.similarities.reading import reading_of
@@ -111,7 +112,7 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    if not isinstance(a, str):
+    if not isinstance(a, str) and not is_prepared(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
