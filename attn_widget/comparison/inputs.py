@@ -7,6 +7,7 @@ from typing import Any, Literal
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import analyze
 from attn_widget.checks import (
+    are_ids,
     check_choice,
     check_count,
     check_flag,
@@ -18,7 +19,6 @@ from attn_widget.comparison.comparison import Comparison
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.families import PARTS
 from attn_widget.model.loading import load
-from attn_widget.model.prepared import is_prepared
 from attn_widget.model.two_texts import check_part_of, split_item
 
 EXAMPLE = 'compare("He is here.", "She is here.") or compare(text, models=[m1, m2]).'
@@ -93,7 +93,10 @@ def compare(
             )
     if b is None:
         raise InputError("b is missing, so there is nothing to compare with.", EXAMPLE)
-    texts = [check_text(a, "a"), check_text(b, "b")]
+    texts: list[Any] = [
+        (text, None) if are_ids(text) else check_text(text, name)
+        for name, text in (("a", a), ("b", b))
+    ]
 
     def run_of(given: Analysis | tuple[Any, str | None], model: Any) -> Analysis:
         if isinstance(given, Analysis):
@@ -111,12 +114,10 @@ def compare(
     return Comparison(runs[0], runs[1])
 
 
-def check_text(text: Any, name: str) -> Analysis | tuple[Any, str | None]:
-    """An analysis as it is; a text, token ids or a pair of texts as (text, text_pair)."""
+def check_text(text: Any, name: str) -> Analysis | tuple[str, str | None]:
+    """An analysis as it is; a text, or a pair of texts, as (text, text_pair)."""
     if isinstance(text, Analysis):
         return text
-    if is_prepared(text):
-        return text, None
     pair = (text, None) if isinstance(text, str) else text
     if (
         not isinstance(pair, (tuple, list))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import as_array, is_iterable, short_repr
+from attn_widget.checks import as_array, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 
 if TYPE_CHECKING:
@@ -25,28 +25,6 @@ class Prepared(NamedTuple):
 
     ids: NDArray[np.int64]
     segments: NDArray[np.int64] | None
-
-
-def is_prepared(given: object) -> bool:
-    """True for token ids in any container, or a mapping that holds them.
-
-    Examples
-    --------
-    >>> is_prepared([101, 7592, 102]), is_prepared({"input_ids": [[101, 102]]})
-    (True, True)
-    >>> is_prepared("text"), is_prepared(["text"]), is_prepared([])
-    (False, False, False)
-    """
-    if isinstance(given, Mapping) or hasattr(given, "input_ids"):
-        return "input_ids" in given if isinstance(given, Mapping) else True
-    if hasattr(given, "dtype") and hasattr(given, "shape"):
-        kind = str(getattr(given, "dtype", "")).removeprefix("torch.")
-        return "int" in kind and not hasattr(given, "columns")
-    while isinstance(given, (list, tuple)) and len(given) == 1 and is_iterable(given[0]):
-        given = given[0]
-    if not isinstance(given, (list, tuple)) or not given:
-        return False
-    return all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in given)
 
 
 def read_prepared(given: Any) -> Prepared:

@@ -10,10 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_characters, check_flag, check_several, listed, short_repr
+from attn_widget.checks import (
+    are_ids,
+    check_characters,
+    check_entries,
+    check_flag,
+    listed,
+    refuse_container,
+    short_repr,
+)
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoding import Encoding, Masked
-from attn_widget.model.prepared import decoded, is_prepared, read_prepared
+from attn_widget.model.prepared import decoded, read_prepared
 from attn_widget.model.tokens import Token
 
 METASPACE = "▁"  # SentencePiece's stand-in for a space
@@ -52,16 +60,7 @@ def check_ids(encoder: Reads, ids: Sequence[int]) -> None:
 
 def check_text(value: object, name: str) -> str:
     """``value`` as a text that a tokenizer can read."""
-    if is_prepared(value):
-        raise InputTypeError(
-            f"{name} is {short_repr(value)}, token ids, and a str is expected here.",
-            "analyze, show and compare take token ids; tokenizer.decode(ids) gives their text.",
-        )
-    if isinstance(value, (list, tuple)):
-        raise InputTypeError(
-            f"{name} is a {type(value).__name__} of {len(value)}, expected one str.",
-            "For many texts use profile(texts), or a loop.",
-        )
+    refuse_container(value, name)
     if not isinstance(value, str):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a str.")
     if not value:
@@ -73,9 +72,7 @@ def check_text(value: object, name: str) -> str:
 
 def check_texts(texts: object, example: str) -> list[str]:
     """``texts`` as a list of texts that a tokenizer can read; ``example`` is a call for the message about an empty one."""
-    checked = [
-        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
-    ]
+    checked = [check_text(one, f"text {k}") for k, one in enumerate(check_entries(texts, "texts"))]
     if not checked:
         raise InputError("texts is empty.", f"For example {example}")
     return checked
@@ -92,7 +89,7 @@ def encode(
 ) -> Encoding:
     """See `Encoder.encode`."""
     check_flag(add_special_tokens, "add_special_tokens")
-    if not is_prepared(text):
+    if not are_ids(text):
         check_text(text, "text")
     if encoder.part is not None:
         raise InputError(
@@ -108,7 +105,7 @@ def encode(
             f"text_pair is given, and {encoder.name} is a decoder, which reads one text.",
             "Join the two: text + ' ' + text_pair.",
         )
-    if is_prepared(text):
+    if are_ids(text):
         return encode_ids(encoder, text, text_pair, any_length=any_length)
     limit = encoder.max_length
     with encoder.lock:

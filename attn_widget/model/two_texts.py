@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_flag, short_repr
+from attn_widget.checks import are_ids, check_flag, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding, TwoTexts
-from attn_widget.model.prepared import is_prepared
 from attn_widget.model.tokenizing import (
     check_ids,
     check_text,
@@ -73,7 +72,7 @@ def encode_source(
         As `Encoder.encode`.
     """
     check_flag(add_special_tokens, "add_special_tokens")
-    if is_prepared(source):
+    if are_ids(source):
         return encode_ids(encoder, source, None)
     check_text(source, "text")
     options = {} if add_special_tokens else {"add_special_tokens": False}

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks import (
+    check_entries,
     check_flag,
     check_kind,
     check_path,
-    check_several,
     first_line,
     index_in,
 )
@@ -112,7 +112,7 @@ def index(
     elif column is not None:
         raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
     else:
-        checked, failed = check_several(texts, "texts", "texts"), []
+        checked, failed = check_entries(texts, "texts"), []
     if not checked:
         raise InputError("texts is empty.", "Give at least one text.")
     encoder = load(model, progress=progress)
