@@ -106,7 +106,7 @@ def check_entries(values: Any, name: str, *, pairs: bool = False) -> list[Any]:
     pairs : bool
         Whether an entry may be two texts.
     """
-    entries = check_several(values, name, "texts")
+    entries = check_several(values, name, "str")
     for k, entry in enumerate(entries):
         if not (pairs and _is_pair(entry)):
             refuse_container(entry, f"{name.removesuffix('s')} {k}")
