@@ -27,6 +27,7 @@ from attn_widget.host.store import (
 )
 from attn_widget.model.config import check_config
 from attn_widget.model.families import is_decoder
+from attn_widget.model.gguf_header import is_sound_header
 
 MAGIC = b"GGUF"
 INSTALL_READER = "pip install gguf"
@@ -56,6 +57,8 @@ def converted(file: Path) -> Path:
     with file.open("rb") as opened:
         if opened.read(len(MAGIC)) != MAGIC:
             raise ModelLoadError(f"{str(file)!r} is no GGUF file: it does not begin with 'GGUF'.")
+    if not is_sound_header(file):
+        raise _unreadable(file, "its header names more than it holds")
     total = checksum(file)
     record = {"format": FORMAT, "sha256": total}
     folder = cache_folder() / "gguf" / f"{file.stem}-{total[:16]}"
@@ -148,11 +151,14 @@ def _read(file: Path) -> tuple[Any, Any]:
     except (ModelLoadError, MemoryError):
         raise
     except Exception as error:  # of transformers, gguf and numpy, by what is wrong with the file
-        reason = first_line(error)
-        raise ModelLoadError(
-            f"The GGUF file {file.name!r} cannot be read ({reason}).",
-            "It may be cut off: get it again. Or give a folder that save_pretrained() wrote.",
-        ) from error
+        raise _unreadable(file, first_line(error)) from error
+
+
+def _unreadable(file: Path, reason: str) -> ModelLoadError:
+    return ModelLoadError(
+        f"The GGUF file {file.name!r} cannot be read ({reason}).",
+        "It may be cut off: get it again. Or give a folder that save_pretrained() wrote.",
+    )
 
 
 def _check_complete(file: Path, model: Any, missing: list[str]) -> None:

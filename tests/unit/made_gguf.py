@@ -91,6 +91,7 @@ def write_gguf(
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("smollm")
     writer.add_token_list(words)
+    writer.add_token_types([1] * len(words))
     writer.add_token_merges([" ".join(pair) for pair in stored["merges"]])
     for role in ("bos", "eos", "unk"):
         getattr(writer, f"add_{role}_token_id")(getattr(tokenizer, f"{role}_token_id"))

@@ -156,7 +156,8 @@ def test_means_that_are_no_numbers_are_refused(bad: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["1.attention.self.query.weight", "1.attention.self.key.bias", "1.output.dense.weight"]
+    "broken",
+    ["1.attention.self.query.weight", "1.attention.self.key.bias", "1.output.dense.weight"],
 )
 @pytest.mark.parametrize("work", ["head_means", "index", "probabilities"])
 def test_a_model_with_nan_in_any_layer_is_refused(broken: str, work: str, tmp_path: Any) -> None:

@@ -79,6 +79,31 @@ def test_a_gguf_file_that_is_not_all_of_a_model_is_refused(
 
 
 @needs_gguf
+def test_a_header_that_names_more_than_the_file_holds_is_refused_at_once(
+    tmp_path: Path, cache: Path
+) -> None:
+    from gguf import GGUFReader
+
+    file, _, _ = made(tmp_path)
+    whole = file.read_bytes()
+    reader = GGUFReader(file)
+    ends = reader.fields["tokenizer.ggml.token_type"]
+    at = ends.offset + sum(int(part.nbytes) for part in ends.parts[:4])
+    count = int(ends.parts[4][0])
+    assert whole[at : at + 8] == count.to_bytes(8, "little")
+    for where in (
+        at,
+        8,
+        16,
+    ):  # the length of an array of numbers, the counts of tensors and of fields
+        damaged = bytearray(whole)
+        damaged[where : where + 8] = (2**60).to_bytes(8, "little")
+        file.write_bytes(damaged)
+        with pytest.raises(ModelLoadError, match=r"cannot be read .* cut off"):
+            aw.load(file, progress=False)
+
+
+@needs_gguf
 def test_what_changes_nothing_in_a_gguf_file_is_no_reason(tmp_path: Path, cache: Path) -> None:
     neutral = {"blk.0.attn_q.bias": np.zeros(32), "rope_freqs.weight": np.ones(4)}
     more = {name: values.astype(np.float32) for name, values in neutral.items()}
