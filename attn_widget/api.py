@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from attn_widget.features.comparison.widget import ComparisonWidget
     from attn_widget.features.corpus.widget import ProfileWidget
     from attn_widget.features.similarity.widget import SimilarityWidget
+    from attn_widget.model.prepared import TokenIds
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
@@ -74,12 +75,12 @@ def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: .
 
 @overload
 def show(
-    text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]
+    text: str | TokenIds, text_pair: str | None = None, **options: Unpack[ShowOptions]
 ) -> AttentionWidget: ...
 
 
 def show(
-    text: str | Analysis | Profile | Comparison | Displayed,
+    text: str | TokenIds | Analysis | Profile | Comparison | Displayed,
     text_pair: str | None = None,
     **options: Any,
 ) -> AttentionWidget | ProfileWidget | SimilarityWidget:
@@ -94,7 +95,7 @@ def show(
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
         runs and their difference (a `ComparisonWidget`); or the result of `similarity` (options: words, theme, height, chrome).
-    text_pair, model, tagger, truncation, windows, masked, beside, generate, output, progress
+    text_pair, model, tagger, truncation, windows, masked, beside, generate, output, add_special_tokens, progress
         As in `analyze`.
     part, layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
     words, scale, height, chrome, saved
@@ -210,6 +211,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
     ) -> Analysis:
         cut = options.get("truncation", False) if truncation is None else truncation
         same: dict[str, Any] = {"truncation": cut, "tagger": tagger, "progress": progress}
+        same["add_special_tokens"] = options.get("add_special_tokens", True)
         if encoder.part is not None:
             chosen = forced if output is None else output
             count = written if chosen is None else 0

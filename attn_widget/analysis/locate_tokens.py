@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from attn_widget.errors import InputError
@@ -14,6 +15,9 @@ OPENING = frozenset(["[CLS]", "<s>", "<cls>", "<bos>", "<|endoftext|>", "<|start
 SEPARATING = frozenset(["[SEP]", "</s>", "<sep>", "<eos>"])
 PADDING = frozenset(["[PAD]", "<pad>", "<|pad|>"])
 UNREADABLE = frozenset(["[UNK]", "<unk>", "[MASK]", "<mask>"])  # stand for text they do not spell
+# Of chats: <|im_start|>, <|eot_id|>, <start_of_turn>, DeepSeek's with wide bars; those named for a mask stand for text.
+CONTROL = re.compile(r"<([|｜])(?!\w*(mask|unk)\w*\1)[^\s|｜<>]+\1>|<(start|end)_of_\w+>")
+BREAK = "\n\n"  # where such a token stood
 UNKNOWN_ID = -1  # of a token that came as a string
 
 
@@ -25,7 +29,7 @@ def locate_tokens(
     Parameters
     ----------
     tokens : sequence of str, [n]
-        Without padding. What follows the first separator between other tokens is the second segment.
+        Without padding. Control tokens of chats are special too. What follows the first separator between other tokens is the second segment.
     text, text_pair : str, optional
         Where to find them; by default the texts that the tokens spell.
 
@@ -46,7 +50,7 @@ def locate_tokens(
     >>> text, [(token.surface, token.start) for token in tokens[1:-1]]
     ('The cats .', [('The', 0), ('cat', 4), ('s', 7), ('.', 9)])
     """
-    special = OPENING | SEPARATING
+    special = {token for token in tokens if CONTROL.fullmatch(token)} | OPENING | SEPARATING
     segment, separated = 0, False
     placed: list[Token] = []
     for token in tokens:
@@ -59,21 +63,35 @@ def locate_tokens(
         separated = separated or (token in SEPARATING and seen)
     texts: list[str] = []
     for number, whole in enumerate((text, text_pair)[: segment + 1]):
-        members = [i for i, t in enumerate(placed) if t.segment == number and not t.special]
+        spelled = {
+            name for name in special if (whole or "").count(name) >= max(tokens.count(name), 1)
+        }
+        members = [
+            i
+            for i, t in enumerate(placed)
+            if t.segment == number and (not t.special or t.text in spelled)
+        ]
         pieces = spell([placed[i].text for i in members])
-        spans, where = _compose(pieces) if whole is None else (_find(pieces, whole), whole)
+        after_gap = {k for k, i in enumerate(members) if k and i > members[k - 1] + 1}
+        spans, where = (
+            _compose(pieces, after_gap) if whole is None else (_find(pieces, whole), whole)
+        )
         texts.append(where)
         for i, (start, end) in zip(members, spans, strict=True):
             placed[i] = replace(placed[i], start=start, end=end, surface=where[start:end])
     return tuple(placed), texts[0], texts[1] if segment else None
 
 
-def _compose(pieces: Sequence[Piece]) -> tuple[list[tuple[int, int]], str]:
-    """The text that the pieces spell, with a space where one is marked."""
+def _compose(
+    pieces: Sequence[Piece], after_gap: Collection[int]
+) -> tuple[list[tuple[int, int]], str]:
+    """The text that the pieces spell, with a space where one is marked, and a break before the tokens ``after_gap``."""
     text = ""
     spans: list[tuple[int, int]] = []
     for piece in pieces:
-        if piece.spaced and text:
+        if text and len(spans) in after_gap:
+            text += BREAK
+        elif piece.spaced and text:
             text += " "
         spans += [(len(text) + start, len(text) + end) for start, end in piece.members]
         text += piece.surface
@@ -100,7 +118,7 @@ def _find(pieces: Sequence[Piece], text: str) -> list[tuple[int, int]]:
             spans.append((of[at], of[at]))
             continue
         wanted, part_of = fold(surface)
-        if not wanted:  # a space alone, or what the normalizer drops
+        if not wanted.strip():  # a space alone, or what the normalizer drops
             empty += range(len(spans), len(spans) + len(members))
             spans += [(of[at], of[at])] * len(members)
             continue

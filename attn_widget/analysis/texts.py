@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import with_comparison_texts
@@ -31,6 +31,9 @@ from attn_widget.trace.run import Run
 from attn_widget.trace.windows.plan import check_windows
 from attn_widget.trace.windows.run import run_in_windows
 
+if TYPE_CHECKING:
+    from attn_widget.model.prepared import TokenIds
+
 
 class TextOptions(TypedDict, total=False):
     """Options of `analyze` that texts of one page share."""
@@ -48,12 +51,13 @@ class RunOptions(TextOptions, total=False):
     beside: Iterable[str | tuple[str, str]] | None
     generate: int
     output: str | None
+    add_special_tokens: bool
     progress: bool
 
 
 @known_keywords
 def analyze(
-    text: str,
+    text: str | TokenIds,
     text_pair: str | None = None,
     *,
     model: Any = None,
@@ -64,14 +68,16 @@ def analyze(
     beside: Iterable[str | tuple[str, str]] | None = (),
     generate: int = 0,
     output: str | None = None,
+    add_special_tokens: bool = True,
     progress: bool = True,
 ) -> Analysis:
     """Run a model on ``text`` and return its figures, without a widget.
 
     Parameters
     ----------
-    text : str
-        What the model reads.
+    text : str, or token ids
+        What the model reads. Ids (a list of int, an array or tensor [n] or [1, n], or the `BatchEncoding` of one text)
+        are read exactly as they are.
     text_pair : str, optional
         A second segment, as in sentence-pair tasks.
     model : optional
@@ -99,6 +105,9 @@ def analyze(
     output : str, optional
         What an encoder-decoder (T5, BART, Marian ...) writes for the text: its decoder reads this, whatever it would
         write itself. The analysis is of the decoder; `Analysis.of` gives the encoder and cross-attention.
+    add_special_tokens : bool
+        Whether the tokenizer adds its special tokens to ``text``, such as ``[CLS]``. The beginning token of a decoder is not
+        added to a text that begins with it, such as that of a chat template.
     progress : bool
         Show a progress bar while weights load.
 
@@ -142,7 +151,13 @@ def analyze(
         check_two_texts(encoder, output, generate, {**given, "beside": others})
         return warn_of_writing(
             run_two_texts(
-                encoder, text, output, generate=generate, truncation=truncation, tagger=tagger
+                encoder,
+                text,
+                output,
+                generate=generate,
+                truncation=truncation,
+                tagger=tagger,
+                add_special_tokens=add_special_tokens,
             ),
             generate,
         )
@@ -161,6 +176,7 @@ def analyze(
         windows=windows,
         tagger=tagger,
         generate=generate,
+        add_special_tokens=add_special_tokens,
     )
     warn_of_writing(analysis, generate)
     if others:
@@ -217,18 +233,21 @@ def one_text(encoder: Encoder) -> NotAvailableError:
 
 def run_two_texts(
     encoder: Encoder,
-    source: str,
+    source: str | TokenIds,
     output: str | None,
     *,
     generate: int = 0,
     truncation: bool = False,
+    add_special_tokens: bool = True,
     tagger: Any,
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with an encoder-decoder that is loaded: the analysis of its decoder; ``progress`` as of `run_text`."""
     encoder = encoder.of("decoder")
     with activity.busy():
-        read = encode_source(encoder, source, truncation=truncation)
+        read = encode_source(
+            encoder, source, truncation=truncation, add_special_tokens=add_special_tokens
+        )
         if output is None:
             tell("Writing")
             encoding = translated(encoder, read, generate, progress)
@@ -270,13 +289,14 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
 
 def run_text(
     encoder: Encoder,
-    text: str,
+    text: str | TokenIds,
     text_pair: str | None,
     *,
     truncation: bool,
     windows: bool | tuple[int, int] = False,
     tagger: Any,
     generate: int = 0,
+    add_special_tokens: bool = True,
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
@@ -294,7 +314,9 @@ def run_text(
     with activity.busy():
         if span is None:
             try:
-                encoding = encoder.encode(text, text_pair, truncation=truncation)
+                encoding = encoder.encode(
+                    text, text_pair, truncation=truncation, add_special_tokens=add_special_tokens
+                )
             except TooLongError as error:
                 if not generate:
                     raise
@@ -306,7 +328,14 @@ def run_text(
             tell("Running the model")
             run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
         else:
-            encoding = encode(encoder, text, text_pair, truncation=False, any_length=True)
+            encoding = encode(
+                encoder,
+                text,
+                text_pair,
+                truncation=False,
+                any_length=True,
+                add_special_tokens=add_special_tokens,
+            )
             tell("Running the model")
             run = run_in_windows(encoder, encoding, *span, progress=progress)
     return Analysis(run.trace, run=run, tagger=tagger)

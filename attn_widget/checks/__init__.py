@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from attn_widget.checks.places import check_heads, index_in, indices_in, is_mean, slice_in
 from attn_widget.checks.plain import is_plain
-from attn_widget.checks.several import as_array, check_several, is_half, is_iterable, listed
+from attn_widget.checks.several import (
+    are_ids,
+    as_array,
+    check_entries,
+    check_several,
+    is_half,
+    is_iterable,
+    listed,
+    refuse_container,
+    refuse_table,
+)
 from attn_widget.checks.texts import check_characters, check_name, check_path, check_title
 from attn_widget.checks.values import (
     LARGEST_COUNT,
@@ -39,11 +49,13 @@ __all__ = [
     "LONGEST_WORD",
     "MAX_NAMED",
     "MAX_SHOWN",
+    "are_ids",
     "as_array",
     "check_callable",
     "check_characters",
     "check_choice",
     "check_count",
+    "check_entries",
     "check_flag",
     "check_heads",
     "check_keywords",
@@ -64,6 +76,8 @@ __all__ = [
     "known_keywords",
     "listed",
     "nearest",
+    "refuse_container",
+    "refuse_table",
     "short_repr",
     "slice_in",
     "stands_at",

@@ -51,6 +51,73 @@ def is_iterable(given: object) -> bool:
     return True
 
 
+def are_ids(given: object) -> bool:
+    """True for token ids in any container, or a mapping that holds them as ``input_ids``.
+
+    Examples
+    --------
+    >>> are_ids([101, 7592, 102]), are_ids({"input_ids": [[101, 102]]})
+    (True, True)
+    >>> are_ids("text"), are_ids(["text"]), are_ids([])
+    (False, False, False)
+    """
+    if isinstance(given, Mapping):
+        return "input_ids" in given
+    if hasattr(given, "dtype") and hasattr(given, "shape"):
+        kind = str(getattr(given, "dtype", "")).removeprefix("torch.")
+        return "int" in kind and not is_table(given)
+    if isinstance(given, (list, tuple)) and len(given) == 1 and isinstance(given[0], (list, tuple)):
+        given = given[0]  # a batch of one
+    if not isinstance(given, (list, tuple)) or not given:
+        return False
+    return all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in given)
+
+
+def refuse_container(value: Any, name: str) -> None:
+    """Refuse what holds a text, or several, in the place of one text."""
+    kind = type(value).__name__
+    if are_ids(value):
+        raise InputTypeError(
+            f"{name} is {short_repr(value)}, token ids, and a str is expected here.",
+            "analyze, show and compare take token ids; tokenizer.decode(ids) gives their text.",
+        )
+    if isinstance(value, Mapping):
+        raise InputTypeError(
+            f"{name} is a {kind}, expected a str.",
+            "Give its text: [row['text'] for row in texts].",
+        )
+    if isinstance(value, (list, tuple)):
+        holds_one = len(value) > 1 and [isinstance(part, str) for part in value].count(True) == 1
+        raise InputTypeError(
+            f"{name} is a {kind} of {len(value)}, expected one str.",
+            "Give its text alone: [text for text, score in texts]."
+            if holds_one
+            else "For many texts use profile(texts), or a loop.",
+        )
+    if isinstance(value, bytes):
+        raise InputTypeError(f"{name} is a bytes, expected a str.", "Decode it: text.decode().")
+
+
+def check_entries(values: Any, name: str, *, pairs: bool = False) -> list[Any]:
+    """``values`` as a list of texts: no tables, and no entries that hold texts. Each text is checked by what reads it.
+
+    Parameters
+    ----------
+    pairs : bool
+        Whether an entry may be two texts.
+    """
+    entries = check_several(values, name, "str")
+    for k, entry in enumerate(entries):
+        if not (pairs and _is_pair(entry)):
+            refuse_container(entry, f"{name.removesuffix('s')} {k}")
+    return entries
+
+
+def _is_pair(entry: Any) -> bool:
+    texts = isinstance(entry, (list, tuple)) and len(entry) == 2
+    return texts and isinstance(entry[0], str) and isinstance(entry[1], (str, type(None)))
+
+
 def check_several(values: Any, name: str, what: str) -> list[Any]:
     """``values`` as a list; ``what`` says of what."""
     if isinstance(values, (str, bytes)) or not is_iterable(values):
@@ -61,15 +128,26 @@ def check_several(values: Any, name: str, what: str) -> list[Any]:
     return listed(values, name)
 
 
-def listed(values: Any, name: str) -> list[Any]:
-    """The entries of what is iterable: an iterator without end is refused."""
-    if isinstance(values, Mapping) or (hasattr(values, "columns") and hasattr(values, "shape")):
+def is_table(values: object) -> bool:
+    """True of a DataFrame of any library, a table of Arrow or a dataset."""
+    in_memory = hasattr(values, "columns") and hasattr(values, "shape")
+    return in_memory or hasattr(values, "column_names")
+
+
+def refuse_table(values: Any, name: str) -> None:
+    """Refuse what gives the names of its columns, or rows, where its values are expected."""
+    if isinstance(values, Mapping) or is_table(values):
         raise InputTypeError(
             f"{name} is a {type(values).__name__}, expected a list.",
             "Give its values: list(d.values())."
             if isinstance(values, Mapping)
-            else "Give one of its columns as a list: df['text'].tolist().",
+            else "Give one of its columns as a list: list(table['text']).",
         )
+
+
+def listed(values: Any, name: str) -> list[Any]:
+    """The entries of what is iterable: an iterator without end is refused."""
+    refuse_table(values, name)
     items = list(islice(values, LARGEST_COUNT + 1))
     if len(items) > LARGEST_COUNT:
         raise InputError(f"{name} holds more than {LARGEST_COUNT:,} entries.", "Give fewer.")

@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,11 +23,13 @@ from attn_widget.host.json_file import parsed_object
 LOCK = ".lock"
 SUMS = "sha256.json"  # of every other file in a part
 LEFT_OVER = re.compile(r"\..+\.part")  # by a call that was killed
+HASHED_AT_ONCE = 2**20
+ASK_AGAIN = 0.1  # seconds
 BUSY = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 
 @contextmanager
-def locked(folder: Path, option: str) -> Generator[None]:
+def locked(folder: Path, option: str, *, wait: bool = False) -> Generator[None]:
     """Make a folder if it is missing, and keep other calls out of it until the block ends.
 
     The operating system releases the lock of a process that dies.
@@ -36,13 +39,15 @@ def locked(folder: Path, option: str) -> Generator[None]:
     folder : Path
     option : str
         The argument that named the folder, for messages.
+    wait : bool
+        Wait while another call works in it, instead of refusing.
     """
     shown = f"{option}={str(folder)!r}"
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{shown} is a file.", "Give a folder of its own.")
         folder.mkdir(parents=True, exist_ok=True)
-        file = _acquired(folder / LOCK, shown)
+        file = _acquired(folder / LOCK, shown, wait)
     except OSError as error:
         raise InputError(
             f"{shown} cannot be made: {error.strerror or error}.",
@@ -92,6 +97,13 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def remove_left_overs(folder: Path) -> None:
+    """Remove what calls left in ``folder`` that were killed. The caller holds its lock."""
+    for path in folder.glob(".*"):
+        if LEFT_OVER.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def check_sums(folder: Path, hint: str, of: tuple[str, ...] = ()) -> None:
     """Refuse a folder with a file that has changed since it was written. Earlier versions wrote no sums.
 
@@ -114,11 +126,18 @@ def check_sums(folder: Path, hint: str, of: tuple[str, ...] = ()) -> None:
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.name != SUMS
-    }
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {path.relative_to(folder).as_posix(): path for path in files}
+    return {name: checksum(path) for name, path in names.items() if name != SUMS}
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, which need not fit into memory."""
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(HASHED_AT_ONCE):
+            total.update(block)
+    return total.hexdigest()
 
 
 def read_json(path: Path, hint: str) -> dict[str, Any]:
@@ -143,7 +162,7 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
     write(path, (json.dumps(data, indent=1) + "\n").encode())
 
 
-def _acquired(path: Path, shown: str) -> IO[str]:
+def _acquired(path: Path, shown: str, wait: bool) -> IO[str]:
     """The open lock file."""
     while True:
         file = path.open("a+", encoding="utf-8")
@@ -159,6 +178,9 @@ def _acquired(path: Path, shown: str) -> IO[str]:
             file.close()
             if error.errno not in BUSY:
                 raise
+            if wait:
+                time.sleep(ASK_AGAIN)
+                continue
             raise InputError(
                 f"Another call is working in {shown}{_holder(path)}.",
                 "Wait until it ends, or give another folder.",

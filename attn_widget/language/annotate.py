@@ -24,6 +24,8 @@ Segmenter = Literal["nupunkt", "tagger"]
 # tagged all the same, as context for the last words and the last sentence.
 CONTEXT_AFTER = 1000  # code points
 
+BREAK = "\n\n"  # stands between paragraphs
+
 # "[MASK]", "<mask>", "[SEP]" typed by the user stand for a word or for nothing: no tag is right.
 _PLACEHOLDER = re.compile(r"\[[A-Z]+\d*\]|</?\w+>")
 
@@ -92,7 +94,7 @@ def annotate(
         if not visible:
             continue
         reach = _reach(tokens, visible, whole)
-        read = whole[: reach + CONTEXT_AFTER]
+        read = _without_control(tokens, segment, whole)[: reach + CONTEXT_AFTER]
         tagging = _tag(read, resolved, segmenter, notes)
         looked_for_entities = looked_for_entities or tagging.finds_entities
         arcs = tagging.arcs if segment == 0 else arcs
@@ -131,6 +133,15 @@ def annotate(
         no_entities,
         arcs,
     )
+
+
+def _without_control(tokens: Sequence[Token], segment: int, text: str) -> str:
+    """``text`` with a break in the place of each control token that it spells: no word reaches over one, and no sentence."""
+    for token in tokens:
+        if token.special and token.segment == segment and token.start < token.end:
+            length = token.end - token.start
+            text = text[: token.start] + BREAK.ljust(length)[:length] + text[token.end :]
+    return text
 
 
 def _reach(tokens: Sequence[Token], visible: list[int], text: str) -> int:

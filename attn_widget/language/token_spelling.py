@@ -40,13 +40,34 @@ def spell(tokens: Sequence[str]) -> list[Piece]:
     --------
     >>> [piece.surface for piece in spell(["walk", "##ing"])], spell(["##ing"])[0].spaced
     (['walk', 'ing'], False)
+    >>> [piece.surface for piece in spell(["The", " cat", "s"])]
+    ['The', 'cat', 's']
     >>> spell(["Ġcaf", "Ã", "©"])[1]
     Piece(surface='é', spaced=False, members=((0, 1), (0, 1)))
     """
     marked = any(token[:1] in SPACES for token in tokens)
     if _is_byte_level(tokens):
         return [*_decoded(tokens)]
+    if not marked and _carry_spaces(tokens):
+        return _stripped(tokens)
     return [_piece(token, marked=marked) for token in tokens]
+
+
+def _carry_spaces(tokens: Sequence[str]) -> bool:
+    """True if white space stands within the tokens (``" cat"``), as in those that were decoded one by one."""
+    ahead = any(token.strip() and token[0].isspace() for token in tokens[1:])
+    return ahead or any(token.strip() and token[-1].isspace() for token in tokens[:-1])
+
+
+def _stripped(tokens: Sequence[str]) -> list[Piece]:
+    pieces: list[Piece] = []
+    spaced = False
+    for token in tokens:
+        surface = token.strip()
+        spaced = spaced or token[:1].isspace()
+        pieces.append(Piece(surface, spaced and bool(surface), ((0, len(surface)),)))
+        spaced = token[-1:].isspace() or (spaced and not surface)
+    return pieces
 
 
 def _piece(token: str, *, marked: bool) -> Piece:

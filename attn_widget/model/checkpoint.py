@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +13,7 @@ from logging import CRITICAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.checks import first_line
+from attn_widget.checks import LARGEST_COUNT, first_line
 from attn_widget.errors import InputTypeError, ModelLoadError
 from attn_widget.host.notice import current_notice
 from attn_widget.model.config import check_config
@@ -218,8 +219,21 @@ def _named_failures(place: Place, part: str) -> Generator[None]:
                 "Load it yourself and pass (model, tokenizer).",
             ) from error
         raise ModelLoadError(
-            f"{place.name!r} cannot be loaded: {part} failed ({reason}).", OFFLINE_HINT
+            f"{place.name!r} cannot be loaded: {part} failed ({reason}).", _remedy(place)
         ) from error
+
+
+def _remedy(place: Place) -> str:
+    """Hint about files that cannot be read, or that are not all of a model."""
+    if Path(place.path).parent == MINI.parent:
+        return "Install attn_widget again."
+    if place.is_folder:
+        return f"Save the model again (save_pretrained), or get its files again: {place.path}"
+    config = cached_config(place)
+    if config is None:
+        return OFFLINE_HINT
+    cache = Path(config).parents[2]  # models--owner--name/snapshots/commit/config.json
+    return f"Delete this folder, so that the files are fetched again: {cache}"
 
 
 def load_tokenizer(source: Any, name: str, options: dict[str, Any]) -> Any:
@@ -295,9 +309,38 @@ def _load_model(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any
     if broken:
         raise ModelLoadError(
             f"{place.name!r} lacks weights of its layers ({len(broken)}, among them {min(broken)}).",
-            "Its config and its weights do not belong together. " + OFFLINE_HINT,
+            "Its config and its weights do not belong together. " + _remedy(place),
+        )
+    if left_out := _left_out(model, info["unexpected_keys"]):
+        raise ModelLoadError(
+            f"{place.name!r} has weights that its config leaves out ({len(left_out)}, among them "
+            f"{min(left_out)}): another model would be shown.",
+            "Correct its config.json. If it leaves them out on purpose, load it yourself and pass (model, tokenizer).",
         )
     return model, untrained
+
+
+def _left_out(model: Any, unexpected: Iterable[str]) -> list[str]:
+    """Weights of a checkpoint without which the layers compute something else: of further layers, or biases."""
+    depths: dict[str, int] = {}
+    unbiased: set[str] = set()
+    for name, module in model.named_modules():
+        depth = len(module) if type(module).__name__ == "ModuleList" else None
+        no_bias = getattr(module, "weight", None) is not None and getattr(module, "bias", 0) is None
+        for known in (name, name.removeprefix(f"{model.base_model_prefix}.")):
+            if depth is not None:
+                depths[known] = depth
+            if no_bias:
+                unbiased.add(f"{known}.bias")
+
+    def is_left_out(key: str) -> bool:
+        steps = list(re.finditer(r"\.(\d+)\.", key))
+        return key in unbiased or any(
+            int(step[1]) >= depths.get(key[: step.start()], LARGEST_COUNT) for step in steps
+        )
+
+    keys = {key: key.removeprefix(f"{model.base_model_prefix}.") for key in unexpected}
+    return [key for key, short in keys.items() if is_left_out(key) or is_left_out(short)]
 
 
 def _with_lm_head(place: Place, config: Any, options: dict[str, Any]) -> tuple[Any, Any] | None:

@@ -66,6 +66,7 @@ class FastTokenizer:
         text_pair: list[str] | None = None,
         *,
         max_length: int | None = None,
+        add_special_tokens: bool = True,
         **_options: Any,
     ) -> Batch:
         """Encode a batch of one; ``max_length`` cuts the longer segment first."""
@@ -74,7 +75,8 @@ class FastTokenizer:
             backend.no_truncation()
         else:
             backend.enable_truncation(max_length, strategy="longest_first")
-        return Batch(backend.encode(text[0], None if text_pair is None else text_pair[0]))
+        pair = None if text_pair is None else text_pair[0]
+        return Batch(backend.encode(text[0], pair, add_special_tokens=add_special_tokens))
 
     def convert_ids_to_tokens(self, ids: list[int]) -> list[str | None]:
         return [self.backend_tokenizer.id_to_token(i) for i in ids]

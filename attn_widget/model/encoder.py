@@ -333,16 +333,27 @@ class Encoder(NotPickled):
         return self.reader.mask_token_id
 
     def encode(
-        self, text: str, text_pair: str | None = None, *, truncation: bool = False
+        self,
+        text: Any,
+        text_pair: str | None = None,
+        *,
+        truncation: bool = False,
+        add_special_tokens: bool = True,
     ) -> Encoding:
         """Tokenize ``text``, with the position of every token in it.
 
         Parameters
         ----------
-        text, text_pair : str
-            The two segments; the second is optional.
+        text : str, or token ids
+            Ids are read exactly as they are: a list of int, an array or tensor [n] or [1, n], or the `BatchEncoding` of
+            one text. The text is then what they spell.
+        text_pair : str, optional
+            A second segment.
         truncation : bool
             Cut a text that is longer than ``max_length`` (the longer segment first).
+        add_special_tokens : bool
+            Whether the tokenizer adds its special tokens, such as ``[CLS]``. The beginning token of a decoder is not added
+            to a text that begins with it, such as that of a chat template.
 
         Returns
         -------
@@ -364,7 +375,9 @@ class Encoder(NotPickled):
         >>> [(token.text, token.start, token.end) for token in encoding.tokens if not token.special]
         [('cats', 0, 4), ('pu', 5, 7), ('##rr', 7, 9), ('.', 9, 10)]
         """
-        encoding = encode(self, text, text_pair, truncation=truncation)
+        encoding = encode(
+            self, text, text_pair, truncation=truncation, add_special_tokens=add_special_tokens
+        )
         head = self._embedding
         if head is None or not head.padded:
             return encoding

@@ -59,6 +59,8 @@ class Encoding:
         How many tokens at the end a decoder wrote itself; see `attn_widget.trace.generation`.
     asked : int
         How many it was asked for; it writes fewer where it ends the text, or none.
+    note : str
+        How the text was read, where that is not as usual.
     both : TwoTexts or None
         The source and the target, of which an encoder-decoder reads this one.
     """
@@ -71,6 +73,7 @@ class Encoding:
     masked: tuple[Masked, ...] = ()
     written: int = 0
     asked: int = 0
+    note: str = ""
     both: TwoTexts | None = None
 
     @cached_property

@@ -10,10 +10,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_characters, check_flag, check_several, listed, short_repr
+from attn_widget.checks import (
+    are_ids,
+    check_characters,
+    check_entries,
+    check_flag,
+    listed,
+    refuse_container,
+    short_repr,
+)
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.model.encoding import Encoding, Masked
+from attn_widget.model.prepared import decoded, read_prepared
 from attn_widget.model.tokens import Token
 
 METASPACE = "▁"  # SentencePiece's stand-in for a space
@@ -52,11 +61,7 @@ def check_ids(encoder: Reads, ids: Sequence[int]) -> None:
 
 def check_text(value: object, name: str) -> str:
     """``value`` as a text that a tokenizer can read."""
-    if isinstance(value, (list, tuple)):
-        raise InputTypeError(
-            f"{name} is a {type(value).__name__} of {len(value)}, expected one str.",
-            "For many texts use profile(texts), or a loop.",
-        )
+    refuse_container(value, name)
     if not isinstance(value, str):
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a str.")
     if not value:
@@ -68,19 +73,25 @@ def check_text(value: object, name: str) -> str:
 
 def check_texts(texts: object, example: str) -> list[str]:
     """``texts`` as a list of texts that a tokenizer can read; ``example`` is a call for the message about an empty one."""
-    checked = [
-        check_text(one, f"text {k}") for k, one in enumerate(check_several(texts, "texts", "str"))
-    ]
+    checked = [check_text(one, f"text {k}") for k, one in enumerate(check_entries(texts, "texts"))]
     if not checked:
         raise InputError("texts is empty.", f"For example {example}")
     return checked
 
 
 def encode(
-    encoder: Reads, text: str, text_pair: str | None, *, truncation: bool, any_length: bool = False
+    encoder: Reads,
+    text: Any,
+    text_pair: str | None,
+    *,
+    truncation: bool,
+    any_length: bool = False,
+    add_special_tokens: bool = True,
 ) -> Encoding:
     """See `Encoder.encode`."""
-    check_text(text, "text")
+    check_flag(add_special_tokens, "add_special_tokens")
+    if not are_ids(text):
+        check_text(text, "text")
     if encoder.part is not None:
         raise InputError(
             f"{encoder.name} is an encoder-decoder: it reads a text and writes another one, and no target is given.",
@@ -95,12 +106,16 @@ def encode(
             f"text_pair is given, and {encoder.name} is a decoder, which reads one text.",
             "Join the two: text + ' ' + text_pair.",
         )
+    if are_ids(text):
+        return encode_ids(encoder, text, text_pair, any_length=any_length)
     limit = encoder.max_length
     with encoder.lock:
         pair = None if text_pair is None else [text_pair]
-        given = {"text": [text], "text_pair": pair}
+        given: dict[str, Any] = {"text": [text], "text_pair": pair}
+        given["add_special_tokens"] = add_special_tokens
         batch = tokenize_alone(encoder, None, encoder.takes_segments, given)
-        length = len(batch["input_ids"][0])
+        begun = _begins_twice(encoder, batch)
+        length = len(batch["input_ids"][0]) - begun
         truncated = None
         if length > limit and not any_length:
             if not truncation:
@@ -108,7 +123,7 @@ def encode(
                     f"The text has {length:,} tokens; {encoder.name} reads at most {limit:,}.",
                     "Shorten it, or pass truncation=True to read its beginning, windows=True to read it in parts.",
                 )
-            batch = tokenize_alone(encoder, limit, encoder.takes_segments, given)
+            batch = tokenize_alone(encoder, limit + begun, encoder.takes_segments, given)
             truncated = {"limit": limit, "length": length}
     if encoder.reader.model_max_length < length <= limit:
         warn_caller(
@@ -116,7 +131,8 @@ def encode(
             f"the most (model_max_length); the model has {limit:,} positions, and reads all of them."
         )
     check_ids(encoder, batch["input_ids"][0])
-    tokens = tokens_of(encoder.reader, batch, text, text_pair)
+    tokens = tokens_of(encoder.reader, batch, text, text_pair, control_ids(encoder))[begun:]
+    arrays = {name: array[:, begun:] for name, array in _arrays(encoder, batch).items()}
     segments = {token.segment for token in tokens if not token.special}
     for segment, name in enumerate(("text",) if text_pair is None else ("text", "text_pair")):
         if segment not in segments and truncated is None:
@@ -124,7 +140,108 @@ def encode(
                 f"The tokenizer keeps nothing of {name}: it holds only control or invisible characters.",
                 "Give at least one word.",
             )
-    return Encoding(text, text_pair, tokens, _arrays(encoder, batch), truncated)
+    note = f"The text begins with {tokens[0].text} itself: the tokenizer's own is left out."
+    return Encoding(text, text_pair, tokens, arrays, truncated, note=note if begun else "")
+
+
+def _begins_twice(encoder: Reads, batch: Any) -> bool:
+    """True if a decoder's text begins with the token that its tokenizer adds, as that of a chat template does."""
+    encoded = batch.encodings[0]
+    return (
+        encoder.predicts == "next"
+        and len(encoded.ids) > 1
+        and encoded.ids[0] == encoded.ids[1]
+        and encoded.sequence_ids[0] is None
+        and encoded.sequence_ids[1] is not None
+    )
+
+
+def control_ids(encoder: Reads) -> frozenset[int]:
+    """Ids of the tokens that a decoder's tokenizer flags as special: they steer the model (``<|im_start|>``), and are no words.
+
+    In an encoder's text such a token stands for text (``[MASK]``), or is spelled out as one.
+    """
+    return _flagged(encoder) if encoder.predicts == "next" else frozenset()
+
+
+def _flagged(encoder: Reads) -> frozenset[int]:
+    """Ids of special tokens, but those that stand for text that they do not spell."""
+    reader = encoder.reader
+    if not hasattr(reader.backend_tokenizer, "get_added_tokens_decoder"):
+        return frozenset()
+    added = reader.backend_tokenizer.get_added_tokens_decoder()
+    stands_for_text = {reader.mask_token_id}
+    unknown = reader.unk_token_id
+    if unknown not in (
+        getattr(reader, "bos_token_id", None),
+        getattr(reader, "eos_token_id", None),
+    ):
+        stands_for_text.add(unknown)  # GPT-2 has one token for all three
+    return frozenset(i for i, token in added.items() if token.special) - stands_for_text
+
+
+def encode_ids(
+    encoder: Reads, given: Any, text_pair: object, *, any_length: bool = False
+) -> Encoding:
+    """Ids as the model reads them, with the text that they spell.
+
+    The tokens that the tokenizer adds to every text are no part of it, and of an encoder no special token is.
+    """
+    if text_pair is not None:
+        raise InputError(
+            "text is token ids, and text_pair is given.",
+            "Give both as one: tokenizer(text, text_pair).",
+        )
+    ids, segments = read_prepared(given)
+    length, limit = len(ids), encoder.max_length
+    if length > limit and not any_length:
+        raise TooLongError(
+            f"There are {length:,} token ids; {encoder.name} reads at most {limit:,}.",
+            "Give fewer: they are read as they are. windows=True reads them in parts.",
+        )
+    check_ids(encoder, ids.tolist())
+    reader, backend = encoder.reader, encoder.reader.backend_tokenizer
+    if segments is None or not encoder.takes_segments:
+        segments = np.zeros_like(ids)
+    with encoder.lock:
+        names = [f"[{i}]" if name is None else name
+                 for i, name in zip(ids.tolist(), reader.convert_ids_to_tokens(ids.tolist()), strict=True)]  # fmt: skip
+        around, flagged = list(backend.encode("").ids), _flagged(encoder)
+        special = [i in flagged for i in ids.tolist()]
+        outside = list(special)
+        if encoder.predicts == "next":
+            outside = [False] * length
+            for at, added in ((0, around[:1]), (-1, around[-1:])):
+                outside[at] |= special[at] and added == [ids[at]]
+        tokens = [Token(name, i, 0, 0, name, segment=s, special=True)
+                  for name, i, s in zip(names, ids.tolist(), segments.tolist(), strict=True)]  # fmt: skip
+        texts: list[str] = []
+        for segment in range(2):
+            inside = [k for k in range(length) if not outside[k] and segments[k] == segment]
+            text, spans = decoded(backend, ids[inside].tolist())
+            again = {"text": [text], "add_special_tokens": False}
+            batch = tokenize_alone(encoder, None, False, again) if text else None
+            if batch is not None and batch["input_ids"][0] == ids[inside].tolist():
+                spans = batch.encodings[0].offsets  # also of tokens that share a character
+            texts.append(text)
+            for k, span in zip(inside, spans, strict=True):
+                start, end = trim(names[k], *span, text)
+                tokens[k] = replace(
+                    tokens[k], start=start, end=end, surface=text[start:end], special=special[k]
+                )
+    words = {token.segment for token in tokens if not token.special}
+    if 0 not in words or not words <= {0, 1}:
+        raise InputError(
+            "The token ids hold no word: only control tokens."
+            if words <= {0, 1}
+            else f"token_type_ids holds {max(words)}, expected 0 and 1.",
+            "Give the ids of at least one word, with 0 for those of the first text.",
+        )
+    mask = np.ones_like(ids)
+    arrays = {"input_ids": ids[None], "attention_mask": mask[None]}
+    if encoder.takes_segments:
+        arrays["token_type_ids"] = segments[None]
+    return Encoding(texts[0], texts[1] if 1 in words else None, tuple(tokens), arrays)
 
 
 def expand(encoder: Reads, encoding: Encoding, length: int, *, attended: bool) -> Encoding:
@@ -218,9 +335,9 @@ def mask(encoder: Reads, encoding: Encoding, positions: Iterable[int]) -> Encodi
 
 
 def tokenize_alone(
-    encoder: Reads, limit: int | None, segments: bool, texts: Mapping[str, list[str] | None]
+    encoder: Reads, limit: int | None, segments: bool, texts: Mapping[str, Any]
 ) -> Any:
-    """One text as a batch, by the tokenizer's names for it; its own padding and truncation stay as they were."""
+    """One text as a batch, by the tokenizer's names for it and its options; its own padding and truncation stay as they were."""
     backend = encoder.reader.backend_tokenizer
     padding, truncation = backend.padding, backend.truncation
     try:
@@ -242,7 +359,14 @@ def tokenize_alone(
             backend.no_truncation()
 
 
-def tokens_of(tokenizer: Any, batch: Any, text: str, text_pair: str | None) -> tuple[Token, ...]:
+def tokens_of(
+    tokenizer: Any,
+    batch: Any,
+    text: str,
+    text_pair: str | None,
+    control: frozenset[int] = frozenset(),
+) -> tuple[Token, ...]:
+    """Tokens of a batch of one; ``control`` are ids of special tokens also where the text spells them."""
     encoded = batch.encodings[0]
     unknown = tokenizer.unk_token_id
     sources = (text, text_pair or "")
@@ -265,7 +389,8 @@ def tokens_of(tokenizer: Any, batch: Any, text: str, text_pair: str | None) -> t
         surface = sources[sequence][start:end]
         # A Unigram tokenizer gives the piece itself with the id of <unk>, which is what the model reads.
         name = tokenizer.unk_token if token_id == unknown else token
-        tokens.append(Token(name, token_id, start, end, surface, segment=sequence))
+        special = token_id in control
+        tokens.append(Token(name, token_id, start, end, surface, segment=sequence, special=special))
     return tuple(tokens)
 
 

@@ -16,7 +16,7 @@ class Token:
     id : int
         Vocabulary id.
     start, end : int
-        Code points ``[start, end)`` in the text of its segment; both 0 for a special token.
+        Code points ``[start, end)`` in the text of its segment; both 0 for a special token that the text does not spell.
     surface : str
         ``text[start:end]`` of its segment: what a reader would call it. For a special token, its
         ``text``.
@@ -27,7 +27,8 @@ class Token:
     segment : int
         0 for the text, 1 for ``text_pair``. A special token has the segment the model gives it.
     special : bool
-        Added by the tokenizer (``[CLS]``, ``[SEP]``, ``<s>`` ...). A ``[MASK]`` or an unknown token
+        Added by the tokenizer (``[CLS]``, ``[SEP]``, ``<s>`` ...), or a control token in the text of a decoder
+        (``<|im_start|>``). A ``[MASK]`` or an unknown token
         that the user's own text produced is not special.
     pos : str or None
         Universal part of speech of its word (``"NOUN"``); None when unknown.

@@ -10,11 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import short_repr
+from attn_widget.checks import are_ids, check_flag, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding, TwoTexts
-from attn_widget.model.tokenizing import check_ids, check_text, tokenize_alone, tokens_of
+from attn_widget.model.tokenizing import (
+    check_ids,
+    check_text,
+    encode_ids,
+    tokenize_alone,
+    tokens_of,
+)
 from attn_widget.model.tokens import Token
 
 
@@ -56,7 +62,9 @@ def split_item(encoder: Encoder, item: Any, generate: int) -> tuple[str, str | N
     return item
 
 
-def encode_source(encoder: Encoder, source: str, *, truncation: bool = False) -> Encoding:
+def encode_source(
+    encoder: Encoder, source: Any, *, truncation: bool = False, add_special_tokens: bool = True
+) -> Encoding:
     """The text that the encoder reads, with its tokens.
 
     Raises
@@ -64,8 +72,12 @@ def encode_source(encoder: Encoder, source: str, *, truncation: bool = False) ->
     InputTypeError, InputError, TooLongError
         As `Encoder.encode`.
     """
+    check_flag(add_special_tokens, "add_special_tokens")
+    if are_ids(source):
+        return encode_ids(encoder, source, None)
     check_text(source, "text")
-    tokens, truncated = _read(encoder, source, "text", truncation, target=False)
+    options = {} if add_special_tokens else {"add_special_tokens": False}
+    tokens, truncated = _read(encoder, source, "text", truncation, target=False, **options)
     ids = np.array([[token.id for token in tokens]], np.int64)
     arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     return Encoding(source, None, tokens, arrays, truncated)
@@ -176,11 +188,12 @@ def _target_mode(encoder: Encoder) -> Generator[None]:
 
 
 def _read(
-    encoder: Encoder, text: str, name: str, truncation: bool, *, target: bool
+    encoder: Encoder, text: str, name: str, truncation: bool, *, target: bool, **options: bool
 ) -> tuple[tuple[Token, ...], dict[str, int] | None]:
     """Tokens of a text, and how it was truncated; ``target``: as the tokenizer splits what is written."""
     limit = encoder.max_length
-    given = {"text_target" if target else "text": [text]}  # mBART marks languages differently
+    # mBART marks languages differently
+    given = {"text_target" if target else "text": [text], **options}
     with encoder.lock, _target_mode(encoder) if target else nullcontext():
         batch = tokenize_alone(encoder, None, False, given)
         length, truncated = len(batch["input_ids"][0]), None

@@ -100,19 +100,17 @@ class WordPiece:
     ) -> Encoded:
         segments = [list(self._pieces(text)) for text in (text, pair) if text is not None]
         if self._limit is not None:
-            room = self._limit - 1 - len(segments)
+            room = self._limit - (1 + len(segments)) * add_special_tokens
             lengths = _longest_first([len(pieces) for pieces in segments], room)
             segments = [pieces[:n] for pieces, n in zip(segments, lengths, strict=True)]
         encoded = Encoded()
-        if not add_special_tokens:
-            for piece in segments[0]:
-                self._add(encoded, piece, 0, 0)
-            return encoded
-        self._add(encoded, ("[CLS]", 0, 0), 0, None)
+        if add_special_tokens:
+            self._add(encoded, ("[CLS]", 0, 0), 0, None)
         for number, pieces in enumerate(segments):
             for piece in pieces:
                 self._add(encoded, piece, number, number)
-            self._add(encoded, ("[SEP]", 0, 0), number, None)
+            if add_special_tokens:
+                self._add(encoded, ("[SEP]", 0, 0), number, None)
         return encoded
 
     def _add(self, encoded: Encoded, piece: Piece, segment: int, sequence: int | None) -> None:

@@ -120,6 +120,8 @@ def first_paint(
         meta["written"] = analysis.n_tokens - len(analysis.written)
     elif analysis.run is not None and analysis.run.encoding.asked:
         meta["wrote_nothing"] = True
+    if analysis.run is not None and analysis.run.encoding.note:
+        meta["note"] = analysis.run.encoding.note
     if trace.has_rest:
         meta["rest"] = True
     looking_back = [layer for layer in range(analysis.n_layers) if looks_back(trace.mask(layer))]
@@ -289,7 +291,7 @@ def token_columns(
     before: list[str] = []
     reached = [0, 0]
     for token in tokens:
-        if token.special:
+        if token.special and token.start == token.end:
             before.append("")
             continue
         before.append(texts[token.segment][reached[token.segment] : token.start])

@@ -85,6 +85,21 @@ def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any
     )
 
 
+def check_weights(encoder: Encoder) -> None:
+    """Refuse a model whose layers have a weight that is no finite number, for work that does not look at scores.
+
+    Raises
+    ------
+    NotFiniteError
+    """
+    weights = encoder.network.base_model.named_parameters()
+    if _broken((name, held) for name, held in weights if "pooler" not in name) is not None:
+        raise NotFiniteError(
+            f"The weights of {encoder.name} are not all finite: no figure of it means anything.",
+            _cause(encoder),
+        )
+
+
 def check_head(encoder: Encoder, logits: Any, head: str) -> None:
     """Refuse outputs of a head that are not finite, above finite hidden states."""
     if logits is not None and not _finite(logits):

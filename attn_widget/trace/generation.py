@@ -16,7 +16,8 @@ from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import PERMUTED
-from attn_widget.model.tokenizing import trim
+from attn_widget.model.prepared import UNFINISHED
+from attn_widget.model.tokenizing import control_ids, trim
 from attn_widget.model.tokens import Token
 from attn_widget.model.two_texts import joined, start_id, start_token, target_language
 from attn_widget.trace.forward import Progress, inference_mode, on_device
@@ -47,7 +48,6 @@ CHOOSING = (
     "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
     "sequence_bias", "exponential_decay_length_penalty", "watermarking_config", "remove_invalid_values",
 )  # fmt: skip
-UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character
 
 
 def check_generate(encoder: Encoder, length: int, count: int) -> None:
@@ -279,14 +279,15 @@ def _tokens(encoder: Encoder, prompt: Encoding, ids: list[int]) -> tuple[str, tu
     start = len(decoded(0))
     whole = decoded(len(ids))[start:]
     offset, done = len(prompt.text), 0
-    text = prompt.text + whole
+    text, control = prompt.text + whole, control_ids(encoder)
     tokens: list[Token] = []
     for k, (token_id, name) in enumerate(zip(ids, encoder.token_texts(ids), strict=True), 1):
         so_far = decoded(k)[start:]
         # The bytes of one character may be several tokens: the last of them gets it.
         end = done if so_far.endswith(UNFINISHED) and k < len(ids) else min(len(so_far), len(whole))
         first, last = trim(name, offset + done, offset + max(end, done), text)
-        tokens.append(Token(name, token_id, first, last, text[first:last]))
+        special = token_id in control
+        tokens.append(Token(name, token_id, first, last, text[first:last], special=special))
         done = max(end, done)
     return whole, tuple(tokens)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import anywidget
 import traitlets as t
 
-from attn_widget.checks import check_keywords, is_plain, short_repr
+from attn_widget.checks import check_keywords, check_name, is_plain, short_repr
 from attn_widget.errors import AttnWidgetError, NotPickled, truncate
 
 T = TypeVar("T")
@@ -109,6 +109,10 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
             self._assign(name, value)
         except t.TraitError as error:
             raise truncated_error(error) from error.__cause__
+
+    def set_trait(self, name: str, value: Any) -> None:
+        """As in traitlets, which looks a name up that cannot be hashed."""
+        super().set_trait(check_name(name, "name"), value)
 
     def _assign(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -210,7 +210,7 @@ class AttentionWidget(RunWidget[Runs]):
 
     def set_trait(self, name: str, value: Any) -> None:
         """As in traitlets; an intervention is run first."""
-        if name in INTERVENTIONS:
+        if isinstance(name, str) and name in INTERVENTIONS:
             setattr(self, name, value)
         else:
             super().set_trait(name, value)

@@ -26,6 +26,8 @@ def one_of(*values: Any) -> Callable[[World], list[Any]]:
 # What works, by the name of a parameter; a name after a dot is that of one function alone.
 GOOD: dict[str, Callable[[World], list[Any]]] = {
     "text": one_of(TEXT, "hello"),
+    "analyze.text": one_of(TEXT, [5, 6, 7], {"input_ids": [[5, 6, 7]]}),
+    "add_special_tokens": one_of(True, False),
     "text_pair": one_of(None, "It purrs."),
     "from_dataset.text": one_of("text"),
     "read_csv.text": one_of("text"),

@@ -41,6 +41,15 @@ class NoTruth:
     __hash__ = None  # type: ignore[assignment]
 
 
+class Rows:
+    """As `datasets` has them: the names of columns, and rows by iteration."""
+
+    column_names = ("text",)
+
+    def __iter__(self) -> Any:
+        return iter([{"text": "a cat"}, {"text": None}])
+
+
 def nested(depth: int) -> Any:
     """A list in a list in a list."""
     found: Any = []
@@ -123,6 +132,18 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "complex tensor": lambda: torch.ones(2, dtype=torch.complex64).conj(),
     "data frame": lambda: _pandas().DataFrame({"text": ["a", "b"], "label": [0, 1]}),
     "series": lambda: _pandas().Series([1, 2]),
+    "series of texts, one missing": lambda: _pandas().Series(["a cat", None, "a dog"]),
+    "frame without names": lambda: _pandas().DataFrame([["a cat", 1.0], ["a dog", 2.0]]),
+    "frame of nothing": lambda: _pandas().DataFrame({"text": []}),
+    "data set": Rows,
+    "dicts": lambda: [{"text": "a cat"}, {"text": "a dog"}],
+    "texts and scores": lambda: [("a cat", 0.5), ("a dog", 0.1)],
+    "token ids": lambda: [5, 6, 7],
+    "two rows of token ids": lambda: torch.tensor([[5, 6], [7, 8]]),
+    "huge token ids": lambda: [10**9, 2**62],
+    "padded encoding": lambda: {"input_ids": [[5, 0]], "attention_mask": [[1, 0]]},
+    "encoding of nothing": lambda: {"input_ids": None},
+    "encoding of three segments": lambda: {"input_ids": [5, 6], "token_type_ids": [0, 9]},
     "NA": lambda: _pandas().NA,
     "path": lambda: Path("nowhere") / "file",
     "root": lambda: Path("/"),

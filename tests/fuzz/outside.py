@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import nbformat
 
@@ -29,6 +30,7 @@ from tests.fuzz.good import ASKED, SLICES
 from tests.fuzz.hostile import nested
 from tests.fuzz.run import GIVE_UP, SECONDS, Fault, Result, alarm, why_bare
 from tests.fuzz.world import TEXT, World
+from tests.unit.made_gguf import write_gguf
 
 MAX_THREADS = 24  # of a widget's own: what computes slices, runs a text, tells progress
 PLAIN: tuple[Callable[[], Any], ...] = (  # what JSON can carry, and some that it cannot
@@ -173,7 +175,8 @@ def damaged(content: bytes, rng: random.Random) -> tuple[str, bytes]:
 
 
 def files(count: int, seed: int = 0, report: Callable[[str], None] | None = None) -> Result:
-    """Open ``count`` damaged files: models, classifiers, profiles, parts, indexes, tables, notebooks."""
+    """Open ``count`` damaged files: models, GGUF files and what they became, classifiers, profiles, parts, indexes, tables,
+    notebooks."""
 
     def act(hammer: Hammer, rng: random.Random, world: World) -> None:
         whole = world.folder / "whole"
@@ -192,10 +195,16 @@ def files(count: int, seed: int = 0, report: Callable[[str], None] | None = None
     return judged(seed, report, act)
 
 
+def read_gguf(place: Path) -> None:
+    """Open the GGUF file in a folder, with the cache beside it."""
+    with patch.dict(os.environ, ATTN_WIDGET_CACHE=str(place / "cache")):
+        aw.analyze("a cat", model=place / "tiny.gguf", tagger=None, progress=False)
+
+
 def made(world: World, whole: Path) -> dict[str, Callable[[Path], Any]]:
     """A folder of each kind below ``whole``, and what opens a copy of it."""
     tiny, texts = world.tiny, ["Cats purr.", TEXT]
-    for name in ("model", "profile", "table", "notebook"):
+    for name in ("model", "gguf", "profile", "table", "notebook"):
         (whole / name).mkdir(parents=True)
     for part in tiny:
         part.save_pretrained(whole / "model")
@@ -210,6 +219,8 @@ def made(world: World, whole: Path) -> dict[str, Callable[[Path], Any]]:
     tasks.fit_classifier(
         tiny, ["a cat", "a dog"], [0, 1], checkpoint=whole / "training", **checkpoint
     )
+    write_gguf(whole / "gguf" / "tiny.gguf")
+    read_gguf(whole / "gguf")
     (whole / "table" / "a.csv").write_text(Path(world.csv).read_text())
     (whole / "table" / "a.jsonl").write_text('{"text": "a cat"}\n' * 9)
     (whole / "table" / "a.json").write_text('[{"text": "a cat"}, {"text": "a dog"}]')
@@ -231,6 +242,7 @@ def made(world: World, whole: Path) -> dict[str, Callable[[Path], Any]]:
 
     return {
         "model": lambda place: aw.analyze("a cat", model=place, tagger=None, progress=False),
+        "gguf": read_gguf,
         "classifier": lambda place: repr(tasks.load_classifier(place)),
         "profile": lambda place: repr(aw.Profile.load(place / "p.parquet")),
         "folder": lambda place: aw.profile(texts, folder=str(place), **options),

@@ -337,3 +337,45 @@ def test_special_tokens_have_the_segment_that_they_have_in_a_run(family: str) ->
 def test_attentions_that_the_model_did_not_give_are_explained(given: Any) -> None:
     with pytest.raises(aw.AttnWidgetError, match="output_attentions=True"):
         aw.from_attentions(given, ["a", "b"])
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_tokens_that_carry_their_spaces_spell_the_text(family: str) -> None:
+    model, tokenizer = tiny_models.build(family)
+    text = "The cat sat on the mat, and the dogs looked."
+    run = aw.analyze(text, model=(model, tokenizer), tagger=None, progress=False)
+    weights = np.stack([run.trace.layer_weights(k) for k in range(run.n_layers)])
+    read_one_by_one = [tokenizer.decode([token.id]) for token in run.tokens]
+    assert " cat" in read_one_by_one
+    for given in (None, text):
+        a = from_attentions(weights, read_one_by_one, text=given, tagger=None)
+        assert a.text == text
+        assert [word.text for word in a.language.words] == [w.text for w in run.language.words]
+        assert [t.surface for t in a.tokens] == [t.surface for t in run.tokens]
+    words = from_attentions(weights[:, :, :2, :2] * 0 + 0.5, ["hello ", "world"], tagger=None)
+    assert words.text == "hello world"
+
+
+CHATS = [
+    ["<|im_start|>", "user", "Ċ", "Hello", "Ġthere", "<|im_end|>", "<|im_start|>", "bot", "ĊĊ", "Hi"],
+    ["<|begin_of_text|>", "<|start_header_id|>", "user", "<|end_header_id|>", "ĊĊ", "Hi", "<|eot_id|>"],
+    ["<bos>", "<start_of_turn>", "user", "\n", "Hi", "<end_of_turn>"],
+    ["<｜begin▁of▁sentence｜>", "<｜User｜>", "Hi", "Ġthere", "<｜Assistant｜>"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tokens", CHATS)
+def test_control_tokens_of_a_chat_are_no_words(tokens: list[str]) -> None:
+    n = len(tokens)
+    weights = np.full((1, 1, n, n), 1 / n)
+    a = from_attentions(weights, tokens, tagger=None)
+    marks = [token for token in tokens if token.startswith("<")]
+    assert [token.text for token in a.tokens if token.special] == marks
+    assert all(word.text.isalpha() for word in a.language.words)
+    assert not any(mark in (a.text or "") for mark in marks)
+    # Where the text is given with them, they have their places in it.
+    text = "".join(token.replace("Ġ", " ").replace("Ċ", "\n") for token in tokens)
+    b = from_attentions(weights, tokens, text=text, tagger=None)
+    assert [word.text for word in b.language.words] == [word.text for word in a.language.words]
+    assert [t.surface for t in b.tokens if t.special and t.end] == [m for m in marks if m in text]
+    assert locate_tokens(["a", "<|mask|>", "b"])[0][1].special is False

@@ -29,7 +29,7 @@ def test_hostile_calls_are_refused_in_words() -> None:
     ("strike", "count"), [(outside.messages, 300), (outside.files, 40), (outside.lines, 30)]
 )
 def test_hostile_messages_files_and_lines_are_refused_in_words(strike: Any, count: int) -> None:
-    for module in ("pandas", "lancedb"):
+    for module in ("pandas", "lancedb", "gguf"):
         pytest.importorskip(module)
     result = strike(count, seed=7)
     faults = [fault for fault in result.faults if not fault.why.startswith("took")]

@@ -114,6 +114,30 @@ def test_a_damaged_part_is_named_and_made_again(
     np.testing.assert_array_equal(keep(tiny, tmp_path), wanted)
 
 
+def test_work_that_lies_there_twice_counts_once(tiny: Any, tmp_path: Path) -> None:
+    wanted = compared(tiny, tmp_path)
+    (part,) = tmp_path.glob("part-*.parquet")
+    (tmp_path / "part-000007.parquet").write_bytes(part.read_bytes())
+    (tmp_path / "part-000000 (copy).parquet").write_bytes(part.read_bytes())
+    with pytest.warns(UserWarning, match="counts once"):
+        found = compared(tiny, tmp_path)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_part_under_the_name_of_another_one_is_made_again(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attn_widget.features.corpus.reading.chunks.CHUNK_TEXTS", 1)
+    wanted = profiled(tiny, tmp_path)
+    first, *others = sorted(tmp_path.glob("part-*.parquet"))
+    assert len(others) == len(TEXTS) - 1
+    others[0].write_bytes(first.read_bytes())
+    with pytest.warns(UserWarning, match=rf"copy of {first.name}.*read again"):
+        found = profiled(tiny, tmp_path)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(profiled(tiny, tmp_path), wanted)  # without a warning
+
+
 def test_damaged_settings_are_named_and_written_again(tiny: Any, tmp_path: Path) -> None:
     wanted = profiled(tiny, tmp_path)
     settings = tmp_path / "settings.json"

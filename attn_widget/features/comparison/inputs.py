@@ -7,6 +7,7 @@ from typing import Any, Literal
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import analyze
 from attn_widget.checks import (
+    are_ids,
     check_choice,
     check_count,
     check_flag,
@@ -40,8 +41,8 @@ def compare(
 
     Parameters
     ----------
-    a, b : Analysis, str or (str, str)
-        The two runs, or the texts (or pairs of texts) to run. With ``models``, ``b`` may be left out:
+    a, b : Analysis, str, (str, str) or token ids
+        The two runs, or the texts (or pairs of texts; or ids, as in `analyze`) to run. With ``models``, ``b`` may be left out:
         both models read ``a``. Of an encoder-decoder, pairs are a source and its output.
     models : list of two, optional
         A model for each of the two texts; each as in `analyze`.
@@ -92,9 +93,12 @@ def compare(
             )
     if b is None:
         raise InputError("b is missing, so there is nothing to compare with.", EXAMPLE)
-    texts = [check_text(a, "a"), check_text(b, "b")]
+    texts: list[Any] = [
+        (text, None) if are_ids(text) else check_text(text, name)
+        for name, text in (("a", a), ("b", b))
+    ]
 
-    def run_of(given: Analysis | tuple[str, str | None], model: Any) -> Analysis:
+    def run_of(given: Analysis | tuple[Any, str | None], model: Any) -> Analysis:
         if isinstance(given, Analysis):
             return given if part is None else given.of(part)
         encoder = load(model, progress=progress)

@@ -13,6 +13,7 @@ from attn_widget.host.fingerprint import fingerprint
 from attn_widget.model.encoder import HeadMeans
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts
+from attn_widget.trace.finite import check_states, check_weights
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import changing_heads
 
@@ -48,6 +49,8 @@ def head_means(
         Anything but str.
     NotAvailableError
         A family whose layers are not known.
+    NotFiniteError
+        The model has weights, or gives hidden states, that are NaN or infinite.
     TooLongError
         A text with too many tokens, without `truncation`.
 
@@ -65,6 +68,7 @@ def head_means(
     from tqdm.auto import tqdm
 
     encoder = load(model, progress=progress)
+    check_weights(encoder)
     sums = np.zeros((encoder.n_layers, encoder.n_heads, encoder.head_dim))
     tokens = 0
 
@@ -74,7 +78,8 @@ def head_means(
     for text in tqdm(checked, desc="head means", disable=not progress):
         encoding = encoder.encode(text, truncation=truncation)
         with inference_mode(encoder), changing_heads(encoder, add):
-            encoder.network.base_model(**on_device(encoder, encoding.inputs))
+            states = encoder.network.base_model(**on_device(encoder, encoding.inputs))[0]
+        check_states(encoder, encoding.tokens, [states[0]])
         tokens += len(encoding.tokens)
     values = (sums / tokens).astype(np.float32)
     if not np.isfinite(values).all():

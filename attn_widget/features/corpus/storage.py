@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,18 @@ class Rows:
     observed: Observed | None = None
     texts: list[str] | None = None
     tokens: list[list[str]] | None = None
+
+    def take(self, chosen: NDArray[np.bool_]) -> Rows:
+        """The rows that are chosen."""
+        return Rows(
+            self.index[chosen],
+            self.n_tokens[chosen],
+            self.figures[chosen],
+            None if self.digests is None else self.digests[chosen],
+            None if self.observed is None else self.observed.take(np.flatnonzero(chosen)),
+            None if self.texts is None else [*compress(self.texts, chosen)],
+            None if self.tokens is None else [*compress(self.tokens, chosen)],
+        )
 
     @staticmethod
     def empty(n_keys: int, n_layers: int, n_heads: int) -> Rows:
@@ -167,7 +180,8 @@ def join(parts: Sequence[Rows]) -> Rows:
 class Parts:
     """A folder of finished work, one Parquet file for each stretch of it. The caller holds its lock (`locked`).
 
-    A damaged part is named in a warning and removed, so that its work is done again.
+    A damaged part is named in a warning and removed, so that its work is done again. Of work that lies there twice, such
+    as a copy under another name, one is taken.
 
     Parameters
     ----------
@@ -189,7 +203,14 @@ class Parts:
                 path.unlink()
                 continue
             check_identity(meta, identity, f"The work in {str(folder)!r} is not of this run", HINT)
-            self.done.append(rows)
+            known = [index for part in self.done for index in part.index]
+            again = np.isin(rows.index, known)
+            if again.any():
+                warn_caller(
+                    f"{str(path)!r} holds work that another part holds too ({again.sum()} items): it counts once."
+                )
+            if not again.all():
+                self.done.append(rows.take(~again))
         self._next = len(self.done)
 
     def add(self, rows: Rows, meta: dict[str, Any]) -> None:

@@ -13,11 +13,11 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import TextOptions, analyze
 from attn_widget.checks import (
     check_count,
+    check_entries,
     check_flag,
     check_keywords,
     check_title,
     is_iterable,
-    listed,
     short_repr,
 )
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
@@ -138,7 +138,7 @@ def report(
             f"texts is a {type(texts).__name__}, expected several texts.",
             'report(["first text", "second text"], path)',
         )
-    every = listed(texts, "texts")
+    every = check_entries(texts, "texts", pairs=True)
     if not every:
         raise InputError("There is no text to report on.")
     given: dict[str, Any] = {**options}

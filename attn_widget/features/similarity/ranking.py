@@ -31,6 +31,7 @@ from attn_widget.host.frames import Records, dataframe
 from attn_widget.host.results import Displayed
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
+from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import inference_mode, on_device
 
 PASSAGES_AT_ONCE = 256  # read together, so that passages of similar length share a batch
@@ -265,7 +266,9 @@ def rank(
             ranking.complete = True
         except KeyboardInterrupt:
             pass
-    if not ranking.passages and ranking.complete:
+    if ranking.complete and len(ranking.failed) == len(ranking.passages):
+        if ranking.failed:
+            raise InputError(f"No passage could be read. Passage 0: {ranking.failed[0]}")
         raise InputError("There are no passages.", 'similarity("query", ["a passage", "another"])')
     return ranking
 
@@ -279,7 +282,7 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
     encoded: list[tuple[int, Encoder, Encoding]] = []
     for index, passage in enumerate(block, start):
         try:
-            encoder, text = reading.text("b", passage)
+            encoder, text = reading.text("b", check_text(passage, "text"))
             if reading.kind == "relevance":
                 encoding = encoder.encode(ranking.query, text, truncation=truncation)
             else:

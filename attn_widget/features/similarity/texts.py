@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
-from attn_widget.checks import check_flag, is_iterable, short_repr
+from attn_widget.checks import are_ids, check_flag, is_iterable, refuse_table, short_repr
 from attn_widget.errors import InputTypeError
 from attn_widget.features.similarity.ranking import Ranking, rank
 from attn_widget.features.similarity.reading import reading_of
@@ -111,7 +111,7 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    if not isinstance(a, str):
+    if not isinstance(a, str) and not are_ids(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
@@ -119,10 +119,12 @@ def similarity(
     check_text(a, "a")
     if isinstance(b, str):
         check_text(b, "b")
-    elif isinstance(b, (Mapping, bytes)) or not is_iterable(b):
+    elif isinstance(b, bytes) or not is_iterable(b):
         raise InputTypeError(
             f"b is {short_repr(b)}, expected a text or several.", 'b=["a passage"]'
         )
+    else:
+        refuse_table(b, "b")
     with activity.busy():
         reading = reading_of(model, pooling, similarity, prompt, progress)
         if isinstance(b, str):

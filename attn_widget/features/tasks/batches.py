@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from attn_widget.checks import is_iterable, listed
+from attn_widget.checks import check_entries, is_iterable
 from attn_widget.errors import InputError, InputTypeError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.tokenizing import check_text
@@ -64,7 +64,7 @@ def check_texts(texts: Any, name: str) -> list[str]:
             f"{name} is a {type(texts).__name__}, expected a list of str.",
             "For one text: [text].",
         )
-    checked = listed(texts, name)
+    checked = check_entries(texts, name)
     if not checked:
         raise InputError(f"{name} is empty.", "Give at least one text.")
     for i, text in enumerate(checked):

@@ -205,7 +205,14 @@ def need_tokenizer(folder: Path) -> None:
 
 def _load_weights(model: Any, folder: Path) -> None:
     with quiet("", progress=False):
-        saved = type(model).from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+        saved, info = type(model).from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
+        )
+    if missing := sorted(map(str, (*info["missing_keys"], *info["mismatched_keys"]))):
+        raise ModelLoadError(
+            f"The folder {str(folder)!r} is damaged: it lacks weights ({len(missing)}, among them {missing[0]}).",
+            BEGIN_AGAIN,
+        )
     model.load_state_dict(saved.state_dict())
 
 

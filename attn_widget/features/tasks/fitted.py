@@ -27,6 +27,7 @@ from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.places import locate
+from attn_widget.trace.finite import check_head
 from attn_widget.trace.forward import inference_mode
 
 FIGURES = ("loss", "correct")  # of every epoch, by which epochs are ranked
@@ -125,6 +126,8 @@ class FittedClassifier:
             The model gives values and no probabilities (regression).
         TooLongError
             A text with more tokens, without ``truncation``.
+        NotFiniteError
+            The model gives NaN or infinite logits.
         InputError, InputTypeError
             No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
@@ -149,6 +152,7 @@ class FittedClassifier:
             )
         with inference_mode(encoder):
             logits = predict(self.model, examples)
+        check_head(encoder, logits, "classifier")
         if activation == "softmax":
             return softmax(logits)
         classes = class_probabilities(self.classes, logits, activation=activation)

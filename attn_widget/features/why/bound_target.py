@@ -184,7 +184,7 @@ def check_position(run: Run, position: int | None) -> int:
     position = index_in(position, run.trace.n_tokens, "position")
     token = run.trace.tokens[position]
     if (
-        token.special and not run.encoder.parts
+        token.special and token.start == token.end and not run.encoder.parts
     ):  # from its start token a decoder writes the first one
         raise InputError(
             f"Position {position} is {token.text}, which the tokenizer added.",

@@ -53,7 +53,7 @@ import { headGrid } from "./head-grid/head-grid";
 import { keepHostKeysAway } from "./host-keys";
 import { KeyList, listenForKeys } from "./keys";
 import { createMessages, createProgress } from "./messages";
-import { Caption, lengthNote, ProfileHead, SavedNote, Skeleton, unknownNote } from "./notes";
+import { Caption, ProfileHead, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
 import { newMemory, ribbon } from "./ribbon/ribbon";
 import { createRunBox } from "./run-box";
 import { rememberPlace } from "./scroll-restore";
@@ -186,7 +186,7 @@ export function createFrame(state: State): Frame {
         <div class="aw-ribbon" data-aw-part="ribbon" hidden={bare}>
           {meta && meta.profile !== null && chrome && <ProfileHead {...meta} />}
         </div>
-        {note("truncated", meta ? lengthNote(meta) : "")}
+        {note("truncated", meta ? readingNote(meta) : "")}
         {note("unknown", meta ? unknownNote(meta) : "")}
         <div class="aw-bar" data-aw-part="bar" hidden={bare} />
         <div class="aw-body" hidden={meta === undefined}>

@@ -93,8 +93,12 @@ export function Caption({
   );
 }
 
-/** The part of a long text that is shown, how it was read, or that a model wrote nothing; empty for others. */
-export function lengthNote({ truncated, windows, wrote_nothing }: Meta): string {
+/** How the text was read, where that is not as usual; empty for others. */
+export const readingNote = (meta: Meta): string =>
+  [meta.note, lengthNote(meta)].filter(Boolean).join(" ");
+
+/** The part of a long text that is shown, how it was read in windows, or that a model wrote nothing; empty for others. */
+function lengthNote({ truncated, windows, wrote_nothing }: Meta): string {
   if (wrote_nothing) return "The model ended the text at once: it wrote nothing.";
   if (truncated !== null)
     return `Cut: the model reads ${truncated.limit} tokens, the text has ${truncated.length}.`;

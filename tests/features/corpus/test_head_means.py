@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget.errors import InputError, InputTypeError
+from attn_widget import tasks
+from attn_widget.errors import InputError, InputTypeError, NotFiniteError
 from attn_widget.model.encoder import HeadMeans
 from tests.close import assert_adds_up, assert_close
 from tests.features.why.test_head_effects import analysis, unshared
@@ -150,5 +151,32 @@ def test_means_that_are_no_numbers_are_refused(bad: float) -> None:
     model, tokenizer = tiny_models.build("bert", seed=3)
     with torch.no_grad():
         model.bert.encoder.layer[1].attention.self.value.bias[9] = bad
-    with pytest.raises(InputError, match="not finite"):
+    with pytest.raises(NotFiniteError, match=r"layer\.1\.attention\.self\.value\.bias"):
         aw.head_means(TEXTS, model=(model, tokenizer), progress=False)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["1.attention.self.query.weight", "1.attention.self.key.bias", "1.output.dense.weight"],
+)
+@pytest.mark.parametrize("work", ["head_means", "index", "probabilities"])
+def test_a_model_with_nan_in_any_layer_is_refused(broken: str, work: str, tmp_path: Any) -> None:
+    head = "ForSequenceClassification" if work == "probabilities" else "ForMaskedLM"
+    model, tokenizer = tiny_models.build("bert", head)
+    with torch.no_grad():
+        (weight,) = (held for name, held in model.named_parameters() if name.endswith(broken))
+        weight.view(-1)[0] = torch.nan
+    if work == "index":
+        pytest.importorskip("lancedb")
+    options: dict[str, Any] = {"model": (model, tokenizer), "progress": False}
+    works: dict[str, Any] = {
+        "head_means": lambda: aw.head_means(TEXTS, **options),
+        # Layer 0 is sound, and the query and the key hide NaN from a fused attention.
+        "index": lambda: aw.index(TEXTS, tmp_path / "i", layer=0, tagger=None, **options),
+        "probabilities": lambda: tasks.FittedClassifier(model, tokenizer).probabilities(TEXTS),
+    }
+    if work == "probabilities" and "output" not in broken:
+        with torch.no_grad():
+            model.classifier.weight[0, 0] = torch.nan
+    with pytest.raises(NotFiniteError, match=r"weight|finite"):
+        works[work]()

@@ -111,7 +111,7 @@ def test_it_is_opened_again_and_refuses_other_models_and_layers(
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        ({"texts": np.float32(1)}, InputTypeError, "texts is .*, expected several texts"),
+        ({"texts": np.float32(1)}, InputTypeError, "texts is .*, expected several str"),
         ({"texts": []}, InputError, "texts is empty"),
         ({"layer": 6}, InputError, "layer is 6"),
         ({"layer": "last"}, InputError, "layer is .last."),

@@ -56,7 +56,7 @@ def test_the_code_of_a_report_is_there_once(tmp_path: Path) -> None:
         ([], "no text to report"),
         (["fine", "  "], "Text 1: .*white space"),
         (["fine", 3], "Text 1"),
-        ([("a", "b", "c")], "Text 0 has 3 parts"),
+        ([("a", "b", "c")], "text 0 is a tuple of 3"),
         (["lone \ud800 surrogate"], "Text 0"),
     ],
 )

@@ -129,7 +129,7 @@ class Folder:
         import pyarrow as pa
 
         try:
-            self._write(name, packed(rows, self.identity))
+            self._write(name, packed(rows, {**self.identity, "file": name}))
         except (OSError, pa.ArrowException) as error:
             raise InputError(
                 f"A finished part cannot be written to {self.place!r}: {_reason(error)}.",
@@ -154,9 +154,15 @@ class Folder:
         Raises
         ------
         InputError
-            It is damaged.
+            It is damaged, or was kept under another name: it is of other texts.
         """
-        rows, _ = read(Path(self.place) / name, self._content(name))
+        path = Path(self.place) / name
+        rows, meta = read(path, self._content(name))
+        if meta.get("file", name) != name:
+            raise InputError(
+                f"{str(path)!r} is a copy of {meta['file']}, which holds other texts.",
+                "Delete it.",
+            )
         return rows
 
     def _content(self, name: str) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from attn_widget.checks import listed
+from attn_widget.checks import check_entries
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.features.corpus.engines.folder import Folder
 from attn_widget.features.corpus.engines.settings import (
@@ -131,7 +131,7 @@ def _given(texts: Any, column: str | None) -> tuple[list[list[Any]], list[dict[s
     elif column is not None:
         raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
     else:
-        sources = [listed(texts, "texts")]
+        sources = [check_entries(texts, "texts", pairs=True)]
     if not any(sources):
         why = f" ({failed[0]['source']}: {failed[0]['reason']})" if failed else ""
         raise InputError(f"texts is empty{why}.", "Give at least one text.")

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import listed
+from attn_widget.checks import check_entries
 from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError
 from attn_widget.features.corpus.engines.cluster import connected
 from attn_widget.features.corpus.engines.folder import Folder
@@ -80,7 +80,7 @@ def profile_with_ray(
     elif not is_source(texts):
         if options.column is not None:
             raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
-        texts = listed(texts, "texts")
+        texts = check_entries(texts, "texts")
         if not texts:
             raise InputError("texts is empty.", "Give at least one text.")
     encoder = load_for_profile(options)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks import (
+    check_entries,
     check_flag,
     check_kind,
     check_path,
-    check_several,
     first_line,
     index_in,
 )
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.features.corpus.engines.settings import failure_record
 from attn_widget.features.corpus.identity import identity_of, text_digest
 from attn_widget.features.corpus.reading.batch import joined, one_thread
@@ -42,6 +42,7 @@ from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
 from attn_widget.model.loading import load
+from attn_widget.trace.finite import check_weights
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.hooks import hidden_of, hooked
 
@@ -87,6 +88,8 @@ def index(
         No text, no such layer, a path that holds an index already or cannot be written to.
     NotAvailableError
         LanceDB is not installed, or the layers of the model are not known.
+    NotFiniteError
+        The model has weights that are NaN or infinite.
 
     Examples
     --------
@@ -112,10 +115,11 @@ def index(
     elif column is not None:
         raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
     else:
-        checked, failed = check_several(texts, "texts", "texts"), []
+        checked, failed = check_entries(texts, "texts"), []
     if not checked:
         raise InputError("texts is empty.", "Give at least one text.")
     encoder = load(model, progress=progress)
+    check_weights(encoder)
     layer = index_in(layer, encoder.n_layers, "layer")
     if layer_modules(encoder.family, encoder.network) is None:
         raise NotAvailableError(f"The layers of {encoder.name} are not known.")
@@ -247,23 +251,36 @@ class _Builder:
                 encoding = self.encoder.encode(text, truncation=self.truncation)
                 language = annotate(encoding.tokens, encoding.text, None, tagger=self.tagger)
             except Exception as error:
-                self.failed.append(failure_record(first, Failure(place, str(text), error)))
+                self._fail(first, place, text, error)
                 continue
             places.append(place)
             encodings.append((encoding, language))
         lengths = [encoding.n_tokens for encoding, _ in encodings]
         rows: list[dict[str, Any]] = []
         states: list[Any] = []
+        read = 0
         with one_thread():
             for block in blocks_of(lengths, [text_digest(texts[k]) for k in places]):
                 hidden = self._states([encodings[k][0] for k in block])
                 for k, own in zip(block, hidden, strict=True):
+                    if not np.isfinite(own).all():
+                        self._fail(first, places[k], texts[places[k]], self._overflow())
+                        continue
+                    read += 1
                     of_text = list(_rows(encodings[k][1].tokens, first + places[k]))
                     rows += of_text
                     states.append(own[[row["position"] for row in of_text]])
-        self.n_texts += len(places)
+        self.n_texts += read
         self.n_tokens += len(rows)
         return rows, np.concatenate(states) if states else np.zeros((0, 0), np.float32)
+
+    def _fail(self, first: int, place: int, text: Any, error: Exception) -> None:
+        self.failed.append(failure_record(first, Failure(place, str(text), error)))
+
+    def _overflow(self) -> NotFiniteError:
+        return NotFiniteError(
+            f"Layer {self.layer} of {self.encoder.name} gave numbers that are not finite."
+        )
 
     def _states(self, encodings: list[Any]) -> Any:
         """Output of the layer, float32 [texts, n, d]."""

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from attn_widget.checks import (
     as_array,
+    check_entries,
     check_kind,
     check_name,
     check_several,
-    is_iterable,
-    short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.tasks.data.splits import SHARES, assign, equal_classes, join_groups
@@ -39,9 +38,10 @@ class Split:
     scores: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.texts, (str, bytes)) or not is_iterable(self.texts):
-            raise InputTypeError(f"texts is {short_repr(self.texts)}, expected several str.")
-        object.__setattr__(self, "texts", tuple(self.texts))
+        texts = check_entries(self.texts, "texts")
+        object.__setattr__(
+            self, "texts", tuple(check_name(text, f"text {k}") for k, text in enumerate(texts))
+        )
         object.__setattr__(self, "labels", as_array(self.labels, "labels"))
         if self.scores is not None:
             object.__setattr__(self, "scores", as_array(self.scores, "scores", np.float64))

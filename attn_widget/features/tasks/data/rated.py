@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from attn_widget.checks import (
     as_array,
     check_choice,
+    check_entries,
     check_name,
     check_seed,
-    check_several,
     short_repr,
 )
 from attn_widget.errors import InputError
@@ -62,7 +62,7 @@ class RatedSentences:
     def __post_init__(self) -> None:
         check_name(self.name, "name")
         for name in ("ids", "groups", "texts"):
-            object.__setattr__(self, name, tuple(check_several(getattr(self, name), name, "str")))
+            object.__setattr__(self, name, tuple(check_entries(getattr(self, name), name)))
         object.__setattr__(self, "scores", as_array(self.scores, "scores", np.float64))
         lengths = {len(self.ids), len(self.groups), len(self.texts), *self.scores.shape}
         if self.scores.ndim != 1 or len(lengths) != 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks import check_several
+from attn_widget.checks import check_entries
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.tasks.data.dataset import Split
 from attn_widget.host.installed import require, require_extra
@@ -48,7 +48,7 @@ def lexicon(texts: Sequence[str]) -> NDArray[np.float64]:
     >>> lexicon(["The movie was incredibly boring, but the acting saved it.", "A table."])
     array([0.4411, 0.    ])
     """
-    checked = check_several(texts, "texts", "str")
+    checked = check_entries(texts, "texts")
     for row, text in enumerate(checked):
         if not isinstance(text, str):
             raise InputTypeError(
