@@ -21,6 +21,7 @@ from attn_widget.influence.gradients import (
 )
 from attn_widget.influence.methods import SIGNED
 from attn_widget.influence.passes import (
+    before_target,
     check_finite,
     of_masked,
     probability_of,
@@ -269,7 +270,7 @@ def occlusion(
     words = list(pieces_of_words(tokens).values())
     contribution = np.full(len(tokens), np.nan)
     if run.encoder.predicts == "next":
-        read = [pieces for pieces in words if pieces[0] < max(bound.rows)]
+        read = before_target(run, bound, words)
         contribution[[i for pieces in words for i in pieces]] = 0
         words = read
     falls = value_of(run, bound) - of_masked(run, bound, bound.of, words, progress)

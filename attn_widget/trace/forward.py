@@ -48,6 +48,7 @@ def inference_mode(
     """
     network = encoder.network if network is None else network
     with encoder.lock, _no_grad(network):
+        encoder.check_weights()
         modules = list(network.modules())
         training = [module for module in modules if module.training]
         owners = [

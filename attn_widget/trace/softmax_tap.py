@@ -17,6 +17,7 @@ from attn_widget.model.families import layer_modules
 from attn_widget.trace import Trace, WeightsTrace
 from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 from attn_widget.trace.hooks import hooked
+from attn_widget.trace.qkv import large_negative
 
 # CodeGen divides its scores by the root of head_dim after the mask was added.
 LARGEST_DIVISOR = 64
@@ -87,7 +88,11 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
     whole = len({scores.shape for scores in tap.scores}) == 1 and not tap.others
     if not whole or len(tap.scores) != encoder.n_layers:
         raise unseen(encoder)
-    masked = [_without_mask(scores) for scores in tap.scores]
+    causal = _is_causal(tap.weights)
+    masked = [
+        _without_mask(scores, weights, causal)
+        for scores, weights in zip(tap.scores, tap.weights, strict=True)
+    ]
     return WeightsTrace(
         encoding.tokens,
         [weights.float().cpu().numpy() for weights in tap.weights],
@@ -118,10 +123,22 @@ class ZeroColumns(SoftmaxMode):
         return weights
 
 
-def _without_mask(scores: Any) -> tuple[Any, Any]:
+def _is_causal(weights: list[torch.Tensor]) -> bool:
+    """True if no query looks at a later key, in any head and layer: whatever the model's mask is made of."""
+    n = weights[0].shape[-1]
+    later = torch.ones(n, n, dtype=torch.bool, device=weights[0].device).triu(1)
+    return n > 1 and not any(bool(matrices[:, later].any()) for matrices in weights)
+
+
+def _without_mask(scores: Any, weights: Any, causal: bool) -> tuple[Any, Any]:
     """Scores [H, n, n] with ``-inf`` where the mask forbids a cell in all heads, and the cells that it allows."""
     possible = scores > torch.finfo(scores.dtype).min / LARGEST_DIVISOR
     possible = possible.any(dim=0)
+    if causal:
+        possible = possible.tril()
+    low = large_negative(scores, possible)
+    if low is not None and not bool(weights[:, low].any()):
+        possible &= ~low
     found = scores.float()
     if bool(possible.all()):
         return found.cpu().numpy(), None

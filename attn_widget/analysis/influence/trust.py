@@ -114,6 +114,7 @@ class TrustFigures(InfluenceFigures):
         require_torch("A test of methods")
         from attn_widget.influence.contributions import maskable_words
         from attn_widget.influence.faithfulness import faithfulness
+        from attn_widget.influence.passes import before_target
 
         n_random = check_count(n_random, "n_random", 20, 100_000)
         check_seed(seed)
@@ -123,10 +124,8 @@ class TrustFigures(InfluenceFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         words = maskable_words(where.language.tokens, run.encoder.mask_token_id)
-        if (
-            run.encoder.predicts == "next"
-        ):  # no token looks at a later word, nor is the last one looked at
-            words = [pieces for pieces in words if pieces[0] < max(bound.rows)]
+        if run.encoder.predicts == "next":
+            words = before_target(run, bound, words)
         probabilities: dict[int, float] = where._cached_unlocked(
             ("masked_sets", bound.as_target(target), str(words)), dict
         )
