@@ -15,6 +15,7 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import Records
 from attn_widget.influence.attention_block import epsilon_of, layer_of, linear_weight, scale_of
 from attn_widget.influence.bound_target import BoundTarget
+from attn_widget.influence.decomposition import check_closes
 from attn_widget.influence.passes import value_of
 from attn_widget.influence.targets import Target
 from attn_widget.model.families import final_norm_of, submodule
@@ -165,7 +166,7 @@ def components(run: Run, target: Target, bound: BoundTarget) -> Components:
         return (vectors @ reads).cpu().numpy().astype(np.float32)
 
     biases = sum(added - each.sum(dim=0) for added, each in zip(attentions, heads, strict=True))
-    return Components(
+    found = Components(
         target=target,
         heads=np.stack([towards(each) for each in heads]),
         mlps=np.stack([towards(each) for each in mlps]),
@@ -173,6 +174,8 @@ def components(run: Run, target: Target, bound: BoundTarget) -> Components:
         bias=float(biases @ reads) + constant,
         value=value_of(run, bound),
     )
+    check_closes(found.gap, "The components", run)
+    return found
 
 
 def _written(run: Run, layer: int, vectors: Any) -> Any:

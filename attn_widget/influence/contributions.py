@@ -13,7 +13,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records
 from attn_widget.influence.bound_target import BoundTarget
-from attn_widget.influence.decomposition import decomposition
+from attn_widget.influence.decomposition import check_closes, decomposition
 from attn_widget.influence.gradients import (
     attention_gradient,
     gradient_x_input,
@@ -231,7 +231,7 @@ def contributions(
     check_finite(run, np.append(np.asarray(values, np.float64)[words], bias or 0))
     if source is not None:
         check_finite(run, source)
-    return Contributions(
+    found = Contributions(
         method=method,
         target=target,
         tokens=tuple(tokens),
@@ -244,6 +244,8 @@ def contributions(
         source=None if source is None else source.astype(np.float32),
         source_tokens=tuple(source_tokens),
     )
+    check_closes(found.gap, f"The contributions by {method!r}", run)
+    return found
 
 
 def _with_spaces(tokens: Sequence[Token]) -> list[str]:

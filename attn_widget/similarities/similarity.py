@@ -23,7 +23,7 @@ from attn_widget.host.frames import dataframe
 from attn_widget.host.results import Displayed
 from attn_widget.influence.bound_target import embedding_of, unit_vectors
 from attn_widget.influence.contributions import Contributions
-from attn_widget.influence.decomposition import check_linear
+from attn_widget.influence.decomposition import check_closes, check_linear
 from attn_widget.influence.faithfulness import Faithfulness
 from attn_widget.influence.methods import Method
 from attn_widget.influence.targets import Target
@@ -485,9 +485,11 @@ class Similarity(Displayed, NotPickled):
         if kind not in self._sums:
             a, b, cosine = self._run("a"), self._run("b"), self.kind == "cosine"
             if kind == "input":
-                self._sums[kind] = input_sum(a, b, cosine, progress)
+                found = input_sum(a, b, cosine, progress)
             elif kind == "output":
-                self._sums[kind] = output_sum(a, b, cosine)
+                found = output_sum(a, b, cosine)
             else:
-                self._sums[kind] = maxsim_sum(a, b)
+                found = maxsim_sum(a, b)
+            check_closes(found.gap(self.score), f"The pairs of matrix({kind!r})", a)
+            self._sums[kind] = found
         return self._sums[kind]

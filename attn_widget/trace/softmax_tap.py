@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
@@ -21,7 +22,7 @@ from attn_widget.trace.qkv import large_negative
 
 # CodeGen divides its scores by the root of head_dim after the mask was added.
 LARGEST_DIVISOR = 64
-SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
+SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax)
 
 
 class SoftmaxMode(TorchFunctionMode):
@@ -37,10 +38,39 @@ class SoftmaxMode(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         named = dict(kwargs or {})
+        if func is functional.scaled_dot_product_attention:
+            return self._attend(*args, **named)
         if func not in SOFTMAX:
             return func(*args, **named)
         scores = self.before(args[0] if args else named.pop("input"))
         return self.after(func(scores, *args[1:], **named))
+
+    def _attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> torch.Tensor:
+        """What the fused kernel computes, by a softmax."""
+        assert dropout_p == 0  # of every model in evaluation mode
+        if enable_gqa:
+            times = query.shape[1] // key.shape[1]
+            key, value = (tensor.repeat_interleave(times, dim=1) for tensor in (key, value))
+        scale = query.shape[-1] ** -0.5 if scale is None else scale
+        scores = query @ key.transpose(-2, -1) * scale
+        if is_causal:
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(later, -torch.inf)
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attn_mask, -torch.inf)
+        elif attn_mask is not None:
+            scores = scores + attn_mask
+        return self.after(self.before(scores).softmax(dim=-1)) @ value
 
 
 class _SoftmaxTap(SoftmaxMode):
