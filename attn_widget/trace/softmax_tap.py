@@ -61,8 +61,8 @@ class SoftmaxMode(TorchFunctionMode):
         if enable_gqa:
             times = query.shape[1] // key.shape[1]
             key, value = (tensor.repeat_interleave(times, dim=1) for tensor in (key, value))
-        scale = query.shape[-1] ** -0.5 if scale is None else scale
-        scores = query @ key.transpose(-2, -1) * scale
+        factor: float = query.shape[-1] ** -0.5 if scale is None else scale
+        scores = query @ key.transpose(-2, -1) * factor
         if is_causal:
             later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
             scores = scores.masked_fill(later, -torch.inf)
