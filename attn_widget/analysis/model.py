@@ -189,9 +189,8 @@ class ModelFigures(AnalysisBase):
             arrays = run.guess(mode, wanted, top_k, progress)
             tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
             positions = tuple(self.trace.tokens[i] for i in wanted)
-            if mode == "next":
-                arrays = {**arrays, **earlier(run, wanted, arrays)}
-            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
+            before: dict[str, Any] = earlier(run, wanted, arrays) if mode == "next" else {}
+            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays, **before)
 
         whole = len(wanted) == self.n_tokens
         return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()

@@ -247,7 +247,7 @@ class Similarity(Displayed, NotPickled):
         of: Side = "a",
         methods: Sequence[str] | None = None,
         *,
-        n_random: int = 400,
+        n_random: int = 1600,
         progress: Progress | None = None,
     ) -> Faithfulness:
         """Decrease of the score as words of one text are masked, the largest contributions first; see `Analysis.faithfulness`.

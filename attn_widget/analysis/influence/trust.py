@@ -72,7 +72,7 @@ class TrustFigures(InfluenceFigures):
         target: Target,
         methods: Sequence[str] | None = None,
         *,
-        n_random: int = 400,
+        n_random: int = 1600,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Faithfulness:
@@ -84,8 +84,8 @@ class TrustFigures(InfluenceFigures):
         methods : sequence of str, optional
             See `contributions`. By default all that this model allows.
         n_random : int
-            Random orders to draw for a text of more than ten words, 20 to 100,000: all of them before a
-            method is called better, fewer where none can be. Up to ten words every order is read.
+            Random orders to draw at most for a text of more than ten words, 20 to 100,000: fewer once every verdict is settled.
+            What they do not settle is undecided. Up to ten words every order is read.
         seed : int
             Has no effect: orders are drawn from the text itself, so that a text has one verdict.
         progress : callable, optional
