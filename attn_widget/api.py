@@ -195,7 +195,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
     run = analysis.writing.run
     if run is None:
         return None
-    encoder, tagger = run.encoder, options.get("tagger", "auto")
+    encoder, tagger = run.encoder.unpinned(), options.get("tagger", "auto")
     read_in = analysis.trace.windows
     before = (read_in.size, read_in.overlap) if read_in else False
     written = options.get("generate", 0) or run.encoding.asked

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
@@ -42,6 +44,26 @@ from attn_widget.trace.run import Run
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
+
+
+def earlier(
+    run: Run, wanted: Sequence[int], arrays: Mapping[str, NDArray[Any]]
+) -> dict[str, Float32]:
+    """Rank, probability and surprisal of the tokens at ``wanted`` positions, each predicted at the position before."""
+    names = ("rank", "probability", "surprisal")
+    rows = {position: row for row, position in enumerate(wanted)}
+    before = [position - 1 for position in wanted]
+    missing = [position for position in before if position >= 0 and position not in rows]
+    others = run.guess("next", missing, 1, None) if missing else {}
+    found: dict[str, Float32] = {}
+    for name in names:
+        own = arrays[f"original_{name}"]
+        more = dict(zip(missing, others[f"original_{name}"], strict=True)) if missing else {}
+        found[f"earlier_{name}"] = np.array(
+            [np.nan if at < 0 else own[rows[at]] if at in rows else more[at] for at in before],
+            np.float32,
+        )
+    return found
 
 
 class ModelFigures(AnalysisBase):
@@ -173,7 +195,8 @@ class ModelFigures(AnalysisBase):
             arrays = run.guess(mode, wanted, top_k, progress)
             tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
             positions = tuple(self.trace.tokens[i] for i in wanted)
-            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays)
+            before: dict[str, Any] = earlier(run, wanted, arrays) if mode == "next" else {}
+            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays, **before)
 
         whole = len(wanted) == self.n_tokens
         return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()

@@ -243,7 +243,7 @@ def run_two_texts(
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with an encoder-decoder that is loaded: the analysis of its decoder; ``progress`` as of `run_text`."""
-    encoder = encoder.of("decoder")
+    encoder = encoder.of("decoder").pinned()
     with activity.busy():
         read = encode_source(
             encoder, source, truncation=truncation, add_special_tokens=add_special_tokens
@@ -311,6 +311,7 @@ def run_text(
             "windows= and generate= exclude each other: what is written follows the text that is read at once.",
             "Leave windows out.",
         )
+    encoder = encoder.pinned()
     with activity.busy():
         if span is None:
             try:

@@ -1,4 +1,4 @@
-"""Fingerprint of a model: a hash of all its values."""
+"""Fingerprints of a model: a hash of all its values, and a quick one that notices most changes in place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 DIGITS = 32  # hexadecimal, of a digest
+SAMPLES = 16  # values of each tensor that `weights_state` reads
 
 # Digests of a model's tensors with the storage and the version that they were computed from.
 _known: weakref.WeakKeyDictionary[Any, dict[str, tuple[object, bytes]]] = (
@@ -37,6 +38,39 @@ def fingerprint(model: Any, *, cached: bool = False) -> str:
             fingerprints[name] = (state, tensor_digest(tensor))
         digest.update(name.encode() + b"\0" + fingerprints[name][1])
     return digest.hexdigest()[:DIGITS]
+
+
+def weights_state(model: Any) -> int:
+    """A number that changes with the weights; 0.2 ms for 200 tensors, 0.8 ms in the memory of the processor.
+
+    It counts what torch counts: steps of optimizers, ``load_state_dict``, any operation in place, and tensors that were moved,
+    cast or replaced. A change through ``.data``, or of numpy arrays, has no count; in the memory of the processor it is seen if it touches
+    one of `SAMPLES` values of a tensor, and elsewhere not at all.
+
+    Parameters
+    ----------
+    model : torch.nn.Module or numpy_bert.BertForPreTraining
+    """
+    if hasattr(model, "in_torch"):
+        return hash(tuple(_sampled(array.reshape(-1)).tobytes() for array in model.arrays))
+    import torch
+
+    counts: list[object] = []
+    samples: list[Any] = []
+    for module in model.modules():
+        passing = module._non_persistent_buffers_set  # made anew by passes of some models
+        buffers = (tensor for name, tensor in module._buffers.items() if name not in passing)
+        for tensor in (*module._parameters.values(), *buffers):
+            if tensor is not None:
+                counts.append(_state(tensor) or id(tensor))
+                if tensor.device.type == "cpu" and tensor.is_contiguous():
+                    samples.append(_sampled(tensor.detach().view(-1)).float())
+    values = torch.cat(samples).numpy().tobytes() if samples else b""
+    return hash((*counts, values))
+
+
+def _sampled(flat: Any) -> Any:
+    return flat[:: max(1, len(flat) // SAMPLES)]
 
 
 def _state(tensor: Any) -> object:

@@ -109,6 +109,7 @@ def norm_output(run: Run, layer: int, sums: Float32, residual: Float32) -> Float
 def layer_of(run: Run, layer: int, network: Any = None) -> Any:
     """The module of a layer of ``network``: of ``run.encoder.network`` unless given."""
     encoder = run.encoder
+    encoder.check_weights()
     network = encoder.network if network is None else network
     layers = layer_modules(encoder.family, network)
     if encoder.family.block is None or layers is None:

@@ -22,7 +22,7 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotPickled
-from attn_widget.host.fingerprint import fingerprint
+from attn_widget.host.fingerprint import fingerprint, weights_state
 from attn_widget.host.installed import require_torch
 from attn_widget.model.checkpoint import (
     DISCRIMINATORS,
@@ -154,6 +154,9 @@ class Encoder(NotPickled):
         self.traced: Any = model if heads else model.base_model
         self.reader: Any = tokenizer
         self._full = checkpoint.full
+        self._root = self  # `load` made it; copies have heads off, or are of one result
+        self._weights: int | None = None  # state of the weights that a result was made with
+        self._filled: int | None = None  # the same, when the model of `transformers` came
         self._read_embedding = checkpoint.embedding
         self._embedding: EmbeddingHead | None = None
         self.untrained = checkpoint.untrained
@@ -238,9 +241,16 @@ class Encoder(NotPickled):
             if self._full is None:  # another thread was first
                 return
             require_torch("The model of transformers", transformers=True)
+            root = self._root
+            if root is not self:
+                root._fill()
+                self.traced, self.reader, self._full = root.traced, root.reader, None
+                self._weights = None if self._weights is None else root._filled
+                return
             checkpoint = self._full()
             model = checkpoint.model.to(self.device)
             _share_lock(model, self.lock)
+            self._filled = weights_state(model)
             self.traced, self.reader, self._full = model, checkpoint.tokenizer, None
 
     @property
@@ -488,6 +498,56 @@ class Encoder(NotPickled):
     def addresses_off(self) -> tuple[tuple[Part, int, int], ...]:
         """Heads of an encoder-decoder that do not work, as (part, layer, head)."""
         return tuple((part, *pair) for part in PARTS for pair in self._off.get(part, ()))
+
+    def pinned(self) -> Encoder:
+        """The same model for one result, with the weights that it has now: with others, `check_weights` refuses.
+
+        Raises
+        ------
+        NotAvailableError
+            It is pinned already, to other weights.
+        """
+        self.check_weights()
+        if self._weights is not None:
+            return self
+        copy = self._copy()
+        copy._weights = weights_state(self.traced)
+        return copy
+
+    def unpinned(self) -> Encoder:
+        """The same model for new results, whatever its weights are."""
+        if self._weights is None:
+            return self
+        copy = self._copy()
+        copy._weights = None
+        return copy
+
+    def is_of(self, other: Encoder) -> bool:
+        """True if both are of one model, whatever its weights were and which heads were off."""
+        return self._root is other._root
+
+    def has_weights_of(self, other: Encoder) -> bool:
+        """True if the weights of one model were the same for both, as far as `weights_state` shows."""
+        states = {self._weights, other._weights} - {None}
+        return self.is_of(other) and len(states) < 2
+
+    def runs_like(self, other: Encoder) -> bool:
+        """True if both give the same for the same text."""
+        return (
+            self.has_weights_of(other)
+            and (self.heads_off, self._off) == (other.heads_off, other._off)
+            and (self.ablation is other.ablation or not (self.heads_off or self._off))
+            and self.patch is other.patch
+        )
+
+    def check_weights(self) -> None:
+        """Raise `NotAvailableError` if the weights are not those of the result that this is of; see `weights_state`."""
+        if self._weights is not None and self._weights != weights_state(self.traced):
+            raise NotAvailableError(
+                f"The weights of {self.name} have changed, or were moved, since this was run, and the model would answer "
+                "with those it has now.",
+                "Run it again: analyze(text, model=...). What was computed before still holds.",
+            )
 
     def _copy(self) -> Encoder:
         copy = object.__new__(type(self))

@@ -697,7 +697,10 @@ def family_of(model: Any) -> Family:
         family = Family(
             name, mechanism=None, layers=None, block=None, embeddings=None, predicts=predicts
         )
-    if getattr(config, "is_decoder", False) and family.predicts == "here":
+    # XLM and FlauBERT say "causal".
+    if family.predicts == "here" and any(
+        getattr(config, flag, False) for flag in ("is_decoder", "causal")
+    ):
         family = replace(family, predicts="next")
     return _as_configured(family, config)
 

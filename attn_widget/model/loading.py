@@ -107,7 +107,7 @@ def load(
                 f"{', '.join(set_options)} cannot be set for a model that is already loaded.",
                 "Set it where you load the model.",
             )
-        return model if isinstance(model, Encoder) else _paired(model, embedder)
+        return model.unpinned() if isinstance(model, Encoder) else _paired(model, embedder)
     if model is not None and not isinstance(model, (str, Path)):
         raise InputTypeError(
             f"model is a {type(model).__name__}, expected None, a hub name, a folder, "

@@ -257,6 +257,11 @@ class BertForPreTraining(Module):
     def base_model(self) -> BertModel:
         return self.bert
 
+    @property
+    def arrays(self) -> list[Floats]:
+        """All weights; the network in torch has the same memory."""
+        return list(self._made_of[1].values())
+
     def get_input_embeddings(self) -> Embedding:
         return self.bert.embeddings.word_embeddings
 

@@ -49,6 +49,9 @@ class Predictions(Records):
         Of that token; NaN where there is none.
     original_surprisal : float32 [n]
         ``-log2`` of that probability, in bits.
+    earlier_rank, earlier_probability, earlier_surprisal : float32 [n], or None
+        In mode "next" the same of the token that stands at each position, which is predicted at the one before; NaN at
+        the first position, which nothing predicts.
     """
 
     mode: Mode
@@ -62,6 +65,9 @@ class Predictions(Records):
     original_probability: NDArray[np.float32]
     original_surprisal: NDArray[np.float32]
     positions: tuple[Token, ...] = ()
+    earlier_rank: NDArray[np.float32] | None = None
+    earlier_probability: NDArray[np.float32] | None = None
+    earlier_surprisal: NDArray[np.float32] | None = None
 
     @property
     def top_k(self) -> int:
@@ -79,12 +85,29 @@ class Predictions(Records):
         return float(np.exp2(self.mean_surprisal))
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One record for every position and rank: position, token, rank, prediction, probability, logit."""
+        """One record for every position and rank: ``position, token, rank, prediction, id, probability, logit``.
+
+        Of an encoder also ``original_rank, original_probability`` of the token that stands there. Of a decoder,
+        ``token_rank, token_probability, token_surprisal`` of that token, which the position before predicts (NaN at the first
+        one): the predictions are for the token that follows.
+        """
 
         def down(column: Any) -> Any:  # the same for every rank
             return np.asarray(column)[:, None]
 
-        surprisal = {"surprisal": down(self.original_surprisal)} if self.mode == "next" else {}
+        if self.mode == "next":
+            assert self.earlier_rank is not None  # of every decoder
+            ranks = [r if math.isnan(r) else int(r) for r in self.earlier_rank.tolist()]
+            of_token = {
+                "token_rank": down(np.array(ranks, dtype=object)),
+                "token_probability": down(self.earlier_probability),
+                "token_surprisal": down(self.earlier_surprisal),
+            }
+        else:
+            of_token = {
+                "original_rank": down(self.original_rank),
+                "original_probability": down(self.original_probability),
+            }
         return records(
             position=down(range(len(self.positions))),
             token=down([token.text for token in self.positions]),
@@ -93,9 +116,7 @@ class Predictions(Records):
             id=self.ids,
             probability=self.probabilities,
             logit=self.logits,
-            original_rank=down(self.original_rank),
-            original_probability=down(self.original_probability),
-            **surprisal,
+            **of_token,
         )
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ from attn_widget.trace import LayerQKV, QKVTrace, Trace
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.finite import check_scores
 from attn_widget.trace.forward import Progress, forward, forward_parts, inference_mode, unseen
-from attn_widget.trace.qkv import softmax
+from attn_widget.trace.qkv import large_negative, softmax
 from attn_widget.trace.windows.masks import RowSpans
 
 ATTENTION = "attn_widget"
@@ -348,7 +348,7 @@ def _layer(
         allowed,
         bias,
         softcap=kwargs.get("softcap"),
-        sinks=None if sinks is None else sinks.detach(),
+        sinks=None if sinks is None else sinks.detach().clone(),  # weights, which training changes
     )
 
 
@@ -416,6 +416,9 @@ def _split(allowed: Any, bias: Any) -> tuple[Any, Any]:
         import torch
 
         finite = bias > torch.finfo(bias.dtype).min / 2
+        low = large_negative(bias, finite.any(dim=0))
+        if low is not None:
+            finite = finite & ~low
         allowed = finite if allowed is None else allowed & finite
         bias = torch.where(finite, bias, 0).float()
         bias = bias if bias.any() else None

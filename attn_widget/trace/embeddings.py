@@ -15,7 +15,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import Block, Embeddings, layer_modules, submodule
-from attn_widget.trace.base import to_numpy
+from attn_widget.trace.base import copy_of, to_numpy
 from attn_widget.trace.forward import run_base
 from attn_widget.trace.hooks import Floats, joined, recording, unknown_layers
 
@@ -132,8 +132,9 @@ def position_table(encoder: Encoder) -> Floats:
         )
     reserved = 0 if module.padding_idx is None else module.padding_idx + 1
     reserved = getattr(module, "offset", reserved)  # OPT
+    encoder.check_weights()
     table = module.weight if hasattr(module, "weight") else module.weights  # M2M100
-    return to_numpy(table)[reserved:]
+    return copy_of(to_numpy(table))[reserved:]
 
 
 def parameter_counts(encoder: Encoder) -> dict[str, int]:

@@ -42,12 +42,14 @@ def inference_mode(
     Parameters
     ----------
     attention : str, optional
-        Attention implementation for the time being; ``sdpa`` is eager where the model caps its scores.
+        Attention implementation for the time being; ``sdpa`` is eager where the model caps its scores,
+        and eager is ``sdpa`` where it is another function; see `_has_another_eager`.
     network : optional
         ``encoder.network`` unless given; `Encoder.traced` for a pass that is recorded.
     """
     network = encoder.network if network is None else network
     with encoder.lock, _no_grad(network):
+        encoder.check_weights()
         modules = list(network.modules())
         training = [module for module in modules if module.training]
         owners = [
@@ -66,6 +68,8 @@ def inference_mode(
                 # Below version 5.21 of transformers, sdpa leaves the cap out in silence.
                 if chosen == "sdpa" and getattr(config, "attn_logit_softcapping", None):
                     chosen = "eager"
+                elif chosen == "eager" and _has_another_eager(config):
+                    chosen = "sdpa"
                 config._attn_implementation = chosen
             for config in caching:
                 config.use_cache = False
@@ -78,6 +82,17 @@ def inference_mode(
                 config.use_cache = True
             for module in training:
                 module.training = True
+
+
+def _has_another_eager(config: Any) -> bool:
+    """True where the eager attention of `transformers` is not the one that the model was trained with and runs by default.
+
+    That of Falcon adds ALiBi twice, and that of Gemma masks later tokens that the model is told to look at. `SoftmaxMode`
+    sees the fused kernel as well.
+    """
+    flags = {"falcon": "alibi", "gemma": "use_bidirectional_attention"}
+    flag = flags.get(getattr(config, "model_type", ""))
+    return flag is not None and bool(getattr(config, flag, None))
 
 
 def _no_grad(network: Any) -> Any:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     import torch
 
 
+MASKED = -5000.0  # half of the smallest number that a model adds to a score to forbid a cell
+
+
 @dataclass
 class LayerQKV:
     """Arguments of one layer's attention function; arrays where the pass was numpy's.
@@ -230,6 +233,26 @@ class QKVTrace(Trace):
             parts += [held.query, held.key, held.value, held.allowed, held.bias, held.sinks]
         rules = {id(held.spans): held.spans.nbytes for held in self._layers if held.spans}
         return count_bytes(parts) + sum(rules.values())
+
+
+def large_negative(added: Any, possible: Any) -> Any:
+    """Cells [n, n] that a mask of large negative numbers forbids in all heads: -10,000 of early models, -1e9.
+
+    None where there are none: numbers of such a size that do not stand apart from the other ones, or that would leave a
+    query without a key, are scores.
+
+    Parameters
+    ----------
+    added : float tensor [1 or H, n, n]
+        Scores, or what is added to them.
+    possible : bool tensor [n, n]
+        Cells that are not known to be forbidden.
+    """
+    low = (added < MASKED).all(dim=0) & possible
+    rest = added[:, possible & ~low]
+    if not bool(low.any()) or not rest.numel() or float(rest.min()) < MASKED / 2:
+        return None
+    return low if bool((possible & ~low).any(dim=-1).all()) else None
 
 
 def softmax(scores: Any, sinks: torch.Tensor | None = None, heads: slice = EVERY) -> Any:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
@@ -17,10 +18,11 @@ from attn_widget.model.families import layer_modules
 from attn_widget.trace import Trace, WeightsTrace
 from attn_widget.trace.forward import Progress, forward, inference_mode, unseen
 from attn_widget.trace.hooks import hooked
+from attn_widget.trace.qkv import large_negative
 
 # CodeGen divides its scores by the root of head_dim after the mask was added.
 LARGEST_DIVISOR = 64
-SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
+SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax)
 
 
 class SoftmaxMode(TorchFunctionMode):
@@ -43,6 +45,8 @@ class SoftmaxMode(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         named = dict(kwargs or {})
+        if func is functional.scaled_dot_product_attention:
+            return self._attend(*args, **named)
         if func not in SOFTMAX:
             return func(*args, **named)
         scores = args[0] if args else named.pop("input")
@@ -51,6 +55,33 @@ class SoftmaxMode(TorchFunctionMode):
             weights = func(scores, *args[1:], **named)
             return self.after(weights.unflatten(0, (-1, self.n_heads))).flatten(0, 1)
         return self.after(func(self.before(scores), *args[1:], **named))
+
+    def _attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> torch.Tensor:
+        """What the fused kernel computes, by a softmax."""
+        assert dropout_p == 0  # of every model in evaluation mode
+        if enable_gqa:
+            times = query.shape[1] // key.shape[1]
+            key, value = (tensor.repeat_interleave(times, dim=1) for tensor in (key, value))
+        factor: float = query.shape[-1] ** -0.5 if scale is None else scale
+        scores = query @ key.transpose(-2, -1) * factor
+        if is_causal:
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(later, -torch.inf)
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attn_mask, -torch.inf)
+        elif attn_mask is not None:
+            scores = scores + attn_mask
+        return self.after(self.before(scores).softmax(dim=-1)) @ value
 
 
 class _SoftmaxTap(SoftmaxMode):
@@ -97,7 +128,11 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
     whole = len({scores.shape for scores in tap.scores}) == 1 and not tap.others
     if not whole or len(tap.scores) != encoder.n_layers:
         raise unseen(encoder)
-    masked = [_without_mask(scores) for scores in tap.scores]
+    causal = _is_causal(tap.weights)
+    masked = [
+        _without_mask(scores, weights, causal)
+        for scores, weights in zip(tap.scores, tap.weights, strict=True)
+    ]
     return WeightsTrace(
         encoding.tokens,
         [weights.float().cpu().numpy() for weights in tap.weights],
@@ -128,10 +163,22 @@ class ZeroColumns(SoftmaxMode):
         return weights
 
 
-def _without_mask(scores: Any) -> tuple[Any, Any]:
+def _is_causal(weights: list[torch.Tensor]) -> bool:
+    """True if no query looks at a later key, in any head and layer: whatever the model's mask is made of."""
+    n = weights[0].shape[-1]
+    later = torch.ones(n, n, dtype=torch.bool, device=weights[0].device).triu(1)
+    return n > 1 and not any(bool(matrices[:, later].any()) for matrices in weights)
+
+
+def _without_mask(scores: Any, weights: Any, causal: bool) -> tuple[Any, Any]:
     """Scores [H, n, n] with ``-inf`` where the mask forbids a cell in all heads, and the cells that it allows."""
     possible = scores > torch.finfo(scores.dtype).min / LARGEST_DIVISOR
     possible = possible.any(dim=0)
+    if causal:
+        possible = possible.tril()
+    low = large_negative(scores, possible)
+    if low is not None and not bool(weights[:, low].any()):
+        possible &= ~low
     found = scores.float()
     if bool(possible.all()):
         return found.cpu().numpy(), None

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 
 import { afterEach, describe, expect, it } from "vitest";
-import { itemAt } from "../src/protocol/required";
+import { itemAt, required } from "../src/protocol/required";
 import type { NdArray } from "../src/protocol/types";
 import type { ViewContext } from "../src/views/contract";
 import { atTemperature, slicedSoftmax, surpriseOf } from "../src/views/predictions/data";
@@ -18,6 +18,7 @@ import { float32, IDS, N, softmax } from "./tiny-text";
 
 let dispose: () => void = () => undefined;
 let element: HTMLElement;
+let table: ReturnType<typeof predictions>["table"];
 
 /** Probability of the token that follows each position, by definition. */
 const FOLLOWS = IDS.map((_, i) =>
@@ -47,16 +48,36 @@ function draw(acts = false): Run {
   document.body.append(element);
   const decoder = Object.create(source, { arrays: { value: arrays }, meta: { value: meta } });
   const act: ViewContext["act"] = async (action) => void made.acts.push(action);
-  dispose = predictions(element, {
+  const drawn = predictions(element, {
     ...made.context,
     source: decoder,
     ...(acts ? { act } : {}),
-  }).dispose;
+  });
+  dispose = drawn.dispose;
+  table = drawn.table;
   return made;
 }
 afterEach(() => {
   dispose();
   element?.remove();
+});
+
+describe("the table of a decoder's guesses", () => {
+  it("has in a row the rank, probability and surprisal of its own token, which the position before predicts", async () => {
+    draw();
+    await settled();
+    const { columns, rows } = required(await table?.(), "The table");
+    expect(columns.slice(-3)).toEqual(["token_rank", "token_probability", "token_surprisal"]);
+    const first = rows.filter((row) => row[2] === 1);
+    expect(first.map((row) => row[0])).toEqual(IDS.map((_, i) => i));
+    expect(first[0]?.slice(-3)).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+    for (const [i, row] of first.slice(1).entries()) {
+      const [rank, probability, bits] = row.slice(-3) as [number, number, number];
+      expect(rank).toBe(RANKS[i]);
+      expect(probability).toBeCloseTo(itemAt(FOLLOWS, i), 6);
+      expect(bits).toBeCloseTo(itemAt(BITS, i), 4);
+    }
+  });
 });
 
 const row = (position: number): HTMLElement =>

@@ -178,6 +178,29 @@ def test_next_tokens_have_the_cross_entropy_of_torch(name: str) -> None:
     np.testing.assert_array_equal(best.ids[:, 0], logits.argmax(dim=-1))
 
 
+def test_a_row_of_the_table_has_the_surprisal_of_its_own_token() -> None:
+    a = analysis("gpt2")
+    logits, ids = eager("gpt2").logits[0].double(), torch.tensor([t.id for t in a.trace.tokens])
+    bits = functional.cross_entropy(logits[:-1], ids[1:], reduction="none").numpy() / math.log(2)
+    ranks = 1 + (logits[:-1] > logits[:-1].gather(1, ids[1:, None])).sum(dim=-1).numpy()
+    table = a.predictions(top_k=2).to_dataframe()
+    own = table[table["rank"] == 1]
+    assert own.token.tolist() == [token.text for token in a.trace.tokens]
+    assert math.isnan(own.token_surprisal.iloc[0]) and math.isnan(own.token_rank.iloc[0])
+    np.testing.assert_allclose(own.token_surprisal[1:], bits, atol=1e-4)
+    np.testing.assert_allclose(own.token_probability[1:], 2.0**-bits, rtol=1e-4)
+    assert own.token_rank[1:].tolist() == ranks.tolist()
+    assert not {"surprisal", "original_rank", "original_probability"} & set(table.columns)
+    for rows in (slice(3, 6), slice(1, None, 3)):
+        some = a.predictions(top_k=1, rows=rows).to_dataframe()
+        np.testing.assert_allclose(some.token_surprisal, own.token_surprisal[rows], atol=1e-5)
+    widget = aw.AttentionWidget(a)
+    header, first, second = (widget.to_csv(view="predictions") or "").splitlines()[:3]
+    assert header.endswith("probability,logit,token_rank,token_probability,token_surprisal")
+    assert first.endswith(",,,") and second.endswith(",,,")
+    widget.close()
+
+
 def test_inside_calls_norm_and_activation_by_their_names(name: str) -> None:
     a = analysis(name)
     assert a.run is not None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
@@ -36,8 +37,6 @@ def windows_of(a: aw.Analysis) -> Windows:
 
 def plain(a: aw.Analysis, number: int) -> tuple[np.ndarray, Any]:
     """Places of a window on the axis, and what the plain model gives for its ids."""
-    import torch
-
     windows, n = windows_of(a), a.n_tokens
     before, after = windows.spans[0][0], n - windows.spans[-1][1]
     places = np.r_[0:before, slice(*windows.spans[number]), n - after : n]
@@ -112,8 +111,6 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
     masked = a.predictions(top_k=3, mode="masked", rows=slice(middle, middle + 1))
     span = windows.spans[number]
     assert a.run is not None
-    import torch
-
     model = a.run.encoder.model
     ids = [a.tokens[0].id, *(t.id for t in a.tokens[slice(*span)]), a.tokens[-1].id]
     mask_id = a.run.encoder.mask_token_id
@@ -140,8 +137,6 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
 def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
     family: str, longer: int
 ) -> None:
-    import torch
-
     short, long = "The dog looked at the bird", TEXT[:280]
     pair = (short, long) if longer else (long, short)
     encoder = aw.load(tiny_models.build(family))
@@ -273,3 +268,38 @@ def test_every_token_is_most_central_in_its_window(n: int, size: int, overlap: i
     for i in range(1, n - 1):
         depth = [min(i - a, b - 1 - i) if a <= i < b else -1 for a, b in found.spans]
         assert depth[found.of[i]] == max(depth) >= 0
+
+
+def test_a_decoders_windows_score_what_the_strided_recipe_scores() -> None:
+    """The recipe of transformers' documentation: each window scores the tokens that no earlier one has."""
+    model, tokenizer = tiny_models.build("gpt2")
+    size, overlap = 24, 8
+    stride, count = size - overlap, 5
+    ids = tokenizer("the cat sat on the mat and the dog looked at the bird " * 12)["input_ids"]
+    text = tokenizer.decode(ids[: size + (count - 1) * stride])
+    a = aw.analyze(
+        text, model=(model, tokenizer), windows=(size, overlap), tagger=None, progress=False
+    )
+    ids = torch.tensor([[token.id for token in a.tokens]])
+    n = ids.shape[1]
+    assert windows_of(a).spans == tuple((k * stride, k * stride + size) for k in range(count))
+    strided, whole_window = np.full(n, np.nan), np.zeros(n, bool)
+    scored = 0
+    for begin in range(0, n - overlap, stride):
+        end = begin + size
+        with torch.no_grad():
+            logits = model(ids[:, begin:end], use_cache=False).logits[0].double()
+        new = range(max(scored, begin + 1), end)
+        nats = torch.nn.functional.cross_entropy(
+            logits[:-1], ids[0, begin + 1 : end], reduction="none"
+        )
+        strided[list(new)] = nats.numpy()[[i - begin - 1 for i in new]]
+        whole_window[scored] = (
+            True  # the recipe predicts it with the overlap before it, we with a window
+        )
+        scored = end
+    same = ~whole_window
+    bits = a.predictions(top_k=1).earlier_surprisal
+    assert bits is not None and same.sum() == n - count
+    np.testing.assert_allclose(bits[same] * np.log(2), strided[same], atol=1e-4)
+    assert (np.flatnonzero(whole_window)[1:] - stride * np.arange(1, count) == overlap).all()

@@ -146,10 +146,17 @@ class ComparisonBase(NotPickled):
         """Sentences about anything that cannot or need not be compared."""
         a, b = self.a, self.b
         notes: list[str] = []
-        same_model = a.run is not None and b.run is not None and a.run.encoder is b.run.encoder
+        first, second = (None if run is None else run.encoder for run in (a.run, b.run))
+        alike = False
+        if first is not None and second is not None and first.is_of(second):
+            alike = first.runs_like(second)
+            if not first.has_weights_of(second):
+                notes.append(
+                    "The weights of the model changed between the two runs: A and B are of different ones."
+                )
         if self._texts(a) == self._texts(b) and a.masked == b.masked:
             notes.append("The two texts are identical.")
-            if same_model and a.run and b.run and a.run.encoder.patch is b.run.encoder.patch:
+            if alike:
                 notes.append("The model is the same too, so every difference is 0.")
         elif not self.alignment.words:
             whose = "texts" if self.part in ("self", "encoder") else "outputs"

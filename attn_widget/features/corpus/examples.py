@@ -48,6 +48,9 @@ class ReadTexts:
     tagger: Any = "auto"
     generate: int = 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoder", self.encoder.pinned())
+
     def example(self, place: int) -> Example:
         """A text as an example of its profile."""
         encoder, item = self.encoder, self.texts[place]

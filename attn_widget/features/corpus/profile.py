@@ -318,6 +318,7 @@ class Profile(ProfileFigures):
                     "This profile was loaded from a file, which has no texts.",
                     "Pass the texts= and model= that it was made from.",
                 )
+            self._read.encoder.check_weights()
             return self._read
         checked: Sequence[Any] = () if self._read is None else self._read.texts
         if texts is not None:
@@ -348,6 +349,7 @@ class Profile(ProfileFigures):
     def _encoder_of(self, model: Any) -> Any:
         """The model that the profile was made with."""
         if model is None and self._read is not None:
+            self._read.encoder.check_weights()
             return self._read.encoder
         encoder = load(model, progress=False)
         if not same_model(encoder, self.meta):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from attn_widget.features.corpus.many import Figures, measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.features.why.methods import METHODS
+from attn_widget.features.why.orders.order_test import LEVEL
 from attn_widget.features.why.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.loading import load
@@ -134,7 +136,8 @@ def faithfulness(
     methods : sequence of str, optional
         By default all ten. See `Analysis.contributions`.
     n_random : int
-        Random orders to draw for a text of more than ten words, as in `Analysis.faithfulness`.
+        Random orders to draw at most for a text of more than ten words, as in `Analysis.faithfulness`. A text whose orders do
+        not settle a verdict counts by their p value.
     groups
         As in `agreement`.
     model
@@ -171,7 +174,8 @@ def faithfulness(
         rows = [
             [*(curve.comprehensiveness for curve in trust.curves.values()), chance],
             [*(curve.sufficiency for curve in trust.curves.values()), chance],
-            [*(np.nan if test.better is None else float(test.better) for test in tests), np.nan],
+            # A share of texts counts the test of the orders drawn, which holds its level in each text; see `OrderTest.sure`.
+            [*(np.nan if isnan(t.adjusted) else float(t.adjusted <= LEVEL) for t in tests), np.nan],
             [*(test.percentile for test in tests), np.nan],
         ]
         return np.array(rows, np.float32)[:, None]

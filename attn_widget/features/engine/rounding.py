@@ -87,9 +87,10 @@ def rounded(encoder: Encoder, *, light: bool) -> Encoder:
                 parameter.copy_(torch.from_numpy(dequantized(parameter.float().cpu().numpy())))
             else:
                 parameter.copy_(parameter.half())
+    encoder = encoder.unpinned()
     rounded_encoder: Encoder = object.__new__(type(encoder))
     rounded_encoder.__dict__.update(encoder.__dict__)
-    rounded_encoder.traced = model
+    rounded_encoder.traced, rounded_encoder._root = model, rounded_encoder  # pyright: ignore[reportPrivateUsage]
     return rounded_encoder
 
 

@@ -225,12 +225,12 @@ def sentences_table(analysis: Analysis, selection: Selection) -> Table:
 
 def predictions_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a guess: the top five of every position that is shown, in the mode that the view opens on (`table_mode`)."""
-    columns = (
-        *("position", "token", "rank", "prediction", "probability", "logit"),
-        *("original_rank", "original_probability"),
-    )
     analysis = _of_what_is_written(analysis)
     mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+    of_token = ("original_rank", "original_probability")
+    if mode == "next":  # the token's own, which the position before predicts
+        of_token = ("token_rank", "token_probability", "token_surprisal")
+    columns = ("position", "token", "rank", "prediction", "probability", "logit", *of_token)
     best = analysis.predictions(top_k=TOP_K, mode=mode)
     rows: list[Row] = [
         tuple(record[name] for name in columns)

@@ -63,10 +63,10 @@ class LinearText:
         check_linear(run)
         self._vectors = first_vectors(run).requires_grad_()
         self._bytes = _bytes_of_a_source(run)
-        biases = biases_of(encoder, embedding=True)
+        biases = [*biases_of(encoder, embedding=True), constant := torch.ones(())]
         with encoder.lock, with_gradients(biases), torch.enable_grad():
             # Attention by softmax and products: fused kernels have no second derivative.
-            with linearized([run], [self._vectors], "eager"):
+            with linearized([run], [self._vectors], "eager", constant):
                 inputs = on_device(encoder, run.encoding.inputs)
                 hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
                 self._output = head(hidden, inputs["attention_mask"])[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -116,7 +116,8 @@ class Ranking(Displayed, NotPickled, Records):
         hint = "similarity(query, passages, model=...) makes a Ranking."
         check_kind(reading, Reading, "reading", hint)
         check_name(query, "query", "a text")
-        self._reading, self._tagger = reading, tagger
+        self._reading = replace(reading, encoder=reading.encoder.pinned())
+        self._tagger = tagger
         self._similarities: dict[int, Similarity] = {}
         self.query, self.kind, self.notes = query, reading.kind, reading.notes
         self.passages: list[str] = []

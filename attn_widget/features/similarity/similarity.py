@@ -20,6 +20,16 @@ from attn_widget.checks import (
 from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
 from attn_widget.features.similarity.sums import (
+from attn_widget.figures.arrays import Float64
+from attn_widget.host.frames import dataframe
+from attn_widget.host.results import Displayed
+from attn_widget.features.why.bound_target import embedding_of, unit_vectors
+from attn_widget.features.why.contributions import Contributions
+from attn_widget.features.why.decomposition import check_closes, check_linear
+from attn_widget.features.why.faithfulness import Faithfulness
+from attn_widget.features.why.methods import Method
+from attn_widget.features.why.targets import Target
+from attn_widget.model.tokenizing import check_text
     KINDS,
     Sum,
     has_output,
@@ -247,7 +257,7 @@ class Similarity(Displayed, NotPickled):
         of: Side = "a",
         methods: Sequence[str] | None = None,
         *,
-        n_random: int = 400,
+        n_random: int = 1600,
         progress: Progress | None = None,
     ) -> Faithfulness:
         """Decrease of the score as words of one text are masked, the largest contributions first; see `Analysis.faithfulness`.
@@ -485,9 +495,11 @@ class Similarity(Displayed, NotPickled):
         if kind not in self._sums:
             a, b, cosine = self._run("a"), self._run("b"), self.kind == "cosine"
             if kind == "input":
-                self._sums[kind] = input_sum(a, b, cosine, progress)
+                found = input_sum(a, b, cosine, progress)
             elif kind == "output":
-                self._sums[kind] = output_sum(a, b, cosine)
+                found = output_sum(a, b, cosine)
             else:
-                self._sums[kind] = maxsim_sum(a, b)
+                found = maxsim_sum(a, b)
+            check_closes(found.gap(self.score), f"The pairs of matrix({kind!r})", a)
+            self._sums[kind] = found
         return self._sums[kind]

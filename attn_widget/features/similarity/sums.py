@@ -41,6 +41,12 @@ class Sum:
         """All entries with a bias: float64 [n_a + n_b + 1]."""
         return np.concatenate([self.biases_a, self.biases_b, [self.both]])
 
+    def gap(self, score: float) -> float | None:
+        """Distance of the sum from a score, relative to what is summed; None where that is 0."""
+        entries = np.concatenate([self.pairs.ravel(), self.biases])
+        summed = float(np.abs(entries).sum())
+        return abs(float(entries.sum()) - score) / summed if summed else None
+
 
 def input_sum(a: Run, b: Run, cosine: bool, progress: Progress | None = None) -> Sum:
     """``<u_i, v_j> / (|e_a| |e_b|)``, or without the lengths; of late interaction, summed over the pairs that count.

@@ -12,6 +12,7 @@ from torch import nn
 from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.decomposition import check_closes
 from attn_widget.features.why.passes import value_of
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32
@@ -169,7 +170,7 @@ def components(run: Run, target: Target, bound: BoundTarget) -> Components:
         return (vectors @ reads).cpu().numpy().astype(np.float32)
 
     biases = sum(added - each.sum(dim=0) for added, each in zip(attentions, heads, strict=True))
-    return Components(
+    found = Components(
         target=target,
         heads=np.stack([towards(each) for each in heads]),
         mlps=np.stack([towards(each) for each in mlps]),
@@ -177,6 +178,8 @@ def components(run: Run, target: Target, bound: BoundTarget) -> Components:
         bias=float(biases @ reads) + constant,
         value=value_of(run, bound),
     )
+    check_closes(found.gap, "The components", run)
+    return found
 
 
 def _written(run: Run, layer: int, vectors: Any) -> Any:

@@ -13,12 +13,16 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.bound_target import BoundTarget
 from attn_widget.features.why.decomposition import decomposition
 from attn_widget.features.why.gradients import (
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.frames import Records
+from attn_widget.features.why.decomposition import check_closes, decomposition
     attention_gradient,
     gradient_x_input,
     integrated_gradients,
 )
 from attn_widget.features.why.methods import SIGNED
 from attn_widget.features.why.passes import (
+    before_target,
     check_finite,
     of_masked,
     probability_of,
@@ -230,7 +234,7 @@ def contributions(
     check_finite(run, np.append(np.asarray(values, np.float64)[words], bias or 0))
     if source is not None:
         check_finite(run, source)
-    return Contributions(
+    found = Contributions(
         method=method,
         target=target,
         tokens=tuple(tokens),
@@ -243,6 +247,8 @@ def contributions(
         source=None if source is None else source.astype(np.float32),
         source_tokens=tuple(source_tokens),
     )
+    check_closes(found.gap, f"The contributions by {method!r}", run)
+    return found
 
 
 def _with_spaces(tokens: Sequence[Token]) -> list[str]:
@@ -269,7 +275,7 @@ def occlusion(
     words = list(pieces_of_words(tokens).values())
     contribution = np.full(len(tokens), np.nan)
     if run.encoder.predicts == "next":
-        read = [pieces for pieces in words if pieces[0] < max(bound.rows)]
+        read = before_target(run, bound, words)
         contribution[[i for pieces in words for i in pieces]] = 0
         words = read
     falls = value_of(run, bound) - of_masked(run, bound, bound.of, words, progress)

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -26,16 +27,32 @@ from attn_widget.trace.hooks import hooked
 from attn_widget.trace.run import Run
 from attn_widget.trace.softmax_tap import SOFTMAX
 
+# Functions of each number by itself, which are a ratio times it: activations, and the bounds of queries, keys and values.
 ACTIVATIONS = (
     *(functional.gelu, functional.relu, functional.silu, functional.elu, functional.leaky_relu),
+    *(functional.relu6, functional.hardtanh, functional.mish, functional.selu, functional.prelu),
+    *(functional.softplus, functional.hardswish, functional.celu),
     *(torch.relu, torch.Tensor.relu, torch.tanh, torch.Tensor.tanh),
+    *(torch.clamp, torch.Tensor.clamp, torch.clip, torch.Tensor.clip),
 )
-
+# Outside of a module that is an activation, these are gates: a factor of something else.
+GATES = (torch.sigmoid, torch.Tensor.sigmoid, functional.sigmoid)
 
 # Square roots of LayerNorms and RMSNorms that model files write out.
 ROOTS = (torch.sqrt, torch.rsqrt, torch.Tensor.sqrt, torch.Tensor.rsqrt)
 # Modules that are activations of several operations, besides those of transformers.activations.
 OWN_ACTIVATIONS = ("BloomGelu",)
+# What `torch.nn` keeps with its activations and is no function of each number by itself.
+NOT_ELEMENTWISE = (
+    nn.MultiheadAttention,
+    nn.Softmax,
+    nn.Softmax2d,
+    nn.LogSoftmax,
+    nn.Softmin,
+    nn.GLU,
+)
+ROUNDED = 8  # times the unit of a model's type: what rounding may take of a sum
+LARGEST_GAP = 0.01  # of what is summed: a sum that misses more is no decomposition
 
 
 class Decomposed(NamedTuple):
@@ -59,7 +76,7 @@ class Decomposed(NamedTuple):
 def decomposition(run: Run, bound: BoundTarget) -> Decomposed:
     """Contributions of each token, and of all biases together, to the target.
 
-    With the attention weights, every LayerNorm's standard deviation and the ratios ``act(z) / z`` held
+    With the attention weights, every LayerNorm's standard deviation and the ratios ``(act(z) - act(0)) / z`` held
     as the run has them, the target is linear in the vectors ``e_j`` that enter the first layer:
     ``c_j = <d s / d e_j, e_j>``, and ``sum_j c_j + bias = s``. In a gated feed-forward network
     ``act(z) * u`` the gate ``act(z)`` is held. Of a similarity, ``e_j`` is without the shift of the embeddings' norm,
@@ -117,10 +134,10 @@ def decompositions(
     runs = [run, run.of("encoder")] if encoder.parts else [run]
     check_linear(run)
     vectors = [first_vectors(run).requires_grad_() for run in runs]
-    biases = biases_of(encoder, embedding=embedding)
+    biases = [*biases_of(encoder, embedding=embedding), constant := torch.ones(())]
     # The biases belong to every run of the network: a second decomposition would set them back too soon.
     with encoder.lock, with_gradients(biases):
-        with linearized(runs, vectors, fast_attention(encoder)):
+        with linearized(runs, vectors, fast_attention(encoder), constant):
             values = values_of()
         for index, value in enumerate(values):
             more = index + 1 < len(values)
@@ -164,18 +181,23 @@ def biases_of(encoder: Encoder, *, embedding: bool = False) -> list[Any]:
 
 @contextmanager
 def linearized(
-    runs: Sequence[Run], vectors: Sequence[torch.Tensor], attention: str
+    runs: Sequence[Run], vectors: Sequence[torch.Tensor], attention: str, constant: torch.Tensor
 ) -> Generator[None]:
     """The network, linear in ``vectors`` [1, n, d] that enter the first layer: the same values, other gradients.
 
     Several runs are of the parts of an encoder-decoder. Hold the encoder's lock, and let the biases have gradients.
+
+    Parameters
+    ----------
+    constant : float tensor []
+        1, of the biases: what activations give of 0 (a sigmoid 0.5) is a multiple of it.
     """
     with ExitStack() as stack:
         stack.enter_context(differentiable(runs[0].encoder, attention, biases=True))
         for run, entered in zip(runs, vectors, strict=True):
             stack.enter_context(entering(run, entered))
-        stack.enter_context(_held_activations(runs))
-        stack.enter_context(_Linearized())
+        stack.enter_context(_held_activations(runs, constant))
+        stack.enter_context(_Linearized(constant))
         yield
 
 
@@ -194,10 +216,14 @@ def with_gradients(tensors: list[Any]) -> Generator[None]:
 class _Linearized(TorchFunctionMode):
     """Holds what makes the network nonlinear: each operation gives the same number, and a linear gradient."""
 
+    def __init__(self, constant: torch.Tensor) -> None:
+        super().__init__()
+        self.constant = constant
+
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        named = kwargs or {}
+        named = dict(kwargs or {})
         if func is functional.scaled_dot_product_attention:
             query, key, *rest = args
             return func(query.detach(), key.detach(), *rest, **named)
@@ -206,10 +232,14 @@ class _Linearized(TorchFunctionMode):
         if func is functional.normalize:
             return _normalized(*args, **named)
         result = func(*args, **named)
-        if func in SOFTMAX or func in ROOTS or func is torch.erf:  # of a GELU that is written out
+        # torch.erf is of a GELU that is written out.
+        if func in SOFTMAX or func in ROOTS or func in GATES or func is torch.erf:
             return result.detach()
-        if func in ACTIVATIONS:
-            return _in_proportion(args[0] if args else named["input"], result)
+        if func in ACTIVATIONS and result.requires_grad:
+            given, *more = args or [named.pop("input")]
+            return _in_proportion(
+                given, result, lambda zeros: func(zeros, *more, **named), self.constant
+            )
         return result
 
 
@@ -232,14 +262,40 @@ def _normalized(
     return vectors / vectors.detach().norm(p, dim, keepdim=True).clamp_min(eps)
 
 
-def _in_proportion(vectors: Any, result: Any) -> Any:
-    """``result`` as ``given`` times a ratio that is held; where ``given`` is 0, so is ``result``."""
+def _in_proportion(
+    vectors: Any, result: Any, function: Callable[[Any], Any], constant: torch.Tensor
+) -> Any:
+    """``function(vectors)`` as what it gives of 0, which is a bias, and ``vectors`` times a ratio that is held."""
     before, after = vectors.detach(), result.detach()
-    return vectors * torch.where(before == 0, torch.zeros_like(after), after / before)
+    of_zero = function(torch.zeros_like(before)).detach()
+    ratio = torch.where(before == 0, torch.zeros_like(after), (after - of_zero) / before)
+    linear = vectors * ratio
+    if not bool(of_zero.any()):
+        return linear
+    return linear + of_zero * constant.to(of_zero)
+
+
+def check_closes(gap: float | None, what: str, run: Run) -> None:
+    """Refuse a sum that does not give what it is a sum of: something in the network is not linear with what is held.
+
+    Parameters
+    ----------
+    gap : float or None
+        Relative to what is summed.
+    what : str
+        Of the message: ``"The contributions by 'decomposition'"``.
+    """
+    rounded = ROUNDED * torch.finfo(run.encoder.dtype).eps
+    if gap is not None and not gap <= max(LARGEST_GAP, rounded):
+        raise NotAvailableError(
+            f"{what} miss {100 * gap:.3g}% of what they add up to, because {run.encoder.name} computes something that is "
+            "not linear with its attention, norms and activations held.",
+            "Ask for occlusion, or for the effects of heads, which rest on no such sum.",
+        )
 
 
 @contextmanager
-def _held_activations(runs: Sequence[Run]) -> Generator[None]:
+def _held_activations(runs: Sequence[Run], constant: torch.Tensor) -> Generator[None]:
     """Activations that are modules: those of several operations, and the gates of feed-forward networks."""
     gates: set[Any] = set()
     for run in runs:
@@ -248,12 +304,19 @@ def _held_activations(runs: Sequence[Run]) -> Generator[None]:
             gates |= {layer_of(run, i).get_submodule(block.gate) for i in layers}
 
     def hold(module: Any, args: Any, _kwargs: Any, output: Any) -> Any:
-        return output.detach() if module in gates else _in_proportion(args[0], output)
+        if module in gates:
+            return output.detach()
+        return _in_proportion(args[0], output, module.forward, constant)
 
     def held(module: Any) -> bool:
         kind = type(module)
         is_activation = (
-            kind.__module__ == "transformers.activations" or kind.__name__ in OWN_ACTIVATIONS
+            kind.__module__ == "transformers.activations"
+            or kind.__name__ in OWN_ACTIVATIONS
+            or (
+                kind.__module__ == "torch.nn.modules.activation"
+                and not isinstance(module, NOT_ELEMENTWISE)
+            )
         )
         return is_activation or module in gates
 

@@ -98,16 +98,24 @@ class Faithfulness:
 
     @property
     def better_than_random(self) -> dict[str, bool | None]:
-        """True for methods whose order is better than random ones, after correction; None: cannot be tested.
+        """True for methods whose order is better than random ones, after correction; None: cannot be tested, or `undecided`.
 
         If all orders are random, the chance that any of them is called better is at most 5%.
         """
         return {method: test.better for method, test in self.tests.items()}
 
+    @property
+    def undecided(self) -> list[str]:
+        """Methods whose verdict more random orders could change: ``n_random`` was reached while an interval of p held the threshold.
+
+        The chance that other orders would have settled a method's verdict otherwise is at most 1%.
+        """
+        return [method for method, test in self.tests.items() if test.undecided]
+
     def to_dataframe(self) -> Any:
         """One row a method and one for random orders (needs the extra ``pandas``).
 
-        ``method, comprehensiveness, sufficiency, percentile, low, high, p, adjusted, better_than_random``;
+        ``method, comprehensiveness, sufficiency, percentile, low, high, p, adjusted, better_than_random, undecided``;
         see `OrderTest`.
         """
         rows: list[dict[str, Any]] = [
@@ -121,13 +129,14 @@ class Faithfulness:
                 "p": self.tests[method].p,
                 "adjusted": self.tests[method].adjusted,
                 "better_than_random": self.tests[method].better,
+                "undecided": self.tests[method].undecided,
             }
             for method, item in self.curves.items()
         ]
         mean = self.band()[0]
         chance: dict[str, Any] = dict.fromkeys(rows[0], math.nan) if rows else {}
         chance |= {"method": "random", "comprehensiveness": mean, "sufficiency": mean}
-        return dataframe([*rows, chance | {"better_than_random": None}])
+        return dataframe([*rows, chance | {"better_than_random": None, "undecided": False}])
 
     def __repr__(self) -> str:
         if self.untestable is not None:
@@ -135,7 +144,8 @@ class Faithfulness:
         better = sum(self.better_than_random[method] is True for method in self.curves)
         return (
             f"Faithfulness({better} of {len(self.curves)} methods better than "
-            f"{self.random.orders:,} random orders)"
+            f"{self.random.orders:,} random orders"
+            + (f", {len(self.undecided)} undecided)" if self.undecided else ")")
         )
 
 

@@ -19,6 +19,7 @@ from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.hooks import hooked, with_hidden
 from attn_widget.trace.run import Run
 from attn_widget.trace.softmax_tap import SoftmaxMode
+from attn_widget.trace.windows.masks import looks_back
 
 TOKENS_AT_ONCE = 4096  # of one batch of texts
 WEIGHTS_AT_ONCE = 16_000_000  # attention weights of a layer in such a batch: 64 MB
@@ -165,10 +166,17 @@ def of_masked(
     return np.concatenate(batches) if batches else np.zeros(0)
 
 
+def before_target(run: Run, bound: BoundTarget, words: list[list[int]]) -> list[list[int]]:
+    """The words that the target can depend on: in a causal run, those before its last position."""
+    if not all(looks_back(run.trace.mask(layer)) for layer in range(run.trace.n_layers)):
+        return words
+    return [pieces for pieces in words if pieces[0] < max(bound.rows)]
+
+
 def _knocked_out(
     run: Run, bound: BoundTarget, batch: dict[str, Any], groups: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Logits of copies of the text, in each of which no later token looks at a group of positions, in any layer.
+    """Logits of copies of the text, in each of which no other token looks at a group of positions, in any layer.
 
     A token without a stand-in (a mask token) is taken out of what the others read: attention knock-out.
 
@@ -181,7 +189,8 @@ def _knocked_out(
     forbidden = torch.zeros(len(groups), n, n, dtype=torch.bool, device=encoder.device)
     for row, positions in enumerate(groups):
         for key in positions:
-            forbidden[row, key + 1 :, key] = True
+            forbidden[row, :, key] = True
+            forbidden[row, key, key] = False
     with inference_mode(encoder, "eager"), _Forbidding(encoder.n_heads, forbidden) as tap:
         logits = bound.logits(encoder, batch)
     if tap.seen != encoder.n_layers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from math import isnan
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -145,7 +146,7 @@ def masking_test(tested: Faithfulness, names: Sequence[str]) -> Answer:
         "comprehensiveness": [curve.comprehensiveness for curve in tested.curves.values()],
         "sufficiency": [curve.sufficiency for curve in tested.curves.values()],
         "tests": [
-            None if test.better is None else {**asdict(test), "better": test.better}
+            None if isnan(test.adjusted) else {**asdict(test), "better": test.better}
             for test in tested.tests.values()
         ],
         "untestable": tested.untestable,

@@ -72,7 +72,7 @@ class TrustFigures(InfluenceFigures):
         target: Target,
         methods: Sequence[str] | None = None,
         *,
-        n_random: int = 400,
+        n_random: int = 1600,
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Faithfulness:
@@ -84,8 +84,8 @@ class TrustFigures(InfluenceFigures):
         methods : sequence of str, optional
             See `contributions`. By default all that this model allows.
         n_random : int
-            Random orders to draw for a text of more than ten words, 20 to 100,000: all of them before a
-            method is called better, fewer where none can be. Up to ten words every order is read.
+            Random orders to draw at most for a text of more than ten words, 20 to 100,000: fewer once every verdict is settled.
+            What they do not settle is undecided. Up to ten words every order is read.
         seed : int
             Has no effect: orders are drawn from the text itself, so that a text has one verdict.
         progress : callable, optional
@@ -114,6 +114,7 @@ class TrustFigures(InfluenceFigures):
         require_torch("A test of methods")
         from attn_widget.features.why.contributions import maskable_words
         from attn_widget.features.why.faithfulness import faithfulness
+        from attn_widget.features.why.passes import before_target
 
         n_random = check_count(n_random, "n_random", 20, 100_000)
         check_seed(seed)
@@ -123,10 +124,8 @@ class TrustFigures(InfluenceFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         words = maskable_words(where.language.tokens, run.encoder.mask_token_id)
-        if (
-            run.encoder.predicts == "next"
-        ):  # no token looks at a later word, nor is the last one looked at
-            words = [pieces for pieces in words if pieces[0] < max(bound.rows)]
+        if run.encoder.predicts == "next":
+            words = before_target(run, bound, words)
         probabilities: dict[int, float] = where._cached_unlocked(
             ("masked_sets", bound.as_target(target), str(words)), dict
         )

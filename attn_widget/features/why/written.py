@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from attn_widget.features.why.decomposition import decompositions
+from attn_widget.features.why.decomposition import check_closes, decompositions
 from attn_widget.features.why.passes import check_finite
 from attn_widget.figures.arrays import Float32, Int32
 from attn_widget.host.frames import Records, records
@@ -115,7 +115,7 @@ def written_shares(run: Run) -> WrittenShares:
     check_finite(
         run, np.concatenate([*sources, *(decomposition.values for decomposition in found)])
     )
-    return WrittenShares(
+    shares = WrittenShares(
         tokens=tuple(encoder.token_texts(ids)),
         ids=np.array(ids, np.int32),
         logits=logits[0].float().cpu().numpy(),
@@ -123,3 +123,5 @@ def written_shares(run: Run) -> WrittenShares:
         prefix=np.stack([decomposition.values for decomposition in found]).astype(np.float32),
         bias=np.array([decomposition.bias for decomposition in found], np.float32),
     )
+    check_closes(shares.gap, "The shares of what is written", run)
+    return shares

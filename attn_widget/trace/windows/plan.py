@@ -31,8 +31,8 @@ class Windows:
     spans : tuple of (int, int)
         First and past the last position of each, without what every window has (`read_whole`).
     of : int32 [n]
-        The window of each position: that in which it is most central. Its row of attention, its hidden
-        state and its predictions are of this window.
+        The window of each position: that in which it is most central, or of a decoder, which looks back alone, the one
+        with most text before it. Its row of attention, its hidden state and its predictions are of this window.
     """
 
     size: int
@@ -82,19 +82,25 @@ def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
     return size, overlap
 
 
-def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int) -> Windows:
+def plan_windows(
+    n_tokens: int, before: int, after: int, size: int, overlap: int, *, looks_back: bool = False
+) -> Windows:
     """Windows over ``n_tokens`` positions, of which all have the first ``before`` and the last ``after``.
 
     Parameters
     ----------
     size, overlap : int
         See `check_windows`.
+    looks_back : bool
+        Whether each token looks at itself and at earlier ones alone.
 
     Examples
     --------
     >>> found = plan_windows(12, 1, 1, size=6, overlap=2)
     >>> found.spans, found.of.tolist()
     (((1, 5), (3, 7), (5, 9), (7, 11)), [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3])
+    >>> plan_windows(10, 0, 0, size=4, overlap=2, looks_back=True).of.tolist()
+    [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
     """
     room, length = size - before - after, n_tokens - before - after
     step = room - overlap
@@ -116,7 +122,8 @@ def plan_windows(n_tokens: int, before: int, after: int, size: int, overlap: int
     depth = np.full(n_tokens, -1)
     for number, (first, end) in enumerate(spans):
         place = np.arange(first, end)
-        central = np.minimum(place - first, end - 1 - place)
+        # Windows come in order: with the same text before it, a position keeps the first of them.
+        central = place - first if looks_back else np.minimum(place - first, end - 1 - place)
         nearer = central > depth[first:end]
         of[first:end][nearer] = number
         depth[first:end][nearer] = central[nearer]

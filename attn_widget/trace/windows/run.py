@@ -129,7 +129,8 @@ def run_in_windows(
         See `attn_widget.trace.windows.plan.plan_windows`.
     """
     before, after = read_whole(encoding.tokens)
-    windows = plan_windows(encoding.n_tokens, before, after, size, overlap)
+    looks_back = encoder.predicts == "next"
+    windows = plan_windows(encoding.n_tokens, before, after, size, overlap, looks_back=looks_back)
     if len(windows.spans) == 1:
         return Run(encoder, encoding, capture(encoder, encoding, progress=progress))
     return run_windows(encoder, encoding, windows, progress=progress)

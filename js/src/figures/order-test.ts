@@ -9,7 +9,8 @@ export interface OrderTest {
   readonly high: number;
   /** p value after correction for the orders that were tried. */
   readonly adjusted: number;
-  readonly better: boolean;
+  /** Null: the orders that were drawn do not decide. */
+  readonly better: boolean | null;
 }
 
 export interface RandomOrders {
@@ -31,6 +32,12 @@ export interface OrderTests {
   readonly untestable: string | null;
   readonly random: RandomOrders;
 }
+
+/** Verdict of a test. */
+export const verdictOf = ({ better }: OrderTest): string =>
+  better === null
+    ? "undecided with so many orders"
+    : `${better ? "better" : "no better"} than random`;
 
 /** `92%`; never 100% or 0% of what is not all or none. */
 function percent(value: number): string {

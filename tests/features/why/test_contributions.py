@@ -376,9 +376,9 @@ def test_what_is_no_target_or_method_is_refused() -> None:
 def test_numbers_that_are_not_finite_are_named() -> None:
     model, tokenizer = tiny_models.build("bert")
     model = copy.deepcopy(model)
-    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     with torch.no_grad():
         model.cls.predictions.bias[17] = torch.nan
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     for masked in (False, True):
         with pytest.raises(NotFiniteError, match="gives nan"):
             a.contributions(aw.target(position=3, token=17, masked=masked))

@@ -11,6 +11,8 @@ import numpy as np
 from attn_widget.host.installed import require
 
 LEVEL = 0.05  # chance that any of the methods is called better when all orders are random
+ERROR = 0.01  # chance at most that drawn orders decide a p value's side of a threshold otherwise than all orders would
+FIRST_LOOK = 100  # orders that are drawn before it is decided whether more are needed
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,14 @@ class OrderTest:
         Share of orders that lower it at least as much, the method's own included.
     adjusted : float
         ``p`` after Holm's correction for the methods that were tried.
+    sure : bool
+        False if more orders could change the verdict: an interval of ``p`` over the orders that were drawn holds the threshold.
 
     References
     ----------
     Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure. Phipson & Smyth (2010),
-    Permutation P-values Should Never Be Zero. Clopper & Pearson (1934).
+    Permutation P-values Should Never Be Zero. Clopper & Pearson (1934). Gandy (2009), Sequential Implementation of
+    Monte Carlo Tests with Uniformly Bounded Resampling Risk.
     """
 
     percentile: float
@@ -39,11 +44,17 @@ class OrderTest:
     high: float
     p: float
     adjusted: float
+    sure: bool = True
 
     @property
     def better(self) -> bool | None:
-        """True if the order is better than random; None where that cannot be tested."""
-        return None if math.isnan(self.adjusted) else self.adjusted <= LEVEL
+        """True if the order is better than random; None where that cannot be tested, or is undecided."""
+        return None if math.isnan(self.adjusted) or not self.sure else self.adjusted <= LEVEL
+
+    @property
+    def undecided(self) -> bool:
+        """True if the orders that were drawn do not decide whether the order is better."""
+        return not math.isnan(self.adjusted) and not self.sure
 
     @staticmethod
     def none() -> OrderTest:
@@ -52,12 +63,21 @@ class OrderTest:
 
     @staticmethod
     def of(
-        names: Iterable[str], at_least: Mapping[str, int], orders: int, *, drawn: bool
+        names: Iterable[str],
+        at_least: Mapping[str, int],
+        orders: int,
+        *,
+        drawn: bool,
+        most: int = 0,
     ) -> dict[str, OrderTest]:
-        """Tests of methods by how many of ``orders`` random orders lower the probability at least as much."""
+        """Tests of methods by how many of ``orders`` random orders lower the probability at least as much.
+
+        Of drawn orders, ``most`` is how many there may be: see `looks`.
+        """
         own = 1 if drawn else 0  # among all orders the method's own is counted already
         p = {name: (count + own) / (orders + own) for name, count in at_least.items()}
         adjusted = dict(zip(p, holm(list(p.values())), strict=True))
+        sure = dict(zip(p, decided([*at_least.values()], orders, most), strict=True))
         tests: dict[str, OrderTest] = {}
         for name in names:
             if name not in p:
@@ -66,7 +86,9 @@ class OrderTest:
             below = orders - at_least[name]
             ends = clopper_pearson(below, orders) if drawn else (below / orders,) * 2
             percentile, low, high = (100 * share for share in (below / orders, *ends))
-            tests[name] = OrderTest(percentile, low, high, p[name], adjusted[name])
+            tests[name] = OrderTest(
+                percentile, low, high, p[name], adjusted[name], sure[name] or not drawn
+            )
         return tests
 
 
@@ -86,8 +108,46 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
-def clopper_pearson(successes: int, total: int) -> tuple[float, float]:
-    """Exact 95% interval of a share.
+def looks(most: int) -> list[int]:
+    """Numbers of drawn orders after which it is decided whether more are needed.
+
+    Examples
+    --------
+    >>> looks(1600), looks(1000), looks(20)
+    ([100, 200, 400, 800, 1600], [100, 200, 400, 800, 1000], [20])
+    """
+    sizes: list[int] = []
+    size = FIRST_LOOK
+    while size < most:
+        sizes.append(size)
+        size *= 2
+    return [*sizes, most]
+
+
+def decided(at_least: Sequence[int], orders: int, most: int) -> list[bool]:
+    """For each method, whether the orders drawn so far settle its verdict.
+
+    Each p value has an exact interval, and Holm's correction grows with every p value: a verdict is settled if it is the same
+    with all lower ends and with all upper ends. The chance `ERROR` of an interval is shared by all looks.
+
+    Parameters
+    ----------
+    at_least : sequence of int
+        Of ``orders`` random orders, those that lower the probability at least as much as each method.
+
+    Examples
+    --------
+    >>> decided([0, 40, 3], 100, 1600), decided([0], 200, 1600)
+    ([False, True, False], [True])
+    """
+    tail = ERROR / (2 * len(looks(most)))
+    ends = [clopper_pearson(count, orders, tail) for count in at_least]
+    lower, upper = (holm([end[side] for end in ends]) for side in (0, 1))
+    return [high <= LEVEL or low > LEVEL for low, high in zip(lower, upper, strict=True)]
+
+
+def clopper_pearson(successes: int, total: int, tail: float = 0.025) -> tuple[float, float]:
+    """Exact interval of a share, which it misses on either side with a probability of ``tail``; by default of 95%.
 
     Examples
     --------
@@ -97,20 +157,9 @@ def clopper_pearson(successes: int, total: int) -> tuple[float, float]:
     require("scipy", "An interval")
     from scipy.stats import beta
 
-    low = beta.ppf(0.025, successes, total - successes + 1) if successes else 0.0
-    high = beta.ppf(0.975, successes + 1, total - successes) if successes < total else 1.0
+    low = beta.ppf(tail, successes, total - successes + 1) if successes else 0.0
+    high = beta.ppf(1 - tail, successes + 1, total - successes) if successes < total else 1.0
     return float(low), float(high)
-
-
-def most_orders_above(orders: int, n_methods: int) -> int:
-    """Largest number of drawn orders that may lower the probability at least as much as the first method to pass.
-
-    Examples
-    --------
-    >>> most_orders_above(400, 10), most_orders_above(400, 1)
-    (1, 19)
-    """
-    return math.floor(LEVEL * (orders + 1) / max(1, n_methods)) - 1
 
 
 def too_few_orders(words: int, orders: int, n_methods: int, *, drawn: bool) -> str | None:

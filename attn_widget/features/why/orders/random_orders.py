@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attn_widget.features.why.orders.order_test import OrderTest, most_orders_above, too_few_orders
+from attn_widget.features.why.orders.order_test import (
+    OrderTest,
+    decided,
+    looks,
+    too_few_orders,
+)
 from attn_widget.figures.arrays import Float64
 
 EVERY_ORDER = 10  # words, at most, of which every order is read: 1,024 masked texts
 STEPS = 10  # of a curve, at most
-AT_ONCE = 100  # orders that are drawn before it is decided whether more are needed
+AT_ONCE = 100  # orders whose masked texts are run together
 BAND = (2.5, 97.5)  # percent
 SAME = 1e-9  # areas that differ by less are of the same masked texts, added in another order
 
@@ -30,7 +35,7 @@ class RandomOrders:
     drawn : bool
         False: ``areas`` holds every order.
     most : int
-        How many orders are read at most. Fewer are drawn if no method can be better than random.
+        How many orders are read at most. Fewer are drawn once every verdict is settled.
     shares : float64 [S]
         Share of the words, 0 to 1.
     mean, low, high : float64 [S]
@@ -78,7 +83,7 @@ class RandomOrders:
             for name, area in areas.items()
             if not math.isnan(area)
         }
-        return OrderTest.of(areas, at_least, self.orders, drawn=self.drawn)
+        return OrderTest.of(areas, at_least, self.orders, drawn=self.drawn, most=self.most)
 
 
 def cuts(size: int) -> list[int]:
@@ -159,29 +164,31 @@ def drawn_orders(
     n_random: int,
     seed: int,
 ) -> RandomOrders:
-    """``n_random`` orders, or fewer once no method can pass the test any more.
+    """``n_random`` orders, or fewer once every method's verdict is settled: see `decided`.
 
     Parameters
     ----------
     methods : sequence of float
-        Areas of the methods. Orders are drawn in blocks, until every method has more random orders above
-        it than a method that is better than ``n_random`` orders could have.
+        Areas of the methods.
     """
     rng = np.random.default_rng(seed)
-    most_above = most_orders_above(n_random, len(methods))
     shares = np.array(cuts(words)) / words
     curves: list[Float64] = []
     areas: list[float] = []
-    while len(areas) < n_random:
-        orders = [
-            rng.permutation(words).tolist() for _ in range(min(AT_ONCE, n_random - len(areas)))
-        ]
+    until = looks(n_random)
+    while until:
+        count = min(AT_ONCE, until[0] - len(areas))
+        orders = [rng.permutation(words).tolist() for _ in range(count)]
         sets = [prefixes(order) for order in orders]
         curves += list(
             probabilities([prefix for each in sets for prefix in each]).reshape(len(sets), -1)
         )
         areas += [area(shares, curve[0] - curve) for curve in curves[len(areas) :]]
-        if all(sum(area >= mine - SAME for area in areas) > most_above for mine in methods):
+        if len(areas) < until[0]:
+            continue
+        until.pop(0)
+        at_least = [sum(area >= mine - SAME for area in areas) for mine in methods]
+        if all(decided(at_least, len(areas), n_random)):
             break
     low, high = np.percentile(curves, BAND, axis=0)
     mean = np.mean(curves, axis=0)

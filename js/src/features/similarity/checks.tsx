@@ -3,7 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
-import { beatenOrders, type OrderTests } from "../../figures/order-test";
+import { beatenOrders, type OrderTests, verdictOf } from "../../figures/order-test";
 import { messageOf } from "../../protocol/failure";
 import { headsOff } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
@@ -26,7 +26,7 @@ export function verdict({ tests: [test], untestable, random }: OrderTests, side:
   const p = test.adjusted < 0.001 ? "p < 0.001" : `p = ${test.adjusted.toFixed(3)}`;
   return (
     `Masking the words of the ${ORDINAL[side]} text, those that add most first, lowers the score more than ` +
-    `${beatenOrders(test, random, "its")}: ${test.better ? "better" : "no better"} than random (${p}).`
+    `${beatenOrders(test, random, "its")}: ${verdictOf(test)} (${p}).`
   );
 }
 

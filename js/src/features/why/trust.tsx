@@ -2,8 +2,8 @@
 
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { signedIndex } from "../../draw/color/scale";
-import { ABSENT, capital, exact, formatNumber } from "../../figures/format";
-import { beatenOrders } from "../../figures/order-test";
+import { ABSENT, capital, exact, formatCount, formatNumber } from "../../figures/format";
+import { beatenOrders, verdictOf } from "../../figures/order-test";
 import { itemAt } from "../../protocol/required";
 import type { NdArray } from "../../protocol/types";
 import { Disclosure } from "../../ui/disclosure";
@@ -14,12 +14,18 @@ import { methodOf, type Trust } from "./data";
 const nameOf = (key: string): string => methodOf(key).name;
 const shortOf = (key: string): string => methodOf(key).short;
 
-/** Methods whose order is better than random, those whose order is not, and those without an order. */
+/** Methods whose order is better than random, those whose order is not, the undecided, and those without an order. */
 export function verdict(trust: Trust) {
-  const found = { better: [] as string[], others: [] as string[], untested: [] as string[] };
+  const found = {
+    better: [] as string[],
+    others: [] as string[],
+    undecided: [] as string[],
+    untested: [] as string[],
+  };
   trust.methods.forEach((key, i) => {
     const test = trust.tests[i] ?? null;
-    found[test === null ? "untested" : test.better ? "better" : "others"].push(key);
+    const better = test === null ? "untested" : (test.better ?? "undecided");
+    found[better === true ? "better" : better === false ? "others" : better].push(key);
   });
   return found;
 }
@@ -66,7 +72,7 @@ export function tested(trust: Trust, key: string): string | null {
   if (test === null) {
     return `${fall} ${trust.untestable === null ? "It gives all words the same." : `Cannot be tested: ${trust.untestable}.`}`;
   }
-  const verdict = test.better ? "Better than random" : "No better than random";
+  const verdict = capital(verdictOf(test));
   const corrected = `p = ${test.adjusted < 0.001 ? test.adjusted.toExponential(0) : test.adjusted.toFixed(3)}, corrected for ${trust.methods.length} methods`;
   return `${fall} Lower than ${beatenOrders(test, trust.random, "the")}. ${verdict} (${corrected}).`;
 }
@@ -78,16 +84,20 @@ const LONGER =
 
 /** The sentence that says what to make of both tests. */
 export function sentence(trust: Trust): string {
-  const { better, others, untested } = verdict(trust);
+  const { better, others, undecided, untested } = verdict(trust);
   if (trust.untestable !== null) {
     const remedy = trust.random.words < ENOUGH_WORDS ? ` ${LONGER}` : "";
     return `The methods cannot be tested: ${trust.untestable}.${remedy}`;
   }
   const all = trust.methods.length;
+  const open =
+    undecided.length === 0
+      ? ""
+      : ` ${capital(listed(undecided))} ${undecided.length === 1 ? "is" : "are"} undecided after ${formatCount(trust.random.orders)} orders.`;
   const same =
     untested.length === 0
-      ? ""
-      : ` ${capital(listed(untested))} ${untested.length === 1 ? "gives" : "give"} all words the same.`;
+      ? open
+      : `${open} ${capital(listed(untested))} ${untested.length === 1 ? "gives" : "give"} all words the same.`;
   const [first] = [...better, ...others].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));
   const test = first === undefined ? null : trust.tests[trust.methods.indexOf(first)];
   if (first === undefined || test === null || test === undefined) return same.trim();
@@ -96,7 +106,7 @@ export function sentence(trust: Trust): string {
     const corrected = all === 1 ? "" : `, which is not enough for the best of ${all} methods`;
     return (
       `The order of ${shortOf(first)} ${rank}${corrected}: ` +
-      `${all === 1 ? "it is" : "their order is"} no better than random here.${same}`
+      `${all === 1 ? "it is" : undecided.length === 0 ? "their order is" : `that of ${listed(others)} is`} no better than random here.${same}`
     );
   }
   const order = [...better].sort((a, b) => figureOf(trust, b) - figureOf(trust, a));

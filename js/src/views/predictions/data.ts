@@ -3,7 +3,7 @@
 import { formatCount, formatNumber } from "../../figures/format";
 import type { SoftmaxTerms } from "../../figures/formulas";
 import type { Table } from "../../figures/table";
-import { itemAt } from "../../protocol/required";
+import { itemAt, required } from "../../protocol/required";
 import type {
   NdArray,
   Slice,
@@ -167,6 +167,21 @@ export function piecesOf(
   });
 }
 
+/** Columns of the token that stands at a position: of a decoder, as the position before predicts it (NaN at the first). */
+function ofToken(predictions: Predictions): readonly [string, (position: number) => number][] {
+  const { mode, originalRank, originalProbability, surprisal } = predictions;
+  const columns: [string, NdArray | null][] = [
+    ["rank", originalRank],
+    ["probability", originalProbability],
+    ...(mode === "next" ? [["surprisal", surprisal] satisfies [string, NdArray | null]] : []),
+  ];
+  return columns.map(([name, array]) =>
+    mode === "next"
+      ? [`token_${name}`, (position) => array?.data[position - 1] ?? Number.NaN]
+      : [`original_${name}`, (position) => itemAt(required(array, name).data, position)],
+  );
+}
+
 /** Every guess, by position and rank. */
 export function predictionsTable(
   predictions: Predictions,
@@ -174,6 +189,7 @@ export function predictionsTable(
   special: boolean,
 ): Table {
   const { topK, known, ids, probabilities, logits, vocabulary } = predictions;
+  const more = ofToken(predictions);
   const rows: (string | number)[][] = [];
   for (const position of [...known].sort((a, b) => a - b)) {
     if (tokens.special[position] && !special) continue;
@@ -183,17 +199,14 @@ export function predictionsTable(
       rows.push([
         ...[position, itemAt(tokens.text, position), k + 1, vocabulary[id] ?? String(id)],
         ...[itemAt(probabilities.data, at), itemAt(logits.data, at)],
-        ...[
-          itemAt(predictions.originalRank.data, position),
-          itemAt(predictions.originalProbability.data, position),
-        ],
+        ...more.map(([, value]) => value(position)),
       ]);
     }
   }
   return {
     columns: [
       ...["position", "token", "rank", "prediction", "probability", "logit"],
-      ...["original_rank", "original_probability"],
+      ...more.map(([name]) => name),
     ],
     rows,
   };

@@ -1,0 +1,192 @@
+"""A result keeps to the weights that it was made with: after a step of training nothing new mixes old attention with new weights."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import attn_widget as aw
+from attn_widget.errors import NotAvailableError
+from attn_widget.protocol.answer import answer
+from tests.unit import tiny_models
+
+TEXT = "the cat sat on the mat"
+CHANGED = "have changed, or were moved"
+
+
+def own(family: str) -> Any:
+    model, tokenizer = tiny_models.build(family)
+    return copy.deepcopy(model), tokenizer
+
+
+def step(model: Any) -> None:
+    """A step of training."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=5.0)
+    ids = torch.arange(5, 11)[None]
+    model(input_ids=ids, labels=ids).loss.backward()
+    optimizer.step()
+
+
+def load_others(model: Any) -> None:
+    model.load_state_dict({name: value * 1.5 for name, value in model.state_dict().items()})
+
+
+def through_data(model: Any) -> None:
+    """No version of torch counts this."""
+    for parameter in model.parameters():
+        parameter.data.mul_(1.5)
+
+
+def replaced(model: Any) -> None:
+    module = model.get_input_embeddings()
+    module.weight = torch.nn.Parameter(module.weight.detach() * 1.5)
+
+
+def cast(model: Any) -> None:
+    model.to(torch.bfloat16)
+
+
+AIM = aw.target(position=3, token="sat")
+NEXT = aw.target(position=3, token=7)
+MASKED_AIM = aw.target(position=3, token="sat", masked=True)
+# Questions to an analysis that need its model, and for some of which the run is enough.
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "predictions": lambda a: a.predictions().probabilities,
+    "masked": lambda a: a.predictions(mode="masked").probabilities,
+    "softmax": lambda a: a.softmax(2, mode="masked").sum_exp,
+    "mask": lambda a: a.mask([2]).attention(1, 0),
+    "ablate": lambda a: a.ablate([(0, 1)]).attention(1, 0),
+    "inside": lambda a: a.inside(0).ffn_activation,
+    "residuals": lambda a: a.residuals.ffn,
+    "embeddings": lambda a: a.embeddings.token,
+    "positions": lambda a: a.positions,
+    "mixing": lambda a: a.mixing("norms", 1),
+    "mixing ratio": lambda a: a.mixing_ratio(1),
+    "value zeroing": lambda a: a.mixing("value_zeroing", 1),
+    "output": lambda a: a.decompose_output(1, 2).vectors,
+    "contributions": lambda a: a.contributions(AIM).values,
+    "of a mask": lambda a: a.contributions(MASKED_AIM).values,
+    "occlusion": lambda a: a.contributions(AIM, "occlusion").values,
+    "integrated gradients": lambda a: a.contributions(AIM, "integrated_gradients").values,
+    "attention gradient": lambda a: a.contributions(AIM, "attention_gradient").values,
+    "head effects": lambda a: a.head_effects(AIM).effects,
+    "faithfulness": lambda a: a.faithfulness(AIM, ["weights"]).curves["weights"].deleted,
+    "probe": lambda a: a.probe_patterns().induction,
+    "patch": lambda a: aw.compare(a, a).patch([("head", 0, 1)]).attention(1, 0),
+}
+OF_THE_RUN = {"predictions"}
+
+
+@pytest.mark.parametrize("change", [step, load_others, through_data, replaced, cast])
+def test_a_change_of_the_weights_is_seen(change: Callable[[Any], None]) -> None:
+    model, tokenizer = own("bert")
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    attention, as_is = a.attention(1, 0).copy(), a.predictions().probabilities.copy()
+    change(model)
+    with pytest.raises(NotAvailableError, match=CHANGED):
+        a.predictions(mode="masked")
+    np.testing.assert_array_equal(a.attention(1, 0), attention)
+    np.testing.assert_array_equal(a.predictions().probabilities, as_is)
+
+
+@pytest.fixture(scope="module")
+def runs() -> tuple[Any, Any]:
+    """A run whose model was trained since, and the same run of a model that was not."""
+    changed, kept = own("bert"), own("bert")
+    found = tuple(
+        aw.analyze(TEXT, model=pair, tagger=None, progress=False) for pair in (changed, kept)
+    )
+    step(changed[0])
+    return found
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_refused_or_answered_with_the_old_weights(
+    runs: tuple[Any, Any], question: str
+) -> None:
+    changed, kept = runs
+    ask = QUESTIONS[question]
+    expected = ask(kept)
+    if question in OF_THE_RUN:
+        np.testing.assert_array_equal(ask(changed), expected)
+        return
+    with pytest.raises(NotAvailableError, match=CHANGED):
+        ask(changed)
+
+
+def test_slices_of_the_page_say_it(runs: tuple[Any, Any]) -> None:
+    reply, _ = answer(runs[0], {"kind": "predictions", "mode": "masked", "top_k": 5})
+    assert not reply["ok"] and "have changed" in reply["error"]
+
+
+def test_what_was_computed_before_still_holds() -> None:
+    pair = own("bert")
+    a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
+    before = a.predictions(mode="masked").probabilities.copy(), a.positions.copy()
+    step(pair[0])
+    np.testing.assert_array_equal(a.predictions(mode="masked").probabilities, before[0])
+    np.testing.assert_array_equal(a.positions, before[1])
+
+
+def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
+    pair = own("gpt2")
+    a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
+    a.trace._outputs.logits = None
+    step(pair[0])
+    for ask in (a.predictions, lambda: a.components(NEXT), lambda: a.logit_lens(NEXT)):
+        with pytest.raises(NotAvailableError, match=CHANGED):
+            ask()
+
+
+def test_a_comparison_of_before_and_after_says_so() -> None:
+    pair = own("bert")
+    options: dict[str, Any] = {"model": pair, "tagger": None, "progress": False}
+    before = aw.analyze(TEXT, **options)
+    same = aw.compare(before, aw.analyze(TEXT, **options)).notes
+    assert "every difference is 0" in " ".join(same)
+    step(pair[0])
+    c = aw.compare(before, aw.analyze(TEXT, **options))
+    assert np.abs(c.difference(1).difference).max() > 1e-3
+    assert "every difference is 0" not in " ".join(c.notes)
+    assert "The weights of the model changed between the two runs" in " ".join(c.notes)
+
+
+def test_a_new_run_of_the_changed_model_is_answered() -> None:
+    pair = own("bert")
+    a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
+    step(pair[0])
+    for model in (pair, a.run.encoder):
+        again = aw.analyze(TEXT, model=model, tagger=None, progress=False)
+        assert again.predictions(mode="masked").probabilities.shape
+        assert np.abs(again.attention(1, 0) - a.attention(1, 0)).max() > 1e-3
+
+
+def test_profiles_and_rankings_do_not_read_their_texts_with_other_weights() -> None:
+    pair = own("bert")
+    texts = ["the cat sat on the mat", "the dog looked at the bird"]
+    profile = aw.profile(texts, model=pair, tagger=None, progress=False)
+    encoder = aw.load(pair, progress=False).with_pooling("mean")
+    ranking = aw.similarity("a cat", texts, model=encoder, progress=False)
+    similarity = aw.similarity(*texts, model=encoder, progress=False)
+    step(pair[0])
+    for ask in (
+        lambda: profile.analysis_of(0),
+        lambda: ranking.explain(0),
+        lambda: similarity.matrix(),
+        lambda: similarity.faithfulness(),
+    ):
+        with pytest.raises(NotAvailableError, match=CHANGED):
+            ask()
+
+
+def test_sinks_are_those_of_the_run() -> None:
+    pair = own("gpt_oss")
+    a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
+    before = a.attention(0, 0).copy()
+    step(pair[0])
+    np.testing.assert_array_equal(a.attention(0, 0), before)
