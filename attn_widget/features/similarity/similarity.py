@@ -20,16 +20,6 @@ from attn_widget.checks import (
 from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
 from attn_widget.features.similarity.sums import (
-from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import dataframe
-from attn_widget.host.results import Displayed
-from attn_widget.features.why.bound_target import embedding_of, unit_vectors
-from attn_widget.features.why.contributions import Contributions
-from attn_widget.features.why.decomposition import check_closes, check_linear
-from attn_widget.features.why.faithfulness import Faithfulness
-from attn_widget.features.why.methods import Method
-from attn_widget.features.why.targets import Target
-from attn_widget.model.tokenizing import check_text
     KINDS,
     Sum,
     has_output,
@@ -40,7 +30,7 @@ from attn_widget.model.tokenizing import check_text
 )
 from attn_widget.features.why.bound_target import embedding_of, unit_vectors
 from attn_widget.features.why.contributions import Contributions
-from attn_widget.features.why.decomposition import check_linear
+from attn_widget.features.why.decomposition import check_closes, check_linear
 from attn_widget.features.why.faithfulness import Faithfulness
 from attn_widget.features.why.methods import Method
 from attn_widget.features.why.targets import Target

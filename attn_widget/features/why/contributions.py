@@ -11,11 +11,8 @@ import numpy as np
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.bound_target import BoundTarget
-from attn_widget.features.why.decomposition import decomposition
-from attn_widget.features.why.gradients import (
-from attn_widget.figures.arrays import Float32, Float64
-from attn_widget.host.frames import Records
 from attn_widget.features.why.decomposition import check_closes, decomposition
+from attn_widget.features.why.gradients import (
     attention_gradient,
     gradient_x_input,
     integrated_gradients,
