@@ -13,9 +13,9 @@ import attn_widget as aw
 from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.export.caption import caption
-from attn_widget.protocol.matrix import Unit, shown_matrix
 from attn_widget.export.tables import TABLES, root_of, tree_table
 from attn_widget.figures.influence import influence_tree
+from attn_widget.protocol.matrix import Unit, shown_matrix
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
 from tests.close import assert_close
