@@ -81,7 +81,7 @@ def test_a_page_without_scripts_shows_every_result(
 
 
 def test_so_does_a_page_whose_host_forbids_its_scripts_styles_and_pictures(
-    page: Page, saved: Path
+    browser: Browser, saved: Path
 ) -> None:
     policy = {"Content-Security-Policy": "default-src 'none'"}
 
@@ -90,9 +90,11 @@ def test_so_does_a_page_whose_host_forbids_its_scripts_styles_and_pictures(
             body=saved.read_bytes(), content_type="text/html; charset=utf-8", headers=policy
         )
 
+    page = browser.new_page()
     page.route("**/*", answer)
     page.goto("https://host.invalid/page.html")
     assert_pictures(page)
+    page.close()
 
 
 def test_where_scripts_run_the_picture_is_never_seen(browser: Browser, saved: Path) -> None:
