@@ -169,7 +169,7 @@ def legend(cells: Cells, left: float, top: float, font: float) -> list[str]:
 
 
 def legend_width(cells: Cells, font: float) -> float:
-    """Of the ramp with the words next to it, px."""
+    """Width of the ramp with the words next to it, px."""
     if cells.ends is None:
         return 0
     return sum(width_of(text, font) for text in cells.ends) + SWATCH * (STEPS / 2 + 1) + 2 * GAP
@@ -203,6 +203,6 @@ def shape(character: str) -> str:
 
 
 def width_of(text: str, font: float) -> float:
-    """Of a line, px, as fonts go."""
+    """Width of a line in common fonts, px."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return font * (wide * WIDE + (len(text) - wide) * NARROW)
