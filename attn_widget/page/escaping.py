@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-# Of JSON these stand inside strings alone: an object begins with a quote or ends.
+# Both stand inside strings of JSON alone: an object begins with a quote or ends.
 OPENINGS = re.compile(r"<|\{(?=[{%#])")
 
 

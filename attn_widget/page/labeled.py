@@ -96,7 +96,7 @@ def svg(cells: Cells) -> str:
     height = np.ceil(above + n_rows * size + (2 * GAP + SWATCH if cells.ends else 2))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{"aw-fit" if width <= SQUEEZED else "aw-wide"}" role="img" '
-        f'aria-label="{markup(cells.alt)}" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}" '
+        f'aria-label="{markup(visible(cells.alt))}" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}" '
         f'fill="currentColor" font-family="system-ui, sans-serif" font-size="{font:g}">',
         f'<g text-anchor="end" transform="translate({left - GAP:.4g} {above + size / 2 + 0.35 * font:.4g})">',
         *(f'<text y="{k * size}">{markup(text)}</text>' for k, text in rows),
@@ -169,7 +169,7 @@ def legend(cells: Cells, left: float, top: float, font: float) -> list[str]:
 
 
 def legend_width(cells: Cells, font: float) -> float:
-    """Of the ramp with the words next to it, px."""
+    """Width of the ramp with the words next to it, px."""
     if cells.ends is None:
         return 0
     return sum(width_of(text, font) for text in cells.ends) + SWATCH * (STEPS / 2 + 1) + 2 * GAP
@@ -184,10 +184,14 @@ def labels(texts: Sequence[str], shown: int, most: int) -> list[tuple[int, str]]
 
 
 def short(text: str, most: int) -> str:
-    """On one line, at most ``most`` characters, nothing that has no form."""
-    line = " ".join(text.split())
-    line = "".join(shape(c) for c in line)
+    """At most ``most`` characters."""
+    line = visible(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def visible(text: str) -> str:
+    """On one line, without what has no form."""
+    return "".join(map(shape, " ".join(text.split())))
 
 
 def shape(character: str) -> str:
@@ -199,6 +203,6 @@ def shape(character: str) -> str:
 
 
 def width_of(text: str, font: float) -> float:
-    """Of a line, px, as fonts go."""
+    """Width of a line in common fonts, px."""
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return font * (wide * WIDE + (len(text) - wide) * NARROW)

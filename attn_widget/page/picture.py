@@ -23,7 +23,7 @@ MASKED_CODE = 64  # next to as many tones of the ramp, which the eye cannot dist
 
 
 class Picture(NamedTuple):
-    """What a document shows where the page cannot run.
+    """Picture that a document shows where the page cannot run.
 
     Attributes
     ----------

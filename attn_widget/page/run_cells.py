@@ -68,7 +68,7 @@ def _whole(
 
 
 def _bands(analysis: Analysis, selection: Selection) -> tuple[Float32, Bool | None, list[Unit]]:
-    """Of a long text, a row of the picture at a time: never the whole matrix."""
+    """Weights of a long text, a row of the picture at a time: never the whole matrix."""
     n, allowed = analysis.n_tokens, analysis.trace.allowed(selection.place[0])
     step = -(-n // PICTURE_CELLS)
     bands: list[Float32] = []

@@ -42,7 +42,7 @@ class Cells(NamedTuple):
     rows, columns : sequence of str
         Labels, of all rows and columns.
     ends : (str, str) or None
-        What the lightest and the darkest shade mean.
+        Meaning of the lightest and the darkest shade.
     signed : bool
     """
 

@@ -103,7 +103,7 @@ def to_html(
 
 
 def _shown(given: object) -> Shown:
-    """What a widget shows; what `show` would show of a result."""
+    """Content of a widget, or of the one that `show` would make of a result."""
     if isinstance(given, Comparison):
         return given
     if isinstance(given, Analysis):

@@ -72,7 +72,7 @@ def test_every_output_is_a_live_page(
             select_head(frame, 0, 9)
             frame.locator('[data-aw-part="tabs"] [data-view="predictions"]').click()
             expect(frame.locator(".aw-position").first).to_be_visible()
-            expect(output.locator("img")).to_have_count(0)
+            expect(output.locator("figure")).to_have_count(0)
         assert set(opened.asked) <= usual
 
 
@@ -135,7 +135,7 @@ def test_an_output_that_is_put_into_a_document_waits_for_the_shared_part(
         for number, head in enumerate(("L3 · H5", "L1 · H2")):
             frame = opened.page.locator(".attn-widget-output iframe").nth(number).content_frame
             expect(frame.locator('[data-aw-part="head-name"]')).to_have_text(head)
-        expect(opened.page.locator("p, img")).to_have_count(0)
+        expect(opened.page.locator("p, figure")).to_have_count(0)
 
 
 def test_the_page_follows_the_ground_of_the_document(
@@ -173,8 +173,7 @@ def test_an_output_whose_shared_part_was_deleted_shows_its_picture_and_what_to_d
     with offline(browser, converted(HTMLExporter(), notebook, tmp_path)) as opened:
         output = opened.page.locator(".attn-widget-output")
         expect(output.locator("p")).to_contain_text("run the notebook from the top")
-        width = output.locator("img").evaluate("image => image.naturalWidth")
-        assert width > 300
+        expect(output.get_by_role("img")).to_be_visible()
     with offline(browser, converted(HTMLExporter(config=LIVE), notebook, tmp_path)) as opened:
         frame = opened.page.frame_locator(".attn-widget-output iframe")
         expect(frame.locator('[data-aw-part="head-name"]')).to_have_text("L1 · H2")
@@ -188,10 +187,11 @@ def test_where_scripts_do_not_run_the_picture_is_shown(
     page = context.new_page()
     page.goto(path.as_uri(), wait_until="commit")
     output = page.locator(".attn-widget-output").first
-    expect(output.locator("img")).to_be_visible()
-    expect(output.locator("p")).to_contain_text(
+    expect(output.get_by_role("img")).to_be_visible()
+    expect(output.locator("figcaption")).to_contain_text(
         "the cat sat on the mat: attention weights of L3 · H5"
     )
+    expect(output.locator("p")).to_contain_text("needs scripts")
     context.close()
 
 

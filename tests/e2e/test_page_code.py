@@ -65,7 +65,9 @@ def test_without_scripts_the_page_says_what_it_needs(browser: Browser, saved: Pa
     page = context.new_page()
     page.goto(saved.as_uri())
     expect(page).to_have_title("attn_widget")
-    assert page.locator("body").inner_text().strip() == (
-        "This page needs JavaScript. In JupyterLab, press Trust HTML."
+    expect(page.locator("p.aw-static")).to_have_text(
+        "This is a picture: the interactive page needs scripts, which do not run here. "
+        "In JupyterLab, press Trust HTML."
     )
+    expect(page.get_by_role("img")).to_be_visible()
     context.close()

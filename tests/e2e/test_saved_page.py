@@ -328,7 +328,7 @@ def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: B
     )
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
-    expect(page.locator(".attn-widget-output > img")).to_have_count(0)
+    expect(page.locator(".attn-widget-output > figure")).to_have_count(0)
     context.close()
     widget.close()
 

@@ -11,6 +11,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.page import base85
+from attn_widget.page.output import outputs
 
 TEXT = "{{ 6 * 7 }} {% for a in b %} {# gone #} ${x} {{{{"
 OPENINGS = re.compile(r"\{[{%#]")  # the three of Jinja and of Django's templates
@@ -45,3 +46,23 @@ def test_a_page_comes_out_of_a_template_as_it_went_in(engine: object, tmp_path: 
     assert index is not None and json.loads(index[1])["runs"][0]["title"] == TEXT
     assert_plain(widget.as_html(title=TEXT))
     widget.close()
+
+
+def test_pages_and_outputs_of_every_result_come_out_of_a_template_as_they_went_in(
+    tmp_path: Path,
+) -> None:
+    other = f"{TEXT} a dog"
+    results = {
+        "run": aw.analyze(TEXT, progress=False),
+        "profile": aw.profile([TEXT, other], tagger=None, progress=False),
+        "comparison": aw.compare(TEXT, other, tagger=None, progress=False),
+        "similarity": aw.similarity(TEXT, other, model="attn_widget/mini", progress=False),
+        "ranking": aw.similarity(TEXT, [other, "rain"], model="attn_widget/mini", progress=False),
+    }
+    for name, result in results.items():
+        widget = aw.show(result)
+        assert_plain(outputs(widget.shown, code=True)["text/html"])
+        assert_plain(aw.to_html(result, tmp_path / f"{name}.html").read_bytes().decode())
+        widget.close()
+    report = aw.report([TEXT, other], tmp_path / "report.html", progress=False)
+    assert_plain(report.read_bytes().decode())

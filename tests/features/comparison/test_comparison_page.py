@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,6 @@ import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.comparison.page import compared_parts, selections
-from attn_widget.features.comparison.widget import frame_of
 from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
 from scripts.probe import SENTENCES
@@ -193,8 +193,12 @@ def test_a_comparison_is_shown_alone(
     c = keys_and_key
     widget = aw.show(c)
     assert widget.analysis is c.a and repr(widget) == f"<ComparisonWidget of {c!r}>"
+    page = html.unescape(widget.as_html())
+    assert page.startswith('<iframe sandbox="allow-scripts')
+    assert '"layout": "compare"' in page and 'data-run="1" data-chunk="paint"' in page
     widget.close()
-    assert frame_of(c).startswith('<iframe sandbox="allow-scripts')
+    with pytest.raises(InputError, match="closed"):
+        widget.as_html()
     with pytest.raises(InputTypeError, match="no other arguments"):
         aw.show(c, layer=3)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
@@ -204,5 +208,8 @@ def test_a_notebook_keeps_the_page_in_the_output_of_the_cell() -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
     NotebookClient(notebook, timeout=120).execute()
     (output,) = (one for one in notebook.cells[0].outputs if one.output_type == "display_data")
-    assert output.data["text/html"].startswith("<iframe sandbox")
+    page = output.data["text/html"]
+    assert page.startswith('<div class="attn-widget-output"')
+    assert [*map(int, re.findall(r'data-run="(\d)" data-chunk="paint"', page))] == [0, 1]
+    assert 'data-run="0" data-chunk="compare"' in page and "the second run minus the first" in page
     assert output.data["text/plain"].startswith("<ComparisonWidget of")

@@ -15,9 +15,10 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbformat.sign import MemorySignatureStore, NotebookNotary
 
+import attn_widget as aw
 from attn_widget.features.exports import notebook as notebook_module
 from attn_widget.features.exports.notebook import STATE, VIEW, LivePages
-from attn_widget.page.output import code_element, version
+from attn_widget.page.output import code_element, outputs, version
 
 
 def model(name: str, **state: Any) -> dict[str, Any]:
@@ -72,6 +73,16 @@ def test_keeps_what_a_widget_that_stays_refers_to() -> None:
     kept = set(found.metadata["widgets"][STATE]["state"])
     assert {"second", "code", "b"} <= kept
     assert not {"ours", "a"} & kept
+
+
+def test_pictures_take_the_place_of_widgets() -> None:
+    widget = aw.show("the cat sat", saved="picture", progress=False)
+    output = outputs(widget.shown, "picture", code=False)
+    widget.close()
+    found = live(notebook({VIEW: {"model_id": "ours"}, **output}, BOX, state=dict(STORED)))
+    assert found.cells[0].outputs[0].data == output  # without the code of a page
+    assert VIEW in found.cells[1].outputs[0].data
+    assert "ours" not in found.metadata["widgets"][STATE]["state"]
 
 
 def test_leaves_no_empty_state() -> None:
