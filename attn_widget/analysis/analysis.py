@@ -9,7 +9,7 @@ from attn_widget.analysis.base import Origin
 from attn_widget.analysis.influence.trust import TrustFigures
 from attn_widget.analysis.merge import MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.model import ModelFigures
-from attn_widget.checks import check_flag
+from attn_widget.checks import check_callable, check_flag
 from attn_widget.errors import NotAvailableError
 from attn_widget.language import Language
 from attn_widget.model.encoder import Ablation, HeadAddress
@@ -120,6 +120,7 @@ class Analysis(TrustFigures, ModelFigures):
         >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
         (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
         """
+        check_callable(progress, "progress")
         run = self._require_masks()
         original = self._unmasked or self
         chosen = self.check_mask(tokens)
@@ -183,6 +184,7 @@ class Analysis(TrustFigures, ModelFigures):
         run = self._require_model(
             "another run", where="Heads are switched off in the model's own run"
         )
+        check_callable(progress, "progress")
         encoder = run.encoder.without(heads, ablation)
         intact = self._intact or self
         off = encoder.addresses_off or encoder.heads_off
