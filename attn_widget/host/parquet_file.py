@@ -79,7 +79,9 @@ def unpack(path: Path, key: bytes, data: bytes | None = None) -> tuple[Any, dict
     try:
         table = pq.read_table(pa.BufferReader(content))
     except Exception as error:  # whatever a damaged description makes of the reader
-        raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", HINT) from error
+        raise InputError(
+            f"{str(path)!r} cannot be read as Parquet ({first_line(error)}).", HINT
+        ) from error
     packed = (table.schema.metadata or {}).get(key)
     if packed is None:
         raise InputError(f"{str(path)!r} is Parquet, but not a profile.", HINT)

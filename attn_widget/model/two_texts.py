@@ -13,7 +13,13 @@ from attn_widget.checks import short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding, TwoTexts
-from attn_widget.model.tokenizing import check_ids, check_text, tokenize_alone, tokens_of
+from attn_widget.model.tokenizing import (
+    check_characters_of,
+    check_ids,
+    check_text,
+    tokenize_alone,
+    tokens_of,
+)
 from attn_widget.model.tokens import Token
 
 
@@ -136,6 +142,7 @@ def _read(
 ) -> tuple[tuple[Token, ...], dict[str, int] | None]:
     """Tokens of a text, and how it was truncated; ``target``: as the tokenizer splits what is written."""
     limit = encoder.max_length
+    check_characters_of(encoder, text, name)
     given = {"text_target" if target else "text": [text]}  # mBART marks languages differently
     with encoder.lock:
         batch = tokenize_alone(encoder, None, False, given)

@@ -74,7 +74,9 @@ def connect(path: str | Path) -> Any:
     try:
         return lancedb.connect(place)
     except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(f"{place!r} cannot be opened: {error}.", "Give a folder.") from error
+        raise InputError(
+            f"{place!r} cannot be opened: {first_line(error)}.", "Give a folder."
+        ) from error
 
 
 def holds(database: Any, name: str) -> bool:
