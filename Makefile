@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests narrow-tests gallery tutorials site lite bench clean
+.PHONY: help setup build demo test checks quick quick-page quick-python catalog watch lint types units python-tests narrow-tests versions gallery tutorials site lite bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -83,6 +83,9 @@ python-tests: checks
 
 narrow-tests:  ## The tests of numbers with the instructions of a smaller processor
 	@echo "[test] pytest, narrow instructions" && $(NARROW) nice -n 10 $(PY) -m pytest -q -p no:cacheprovider -n 0 $(NUMERIC)
+
+versions: setup  ## Some tests with the lowest and with the newest versions of the dependencies, in environments of their own
+	@$(PY) -m scripts.versions
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery
