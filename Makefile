@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-all timings checks catalog watch lint types units narrow-tests gallery tutorials site lite bench clean
+.PHONY: help setup build demo test test-all timings checks catalog watch lint types units narrow-tests versions gallery tutorials site lite bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -82,6 +82,9 @@ timings: checks  ## tests/timings.tsv, which chooses the cases of make test: run
 
 narrow-tests:  ## The tests of numbers with the instructions of a smaller processor
 	@echo "[test] pytest, narrow instructions" && $(NARROW) nice -n 10 $(PY) -m pytest -q -p no:cacheprovider -n 0 $(NUMERIC)
+
+versions: setup  ## Some tests with the lowest and with the newest versions of the dependencies, in environments of their own
+	@$(PY) -m scripts.versions
 
 gallery: setup  ## Pictures of every view, light and dark, into build/gallery/
 	@$(PY) -m scripts.gallery

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ class Option(NamedTuple):
 
 
 SWITCH: dict[str, Any] = {"action": "store_true"}
+PIPE_CLOSED = 141  # exit status of a command that SIGPIPE ends
 OUTPUT = Option("write a page that needs no kernel and no network", {"metavar": "PAGE"})
 TITLE = Option("of the page", {}, needs=("output",))
 OPTIONS = {
@@ -131,6 +133,10 @@ def _ended(work: Callable[[argparse.Namespace], None], options: argparse.Namespa
     try:
         with needing("This command"):
             work(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # of `| head`, which has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
     except (AttnWidgetError, OSError) as error:
         print(f"attn-widget: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

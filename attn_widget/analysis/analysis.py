@@ -8,7 +8,7 @@ from dataclasses import replace
 from attn_widget.analysis.base import Origin
 from attn_widget.analysis.merge import Groups, MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.model import ModelFigures
-from attn_widget.checks import check_flag
+from attn_widget.checks import check_callable, check_flag
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.trust import TrustFigures
 from attn_widget.language import Language, annotate
@@ -121,6 +121,7 @@ class Analysis(TrustFigures, ModelFigures):
         >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
         (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
         """
+        check_callable(progress, "progress")
         run = self._require_masks()
         original = self._unmasked or self
         chosen = self.check_mask(tokens)
@@ -184,6 +185,7 @@ class Analysis(TrustFigures, ModelFigures):
         run = self._require_model(
             "another run", where="Heads are switched off in the model's own run"
         )
+        check_callable(progress, "progress")
         encoder = run.encoder.without(heads, ablation)
         intact = self._intact or self
         off = encoder.addresses_off or encoder.heads_off

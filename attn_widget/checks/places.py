@@ -20,7 +20,7 @@ def index_in(value: Any, size: int, name: str) -> int:
     """
     try:
         index = operator.index(value)
-    except TypeError:
+    except Exception:  # of an object's own __index__, too
         index = None
     if index is None or isinstance(value, bool):
         raise InputError(f"{name} is {short_repr(value)}, expected an int.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
@@ -27,11 +28,15 @@ def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint
     >>> check_count(3, "top_k", 1, 5)
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    try:
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except Exception:  # of an object's own __index__, too
+        number = None
+    if number is None:
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.", hint)
-    if not low <= value <= high:
-        raise InputError(f"{name} is {short_repr(int(value))}, expected {low} to {high:,}.", hint)
-    return int(value)
+    if not low <= number <= high:
+        raise InputError(f"{name} is {short_repr(number)}, expected {low} to {high:,}.", hint)
+    return number
 
 
 def check_number(value: Any, name: str, low: float, high: float, hint: str = "") -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from reprlib import Repr
@@ -10,6 +11,9 @@ from typing import Any
 
 MAX_SHOWN = 80  # characters of a value in a message
 MAX_NAMED = 10  # choices in a message
+PATH = re.compile(
+    r"""(\(|\b(at|see|in|from|file)\b)?[\s'"(\[]*[^\s'"(]*\b(site|dist)-packages\b""", re.IGNORECASE
+)
 LONGEST_WORD = 100  # characters that are compared with names
 
 
@@ -49,9 +53,15 @@ def short_repr(value: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Message of another library's error, in one line; its class if it has none."""
-    said = str(error).strip().partition("\n")[0]
-    return said[:200].rstrip(".") or type(error).__name__
+    """Message of another library's error, in one line that ends before a path of its files; its class if it has none.
+
+    Examples
+    --------
+    >>> first_line(ValueError("No kernel (see /usr/lib/python3/site-packages/x.py)."))
+    'No kernel'
+    """
+    said = PATH.split(str(error).strip().partition("\n")[0])[0]
+    return said[:200].rstrip(" .,:;([") or type(error).__name__
 
 
 def nearest(name: Any, names: Iterable[str]) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from attn_widget.errors import InputError
+from attn_widget.checks import first_line
+from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.host.installed import require_extra
 
 FORMAT = 2  # 1: without a checksum
@@ -76,7 +79,9 @@ def unpack(path: Path, key: bytes, data: bytes | None = None) -> tuple[Any, dict
     try:
         table = pq.read_table(pa.BufferReader(content))
     except Exception as error:  # whatever a damaged description makes of the reader
-        raise InputError(f"{str(path)!r} cannot be read as Parquet ({error}).", HINT) from error
+        raise InputError(
+            f"{str(path)!r} cannot be read as Parquet ({first_line(error)}).", HINT
+        ) from error
     packed = (table.schema.metadata or {}).get(key)
     if packed is None:
         raise InputError(f"{str(path)!r} is Parquet, but not a profile.", HINT)
@@ -93,6 +98,20 @@ def unpack(path: Path, key: bytes, data: bytes | None = None) -> tuple[Any, dict
     if version == FORMAT and not sound:
         raise _damaged(path)
     return table, meta
+
+
+@contextmanager
+def described_content(path: Path) -> Generator[None]:
+    """Turn whatever a description that does not fit the table makes of the reader into a `DamagedError`."""
+    try:
+        yield
+    except (AttnWidgetError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise DamagedError(
+            f"{str(path)!r} is damaged: its description does not fit its content ({first_line(error)}).",
+            "Restore the file, or make it again.",
+        ) from error
 
 
 def has_key(path: Path, key: bytes) -> bool:

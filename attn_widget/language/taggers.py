@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
-from attn_widget.checks import short_repr
+from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.idle import activity
 from attn_widget.host.threads import HAS_THREADS
@@ -314,7 +314,7 @@ def _load_default() -> tuple[Tagger | None, str | None]:
             try:
                 nlp = import_module(package).load(exclude=["lemmatizer"])
             except Exception as error:  # whatever is wrong with it, the text can do without tags
-                reason = f"{package} is installed but does not load ({error}). {INSTALL_HINT}"
+                reason = f"{package} is installed but does not load ({first_line(error)}). {INSTALL_HINT}"
                 continue
             _default = SpacyTagger(nlp, own=True)
             return _default, None
@@ -330,7 +330,7 @@ def run(tagger: Tagger, text: str) -> Tagging:
     except Exception as error:
         raise InputError(
             f"The tagger {tagger.name} failed on the text {_shown(text)}: "
-            f"{type(error).__name__}: {error}.",
+            f"{type(error).__name__}: {first_line(error)}.",
             "Fix it, or continue without one: tagger=None.",
         ) from error
     return tagging._replace(words=_checked(tagger.name, text, tagging.words))

@@ -15,6 +15,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError, To
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding, TwoTexts
 from attn_widget.model.tokenizing import (
+    check_characters_of,
     check_ids,
     check_text,
     encode_ids,
@@ -192,6 +193,7 @@ def _read(
 ) -> tuple[tuple[Token, ...], dict[str, int] | None]:
     """Tokens of a text, and how it was truncated; ``target``: as the tokenizer splits what is written."""
     limit = encoder.max_length
+    check_characters_of(encoder, text, name)
     # mBART marks languages differently
     given = {"text_target" if target else "text": [text], **options}
     with encoder.lock, _target_mode(encoder) if target else nullcontext():

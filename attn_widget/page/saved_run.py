@@ -111,8 +111,10 @@ def check_options_of(source: Source, options: ExportOptions) -> ExportOptions:
         )
     if options.why is not None:
         raise InputError(f"{name} has no targets to explain.", "Leave why out.")
-    if options.views is not None and options.views != [*source.views]:
-        raise InputError(f"{name} has only the view {source.views[0]!r}.", "Leave views out.")
+    if options.views is not None:
+        named = [view if isinstance(view, str) else None for view in options.views]
+        if named != [*source.views]:
+            raise InputError(f"{name} has only the view {source.views[0]!r}.", "Leave views out.")
     return options
 
 

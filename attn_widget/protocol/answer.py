@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.checks import short_repr
+from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
@@ -104,7 +104,7 @@ def replied(reply: Callable[[], Reply], request: object) -> Reply:
         log.exception("a request could not be answered: %s", short_repr(request))
         return {
             "ok": False,
-            "error": cut(f"{type(error).__name__}: {error}"),
+            "error": cut(f"{type(error).__name__}: {first_line(error)}"),
             "hint": "This is a bug in attn_widget; the traceback is in the kernel's log.",
         }, []
 

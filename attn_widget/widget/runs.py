@@ -12,6 +12,7 @@ from attn_widget.analysis.base import with_comparison_texts
 from attn_widget.analysis.comparison_texts import carry_over
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.analysis.opening import Opening
+from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.features.why.methods import METHODS
 from attn_widget.figures.arrays import Head
@@ -180,7 +181,7 @@ class Jobs(ABC):
             message = {"message": error.message, "hint": error.hint}
         elif isinstance(error, Exception):
             hint = "The traceback is where the run was started, or in the kernel's log."
-            message = {"message": f"{type(error).__name__}: {error}", "hint": hint}
+            message = {"message": f"{type(error).__name__}: {first_line(error)}", "hint": hint}
         with self.update() as set_traits:
             if self._job is job:
                 self._job = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -104,6 +105,7 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in own_traits(type(self)):
+            value = _as_int(value)
             _check_plain(name, value)
         try:
             self._assign(name, value)
@@ -140,6 +142,16 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
         """Send a change to the page and call its observers; those of a batch come later."""
         if not self._batch.gathers(change):
             super().notify_change(change)
+
+
+def _as_int(value: Any) -> Any:
+    """Numpy's ints, and whatever else is one by ``__index__``, as an int; anything else as it is."""
+    if isinstance(value, int) or not hasattr(type(value), "__index__"):
+        return value
+    try:
+        return operator.index(value)
+    except Exception:  # an array of several numbers
+        return value
 
 
 def _check_plain(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.features.comparison.base import Change, ComparisonBase
 from attn_widget.features.comparison.outputs import classes, predictions
 from attn_widget.features.comparison.proposals import proposals
-from attn_widget.features.why.targets import Target
+from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import needing
@@ -293,7 +293,7 @@ class Comparison(ComparisonBase):
 
         check_choice(of, "of", RECOVERED)
         check_callable(progress, "progress")
-        key = f"recovery {of} {target!r}"
+        key = f"recovery {of} {check_target(target)!r}"
         if key not in self._known:
             self._known[key] = recovery(self, target, of, progress)
         return self._known[key]

@@ -47,6 +47,7 @@ from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import is_totals, read_totals, write_totals
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
+from attn_widget.host.parquet_file import described_content
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
 
@@ -302,14 +303,16 @@ class Profile(ProfileFigures):
         path = check_path(path, "path")
         if is_totals(path):
             totals, meta = read_totals(path)
-            return cls(totals, meta, int(meta.pop("seed")))
+            with described_content(path):
+                return cls(totals, meta, int(meta.pop("seed")))
         rows, meta = read(path)
         if "seed" not in meta:
             raise InputError(
                 f"{str(path)!r} is a part of an unfinished profile.",
                 "Call profile(texts, resume=folder) with its folder to finish it.",
             )
-        return cls(rows, meta, int(meta.pop("seed")))
+        with described_content(path):
+            return cls(rows, meta, int(meta.pop("seed")))
 
     def _texts_of(self, texts: Sequence[Any] | None, model: Any) -> ReadTexts:
         if texts is None and model is None:

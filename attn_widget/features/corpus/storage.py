@@ -15,7 +15,7 @@ from attn_widget.errors import InputError
 from attn_widget.features.corpus.reading.observed import Observed
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import need_pyarrow, pack, unpack
+from attn_widget.host.parquet_file import described_content, need_pyarrow, pack, unpack
 from attn_widget.host.store import check_identity
 
 _METADATA = b"attn_widget"
@@ -133,21 +133,22 @@ def read(path: Path, data: bytes | None = None) -> tuple[Rows, dict[str, Any]]:
         It has changed since it was written.
     """
     table, meta = unpack(path, _METADATA, data)
-    shape = (table.num_rows, *meta["shape"])
-    figures = [
-        table[key].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(shape)
-        for key in meta["keys"]
-    ]
-    rows = Rows(
-        table["index"].to_numpy(),
-        table["n_tokens"].to_numpy(),
-        np.stack(figures, 1).astype(np.float32),
-        table["digest"].to_numpy() if "digest" in table.column_names else None,
-        _observed(table, meta.pop("observed", {})),
-        table["text"].to_pylist() if "text" in table.column_names else None,
-        table["tokens"].to_pylist() if "tokens" in table.column_names else None,
-    )
-    return rows, meta
+    with described_content(path):
+        shape = (table.num_rows, *meta["shape"])
+        figures = [
+            table[key].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(shape)
+            for key in meta["keys"]
+        ]
+        rows = Rows(
+            table["index"].to_numpy(),
+            table["n_tokens"].to_numpy(),
+            np.stack(figures, 1).astype(np.float32),
+            table["digest"].to_numpy() if "digest" in table.column_names else None,
+            _observed(table, meta.pop("observed", {})),
+            table["text"].to_pylist() if "text" in table.column_names else None,
+            table["tokens"].to_pylist() if "tokens" in table.column_names else None,
+        )
+        return rows, meta
 
 
 def _observed(table: Any, shapes: dict[str, list[int]]) -> Observed | None:

@@ -10,7 +10,7 @@ import numpy as np
 from attn_widget.features.corpus.heaps import Heaps, Kept
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import has_key, need_pyarrow, pack, unpack
+from attn_widget.host.parquet_file import described_content, has_key, need_pyarrow, pack, unpack
 
 _METADATA = b"attn_widget_totals"
 
@@ -65,17 +65,18 @@ def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
         It is damaged (`DamagedError`), or of another version.
     """
     table, meta = unpack(path, _METADATA)
-    arrays = {
-        row["name"]: np.frombuffer(row["data"], row["dtype"]).reshape(row["shape"]).copy()
-        for row in table.to_pylist()
-    }
-    sums = meta.pop("sums")
-    heaps = None
-    if sums["heaps"] is not None:
-        heaps = Heaps(sums["heaps"], *sums["totals"][1:])
-        heaps.entries = {name: arrays.pop(f"heap:{name}") for name in heaps.entries}
-        heaps.texts = {int(place): Kept(text, tokens) for place, text, tokens in sums["texts"]}
-    totals = Totals(tuple(sums["totals"]), int(meta["seed"]), heaps)
-    totals.n_texts, totals.n_tokens = sums["n_texts"], sums["n_tokens"]
-    totals.arrays = arrays
-    return totals, meta
+    with described_content(path):
+        arrays = {
+            row["name"]: np.frombuffer(row["data"], row["dtype"]).reshape(row["shape"]).copy()
+            for row in table.to_pylist()
+        }
+        sums = meta.pop("sums")
+        heaps = None
+        if sums["heaps"] is not None:
+            heaps = Heaps(sums["heaps"], *sums["totals"][1:])
+            heaps.entries = {name: arrays.pop(f"heap:{name}") for name in heaps.entries}
+            heaps.texts = {int(place): Kept(text, tokens) for place, text, tokens in sums["texts"]}
+        totals = Totals(tuple(sums["totals"]), int(meta["seed"]), heaps)
+        totals.n_texts, totals.n_tokens = sums["n_texts"], sums["n_tokens"]
+        totals.arrays = arrays
+        return totals, meta

@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from attn_widget.checks import first_line
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.features.tasks.state import State
 from attn_widget.host.store import (
@@ -159,7 +160,7 @@ class Store:
             write_folder(self.folder / name, fill)
         except (OSError, SafetensorError) as error:
             raise InputError(
-                f"The checkpoint in {str(self.folder)!r} cannot be written: {error}.",
+                f"The checkpoint in {str(self.folder)!r} cannot be written: {first_line(error)}.",
                 "The previous one is intact: free some disk space and call again.",
             ) from error
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from attn_widget.checks import first_line
 from attn_widget.errors import InputError
 
 WAIT_S = 5.0  # for a port to answer, before Ray itself waits for a minute
@@ -50,7 +51,7 @@ def connected(address: str | None, processors: int | None) -> Generator[None]:
             start_ray(options)
         except Exception as error:
             raise InputError(
-                f"Ray did not start ({type(error).__name__}: {str(error)[:300]}).",
+                f"Ray did not start ({type(error).__name__}: {first_line(error)}).",
                 "Check the address; without one Ray runs on this machine."
                 if address
                 else "Try ray.init() on its own.",
@@ -121,6 +122,6 @@ def check_address(address: str) -> None:
             pass
     except (OSError, OverflowError) as error:
         raise InputError(
-            f"No cluster answers at {address!r} ({error}).",
+            f"No cluster answers at {address!r} ({first_line(error)}).",
             "Start one with `ray up` or `ray start --head`, or leave address out.",
         ) from error

@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
+from attn_widget.checks import first_line
 from attn_widget.errors import InputError
 from attn_widget.host.installed import require_extra
 
@@ -46,7 +47,8 @@ def remote_files(pattern: str) -> Iterator[RemoteFile]:
         entries = system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(
-            f"{pattern!r} cannot be listed: {error}.", "Give an address that pyarrow can open."
+            f"{pattern!r} cannot be listed: {first_line(error)}.",
+            "Give an address that pyarrow can open.",
         ) from error
     names = sorted(entry.base_name for entry in entries if entry.is_file)
     matching = [file for file in names if file == name] or [

@@ -9,6 +9,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
+from attn_widget.checks import first_line
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.reading.formats import File, fields_of, format_of
 from attn_widget.features.corpus.reading.globs import matching_files
@@ -203,7 +204,7 @@ def _rows(path: File, delimiter: str, fail: Fail) -> Iterator[tuple[str, list[st
         except StopIteration:
             return
         except csv.Error as error:
-            fail(f"{path}, lines {began} to {reader.line_num}", f"no CSV ({error})")
+            fail(f"{path}, lines {began} to {reader.line_num}", f"no CSV ({first_line(error)})")
             continue
         yield f"line {began}", row
 
@@ -216,7 +217,7 @@ def _json_file(path: File, column: str | None, fail: Fail) -> Iterator[str]:
         data: Any = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{str(path)!r} is no JSON ({error}).",
+            f"{str(path)!r} is no JSON ({first_line(error)}).",
             "Give an array of texts or of objects; one object per line in a .jsonl file.",
         ) from error
     name = COLUMN if column is None else column
@@ -252,7 +253,7 @@ def _json_lines(path: File, fail: Fail) -> Iterator[tuple[int, Any]]:
             try:
                 yield number - 1, json.loads(line)
             except (ValueError, RecursionError) as error:
-                fail(f"{path}, line {number}", f"not JSON ({error})")
+                fail(f"{path}, line {number}", f"not JSON ({first_line(error)})")
 
 
 def _records(
@@ -281,7 +282,8 @@ def _parquet(path: File, column: str, fail: Fail) -> Iterator[str]:
         file = pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
     except pa.ArrowException as error:
         raise InputError(
-            f"{str(path)!r} cannot be read as Parquet ({error}).", "Give a whole Parquet file."
+            f"{str(path)!r} cannot be read as Parquet ({first_line(error)}).",
+            "Give a whole Parquet file.",
         ) from error
     with file:
         schema = file.schema_arrow
@@ -300,7 +302,7 @@ def _parquet(path: File, column: str, fail: Fail) -> Iterator[str]:
             try:
                 values = file.read_row_group(group, columns=[column])[column].to_pylist()
             except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-                fail(f"{path}, row group {group}", f"cannot be read ({error})")
+                fail(f"{path}, row group {group}", f"cannot be read ({first_line(error)})")
                 continue
             for k, value in enumerate(values):
                 if value is None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.checks import (
     check_count,
+    check_flag,
     check_kind,
     check_path,
     check_seed,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from attn_widget.features.similarity import Ranking
 
 KEYS = ("layer", "model", "weights", "tagger", "n_texts", "n_tokens", "failed")
+LARGEST = 2**53  # of a number in JSON
 TOKENS, TEXTS, SETTINGS = "tokens", "texts", "settings"
 METRIC = "cosine"
 PROBED = 24  # partitions that an approximate search reads
@@ -72,7 +74,9 @@ def connect(path: str | Path) -> Any:
     try:
         return lancedb.connect(place)
     except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(f"{place!r} cannot be opened: {error}.", "Give a folder.") from error
+        raise InputError(
+            f"{place!r} cannot be opened: {first_line(error)}.", "Give a folder."
+        ) from error
 
 
 def holds(database: Any, name: str) -> bool:
@@ -132,6 +136,10 @@ class WordIndex(NotPickled):
         check_kind(database, DBConnection, "database", hint)
         if missing := [key for key in KEYS if key not in settings]:
             raise InputError(f"settings has no {missing[0]!r}.", hint)
+        for name in ("layer", "n_texts", "n_tokens"):
+            check_count(settings[name], f"{name} of the settings", 0, LARGEST, hint)
+        check_kind(settings["model"], str, "model of the settings", hint)
+        check_kind(settings["failed"], list, "failed of the settings", hint)
         with _readable():
             self._tokens = database.open_table(TOKENS)
             self._texts = database.open_table(TEXTS)
@@ -270,7 +278,7 @@ class WordIndex(NotPickled):
         """
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
         token = index_in(token, analysis.n_tokens, "token")
-        k = check_count(k, "k", 1, 1000)
+        k, exact = check_count(k, "k", 1, 1000), check_flag(exact, "exact")
         if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
                 f"layer is {short_repr(layer)}, and this index holds the output of layer {self.layer}.",
