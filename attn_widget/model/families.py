@@ -431,7 +431,7 @@ def _like_bart(
     norm: bool = True,
     scaled: bool = False,
 ) -> dict[Part, Family]:
-    """Of BART and its kin. ``sinusoidal``: positions of Vaswani et al. (2017).
+    """Families of BART and its kin. ``sinusoidal``: positions of Vaswani et al. (2017).
 
     ``norm``: of the embeddings; ``scaled``: the stack multiplies its token embeddings, where their module does not.
     """
@@ -519,7 +519,7 @@ def _t5gemma() -> dict[Part, Family]:
 
 
 def _composed(model: Any) -> dict[Part, Family]:
-    """Of an `EncoderDecoderModel`: the parts of BERT and its kin, whose decoder got cross-attention."""
+    """Families of an `EncoderDecoderModel`: the parts of BERT and its kin, whose decoder got cross-attention."""
     base = model.base_model
     config, prefix = base.config, base.decoder.base_model_prefix
     parts: dict[Part, Family] = {}
@@ -768,7 +768,7 @@ def layer_modules(family: Family, model: Any) -> list[Any] | None:
 
 
 def attention_modules(family: Family, model: Any) -> list[Any]:
-    """The module of each layer that calls the attention function: it holds the output projection, or stands beside it."""
+    """The module of each layer that calls the attention function: it holds the output projection, or is next to it."""
     assert family.block is not None
     name = family.block.attention_output.rpartition(".")[0]
     if name.endswith("attention.output"):  # BERT
