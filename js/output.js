@@ -179,8 +179,8 @@
     young.hidden = true;
     document.body.append(young);
     setTimeout(() => {
-      young.remove();
       if (shared.waiting > 0 && ++shared.hold < HOLDS) hold();
+      young.remove(); // after the next one is there
     }, HOLD_MS);
   }
 

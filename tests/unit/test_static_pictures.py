@@ -139,7 +139,7 @@ def test_tokens_cannot_be_markup_and_take_one_line() -> None:
 
 
 @pytest.mark.parametrize("saved", ["page", "full", "picture"])
-def test_every_page_and_output_has_it_and_one_sentence(saved: str, tmp_path: Path) -> None:
+def test_every_page_and_output_has_it_and_one_sentence(saved: Any, tmp_path: Path) -> None:
     widget = aw.show(TEXT, layer=3, head=5, saved=saved, progress=False)
     picture = picture_of(widget.source, widget.selection)
     output = outputs(widget.shown, saved, code=False)["text/html"]
