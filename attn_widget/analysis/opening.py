@@ -35,8 +35,8 @@ FEW_ROWS = 2  # are no column and no offset
 # What a link counts for, from the rule's preferences.
 OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.0, 2.0, 2.2, 1.3
 OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS = 0.6, 0.5, 0.5
-# Levels: worth reading; the same of words of several tokens; between words that say something, in a head that is no column
-# and no offset; and in any head.
+# Levels: worth reading; the same of words of several tokens; between words of one token that say something, in a
+# head that is no column and no offset; and of any words in any head.
 TOLD, PIECES, WEAK, LAST = 4, 3, 2, 1
 MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
@@ -53,16 +53,20 @@ class Opening:
         The query of the link; None where there is none.
     key : int or None
         Its key: the strongest word of the query's row.
+    words : bool
+        One of them is part of a word, so that the link is read with words merged.
     """
 
     layer: int
     head: Head
     token: int | None
     key: int | None = None
+    words: bool = False
 
     def selected(self) -> dict[str, Any]:
-        """What of it is part of a selection."""
-        return {"layer": self.layer, "head": self.head, "token": self.token}
+        """What of it is part of a selection: words merged only where the link needs it."""
+        merged = {"words": True} if self.words else {}
+        return {"layer": self.layer, "head": self.head, "token": self.token, **merged}
 
 
 class Links(NamedTuple):
@@ -142,21 +146,14 @@ def opening(
     at, column, row = np.unravel_index(best, levels.shape)
     layer, head = int(rows[at]), int(columns[column])
     query, key = int(links.queries[row]), int(links.keys[layer, head, row])
-    if links.words is not None:
-        query, key = strongest_pieces(analysis, layer, head, links.words, (query, key))
-    return Opening(layer, head, query, key)
-
-
-def strongest_pieces(
-    analysis: Analysis, layer: int, head: int, words: Words, link: tuple[int, int]
-) -> tuple[int, int]:
-    """The query and the key, tokens, with the largest weight between two words."""
-    queries, keys = (words.pieces(unit) for unit in link)
+    if links.words is None:
+        return Opening(layer, head, query, key)
+    queries, keys = links.words.pieces(query), links.words.pieces(key)
     if len(queries) == len(keys) == 1:
-        return queries[0], keys[0]
-    rows = analysis.trace.picked_rows(layer, np.array(queries))[head][:, keys]
-    row, column = divmod(first_largest(rows), len(keys))
-    return queries[row], keys[column]
+        return Opening(layer, head, queries[0], keys[0])
+    among = analysis.trace.picked_rows(layer, np.array(queries))[head][:, keys]
+    at, column = divmod(first_largest(among), len(keys))
+    return Opening(layer, head, queries[at], keys[column], words=True)
 
 
 def links_of(analysis: Analysis) -> Links:
@@ -185,7 +182,7 @@ def links_of(analysis: Analysis) -> Links:
     near = np.where(np.abs(queries - keys) > 1, 1, OF_NEIGHBORS)
     values = np.stack([part.beyond for part in parts]) * worth * rare * near
     whole = (words.sizes[queries] == 1) & (words.sizes[keys] == 1)
-    chosen = [told & whole, told, last & free, last]
+    chosen = [told & whole, told, last & free & whole, last]
     levels = np.select(chosen, [TOLD, PIECES, WEAK, LAST]).astype(np.int8)
     return Links(levels, values, rows, keys, words)
 

@@ -30,9 +30,9 @@ from attn_widget.language.keys import is_punctuation
 from attn_widget.model.tokens import Token
 
 MASKS, UNKNOWN = ("[MASK]", "<mask>"), ("[UNK]", "<unk>")  # texts of tokens
-ENGLISH = 8  # of so many words one is an English function word, or the text is in another language
-FEW_WORDS = 4  # fewer are English
+FEW_WORDS = 4  # fewer tell no language
 SHORT = 3  # letters of a common word of another language
+COMMON = 3  # one in so many words of one token is common where no list knows the language
 # Chinese characters that are words of grammar; hiragana are that as well.
 GRAMMAR = re.compile("[的了在是和不也就都而及与着或一个这那们里上下吗呢吧被把给让从到对为于之其子我你他她它\u3041-\u309f]+")  # fmt: skip
 SENTENCE_ENDS = frozenset('.!?:"“')
@@ -184,23 +184,26 @@ def _kinds(
 def _common(
     tokens: Sequence[Token], units: Sequence[Sequence[int]], names: Sequence[str]
 ) -> list[bool]:
-    """Which words of a text in another language are common: short ones, and those of one token that come early in the vocabulary."""
+    """Which words are common in a text of another language: by a list, and where no list knows it by their place in the vocabulary."""
     words = [_is_word(name) for name in names]
-    known = sum(name in FUNCTION_WORDS for name in names)
-    if sum(words) < FEW_WORDS or known * ENGLISH >= sum(words):
-        return [False] * len(units)
-    ranked = [is_word and len(unit) == 1 for unit, is_word in zip(units, words, strict=True)]
-    ranks = sorted(tokens[unit[0]].id for unit, one in zip(units, ranked, strict=True) if one)
-    early = ranks[(len(ranks) - 1) // 3] if ranks else -1
-    return [
-        not _is_wide(name)
-        and (
+    english, elsewhere = (
+        sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE)
+    )
+    if elsewhere > english:
+        return [
             name in ELSEWHERE
-            or (one and tokens[unit[0]].id <= early)
-            or (len(name) <= SHORT and not name.isdecimal())
-        )
-        for unit, name, one in zip(units, names, ranked, strict=True)
+            or (len(name) <= SHORT and not name.isdecimal() and not _is_wide(name))
+            for name in names
+        ]
+    if english or sum(words) < FEW_WORDS:
+        return [False] * len(units)
+    ranked = [
+        is_word and len(unit) == 1 and not _is_wide(name)
+        for unit, name, is_word in zip(units, names, words, strict=True)
     ]
+    ranks = sorted(tokens[unit[0]].id for unit, one in zip(units, ranked, strict=True) if one)
+    early = ranks[(len(ranks) - 1) // COMMON] if ranks else -1
+    return [one and tokens[unit[0]].id <= early for unit, one in zip(units, ranked, strict=True)]
 
 
 def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) -> list[Role]:

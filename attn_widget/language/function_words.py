@@ -33,7 +33,7 @@ INDEFINITE = _set(
 REFERRING = _set(
     "he she it they him her them his hers its their theirs himself herself itself themselves who whom whose which"
 )
-# German, French and Spanish, in texts of few English words.
+# German, French and Spanish, in a text that has more of these.
 ELSEWHERE = _set(
     "der die das den dem des ein eine einen einem einer eines und oder aber nicht ich du er sie es wir ihr mich mir dich dir ihn "
     "ihm ihnen uns euch mein meine dein deine sein seine seinen seiner seinem ihre ihren ihrem ihrer unser unsere dieser diese dieses "
@@ -50,7 +50,7 @@ COPULAS = _set("am is are was were")
 DETERMINERS = _set("a an the this that these those my your his its our their her some any each every no")  # fmt: skip
 # A verb follows these, and an adjective or a participle those below.
 BEFORE_VERBS = _set(
-    "i you he she it we they who will would shall should can could may might must cannot not do does did has have had"
+    "i you he she it we they who will would shall should can could may might must cannot not do does did has have had never ever also just still"
 )
 CONJUNCTIONS = _set("and or but")
 BEFORE_ADJECTIVES = COPULAS | _set("be been being too very so more most less least quite rather")

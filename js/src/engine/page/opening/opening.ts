@@ -1,0 +1,207 @@
+/** The link that a typed text opens on: the rule of attn_widget/analysis/opening.py, which gives the reasons, in the page. */
+
+import { itemAt } from "../../../protocol/required";
+import { firstLargest, TIE } from "../../../protocol/ties";
+import type { Meta } from "../../../protocol/types";
+import { type Unit, wordsOf } from "./words";
+
+const ROWS = 64;
+const PRONOUN_ROWS = 24;
+const CHANCE = 2;
+const COLUMN = 3;
+const OFFSET = 0.4;
+const FEW_ROWS = 2;
+const WORTH = { mask: 2, refers: 2, pronoun: 0.6, subject: 2.2, verb: 1.3 } as const;
+const TO_PRONOUN = 0.5;
+const OF_NEIGHBORS = 0.5;
+const [TOLD, PIECES, WEAK, LAST] = [4, 3, 2, 1] as const;
+
+export interface Opening {
+  readonly layer: number;
+  readonly head: number;
+  /** The query of the link; null where there is none. */
+  readonly token: number | null;
+  /** Its key. */
+  readonly key: number | null;
+  /** True if the link is read with words merged. */
+  readonly words: boolean;
+}
+
+/** At most `count` of the items, the first and the last among them. */
+function evenly(items: readonly number[], count: number): number[] {
+  if (items.length <= count) return [...items];
+  return Array.from({ length: count }, (_, i) =>
+    itemAt(items, Math.floor((i * (items.length - 1)) / Math.max(1, count - 1))),
+  );
+}
+
+/** Words whose rows are read, in order: masks, pronouns and then others, each evenly over the text. */
+function rowsToRead(units: readonly Unit[]): number[] {
+  const of = (...kinds: Unit["kind"][]): number[] =>
+    units.flatMap(({ kind }, u) => (kinds.includes(kind) ? [u] : []));
+  const words = of("function", "person", "content", "pronoun", "copula", "mask");
+  if (words.length <= ROWS) return words;
+  const chosen = evenly(of("mask"), ROWS);
+  chosen.push(...evenly(of("pronoun"), Math.min(PRONOUN_ROWS, ROWS - chosen.length)));
+  const rest = words.filter((u) => !chosen.includes(u));
+  return [...chosen, ...evenly(rest, ROWS - chosen.length)].sort((a, b) => a - b);
+}
+
+/** What the link of two units is worth, and its level. */
+function pair(query: Unit, key: Unit, back: boolean): { worth: number; level: 0 | 1 | 2 } {
+  const says = (kind: Unit["kind"]): boolean =>
+    kind === "content" || kind === "pronoun" || kind === "mask";
+  const some = (kind: Unit["kind"]): boolean =>
+    says(kind) || kind === "copula" || kind === "person";
+  const full = (kind: Unit["kind"]): boolean => kind === "content" || kind === "mask";
+  const { kind, role } = query;
+  const noun = key.role === "noun";
+  const refers = kind === "pronoun" && back && noun;
+  const subject = kind === "copula" && back && noun;
+  const verb = (role === "verb" && noun) || (role === "noun" && key.role === "verb");
+  const told = full(kind) || refers || subject || (kind === "pronoun" && key.role === "verb");
+  const weak = some(kind) && some(key.kind) && (full(kind) || full(key.kind));
+  let worth = 1;
+  if (kind === "mask") worth = WORTH.mask;
+  else if (refers) worth = WORTH.refers;
+  else if (kind === "pronoun") worth = WORTH.pronoun;
+  else if (subject) worth = WORTH.subject;
+  else if (verb) worth = WORTH.verb;
+  if (key.kind === "pronoun") worth *= TO_PRONOUN;
+  const level = query.name === key.name ? 0 : told && says(key.kind) ? 2 : weak ? 1 : 0;
+  return { worth, level };
+}
+
+/** The strongest key of each row in the heads of one layer, `[H, r]`, a unit; its weight; and what the layer's heads give. */
+interface Strongest {
+  readonly keys: Int32Array;
+  readonly weights: Float64Array;
+  /** Sum and largest of the layer's heads at that link. */
+  readonly total: Float64Array;
+  readonly most: Float64Array;
+}
+
+/**
+ * The opening of a text.
+ *
+ * @param attention `[L, H, n, n]`
+ */
+export function openingOf(
+  attention: Float32Array,
+  [layers, heads]: readonly [number, number],
+  tokens: Meta["tokens"],
+): Opening {
+  const units = wordsOf(tokens);
+  const rows = rowsToRead(units);
+  const [n, size, count] = [tokens.id.length, units.length, rows.length];
+  const whole = units.every(({ pieces }) => pieces.length === 1);
+
+  function strongest(layer: number): Strongest {
+    const weights = new Float32Array(heads * count * size);
+    const sums = new Float64Array(count * size);
+    const mosts = new Float64Array(count * size);
+    const keys = new Int32Array(heads * count);
+    const largest = new Float64Array(heads * count);
+    for (let head = 0; head < heads; head++) {
+      const start = (layer * heads + head) * n * n;
+      for (const [r, row] of rows.entries()) {
+        const queries = itemAt(units, row).pieces;
+        const from = (head * count + r) * size;
+        for (let u = 0; u < size; u++) {
+          if (u === row) continue;
+          const { pieces } = units[u] as Unit;
+          let weight = 0;
+          for (const query of queries)
+            for (const key of pieces) weight += attention[start + query * n + key] as number;
+          if (!whole) weight /= queries.length;
+          weights[from + u] = weight;
+          const at = r * size + u;
+          sums[at] = (sums[at] as number) + (weights[from + u] as number);
+          mosts[at] = Math.max(mosts[at] as number, weights[from + u] as number);
+        }
+        let most = 0;
+        for (let u = 0; u < size; u++) most = Math.max(most, weights[from + u] as number);
+        let best = 0;
+        while ((weights[from + best] as number) < most * (1 - TIE)) best++;
+        keys[head * count + r] = best;
+        largest[head * count + r] = most;
+      }
+    }
+    const at = (values: Float64Array): Float64Array =>
+      largest.map((_, i) => values[(i % count) * size + (keys[i] as number)] as number);
+    return { keys, weights: largest, total: at(sums), most: at(mosts) };
+  }
+
+  const found = Array.from({ length: layers }, (_, layer) => strongest(layer));
+  /** Heads whose strongest key this is. */
+  const known = new Float64Array(count * size);
+  for (const { keys } of found)
+    keys.forEach((key, i) => {
+      const at = (i % count) * size + key;
+      known[at] = (known[at] as number) + 1;
+    });
+  const pairs = new Map<number, ReturnType<typeof pair>>();
+  const read = new Set(rows);
+  const levels = new Uint8Array(layers * heads * count);
+  const values = new Float64Array(layers * heads * count);
+  for (const [layer, { keys, weights, total, most }] of found.entries()) {
+    for (let head = 0; head < heads; head++) {
+      const inColumn = new Int32Array(size);
+      const atOffset = new Int32Array(2 * size);
+      for (const [r, row] of rows.entries()) {
+        const key = keys[head * count + r] as number;
+        inColumn[key] = (inColumn[key] as number) + 1;
+        atOffset[key - row + size] = (atOffset[key - row + size] as number) + 1;
+      }
+      for (const [r, row] of rows.entries()) {
+        const i = head * count + r;
+        const key = keys[i] as number;
+        const cell = r * size + key;
+        let two = pairs.get(cell);
+        if (two === undefined) {
+          two = pair(itemAt(units, row), itemAt(units, key), key < row);
+          pairs.set(cell, two);
+        }
+        const weight = weights[i] as number;
+        const over = (weight * size) / (1 - TIE);
+        if (two.level === 0 || over < 1) continue;
+        const seenBy = count - (read.has(key) ? 1 : 0);
+        const [column, offset] = [inColumn[key] as number, atOffset[key - row + size] as number];
+        const free =
+          (column <= FEW_ROWS || column * COLUMN <= seenBy) &&
+          (offset <= FEW_ROWS || offset <= OFFSET * count);
+        const far = Math.abs(row - key) > 1;
+        const alone = free && over >= CHANCE && weight >= (most[i] as number) * (1 - TIE);
+        const single = [row, key].every((u) => itemAt(units, u).pieces.length === 1);
+        const told = two.level === 2 && alone && far;
+        const place = layer * heads * count + i;
+        levels[place] = told ? (single ? TOLD : PIECES) : free && single ? WEAK : LAST;
+        const rare =
+          itemAt(units, row).kind === "pronoun"
+            ? 1
+            : 1 - (known[cell] as number) / (layers * heads);
+        const beyond = weight - ((total[i] as number) - weight) / Math.max(1, heads - 1);
+        values[place] = beyond * two.worth * rare * (far ? 1 : OF_NEIGHBORS);
+      }
+    }
+  }
+  const top = levels.reduce((a, b) => Math.max(a, b), 0);
+  if (top === 0) return { layer: 0, head: 0, token: null, key: null, words: false };
+  const best = firstLargest(
+    values.map((value, i) => (levels[i] === top ? value : Number.NEGATIVE_INFINITY)),
+  );
+  const place = Math.floor(best / count);
+  const [layer, head] = [Math.floor(place / heads), place % heads];
+  const query = itemAt(units, itemAt(rows, best % count)).pieces;
+  const target = found[layer]?.keys[best % (heads * count)] as number;
+  const key = itemAt(units, target).pieces;
+  const cells = query.flatMap((i) => key.map((j) => attention[(place * n + i) * n + j] as number));
+  const at = firstLargest(cells);
+  return {
+    layer,
+    head,
+    token: itemAt(query, Math.floor(at / key.length)),
+    key: itemAt(key, at % key.length),
+    words: cells.length > 1,
+  };
+}
