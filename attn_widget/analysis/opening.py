@@ -223,7 +223,8 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
     trace, size = analysis.trace, len(words.starts)
     sizes = words.sizes[rows]
     picked = np.concatenate([words.pieces(unit) for unit in rows])
-    weights = np.nan_to_num(trace.picked_rows(layer, picked)[:, :, words.tokens], copy=False)
+    weights = trace.picked_rows(layer, picked)[:, :, words.tokens]
+    np.fmax(weights, 0, out=weights)  # NaN is no weight
     if words.sizes.max() > 1:
         weights = np.add.reduceat(weights, words.starts, axis=2)
         weights = np.add.reduceat(weights, np.cumsum(sizes) - sizes, axis=1)
@@ -248,8 +249,8 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
     column = (in_column > FEW_ROWS) & (in_column * COLUMN > seen.sum(axis=0)[keys])
     offset = (at_offset > FEW_ROWS) & (at_offset > OFFSET * count)
     found = largest.astype(np.float64)
-    total = weights.sum(axis=0, dtype=np.float64)[every, keys]
-    most = weights.max(axis=0)[every, keys]
+    of_all = weights[:, every, keys]
+    total = of_all.sum(axis=0, dtype=np.float64)
     even = found * (seen.sum(axis=1) + 1) / (1 - TIE)
     counts = np.zeros((count, size))
     np.add.at(counts, (np.broadcast_to(every, keys.shape), keys), 1)
@@ -259,7 +260,7 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
         found - (total - found) / max(1, heads - 1),
         ~column & ~offset,
         even,
-        found >= most * (1 - TIE),
+        found >= of_all.max(axis=0) * (1 - TIE),
         counts,
     )
 

@@ -209,7 +209,7 @@ def opening_of(
             heads if head is None else [head],
         )
         named = token is not None or selection.pair or selection.group
-        return replace(chosen, token=token, key=None) if named else chosen
+        return replace(chosen, token=token, key=None, words=False) if named else chosen
     return Opening(layer or 0, head, token)
 
 

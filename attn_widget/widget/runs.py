@@ -41,7 +41,7 @@ class HeadChoice:
     Parameters
     ----------
     selected : callable
-        Gives the values of the traits `PLACES`.
+        Gives the values of the traits `PLACES`, and of ``words``.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class HeadChoice:
 
     def selection_in_part(self, left: str, analysis: Analysis, opened: Opening) -> dict[str, Any]:
         """The selection of another part; that of the part ``left`` is kept. The target's parts share the focus token."""
-        here = self._selected()
+        here = {name: value for name, value in self._selected().items() if name in PLACES}
         self._left_at[left] = here, self.opened
         if left != "encoder":
             self._target_token = {"token": here["token"]}
@@ -91,12 +91,15 @@ class HeadChoice:
 
     def selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
         """The selection as far as it means something in ``analysis``, which opens on ``opened``."""
+        dropped = {} if same else {"pair": None, "group": [], "target": None}
         if same or self._is_chosen():  # while it ran a reader may have gone to another head
             opened = self._nearest(analysis)
-        else:
-            self.opened = opened
-        dropped = {} if same else {"token": opened.token, "pair": None, "group": [], "target": None}
-        return {"layer": opened.layer, "head": opened.head, **dropped}
+            token = {} if same else {"token": None}
+            return {"layer": opened.layer, "head": opened.head, **token, **dropped}
+        before, self.opened = self.opened, opened
+        is_own = before is not None and self._selected()["words"] == before.words
+        words = opened.words if is_own else self._selected()["words"]
+        return {**opened.selected(), **dropped, "words": words}
 
     def _is_chosen(self) -> bool:
         opened = self.opened

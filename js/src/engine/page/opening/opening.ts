@@ -94,12 +94,12 @@ export function openingOf(
   const units = wordsOf(tokens);
   const rows = rowsToRead(units);
   const [n, size, count] = [tokens.id.length, units.length, rows.length];
-  const whole = units.every(({ pieces }) => pieces.length === 1);
+  const pieces = units.map((unit) => unit.pieces);
+  const whole = pieces.every(({ length }) => length === 1);
+  const first = Int32Array.from(pieces, (own) => itemAt(own, 0));
 
   function strongest(layer: number): Strongest {
     const weights = new Float32Array(heads * count * size);
-    const sums = new Float64Array(count * size);
-    const mosts = new Float64Array(count * size);
     const keys = new Int32Array(heads * count);
     const largest = new Float64Array(heads * count);
     for (let head = 0; head < heads; head++) {
@@ -107,17 +107,17 @@ export function openingOf(
       for (const [r, row] of rows.entries()) {
         const queries = itemAt(units, row).pieces;
         const from = (head * count + r) * size;
+        const line = start + itemAt(queries, 0) * n;
         for (let u = 0; u < size; u++) {
           if (u === row) continue;
-          const { pieces } = units[u] as Unit;
-          let weight = 0;
-          for (const query of queries)
-            for (const key of pieces) weight += attention[start + query * n + key] as number;
-          if (!whole) weight /= queries.length;
-          weights[from + u] = weight;
-          const at = r * size + u;
-          sums[at] = (sums[at] as number) + (weights[from + u] as number);
-          mosts[at] = Math.max(mosts[at] as number, weights[from + u] as number);
+          if (whole) weights[from + u] = attention[line + (first[u] as number)] as number;
+          else {
+            let weight = 0;
+            for (const query of queries)
+              for (const key of pieces[u] as readonly number[])
+                weight += attention[start + query * n + key] as number;
+            weights[from + u] = weight / queries.length;
+          }
         }
         let most = 0;
         for (let u = 0; u < size; u++) most = Math.max(most, weights[from + u] as number);
@@ -127,9 +127,16 @@ export function openingOf(
         largest[head * count + r] = most;
       }
     }
-    const at = (values: Float64Array): Float64Array =>
-      largest.map((_, i) => values[(i % count) * size + (keys[i] as number)] as number);
-    return { keys, weights: largest, total: at(sums), most: at(mosts) };
+    const total = new Float64Array(heads * count);
+    const most = new Float64Array(heads * count);
+    for (let i = 0; i < keys.length; i++) {
+      for (let head = 0; head < heads; head++) {
+        const cell = (head * count + (i % count)) * size + (keys[i] as number);
+        total[i] = (total[i] as number) + (weights[cell] as number);
+        most[i] = Math.max(most[i] as number, weights[cell] as number);
+      }
+    }
+    return { keys, weights: largest, total, most };
   }
 
   const found = Array.from({ length: layers }, (_, layer) => strongest(layer));
