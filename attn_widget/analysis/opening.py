@@ -28,12 +28,13 @@ from attn_widget.trace.windows.masks import Mask, looks_back
 
 ROWS, ROWS_OF_LONG = 64, 32  # words whose rows are read: of 8,192 tokens and 12 heads 13 MB a layer
 PRONOUN_ROWS = 24  # of those, before others are taken
-CHANCE = 2  # times a word's even share, which a link must have
+CHANCE, MORE = 2, 1.01  # times an even share: of a link worth reading, and of any
 COLUMN = 3  # a key that is the strongest of more than one in so many rows is a column of the head
 OFFSET = 0.4  # share of the rows with the same distance to their strongest key
 FEW_ROWS = 2  # are no column and no offset
+OF_WORDS = 0.4  # of a head's attention: with less on other words it counts by how much it has, the rest is on sinks
 # What a link counts for, from the rule's preferences.
-OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.0, 2.0, 2.2, 1.3
+OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.5, 2.0, 2.2, 1.3
 OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS = 0.6, 0.5, 0.5
 # Levels: worth reading; the same of words of several tokens; between words of one token that say something, in a
 # head that is no column and no offset; and of any words in any head.
@@ -106,6 +107,8 @@ class Strongest(NamedTuple):
         No other head of the layer gives this link more.
     counts : float64
         Heads whose strongest key this is.
+    share : float64 [H, 1]
+        Mean attention of a head to the other words.
     """
 
     keys: NDArray[np.intp]
@@ -115,6 +118,7 @@ class Strongest(NamedTuple):
     over: NDArray[np.float64]
     most: NDArray[np.bool_]
     counts: NDArray[np.float64]
+    share: NDArray[np.float64]
 
 
 def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
@@ -174,13 +178,14 @@ def links_of(analysis: Analysis) -> Links:
         np.stack([getattr(part, name) for part in parts]) for name in ("free", "over", "most")
     )
     told = (level == TOLD) & free & most & (over >= CHANCE) & (np.abs(queries - keys) > 1)
-    last = (level > 0) & (over >= 1)
+    last = (level > 0) & (over >= MORE)
     # Of two content words a link is worth the more the fewer heads have it; what a pronoun stands for several heads may know.
     counts = np.sum([part.counts for part in parts], axis=0)
     shares = counts[np.arange(len(rows)), keys] / (shape[0] * shape[1])
     rare = np.where(words.kinds[queries] == Kind.PRONOUN, 1, 1 - shares)
     near = np.where(np.abs(queries - keys) > 1, 1, OF_NEIGHBORS)
-    values = np.stack([part.beyond for part in parts]) * worth * rare * near
+    shown = np.minimum(np.stack([part.share for part in parts]) / OF_WORDS, 1)
+    values = np.stack([part.beyond for part in parts]) * worth * rare * near * shown
     whole = (words.sizes[queries] == 1) & (words.sizes[keys] == 1)
     chosen = [told & whole, told, last & free & whole, last]
     levels = np.select(chosen, [TOLD, PIECES, WEAK, LAST]).astype(np.int8)
@@ -262,6 +267,7 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
         even,
         found >= of_all.max(axis=0) * (1 - TIE),
         counts,
+        weights.sum(axis=(1, 2), dtype=np.float64)[:, None] / count,
     )
 
 

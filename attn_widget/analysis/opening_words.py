@@ -177,7 +177,7 @@ def _kinds(
         is_function = name in FUNCTION_WORDS or name in INDEFINITE or GRAMMAR.fullmatch(name)
         return Kind.FUNCTION if is_function or is_common or letter else Kind.CONTENT
 
-    before = ["", *names[:-1]]
+    before = ["", *names][: len(names)]
     return [kind(*one) for one in zip(units, names, common, before, strict=True)]
 
 

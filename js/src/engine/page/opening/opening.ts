@@ -7,11 +7,12 @@ import { type Unit, wordsOf } from "./words";
 
 const ROWS = 64;
 const PRONOUN_ROWS = 24;
-const CHANCE = 2;
+const [CHANCE, MORE] = [2, 1.01] as const;
 const COLUMN = 3;
 const OFFSET = 0.4;
 const FEW_ROWS = 2;
-const WORTH = { mask: 2, refers: 2, pronoun: 0.6, subject: 2.2, verb: 1.3 } as const;
+const OF_WORDS = 0.4;
+const WORTH = { mask: 2.5, refers: 2, pronoun: 0.6, subject: 2.2, verb: 1.3 } as const;
 const TO_PRONOUN = 0.5;
 const OF_NEIGHBORS = 0.5;
 const [TOLD, PIECES, WEAK, LAST] = [4, 3, 2, 1] as const;
@@ -79,6 +80,8 @@ interface Strongest {
   /** Sum and largest of the layer's heads at that link. */
   readonly total: Float64Array;
   readonly most: Float64Array;
+  /** Mean attention of each head to the other words. */
+  readonly share: Float64Array;
 }
 
 /**
@@ -102,6 +105,7 @@ export function openingOf(
     const weights = new Float32Array(heads * count * size);
     const keys = new Int32Array(heads * count);
     const largest = new Float64Array(heads * count);
+    const share = new Float64Array(heads);
     for (let head = 0; head < heads; head++) {
       const start = (layer * heads + head) * n * n;
       for (const [r, row] of rows.entries()) {
@@ -120,7 +124,11 @@ export function openingOf(
           }
         }
         let most = 0;
-        for (let u = 0; u < size; u++) most = Math.max(most, weights[from + u] as number);
+        for (let u = 0; u < size; u++) {
+          const weight = weights[from + u] as number;
+          share[head] = (share[head] as number) + weight / count;
+          most = Math.max(most, weight);
+        }
         let best = 0;
         while ((weights[from + best] as number) < most * (1 - TIE)) best++;
         keys[head * count + r] = best;
@@ -136,7 +144,7 @@ export function openingOf(
         most[i] = Math.max(most[i] as number, weights[cell] as number);
       }
     }
-    return { keys, weights: largest, total, most };
+    return { keys, weights: largest, total, most, share };
   }
 
   const found = Array.from({ length: layers }, (_, layer) => strongest(layer));
@@ -151,8 +159,9 @@ export function openingOf(
   const read = new Set(rows);
   const levels = new Uint8Array(layers * heads * count);
   const values = new Float64Array(layers * heads * count);
-  for (const [layer, { keys, weights, total, most }] of found.entries()) {
+  for (const [layer, { keys, weights, total, most, share }] of found.entries()) {
     for (let head = 0; head < heads; head++) {
+      const shown = Math.min((share[head] as number) / OF_WORDS, 1);
       const inColumn = new Int32Array(size);
       const atOffset = new Int32Array(2 * size);
       for (const [r, row] of rows.entries()) {
@@ -171,7 +180,7 @@ export function openingOf(
         }
         const weight = weights[i] as number;
         const over = (weight * size) / (1 - TIE);
-        if (two.level === 0 || over < 1) continue;
+        if (two.level === 0 || over < MORE) continue;
         const seenBy = count - (read.has(key) ? 1 : 0);
         const [column, offset] = [inColumn[key] as number, atOffset[key - row + size] as number];
         const free =
@@ -188,7 +197,7 @@ export function openingOf(
             ? 1
             : 1 - (known[cell] as number) / (layers * heads);
         const beyond = weight - ((total[i] as number) - weight) / Math.max(1, heads - 1);
-        values[place] = beyond * two.worth * rare * (far ? 1 : OF_NEIGHBORS);
+        values[place] = beyond * two.worth * rare * (far ? 1 : OF_NEIGHBORS) * shown;
       }
     }
   }
