@@ -280,9 +280,14 @@ def pairs(
     )
     back = keys < queries
     noun = to_role == Role.NOUN
+    clauses = np.cumsum(words.kinds == Kind.OUTSIDE)
+    together = clauses[queries] == clauses[keys]
     refers = (kind == Kind.PRONOUN) & back & noun
-    subject = (kind == Kind.COPULA) & back & noun
+    subject = (kind == Kind.COPULA) & back & noun & together
     verb = ((role == Role.VERB) & noun) | ((role == Role.NOUN) & (to_role == Role.VERB))
+    verb |= (role == Role.PREDICATE) & noun & back
+    verb |= (role == Role.NOUN) & (to_role == Role.PREDICATE) & ~back
+    verb &= together
     says = (Kind.CONTENT, Kind.PRONOUN, Kind.MASK)
     told = np.isin(kind, (Kind.CONTENT, Kind.MASK)) | refers | subject
     told |= (kind == Kind.PRONOUN) & (to_role == Role.VERB)

@@ -57,6 +57,7 @@ class Role(IntEnum):
     UNTOLD = 0
     NOUN = 1
     VERB = 2
+    PREDICATE = 3  # after a form of *be*, or a degree
 
 
 class Words(NamedTuple):
@@ -155,7 +156,7 @@ def _kinds(
 ) -> list[Kind]:
     common = _common(tokens, units, names)
 
-    def kind(unit: Sequence[int], name: str, is_common: bool, before: str) -> Kind:
+    def kind(unit: Sequence[int], name: str, is_common: bool, before: str, after: str) -> Kind:
         first = unit[0]
         if tokens[first].text in MASKS:
             return Kind.MASK
@@ -173,12 +174,14 @@ def _kinds(
             return Kind.COPULA
         if name in PRONOUNS:
             return Kind.PERSON
+        if name == "like" and after in DETERMINERS and before not in BEFORE_VERBS:
+            return Kind.FUNCTION  # of a comparison
         letter = len(name) == 1 and name.isascii() and name.isalpha()
         is_function = name in FUNCTION_WORDS or name in INDEFINITE or GRAMMAR.fullmatch(name)
         return Kind.FUNCTION if is_function or is_common or letter else Kind.CONTENT
 
-    before = ["", *names][: len(names)]
-    return [kind(*one) for one in zip(units, names, common, before, strict=True)]
+    padded = ["", *names, ""]
+    return [kind(*one) for one in zip(units, names, common, padded[:-2], padded[2:], strict=True)]
 
 
 def _common(
@@ -217,8 +220,12 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
         False,
     ]
 
+    def before_of(u: int) -> str:
+        """The word before, or before *not*."""
+        return padded[u - 2] if padded[u - 1] == "not" and u > 1 else padded[u - 1]
+
     def is_verb(u: int) -> bool:
-        before, after = padded[u - 1], padded[u + 1]
+        before, after = before_of(u), padded[u + 1]
         if not content[u] or named[u]:
             return False
         if before in COPULAS or before in ("be", "been", "being"):
@@ -230,15 +237,22 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
     verbs = [*(is_verb(u) for u in range(count)), False, False]
 
     def is_noun(u: int) -> bool:
-        if not content[u] or verbs[u] or names[u].endswith("ly"):
+        if names[u].endswith("ly"):
             return False
         ends = named[u] or not content[u + 1] or verbs[u + 1]
         ends |= capital[u] and named[u + 1]
-        return ends and padded[u - 1] not in BEFORE_ADJECTIVES
+        return ends
 
-    return [
-        Role.VERB if verbs[u] else Role.NOUN if is_noun(u) else Role.UNTOLD for u in range(count)
-    ]
+    def role(u: int) -> Role:
+        if not content[u]:
+            return Role.UNTOLD
+        if verbs[u]:
+            return Role.VERB
+        if before_of(u) in BEFORE_ADJECTIVES:
+            return Role.PREDICATE
+        return Role.NOUN if is_noun(u) else Role.UNTOLD
+
+    return [role(u) for u in range(count)]
 
 
 def _is_wide(text: str) -> bool:

@@ -48,8 +48,13 @@ function rowsToRead(units: readonly Unit[]): number[] {
   return [...chosen, ...evenly(rest, ROWS - chosen.length)].sort((a, b) => a - b);
 }
 
-/** What the link of two units is worth, and its level. */
-function pair(query: Unit, key: Unit, back: boolean): { worth: number; level: 0 | 1 | 2 } {
+/** What the link of two units is worth, and its level; `together`: no mark stands between them. */
+function pair(
+  query: Unit,
+  key: Unit,
+  back: boolean,
+  together: boolean,
+): { worth: number; level: 0 | 1 | 2 } {
   const says = (kind: Unit["kind"]): boolean =>
     kind === "content" || kind === "pronoun" || kind === "mask";
   const some = (kind: Unit["kind"]): boolean =>
@@ -58,8 +63,11 @@ function pair(query: Unit, key: Unit, back: boolean): { worth: number; level: 0 
   const { kind, role } = query;
   const noun = key.role === "noun";
   const refers = kind === "pronoun" && back && noun;
-  const subject = kind === "copula" && back && noun;
-  const verb = (role === "verb" && noun) || (role === "noun" && key.role === "verb");
+  const subject = kind === "copula" && back && noun && together;
+  const relates =
+    (noun && (role === "verb" || (role === "predicate" && back))) ||
+    (role === "noun" && (key.role === "verb" || (key.role === "predicate" && !back)));
+  const verb = relates && together;
   const told = full(kind) || refers || subject || (kind === "pronoun" && key.role === "verb");
   const weak = some(kind) && some(key.kind) && (full(kind) || full(key.kind));
   let worth = 1;
@@ -155,6 +163,11 @@ export function openingOf(
       const at = (i % count) * size + key;
       known[at] = (known[at] as number) + 1;
     });
+  let marks = 0;
+  const clauses = units.map(({ kind }) => {
+    if (kind === "outside") marks++;
+    return marks;
+  });
   const pairs = new Map<number, ReturnType<typeof pair>>();
   const read = new Set(rows);
   const levels = new Uint8Array(layers * heads * count);
@@ -175,7 +188,12 @@ export function openingOf(
         const cell = r * size + key;
         let two = pairs.get(cell);
         if (two === undefined) {
-          two = pair(itemAt(units, row), itemAt(units, key), key < row);
+          two = pair(
+            itemAt(units, row),
+            itemAt(units, key),
+            key < row,
+            clauses[row] === clauses[key],
+          );
           pairs.set(cell, two);
         }
         const weight = weights[i] as number;

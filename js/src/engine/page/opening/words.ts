@@ -17,7 +17,7 @@ import type { Meta } from "../../../protocol/types";
 import { MASK, UNKNOWN } from "../metadata";
 
 type Kind = "outside" | "function" | "person" | "content" | "pronoun" | "copula" | "mask";
-type Role = "untold" | "noun" | "verb";
+type Role = "untold" | "noun" | "verb" | "predicate";
 
 /** A word, mark or symbol. */
 export interface Unit {
@@ -99,12 +99,13 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
 
   const kinds = units.map((pieces, u): Kind => {
     const name = itemAt(names, u);
-    const before = names[u - 1] ?? "";
+    const [before, after] = [names[u - 1] ?? "", names[u + 1] ?? ""];
     if (text(itemAt(pieces, 0)) === MASK) return "mask";
     if (!isWord(name) || pieces.some((i) => text(i) === UNKNOWN)) return "outside";
     if (REFERRING.has(name)) return "pronoun";
     if (COPULAS.has(name) && !PRONOUNS.has(before) && before !== "there") return "copula";
     if (PRONOUNS.has(name)) return "person";
+    if (name === "like" && DETERMINERS.has(after) && !BEFORE_VERBS.has(before)) return "function";
     const listed = FUNCTION_WORDS.has(name) || INDEFINITE.has(name) || GRAMMAR.test(name);
     return listed || common[u] || /^[a-z]$/.test(name) ? "function" : "content";
   });
@@ -113,8 +114,9 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
   const content = (u: number): boolean => kinds[u] === "content";
   const capital = written.map((word) => /^\p{Lu}/u.test(word));
   const named = capital.map((is, u) => u > 0 && is && !SENTENCE_ENDS.has(at(u - 1)));
+  const beforeOf = (u: number): string => at(at(u - 1) === "not" && u > 1 ? u - 2 : u - 1);
   const verbs = names.map((name, u) => {
-    const [before, after] = [at(u - 1), at(u + 1)];
+    const [before, after] = [beforeOf(u), at(u + 1)];
     if (!content(u) || named[u]) return false;
     if (COPULAS.has(before) || ["be", "been", "being"].includes(before))
       return /(ed|ing)$/.test(name) || after === "by" || after === "in";
@@ -122,14 +124,20 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
     return BEFORE_VERBS.has(before) || (follows && (DETERMINERS.has(after) || /ed$/.test(name)));
   });
   const isNoun = (u: number): boolean => {
-    if (!content(u) || verbs[u] || /ly$/.test(at(u))) return false;
+    if (/ly$/.test(at(u))) return false;
     const ends = named[u] || !content(u + 1) || verbs[u + 1] || (capital[u] && named[u + 1]);
-    return ends === true && !BEFORE_ADJECTIVES.has(at(u - 1));
+    return ends === true;
+  };
+  const roleOf = (u: number): Role => {
+    if (!content(u)) return "untold";
+    if (verbs[u]) return "verb";
+    if (BEFORE_ADJECTIVES.has(beforeOf(u))) return "predicate";
+    return isNoun(u) ? "noun" : "untold";
   };
   return units.map((pieces, u) => ({
     pieces,
     name: at(u),
     kind: itemAt(kinds, u),
-    role: verbs[u] ? "verb" : isNoun(u) ? "noun" : "untold",
+    role: roleOf(u),
   }));
 }
