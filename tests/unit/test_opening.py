@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from attn_widget.model.tokens import Token
 from attn_widget.protocol.head_scan import survey
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
+from scripts.sentence import SENTENCE
 from tests.unit.needs import needs_smollm2
 
 TROPHY = "The trophy does not fit into the brown suitcase because it is too large."
@@ -39,6 +41,20 @@ def linked(
 def place(analysis: aw.Analysis) -> tuple[object, ...]:
     found = opening(analysis)
     return found.layer, found.head, found.token, found.key
+
+
+def test_the_hero_is_what_show_opens_on() -> None:
+    root = KINDS.parents[1]
+    assert SENTENCE == TROPHY
+    for page in ("README.md", "site/index.md"):
+        assert f'aw.show("{SENTENCE}")' in (root / page).read_text(encoding="utf-8")
+    assert "in which *it* attends to *trophy*" in (root / "README.md").read_text(encoding="utf-8")
+    by_hand = re.compile(r"\b(?:layer|head|token)=\d")
+    for script in ("hero.py", "demo.py", "gallery.py", "site/front.py", "site/posters.py"):
+        code = (root / "scripts" / script).read_text(encoding="utf-8")
+        shows = [line for line in code.splitlines() if "SENTENCE" in line or "shot.text" in line]
+        assert not [line for line in shows if by_hand.search(line)], script
+        assert "OPEN" not in code
 
 
 def test_the_heros_sentence_opens_on_what_it_stands_for() -> None:
