@@ -1,4 +1,4 @@
-"""What 40 texts of many kinds open on; with ``--shades``, how much there is to see.
+"""Links that 40 texts of many kinds open on; with ``--shades``, how much there is to see.
 
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.opening`` (``kinds.txt`` with the embedded model; ``--model smollm2``: the
 prompts of ``prompts.txt``). A row for each text, then the processor time of the choice.
@@ -133,7 +133,7 @@ def milliseconds(analysis: aw.Analysis) -> float:
 
 
 def print_links(encoder: Encoder, lines: Sequence[str]) -> None:
-    """What each line opens on."""
+    """Print the link of each line."""
     rows: list[list[str]] = []
     costs: list[tuple[int, float]] = []
     for line in lines:

@@ -33,7 +33,7 @@ COLUMN = 3  # a key that is the strongest of more than one in so many rows is a 
 OFFSET = 0.4  # share of the rows with the same distance to their strongest key
 FEW_ROWS = 2  # are no column and no offset
 OF_WORDS = 0.4  # of a head's attention: with less on other words it counts by how much it has, the rest is on sinks
-# What a link counts for, from the rule's preferences.
+# Factors of a link's value: the rule's preferences.
 OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.5, 2.0, 2.2, 1.3
 OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS = 0.6, 0.5, 0.5
 # Levels: worth reading; the same of words of several tokens; between words of one token that say something, in a
@@ -65,7 +65,7 @@ class Opening:
     words: bool = False
 
     def selected(self) -> dict[str, Any]:
-        """What of it is part of a selection: words merged only where the link needs it."""
+        """The traits that it sets: words are merged only where the link needs it."""
         merged = {"words": True} if self.words else {}
         return {"layer": self.layer, "head": self.head, "token": self.token, **merged}
 
@@ -179,7 +179,7 @@ def links_of(analysis: Analysis) -> Links:
     )
     told = (level == TOLD) & free & most & (over >= CHANCE) & (np.abs(queries - keys) > 1)
     last = (level > 0) & (over >= MORE)
-    # Of two content words a link is worth the more the fewer heads have it; what a pronoun stands for several heads may know.
+    # A link of two content words is worth the more the fewer heads have it; several heads may know what a pronoun stands for.
     counts = np.sum([part.counts for part in parts], axis=0)
     shares = counts[np.arange(len(rows)), keys] / (shape[0] * shape[1])
     rare = np.where(words.kinds[queries] == Kind.PRONOUN, 1, 1 - shares)
@@ -246,7 +246,7 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
     head = np.arange(heads)[:, None]
 
     def with_same(places: NDArray[np.intp], span: int) -> NDArray[np.intp]:
-        """How many rows of a head have the same place, [H, r]."""
+        """Number of rows of a head with the same place, [H, r]."""
         flat = places + head * span
         return np.bincount(flat.ravel(), minlength=heads * span)[flat]
 
@@ -274,7 +274,7 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
 def pairs(
     words: Words, queries: NDArray[np.intp], keys: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """What the link of two units is worth, float64, and its level, int8, in the shape of both."""
+    """Factor of a link of two units, float64, and its level, int8, in the shape of both."""
     kind, role, to, to_role = (
         part[units] for units in (queries, keys) for part in (words.kinds, words.roles)
     )

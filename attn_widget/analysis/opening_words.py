@@ -40,7 +40,7 @@ ENDS = SENTENCE_ENDS | frozenset(",;") | CONJUNCTIONS | {""}  # an order may fol
 
 
 class Kind(IntEnum):
-    """What a unit is to a link."""
+    """Kinds of units, as far as links depend on them."""
 
     OUTSIDE = 0  # punctuation, a symbol, an unknown word, part of a word whose rest is a sink
     FUNCTION = 1
@@ -52,7 +52,7 @@ class Kind(IntEnum):
 
 
 class Role(IntEnum):
-    """What a content word is, as far as its neighbors tell."""
+    """Roles of a content word, as far as its neighbors tell."""
 
     UNTOLD = 0
     NOUN = 1

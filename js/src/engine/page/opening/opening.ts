@@ -48,7 +48,7 @@ function rowsToRead(units: readonly Unit[]): number[] {
   return [...chosen, ...evenly(rest, ROWS - chosen.length)].sort((a, b) => a - b);
 }
 
-/** What the link of two units is worth, and its level; `together`: no mark stands between them. */
+/** Factor of the link of two units, and its level; `together`: no mark stands between them. */
 function pair(
   query: Unit,
   key: Unit,

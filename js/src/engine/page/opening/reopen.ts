@@ -1,10 +1,10 @@
-/** The selection of the next text: it opens anew, unless the reader has chosen a head or a place in the text. */
+/** The selection of the next text: it opens by itself, unless the reader has chosen a head or a place in the text. */
 
 import type { HeadIndex, Meta } from "../../../protocol/types";
 import { carriedSelection } from "../carry-over";
 import type { EngineSource } from "../source";
 
-/** What of a selection an opening decides, and what a reader's choice in the text changes. */
+/** The part of a selection that an opening decides. */
 interface Places {
   readonly layer: number;
   readonly head: HeadIndex;
@@ -32,7 +32,7 @@ const isHead = (a: Pick<Places, "layer" | "head">, b: Pick<Places, "layer" | "he
  */
 export function createReopening(first: Meta, saved: Places): Reopening {
   let before = first;
-  /** What the last text that opened by itself opened on; null on a page that was saved with a head of one's choice. */
+  /** Places of the last text that opened by itself; null on a page that was saved with a chosen head. */
   let own: Places | null = saved;
   let anew = false;
   return {
