@@ -1,9 +1,12 @@
-"""Content of the opening picture: word-to-word cells of visibly different shade, on 40 texts of 9 to 300 tokens.
+"""Links that 40 texts of many kinds open on; with ``--shades``, how much there is to see.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.opening`` (the embedded model; another with ``--model``).
-A cell counts where its shade lies a tenth of the ramp or more from the shade of the median word-to-word cell.
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.opening`` (``kinds.txt`` with the embedded model; ``--model smollm2``: the
+prompts of ``prompts.txt``). A row for each text, then the processor time of the choice.
+
+``--shades``: word-to-word cells of visibly different shade, on 40 texts of 9 to 300 tokens, prose of the tutorials. A cell
+counts where its shade lies a tenth of the ramp or more from the shade of the median word-to-word cell.
 *Before*: layer 0, head 0, a ramp to the head's largest weight. *Ramp*: the same head, a ramp to the largest weight
-between words. *After*: the head that opens, with that ramp. The texts are prose of the tutorials.
+between words. *After*: the head that opens, with that ramp.
 """
 
 from __future__ import annotations
@@ -12,19 +15,23 @@ import argparse
 import json
 import re
 import statistics
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import attn_widget as aw
-from attn_widget.analysis.opening import largest_between_words, strongest_word, word_pairs
+from attn_widget.analysis.opening import largest_between_words, links_across, links_of, opening
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoder import Encoder
-from attn_widget.protocol.initial_payload import opening
 from benchmarks.shapes import table
 
+HERE = Path(__file__).parent
+BETWEEN = " ||| "  # two texts
+REPEATS = 21
+SHOWN = 60  # characters of a text
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 LENGTHS = (9, 300)
 TEXTS = 40
@@ -83,29 +90,77 @@ def count(analysis: aw.Analysis) -> tuple[int, int, int, int, str]:
 
     chosen = opening(analysis)
     assert isinstance(chosen.head, int)
-    query = strongest_word(analysis, chosen.layer, chosen.head)
-    said = f"L{chosen.layer} H{chosen.head}"
-    if query is not None:
-        pairs = word_pairs(analysis.tokens)[query]
-        row = np.where(pairs, analysis.attention(chosen.layer, chosen.head)[query], 0)
-        key = int(row.argmax())
-        tokens = analysis.tokens
-        said += f": {tokens[query].text} to {tokens[key].text} {row[key]:.2f}"
     return (
         words.size**2,
         seen(0, 0, to_words=False),
         seen(0, 0, to_words=True),
         seen(chosen.layer, chosen.head, to_words=True),
-        said,
+        link(analysis),
     )
+
+
+def link(analysis: aw.Analysis) -> str:
+    """The link that a text opens on, its words joined."""
+    found = opening(analysis)
+    if found.token is None or found.key is None or isinstance(found.head, str):
+        return "nothing"
+    shown = analysis.view(words=True) if found.words else analysis
+    places = [analysis.tokens[i] for i in (found.token, found.key)]
+    query, key = (
+        next(
+            i
+            for i, unit in enumerate(shown.tokens)
+            if not unit.special
+            and unit.segment == token.segment
+            and unit.start <= token.start < unit.end
+        )
+        for token in places
+    )
+    weight = shown.attention(found.layer, found.head)[query, key]
+    names = [shown.tokens[i].surface.strip() for i in (query, key)]
+    return f"L{found.layer} H{found.head} {names[0]} → {names[1]} {weight:.2f}"
+
+
+def milliseconds(analysis: aw.Analysis) -> float:
+    """Median processor time of the choice."""
+    choose = links_of if analysis.trace.square else links_across
+    times: list[float] = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        choose(analysis)
+        times.append(1e3 * (time.process_time() - start))
+    return statistics.median(times)
+
+
+def print_links(encoder: Encoder, lines: Sequence[str]) -> None:
+    """Print the link of each line."""
+    rows: list[list[str]] = []
+    costs: list[tuple[int, float]] = []
+    for line in lines:
+        run = aw.analyze(*line.split(BETWEEN), model=encoder, tagger=None, progress=False)
+        shortened = line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+        rows.append([shortened.replace("|||", "+"), str(run.n_tokens), link(run)])
+        costs.append((run.n_tokens, milliseconds(run)))
+    print(table(["text", "tokens", "opens on"], rows))
+    for low, high in ((1, 20), (21, 60), (61, 512)):
+        group = [cost for n, cost in costs if low <= n <= high]
+        if group:
+            print(
+                f"\n{low} to {high} tokens: {statistics.median(group):.1f} ms (most {max(group):.1f})"
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default=None)
-    parser.add_argument("--each", action="store_true", help="a row for each text")
+    parser.add_argument("--shades", action="store_true", help="cells that are visible")
+    parser.add_argument("--each", action="store_true", help="with --shades, a row for each text")
     arguments = parser.parse_args()
     encoder = aw.load(arguments.model, progress=False)
+    if not arguments.shades:
+        name = "kinds.txt" if arguments.model is None else "prompts.txt"
+        print_links(encoder, (HERE / name).read_text(encoding="utf-8").splitlines())
+        return
     runs = [aw.analyze(text, model=encoder, progress=False) for text in texts(encoder)]
     counts = [(run.n_tokens, *count(run)) for run in runs]
     header = ["tokens", "cells", "before", "ramp", "after"]

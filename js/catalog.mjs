@@ -1,6 +1,6 @@
 /**
  * From the declarations in Python (JSON on standard input, `python -m attn_widget.page.manifest`) to the modules that
- * the page imports: js/src/catalog/selection.ts, js/src/views/{core,lazy-code}.ts and
+ * the page imports: js/src/catalog/{selection,function-words}.ts, js/src/views/{core,lazy-code}.ts and
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
  * is there for every run of one text.
  *
@@ -83,7 +83,7 @@ function write(path, text) {
   writeFileSync(file, HEAD + text);
 }
 
-const { views, lists, mixing_labels, definitions, methods, selection } = declared;
+const { views, lists, mixing_labels, definitions, methods, selection, function_words } = declared;
 write(
   "catalog/selection.ts",
   literal("VIEWS", open(Object.fromEntries(Object.entries(views).map(([k, v]) => [k, entry(v)])))) +
@@ -106,6 +106,13 @@ write(
     "  /** It takes one or two passes of the model, whatever the text's length. */\n  readonly quick: boolean;\n}\n" +
     constant("METHODS", "readonly Method[]", open(methods)) +
     literal("DEFAULTS", open(selection)),
+);
+write(
+  "catalog/function-words.ts",
+  'const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));\n\n' +
+    Object.entries(function_words)
+      .map(([name, set]) => `export const ${name} = words(${JSON.stringify(set.join(" "))});\n`)
+      .join(""),
 );
 /** Views of features are listed by those (js/src/features/index.ts). */
 const named = Object.keys(views).filter((name) => existsSync(join(root, "src", "views", name)));

@@ -1,4 +1,4 @@
-"""`make demo`: predictions on the command line, a rendered quickstart, JupyterLab if there is a screen."""
+"""`make demo`: predictions on the command line, a sentence and the quickstart in JupyterLab, the latter to use if there is a screen."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import nbformat
 
 import attn_widget as aw
 from scripts.lab import ROOT, chromium, jupyterlab
+from scripts.sentence import SENTENCE
 
-TEXT = "the cat sat on the mat"
 OUT = ROOT / "build" / "demo"
 FAILURE = OUT / "failure.txt"
 PATIENCE_MS = 600_000  # for one step in the page; with twenty busy processes a step takes a minute
@@ -33,21 +33,27 @@ def print_predictions(text: str) -> None:
     print(flush=True)
 
 
-def render_quickstart() -> list[Path]:
-    """Run the quickstart in JupyterLab, and save it and a picture of its first widget."""
+def render() -> list[Path]:
+    """Run the quickstart in JupyterLab and save it, and pictures of the cell that shows `SENTENCE`."""
     OUT.mkdir(parents=True, exist_ok=True)
     pictures = []
     with chromium() as browser, jupyterlab() as lab:
+        cell = f"import attn_widget as aw\n\naw.show({SENTENCE!r})"
+        shown = lab.open(
+            browser, lab.write("sentence.ipynb", [cell]), height=1400, patience_ms=PATIENCE_MS
+        )
+        shown.run_all()
+        shown.widget(0).wait_drawn(PATIENCE_MS)
+        for theme in ("Light", "Dark"):
+            shown.theme(f"JupyterLab {theme}")
+            picture = OUT / f"sentence-{theme.lower()}.png"
+            shown.widget(0).element.scroll_into_view_if_needed()
+            shown.page.screenshot(path=picture)
+            pictures.append(picture)
+        shown.close()
         name = lab.copy(ROOT / "notebooks" / "quickstart.ipynb")
         notebook = lab.open(browser, name, height=1400, patience_ms=PATIENCE_MS)
         notebook.run_all()
-        notebook.widget(0).wait_drawn(PATIENCE_MS)
-        for theme in ("Light", "Dark"):
-            notebook.theme(f"JupyterLab {theme}")
-            picture = OUT / f"quickstart-{theme.lower()}.png"
-            notebook.widget(0).element.scroll_into_view_if_needed()
-            notebook.page.screenshot(path=picture)
-            pictures.append(picture)
         executed = nbformat.read(lab.notebooks / name, as_version=4)
         for cell, ran in zip(executed.cells, notebook.cells(), strict=True):
             if cell.cell_type == "code":
@@ -78,9 +84,9 @@ def main() -> None:
 
 
 def demo() -> None:
-    print_predictions(TEXT)
+    print_predictions(SENTENCE)
     print("[demo] running notebooks/quickstart.ipynb in JupyterLab")
-    for path in render_quickstart():
+    for path in render():
         print(f"[demo] wrote {path.relative_to(ROOT)}")
     quickstart = ROOT / "notebooks" / "quickstart.ipynb"
     if has_screen():

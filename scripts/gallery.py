@@ -77,26 +77,25 @@ class Shot:
     text: str
     width: int
     theme: str
-    token: int
     views: tuple[str, ...] = tuple(VIEWS)
 
 
 SHOTS = (
-    Shot("60-light-1200", SIXTY, 1200, "light", 13),
-    Shot("60-dark-1200", SIXTY, 1200, "dark", 13),
-    Shot("60-light-700", SIXTY, 700, "light", 13),
-    Shot("60-dark-700", SIXTY, 700, "dark", 13),
-    Shot("9-light-700", NINE, 700, "light", 2),
-    Shot("9-dark-1200", NINE, 1200, "dark", 2),
-    Shot("300-light-1200", LONG, 1200, "light", 13),
-    Shot("300-dark-700", LONG, 700, "dark", 13),
-    Shot("chinese-light-1200", CHINESE, 1200, "light", 2),
-    Shot("hebrew-dark-1200", HEBREW, 1200, "dark", 2),
+    Shot("60-light-1200", SIXTY, 1200, "light"),
+    Shot("60-dark-1200", SIXTY, 1200, "dark"),
+    Shot("60-light-700", SIXTY, 700, "light"),
+    Shot("60-dark-700", SIXTY, 700, "dark"),
+    Shot("9-light-700", NINE, 700, "light"),
+    Shot("9-dark-1200", NINE, 1200, "dark"),
+    Shot("300-light-1200", LONG, 1200, "light"),
+    Shot("300-dark-700", LONG, 700, "dark"),
+    Shot("chinese-light-1200", CHINESE, 1200, "light"),
+    Shot("hebrew-dark-1200", HEBREW, 1200, "dark"),
     # Its strips and panels depend on length, width and theme more than other views do.
-    Shot("9-light-1200", NINE, 1200, "light", 2, ("why",)),
-    Shot("9-dark-700", NINE, 700, "dark", 2, ("why",)),
-    Shot("300-light-700", LONG, 700, "light", 13, ("why",)),
-    Shot("300-dark-1200", LONG, 1200, "dark", 13, ("why",)),
+    Shot("9-light-1200", NINE, 1200, "light", ("why",)),
+    Shot("9-dark-700", NINE, 700, "dark", ("why",)),
+    Shot("300-light-700", LONG, 700, "light", ("why",)),
+    Shot("300-dark-1200", LONG, 1200, "dark", ("why",)),
 )
 
 
@@ -143,9 +142,7 @@ def take_views(page: Page, root: Locator, shot: Shot, views: list[str], folder: 
 def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
     """The pictures of one shot on a page of its own."""
     page = browser.new_page(viewport={"width": shot.width, "height": 1000})
-    widget = aw.show(
-        shot.text, layer=3, head=5, token=shot.token, theme=shot.theme, model=model, progress=False
-    )
+    widget = aw.show(shot.text, theme=shot.theme, model=model, progress=False)
     mount(page, widget, width=shot.width)
     take_views(page, page.locator(".attn-widget"), shot, views, OUT)
     page.close()
@@ -155,8 +152,7 @@ def take(browser: Browser, shot: Shot, views: list[str], model: object) -> None:
 def take_in(browser: Browser, lab: Lab, shot: Shot, host: str) -> None:
     """The pictures of one shot in a notebook: in JupyterLab or Notebook 7."""
     cells = [
-        f"import attn_widget as aw\naw.show({shot.text!r}, layer=3, head=5, token={shot.token}, "
-        f"theme={shot.theme!r}, progress=False)"
+        f"import attn_widget as aw\naw.show({shot.text!r}, theme={shot.theme!r}, progress=False)"
     ]
     name = lab.write(f"{shot.name}.ipynb", cells)
     opened = lab.open(browser, name, shot.width + MARGINS, LAB_HEIGHT, host=HOSTS[host])

@@ -8,15 +8,14 @@ import sys
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from scripts.gallery import shrink
 from scripts.lab import ROOT, chromium
 from scripts.page import mount
+from scripts.sentence import SENTENCE
 from scripts.widget_parts import STEP_MS
 
 OUT = ROOT / "docs" / "images"
-TEXT = "The trophy does not fit into the brown suitcase because it is too large."
-
-
 WHY_TEXT = "The keys to the cabinet [MASK] here."
 SIMILAR = ("How do I reset my password?", "Steps to recover access to your account.")
 PROMPT = "When Mary and John went to the store, John gave a drink to"
@@ -33,8 +32,11 @@ def opened(browser: Browser, theme: str, width: int, height: int) -> Page:
 
 
 def draw_hero(browser: Browser, theme: str) -> None:
-    """A sentence, its heads, and one pair of words with its arithmetic."""
-    widget = aw.show(TEXT, layer=3, head=1, token=11, pair=[11, 2], progress=False)
+    """A sentence as it opens, with the arithmetic of its link."""
+    widget = aw.show(SENTENCE, progress=False)
+    found = opening(widget.analysis)
+    assert found.token is not None and found.key is not None
+    widget.pair = [found.token, found.key]
     page = opened(browser, theme, 1160, 900)
     mount(page, widget, width=1160)
     page.wait_for_load_state("networkidle")

@@ -1,52 +1,124 @@
-"""Opening of a widget: the most informative head for a text, and the word to read it from.
+"""Opening of a widget: the link that tells most of a text, with the head that gives it.
 
-A head tells something where words attend to other words by more than chance. Special tokens, punctuation,
-the word itself and its neighbors (heads that look a place or two back say little of the text) do not count.
-Nor does token 0 where a mask looks back alone: there it is what a query attends to that finds nothing else.
+A *link* is a query, a key and a head. It is worth reading if both are words that say something (`attn_widget.analysis.opening_words`),
+the key is the strongest word of the query's row, and the head looks neither at one key nor over one distance in most rows.
+js/src/engine/page/opening/opening.ts is the same rule for a text that is typed.
+
 Of two texts (cross-attention) a row counts by the token that it writes, the one after its own; and a layer whose heads
 all find the words to read is no reason against each of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis.analysis import Analysis
+from attn_widget.analysis.base import cached
+from attn_widget.analysis.opening_words import Kind, Role, Words, word_ids, words_of
 from attn_widget.checks.rounding import TIE, first_largest
 from attn_widget.figures.arrays import Float32, Head
-from attn_widget.figures.choice import Choice
-from attn_widget.language.keys import is_punctuation
 from attn_widget.model.tokens import Token
-from attn_widget.trace.base import Area
+from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import Mask, looks_back
 
-NEIGHBORS = 2  # words that stand this near are not counted, as long as others are there
-FIRST_ROWS = 4  # of a block, which tell how strong its links are
-ROWS_AT_ONCE = 256  # of pairs of words: of 8,192 tokens 8 MB
+ROWS, ROWS_OF_LONG = 64, 32  # words whose rows are read: of 8,192 tokens and 12 heads 13 MB a layer
+PRONOUN_ROWS = 24  # of those, before others are taken
+CHANCE, MORE = 2, 1.01  # times an even share: of a link worth reading, and of any
+COLUMN = 3  # a key that is the strongest of more than one in so many rows is a column of the head
+OFFSET = 0.4  # share of the rows with the same distance to their strongest key
+FEW_ROWS = 2  # are no column and no offset
+OF_WORDS = 0.4  # of a head's attention: with less on other words it counts by how much it has, the rest is on sinks
+# Factors of a link's value: the rule's preferences.
+OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.5, 2.0, 2.2, 1.3
+OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS = 0.6, 0.5, 0.5
+# Levels: worth reading; the same of words of several tokens; between words of one token that say something, in a
+# head that is no column and no offset; and of any words in any head.
+TOLD, PIECES, WEAK, LAST = 4, 3, 2, 1
 MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
 
 @dataclass(frozen=True)
 class Opening:
-    """Layer, head and token that a picture opens on.
+    """Layer, head and link that a picture opens on.
 
     Attributes
     ----------
     layer : int
     head : int or "mean"
     token : int or None
-        The query of the head's strongest link between words; None where it has none.
+        The query of the link; None where there is none.
+    key : int or None
+        Its key: the strongest word of the query's row.
+    words : bool
+        One of them is part of a word, so that the link is read with words merged.
     """
 
     layer: int
     head: Head
     token: int | None
+    key: int | None = None
+    words: bool = False
+
+    def selected(self) -> dict[str, Any]:
+        """The traits that it sets: words are merged only where the link needs it."""
+        merged = {"words": True} if self.words else {}
+        return {"layer": self.layer, "head": self.head, "token": self.token, **merged}
+
+
+class Links(NamedTuple):
+    """The strongest link of each row that was read, in every head.
+
+    Attributes
+    ----------
+    levels : int8 [L, H, r]
+        `TOLD`, `PIECES`, `WEAK`, `LAST` or 0.
+    values : float64 [L, H, r]
+        The larger, the sooner the link is chosen among those of its level.
+    queries, keys : int [r], int [L, H, r]
+        Units of ``words``; tokens where these are None, as in attention between two texts.
+    """
+
+    levels: NDArray[np.int8]
+    values: NDArray[np.float64]
+    queries: NDArray[np.intp]
+    keys: NDArray[np.intp]
+    words: Words | None = None
+
+
+class Strongest(NamedTuple):
+    """The strongest key of each row in the heads of one layer, [H, r], and sums over these heads, [r, u].
+
+    Attributes
+    ----------
+    keys : int
+        Units.
+    weights, beyond : float64
+        The weight, and its excess over the mean of the layer's other heads.
+    free : bool
+        The head is no column and no offset.
+    over : float64
+        The weight in multiples of an even share.
+    most : bool
+        No other head of the layer gives this link more.
+    counts : float64
+        Heads whose strongest key this is.
+    share : float64 [H, 1]
+        Mean attention of a head to the other words.
+    """
+
+    keys: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    beyond: NDArray[np.float64]
+    free: NDArray[np.bool_]
+    over: NDArray[np.float64]
+    most: NDArray[np.bool_]
+    counts: NDArray[np.float64]
+    share: NDArray[np.float64]
 
 
 def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
@@ -57,197 +129,209 @@ def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
     return outside
 
 
-def word_ids(
-    tokens: Sequence[Token], outside: NDArray[np.bool_] | None = None
-) -> NDArray[np.int32]:
-    """The number of each token's word, int [n]; -1 for punctuation, white space and the tokens ``outside`` (`sinks`).
+def opening(
+    analysis: Analysis,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+) -> Opening:
+    """The opening of a run, among ``layers`` and ``heads`` (None: all).
 
-    By default these are the special ones.
+    A text without a link opens on the first head, with no token.
+    """
+    square = analysis.trace.square
+    links = cached(analysis, "links", lambda: (links_of if square else links_across)(analysis))
+    rows = np.arange(analysis.n_layers) if layers is None else np.asarray(layers)
+    columns = np.arange(analysis.n_heads) if heads is None else np.asarray(heads)
+    among = rows[:, None], columns
+    levels = links.levels[among]
+    if levels.max(initial=0) == 0:
+        return Opening(int(rows[0]), int(columns[0]), None)
+    best = first_largest(np.where(levels == levels.max(), links.values[among], -np.inf))
+    at, column, row = np.unravel_index(best, levels.shape)
+    layer, head = int(rows[at]), int(columns[column])
+    query, key = int(links.queries[row]), int(links.keys[layer, head, row])
+    if links.words is None:
+        return Opening(layer, head, query, key)
+    queries, keys = links.words.pieces(query), links.words.pieces(key)
+    if len(queries) == len(keys) == 1:
+        return Opening(layer, head, queries[0], keys[0])
+    among = analysis.trace.picked_rows(layer, np.array(queries))[head][:, keys]
+    at, column = divmod(first_largest(among), len(keys))
+    return Opening(layer, head, queries[at], keys[column], words=True)
 
-    Words are what white space, punctuation or special tokens set apart; a Chinese or Japanese character
-    begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
+
+def links_of(analysis: Analysis) -> Links:
+    """The links between words of one text."""
+    trace = analysis.trace
+    mask = trace.mask(0)
+    words = words_of(trace.tokens, sinks(trace.tokens, mask))
+    rows = rows_to_read(words.kinds, ROWS if analysis.n_tokens <= LONG_TOKENS else ROWS_OF_LONG)
+    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    if len(rows) == 0:
+        empty = np.zeros(shape)
+        return Links(empty.astype(np.int8), empty, rows, empty.astype(np.intp))
+    parts = [strongest(analysis, layer, words, rows) for layer in range(analysis.n_layers)]
+    keys = np.stack([part.keys for part in parts])
+    queries = np.broadcast_to(rows, shape)
+    worth, level = pairs(words, queries, keys)
+    free, over, most = (
+        np.stack([getattr(part, name) for part in parts]) for name in ("free", "over", "most")
+    )
+    told = (level == TOLD) & free & most & (over >= CHANCE) & (np.abs(queries - keys) > 1)
+    last = (level > 0) & (over >= MORE)
+    # A link of two content words is worth the more the fewer heads have it; several heads may know what a pronoun stands for.
+    counts = np.sum([part.counts for part in parts], axis=0)
+    shares = counts[np.arange(len(rows)), keys] / (shape[0] * shape[1])
+    rare = np.where(words.kinds[queries] == Kind.PRONOUN, 1, 1 - shares)
+    near = np.where(np.abs(queries - keys) > 1, 1, OF_NEIGHBORS)
+    shown = np.minimum(np.stack([part.share for part in parts]) / OF_WORDS, 1)
+    values = np.stack([part.beyond for part in parts]) * worth * rare * near * shown
+    whole = (words.sizes[queries] == 1) & (words.sizes[keys] == 1)
+    chosen = [told & whole, told, last & free & whole, last]
+    levels = np.select(chosen, [TOLD, PIECES, WEAK, LAST]).astype(np.int8)
+    return Links(levels, values, rows, keys, words)
+
+
+def rows_to_read(kinds: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Words whose rows are read, in order: masks, pronouns and then others, each evenly over the text.
 
     Examples
     --------
-    >>> from attn_widget import analyze
-    >>> word_ids(analyze("a catfish, a bird", progress=False).tokens).tolist()
-    [-1, 1, 2, -1, 4, 5, -1]
+    >>> rows_to_read(np.array([3, 0, 4, 3, 1, 6]), 3).tolist()
+    [0, 2, 5]
     """
-    ids = np.full(len(tokens), -1, dtype=np.int32)
-    number = -1
-    before: Token | None = None
-    if outside is None:
-        outside = sinks(tokens, None)
-    for i, token in enumerate(tokens):
-        apart = (
-            before is None
-            or before.segment != token.segment
-            or before.end < token.start
-            or east_asian_width(token.surface[:1] or " ") in "FW"
-        )
-        # A tokenizer of letters, or one of bytes, has tokens of white space alone.
-        if outside[i] or not token.surface.strip() or is_punctuation(token.surface):
-            number, before = number + 1, None
-            continue
-        number += apart
-        ids[i], before = number, token
-    return ids
+    words = kinds != Kind.OUTSIDE
+    if words.sum() <= most:
+        return np.flatnonzero(words)
+    chosen = evenly(np.flatnonzero(kinds == Kind.MASK), most)
+    pronouns = np.flatnonzero(kinds == Kind.PRONOUN)
+    chosen = [*chosen, *evenly(pronouns, min(PRONOUN_ROWS, most - len(chosen)))]
+    words[chosen] = False
+    return np.array(sorted([*chosen, *evenly(np.flatnonzero(words), most - len(chosen))]))
 
 
-def word_pairs(
-    tokens: Sequence[Token],
-    rows: NDArray[np.intp] | None = None,
-    mask: Mask | None = None,
-    keys: Sequence[Token] | None = None,
-) -> NDArray[np.bool_]:
-    """Queries and keys that count as a link between words, bool [n, n] or [rows, n]; [n, m] of two texts.
+def evenly(items: NDArray[np.intp], count: int) -> list[int]:
+    """At most ``count`` of the items, the first and the last among them.
 
-    Different words, not the same word twice, more than `NEIGHBORS` words apart; in a text too short for
-    that, nearer ones; in one long word (a script without spaces), its tokens.
-
-    Parameters
-    ----------
-    rows : int [r], optional
-        These queries alone.
-    mask : bool [n, n], RowSpans, optional
-        Cells that the model's mask allows; the others count as no link.
-    keys : sequence of Token [m], optional
-        Where they are another text.
+    Examples
+    --------
+    >>> evenly(np.arange(10), 3), evenly(np.arange(10), 1), evenly(np.arange(2), 3)
+    ([0, 4, 9], [0], [0, 1])
     """
-    n_keys = len(tokens if keys is None else keys)
-    chosen = np.arange(len(tokens)) if rows is None else rows
-    rule = link_rule(tokens, mask, keys)
-    if rule is None:
-        return np.zeros((len(chosen), n_keys), dtype=np.bool_)
-    pairs = np.empty((len(chosen), n_keys), dtype=np.bool_)
-    for start in range(0, len(chosen), ROWS_AT_ONCE):
-        some = chosen[start : start + ROWS_AT_ONCE, None]
-        part = pairs[start : start + ROWS_AT_ONCE]
-        part[:] = rule.counts(some, np.arange(n_keys))
-        if mask is not None:
-            part &= mask[some[:, 0]]
-    return pairs
+    if len(items) <= count:
+        return items.tolist()
+    return [int(items[i * (len(items) - 1) // max(1, count - 1)]) for i in range(count)]
 
 
-class LinkRule(NamedTuple):
-    """Which links count as links between words.
+def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.intp]) -> Strongest:
+    """The strongest keys of some rows, units, in the heads of a layer: keys are summed over a word's tokens, queries averaged."""
+    trace, size = analysis.trace, len(words.starts)
+    sizes = words.sizes[rows]
+    picked = np.concatenate([words.pieces(unit) for unit in rows])
+    weights = trace.picked_rows(layer, picked)[:, :, words.tokens]
+    np.fmax(weights, 0, out=weights)  # NaN is no weight
+    if words.sizes.max() > 1:
+        weights = np.add.reduceat(weights, words.starts, axis=2)
+        weights = np.add.reduceat(weights, np.cumsum(sizes) - sizes, axis=1)
+        weights /= sizes[:, None].astype(np.float32)
+    heads, count = len(weights), len(rows)
+    every = np.arange(count)
+    weights[:, every, rows] = 0
+    mask = trace.mask(layer)
+    first = words.tokens[words.starts]
+    seen = np.ones((count, size), np.bool_) if mask is None else mask[first[rows]][:, first]
+    seen[every, rows] = False
+    largest = weights.max(axis=2)
+    keys = (weights >= largest[:, :, None] * np.float32(1 - TIE)).argmax(axis=2)
+    head = np.arange(heads)[:, None]
 
-    Attributes
-    ----------
-    ids, kinds, places : int32 [n]
-        Word of each token (-1: none), number of its spelling, and its place in words or tokens.
-    nearest : int
-        Places that lie no farther apart do not count.
-    """
+    def with_same(places: NDArray[np.intp], span: int) -> NDArray[np.intp]:
+        """Number of rows of a head with the same place, [H, r]."""
+        flat = places + head * span
+        return np.bincount(flat.ravel(), minlength=heads * span)[flat]
 
-    ids: NDArray[np.int32]
-    kinds: NDArray[np.int32]
-    places: NDArray[np.int32]
-    nearest: int
-
-    def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
-        """True where the link of a query to a key counts, in the shape of both together."""
-        counted = (self.ids[key] >= 0) & (self.ids[query] >= 0)
-        counted &= self.kinds[query] != self.kinds[key]
-        counted &= np.abs(self.places[query] - self.places[key]) > self.nearest
-        return counted
-
-
-class WordsOfTwoTexts(NamedTuple):
-    """The rule for attention from one text to another, whose places and spellings cannot be compared.
-
-    Attributes
-    ----------
-    queries : bool [n]
-        Tokens after which part of a word is written.
-    keys : bool [m]
-        Tokens that are part of a word.
-    """
-
-    queries: NDArray[np.bool_]
-    keys: NDArray[np.bool_]
-
-    def counts(self, query: NDArray[Any], key: NDArray[Any]) -> NDArray[np.bool_]:
-        """True where part of a word is written and part of a word is read."""
-        return self.queries[query] & self.keys[key]
+    in_column, at_offset = with_same(keys, size), with_same(keys - rows + size, 2 * size)
+    column = (in_column > FEW_ROWS) & (in_column * COLUMN > seen.sum(axis=0)[keys])
+    offset = (at_offset > FEW_ROWS) & (at_offset > OFFSET * count)
+    found = largest.astype(np.float64)
+    of_all = weights[:, every, keys]
+    total = of_all.sum(axis=0, dtype=np.float64)
+    even = found * (seen.sum(axis=1) + 1) / (1 - TIE)
+    counts = np.zeros((count, size))
+    np.add.at(counts, (np.broadcast_to(every, keys.shape), keys), 1)
+    return Strongest(
+        keys,
+        found,
+        found - (total - found) / max(1, heads - 1),
+        ~column & ~offset,
+        even,
+        found >= of_all.max(axis=0) * (1 - TIE),
+        counts,
+        weights.sum(axis=(1, 2), dtype=np.float64)[:, None] / count,
+    )
 
 
-def link_rule(
-    tokens: Sequence[Token], mask: Mask | None = None, keys: Sequence[Token] | None = None
-) -> LinkRule | WordsOfTwoTexts | None:
-    """The strictest rule that some link of a text obeys; None where no link counts.
+def pairs(
+    words: Words, queries: NDArray[np.intp], keys: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Factor of a link of two units, float64, and its level, int8, in the shape of both."""
+    kind, role, to, to_role = (
+        part[units] for units in (queries, keys) for part in (words.kinds, words.roles)
+    )
+    back = keys < queries
+    noun = to_role == Role.NOUN
+    clauses = np.cumsum(words.kinds == Kind.OUTSIDE)
+    together = clauses[queries] == clauses[keys]
+    refers = (kind == Kind.PRONOUN) & back & noun
+    subject = (kind == Kind.COPULA) & back & noun & together
+    verb = ((role == Role.VERB) & noun) | ((role == Role.NOUN) & (to_role == Role.VERB))
+    verb |= (role == Role.PREDICATE) & noun & back
+    verb |= (role == Role.NOUN) & (to_role == Role.PREDICATE) & ~back
+    verb &= together
+    says = (Kind.CONTENT, Kind.PRONOUN, Kind.MASK)
+    told = np.isin(kind, (Kind.CONTENT, Kind.MASK)) | refers | subject
+    told |= (kind == Kind.PRONOUN) & (to_role == Role.VERB)
+    told &= np.isin(to, says)
+    some = (*says, Kind.COPULA, Kind.PERSON)
+    weak = np.isin(kind, some) & np.isin(to, some)
+    weak &= np.isin(kind, (Kind.CONTENT, Kind.MASK)) | np.isin(to, (Kind.CONTENT, Kind.MASK))
+    differ = words.names[queries] != words.names[keys]
+    worth = np.select(
+        [kind == Kind.MASK, refers, kind == Kind.PRONOUN, subject, verb],
+        [OF_MASK, OF_PRONOUN, OF_OTHER_PRONOUN, OF_COPULA, OF_VERB],
+        1.0,
+    )
+    worth *= np.where(to == Kind.PRONOUN, TO_PRONOUN, 1)
+    return worth, np.where(differ & told, TOLD, np.where(differ & weak, WEAK, 0)).astype(np.int8)
 
-    ``keys`` are the tokens of another text at which these look.
-    """
-    if keys is not None:
-        words = WordsOfTwoTexts(_writes_a_word(tokens), word_ids(keys) >= 0)
-        return words if words.queries.any() and words.keys.any() else None
-    ids = word_ids(tokens, sinks(tokens, mask))
-    numbers: dict[str, int] = {}
-    spelled = [token.surface.casefold() for token in tokens]
-    kinds = np.array([numbers.setdefault(name, len(numbers)) for name in spelled], dtype=np.int32)
-    places = (ids, np.arange(len(ids), dtype=np.int32))
-    rule = apart_by(ids, kinds, places)
-    return None if rule is None else LinkRule(ids, kinds, places[rule[0]], rule[1])
+
+def links_across(analysis: Analysis) -> Links:
+    """The links of cross-attention: a head's value is the mean excess over 1/m of rows that write part of a word, to parts of words."""
+    trace = analysis.trace
+    rows = np.flatnonzero(_writes_a_word(trace.tokens))
+    read = np.flatnonzero(word_ids(trace.key_tokens) >= 0)
+    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    levels, values = np.zeros(shape, np.int8), np.zeros(shape)
+    keys = np.zeros(shape, np.intp)
+    if 0 in (len(rows), len(read)):
+        return Links(levels, values, rows, keys)
+    for layer in range(analysis.n_layers):
+        weights = trace.layer_weights(layer)[:, rows[:, None], read]
+        largest = weights.max(axis=2)
+        keys[layer] = read[(weights >= largest[:, :, None] * (1 - TIE)).argmax(axis=2)]
+        mean = np.maximum(weights - 1 / analysis.n_keys, 0).mean(axis=(1, 2), dtype=np.float64)
+        # The first of the head's strongest rows, up to rounding.
+        row = (largest >= largest.max(axis=1, keepdims=True) * (1 - TIE)).argmax(axis=1)
+        head = np.flatnonzero(largest.max(axis=1) > 0)
+        levels[layer, head, row[head]] = TOLD
+        values[layer] = mean[:, None]
+    return Links(levels, values, rows, keys)
 
 
 def _writes_a_word(tokens: Sequence[Token]) -> NDArray[np.bool_]:
     """Target tokens whose row writes part of a word, bool [n]: the next token is one. In a text of one token, that token."""
     words = word_ids(tokens) >= 0
     return np.append(words[1:], False) if len(tokens) > 1 else words
-
-
-def apart_by(
-    ids: NDArray[np.int32], kinds: NDArray[np.int32], places: Sequence[NDArray[np.int32]]
-) -> tuple[int, int] | None:
-    """The strictest rule that some link of a text obeys: which of ``places``, and how far apart."""
-    words = np.flatnonzero(ids >= 0)
-    for which, place in enumerate(places):
-        for nearest in range(NEIGHBORS, -1, -1):
-            for start in range(0, len(words), ROWS_AT_ONCE):
-                some = words[start : start + ROWS_AT_ONCE, None]
-                far = np.abs(place[some] - place[words]) > nearest
-                if (far & (kinds[some] != kinds[words])).any():
-                    return which, nearest
-    return None
-
-
-def chance_of(mask: Mask | None, n: int) -> Float32:
-    """``1 / m_i``: the weight of uniform attention over the keys that each query may look at, float32 [n, 1]."""
-    return (1 / np.maximum(Choice(mask, n).counts, 1)).astype(np.float32)[:, None]
-
-
-def links_beyond_chance(
-    weights: Float32, pairs: NDArray[np.bool_], chance: Float32 | None = None
-) -> NDArray[np.float64]:
-    """Mean over ``pairs`` of what a weight has beyond chance, float64 [H]; 0 where there is no pair.
-
-    Parameters
-    ----------
-    weights : float32 [H, n, n], or [H, n, m]
-    pairs : bool [n, n], or [n, m]
-    chance : float32 [n, 1], optional
-        See `chance_of`; by default 1/n, or 1/m.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> flat, sharp = np.full((2, 2), 0.5), np.array([[0.0, 1.0], [0.0, 1.0]])
-    >>> links_beyond_chance(np.stack([flat, sharp]), ~np.eye(2, dtype=bool))
-    array([0.  , 0.25])
-    """
-    heads, _, n_keys = weights.shape
-    count = int(pairs.sum())
-    if count == 0:
-        return np.zeros(heads)
-    counted = pairs.ravel().astype(weights.dtype)
-    if chance is not None:
-        beyond = [np.maximum(np.nan_to_num(head - chance), 0).ravel() @ counted for head in weights]
-        return np.array(beyond, dtype=np.float64) / count
-    even = weights.dtype.type(1 / n_keys)
-    # By head: one matrix fits a core's cache. Sums are those of BLAS, in float32.
-    sums = [float(np.maximum(head, even).ravel() @ counted) for head in weights]
-    return np.nan_to_num(np.array(sums) / count - float(even)).clip(0)
 
 
 def largest_between_words(
@@ -270,95 +354,3 @@ def largest_between_words(
         return weights[:, words[:, None], words].max(axis=(1, 2))
     parts = [weights[:, rows, keys].max(axis=(1, 2)) for rows in blocks for keys in blocks]
     return np.max(parts, axis=0)
-
-
-def beyond_the_others(links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Excess of each head over the mean of its layer's other heads, [L, H]."""
-    heads = links.shape[1]
-    if heads == 1:
-        return links
-    others = (links.sum(axis=1, keepdims=True) - links) / (heads - 1)
-    return links - others
-
-
-def choose_opening(
-    links: NDArray[np.float64],
-    word_of: Callable[[int, int], int | None],
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    two_texts: bool = False,
-) -> Opening:
-    """The head with most to tell among ``layers`` and ``heads`` (None: all), and its strongest word.
-
-    A head is compared with the other heads of its layer, except in attention between ``two_texts``.
-
-    Parameters
-    ----------
-    links : float64 [L, H]
-        `links_beyond_chance` of every layer.
-    word_of : callable
-        `strongest_word` of a layer and head.
-    """
-    rows = np.arange(links.shape[0]) if layers is None else np.asarray(layers)
-    columns = np.arange(links.shape[1]) if heads is None else np.asarray(heads)
-    contrast = (links if two_texts else beyond_the_others(links))[rows[:, None], columns]
-    at, column = divmod(first_largest(contrast), contrast.shape[1])
-    layer, head = int(rows[at]), int(columns[column])
-    return Opening(layer, head, word_of(layer, head))
-
-
-def strongest_word(analysis: Analysis, layer: int, head: int) -> int | None:
-    """The query of the strongest link between words in one head; None where it has none."""
-    trace = analysis.trace
-    keys = None if trace.square else trace.key_tokens
-    strongest = StrongestWord(trace.tokens, trace.mask(layer), keys)
-    every = Area(slice(0, analysis.n_tokens), slice(0, analysis.n_keys))
-    strongest.see(every, analysis.attention(layer, head))
-    return strongest.token
-
-
-class StrongestWord:
-    """Query of the strongest link between words of a matrix that comes in blocks, in any order.
-
-    Attributes
-    ----------
-    token : int or None
-        The first of those that are equal up to rounding; None as long as no link above 0 was seen.
-    """
-
-    def __init__(
-        self,
-        tokens: Sequence[Token],
-        mask: Mask | None = None,
-        keys: Sequence[Token] | None = None,
-    ) -> None:
-        self._rule = link_rule(tokens, mask, keys)
-        self._most = np.float32(0)
-        self._candidates: dict[int, float] = {}
-
-    @property
-    def token(self) -> int | None:
-        least = self._most * (1 - TIE)
-        return min(
-            (token for token, most in self._candidates.items() if most >= least), default=None
-        )
-
-    def see(self, area: Area, weights: Float32) -> None:
-        """Look at a block, float32 [rows, cols]."""
-        # The rule is asked only about cells that would be the strongest: after a few rows, of hardly any.
-        for rows in (slice(0, FIRST_ROWS), slice(FIRST_ROWS, None)):
-            if self._rule is None:
-                return
-            part = weights[rows]
-            first = area.rows.start + (rows.start or 0)
-            at = np.flatnonzero(part > self._most * (1 - TIE))
-            query, key = np.divmod(at, weights.shape[1])
-            counted = self._rule.counts(query + first, key + area.cols.start)
-            some = part.reshape(-1)[at[counted]]
-            if some.size:
-                self._most = max(self._most, some.max())
-                close = some >= self._most * (1 - TIE)
-                for token, weight in zip(query[counted][close] + first, some[close], strict=True):
-                    before = self._candidates.get(int(token), 0.0)
-                    self._candidates[int(token)] = max(before, float(weight))

@@ -16,6 +16,7 @@ from attn_widget.figures.catalog.specializations import (
     PATTERNS,
     SPECIALIZATIONS,
 )
+from attn_widget.language import function_words
 from attn_widget.protocol.selection import Selection
 
 _IN_PYTHON = ("bounds", "uniform")  # the page gets their figures with a run
@@ -53,6 +54,9 @@ def manifest() -> dict[str, Any]:
         "mixing_labels": choices.MIXING_LABELS,
         "definitions": choices.DEFINITIONS,
         "methods": [{"key": key, **asdict(texts)} for key, texts in METHOD_TEXTS.items()],
+        "function_words": {
+            name: sorted(words) for name, words in vars(function_words).items() if name.isupper()
+        },
         "selection": Selection(*Selection().place).as_dict(),
     }
 

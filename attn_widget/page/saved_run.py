@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from attn_widget.analysis import Analysis
@@ -179,7 +179,7 @@ def saved_run(
         analysis = source.analysis
         views = checked.views or list(VIEWS)
         opened = opening_of(analysis, selection, checked.layers, checked.heads)
-        selection = replace(selection, **asdict(opened))
+        selection = replace(selection, **opened.selected())
         chosen = selection.as_dict()
         if chosen["view"] not in views:
             chosen["view"] = views[0]
@@ -236,7 +236,7 @@ def other_part(
     """
     layers = [layer for layer in options.layers or () if layer < analysis.n_layers] or None
     heads = [head for head in options.heads or () if head < analysis.n_heads] or None
-    opened = asdict(opening_of(analysis, Selection(), layers, heads))
+    opened = opening_of(analysis, Selection(), layers, heads).selected()
     if "encoder" not in (analysis.part, shown["part"]):
         opened["token"] = shown["token"]
     places = {**opened, "part": analysis.part, "pair": None, "group": [], "quantity": "weights"}

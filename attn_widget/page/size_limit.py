@@ -55,7 +55,7 @@ def fitted_run(
     options = check_options_of(source, options)
     analysis = source.analysis
     opened = opening_of(analysis, selection, options.layers, options.heads)
-    selection = replace(selection, layer=opened.layer, head=opened.head, token=opened.token)
+    selection = replace(selection, **opened.selected())
     tensors = 1.0 if most >= TENSORS_FROM else 0.0
     budget = (most - shell) / TEXT
     figures = FIGURES * budget

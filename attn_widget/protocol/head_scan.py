@@ -1,4 +1,4 @@
-"""One walk over the matrices of all heads: thumbnails, maxima, and what chooses the head to open on."""
+"""One walk over the matrices of all heads: thumbnails and maxima."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.attention import walk
 from attn_widget.analysis.base import cached
-from attn_widget.analysis.opening import (
-    chance_of,
-    largest_between_words,
-    links_beyond_chance,
-    sinks,
-    word_pairs,
-)
+from attn_widget.analysis.opening import largest_between_words, sinks
 from attn_widget.figures.arrays import Float32
 from attn_widget.trace.base import Area
 from attn_widget.trace.forward import Progress
@@ -43,35 +37,15 @@ class Survey:
     word_max : float32 [L, H]
         The largest weight between two tokens that are no sinks (`attn_widget.analysis.opening.sinks`); 0 where
         there is none.
-    links : float64 [L, H]
-        See `attn_widget.analysis.opening.links_beyond_chance`.
     """
 
     thumbs: NDArray[np.uint8]
     head_max: NDArray[np.float32]
     word_max: NDArray[np.float32]
-    links: NDArray[np.float64]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays that the page draws, by their names in the first paint."""
         return {"thumbs": self.thumbs, "head_max": self.head_max, "word_max": self.word_max}
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Links between words that a mask allows.
-
-    Attributes
-    ----------
-    cells : bool [n, n], or [n, m] of two texts
-    count : int
-    chance : float32 [n, 1] or None
-        Weight of uniform attention by query; None: 1/n, or 1/m.
-    """
-
-    cells: NDArray[np.bool_]
-    count: int
-    chance: Float32 | None
 
 
 def survey(analysis: Analysis, progress: Progress | None = None) -> Survey:
@@ -117,25 +91,12 @@ class HeadScan:
         )
         self._pooled = np.zeros((*shape, *self.sides), dtype=np.float32)
         self._word_max = np.zeros(shape, dtype=np.float32)
-        self._links = np.zeros(shape)
         masks = [trace.mask(layer) for layer in range(analysis.n_layers)]
         by_mask = {id(mask): sinks(tokens, mask) for mask in masks}
         self._sinks = [by_mask[id(mask)] for mask in masks]
         # Cross-attention has no mask.
         self._key_sinks = None if trace.square else sinks(trace.key_tokens, None)
-        self._found_pairs: dict[int, Pairs] = {}  # by mask, which layers share
-        self._alone = False
         self.walk = walk(analysis, self.visit, self._begin)
-
-    def _pairs(self, layer: int) -> Pairs:
-        """Links between words that a layer's mask allows: of a long text not before its first picture."""
-        mask = self._trace.mask(layer)
-        if id(mask) not in self._found_pairs:
-            keys = None if self._trace.square else self._trace.key_tokens
-            pairs = word_pairs(self._trace.tokens, mask=mask, keys=keys)
-            chance = None if mask is None else chance_of(mask, len(pairs))
-            self._found_pairs[id(mask)] = Pairs(pairs, int(pairs.sum()), chance)
-        return self._found_pairs[id(mask)]
 
     def result(self, progress: Progress | None = None) -> Survey:
         """The survey of all layers; ``progress`` is called with ``(layers done, n_layers)``, and may raise."""
@@ -152,7 +113,7 @@ class HeadScan:
         if self._key_sinks is None:
             few = np.array([(~outside).sum() < 2 for outside in self._sinks])
             word_max = np.where(few[layers, None], np.float32(0), word_max)
-        return Survey(thumbs, largest, word_max, np.nan_to_num(self._links[layers]))
+        return Survey(thumbs, largest, word_max)
 
     def of_head(self, layer: int, head: int) -> Survey:
         """Survey of one head, [1, 1, ...], independent of the others."""
@@ -164,14 +125,12 @@ class HeadScan:
     def with_own_results(self) -> HeadScan:
         """A copy with results of its own: the walk may be at the very layer that is asked for."""
         alone = copy(self)
-        alone._alone = True
         alone._pooled = np.zeros_like(self._pooled)
-        alone._word_max, alone._links = np.zeros_like(self._word_max), np.zeros_like(self._links)
+        alone._word_max = np.zeros_like(self._word_max)
         return alone
 
     def _begin(self, layer: int) -> None:
-        for arrays in (self._pooled, self._word_max, self._links):
-            arrays[layer] = 0
+        self._pooled[layer] = self._word_max[layer] = 0
 
     def visit(self, layer: int, heads: slice, area: Area, weights: Float32) -> None:
         """Look at a block of some heads, float32 [heads, rows, cols]."""
@@ -182,8 +141,6 @@ class HeadScan:
                 weights if whole else pool_max(weights, starts, self._key_starts)
             )
             self._word_max[layer, heads] = largest_between_words(weights, special, self._key_sinks)
-            pairs = self._pairs(layer)
-            self._links[layer, heads] = links_beyond_chance(weights, pairs.cells, pairs.chance)
             return
         rows, cells = edges(starts, area.rows), edges(starts, area.cols)
         most = pool_max(weights, rows - area.rows.start, cells - area.cols.start)
@@ -195,15 +152,6 @@ class HeadScan:
             columns = (weights if words.all() else weights[:, words]).max(axis=1)
             largest = self._word_max[layer, heads]
             np.maximum(largest, columns[:, ~special[area.cols]].max(axis=1), out=largest)
-        if self._alone:  # one head for the first picture, whose links are not asked for
-            return
-        pairs = self._pairs(layer)
-        chance = np.float32(1 / self._shape[1]) if pairs.chance is None else pairs.chance[area.rows]
-        beyond = np.maximum(weights - chance, 0)
-        counted = pairs.cells[area].ravel().astype(np.float32)
-        self._links[layer, heads] += (
-            beyond.reshape(len(weights), -1) @ counted / max(pairs.count, 1)
-        )
 
 
 class SingleHead:

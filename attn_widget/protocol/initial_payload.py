@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 
 from attn_widget._version import __version__
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.base import cached
-from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.analysis.long.sample import sampled_links
-from attn_widget.analysis.opening import (
-    Opening,
-    choose_opening,
-    strongest_word,
-)
+from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.metrics import TAU
@@ -32,8 +25,7 @@ from attn_widget.protocol.head_scan import head_scan, survey
 from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.heads import first_look, heads_so_far
-from attn_widget.trace.base import LONG_TOKENS
+from attn_widget.protocol.slices.heads import heads_so_far
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.windows.masks import looks_back
 from attn_widget.trace.windows.plan import Windows
@@ -200,30 +192,6 @@ def weights_of_all_heads(analysis: Analysis) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def opening(
-    analysis: Analysis,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    progress: Progress | None = None,
-) -> Opening:
-    """Opening of a picture of this run, among ``layers`` and ``heads`` (None: all).
-
-    Of a long text, by the links of a sample of its queries.
-    """
-    if comes_in_layers(analysis.trace):
-        links = cached(analysis, "sampled_links", lambda: sampled_links(analysis))
-    else:
-        links = survey(analysis, progress).links
-
-    def word_of(layer: int, head: int) -> int | None:
-        if analysis.n_tokens <= LONG_TOKENS or not analysis.trace.square:
-            return strongest_word(analysis, layer, head)
-        return first_look(analysis, layer, head).token
-
-    two_texts = not analysis.trace.square
-    return choose_opening(links, word_of, layers=layers, heads=heads, two_texts=two_texts)
-
-
 def opening_of(
     analysis: Analysis,
     selection: Selection,
@@ -243,7 +211,7 @@ def opening_of(
             heads if head is None else [head],
         )
         named = token is not None or selection.pair or selection.group
-        return replace(chosen, token=token) if named else chosen
+        return replace(chosen, token=token, key=None, words=False) if named else chosen
     return Opening(layer or 0, head, token)
 
 

@@ -11,14 +11,14 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import with_comparison_texts
 from attn_widget.analysis.comparison_texts import carry_over
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.analysis.opening import Opening
+from attn_widget.analysis.opening import Opening, opening
 from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.features.why.methods import METHODS
 from attn_widget.figures.arrays import Head
 from attn_widget.host.threads import HAS_THREADS, in_background
 from attn_widget.protocol.answer import log
-from attn_widget.protocol.initial_payload import first_paint, opening
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import REPORT_S, Analyze, CancelledError, Job, Work
 from attn_widget.widget.interventions import values_of
@@ -42,7 +42,7 @@ class HeadChoice:
     Parameters
     ----------
     selected : callable
-        Gives the values of the traits `PLACES`.
+        Gives the values of the traits `PLACES`, and of ``words``.
 
     Attributes
     ----------
@@ -60,21 +60,21 @@ class HeadChoice:
         selected = self._selected()
         return selected["layer"], selected["head"]
 
-    def open_part(self, analysis: Analysis, progress: Progress) -> Opening:
+    def open_part(self, analysis: Analysis) -> Opening:
         """Opening of another part of the run that is shown: where it was left, or its own."""
         if analysis.part not in self._left_at:
-            return opening(analysis, progress=progress)
+            return opening(analysis)
         selected, _ = self._left_at[analysis.part]
         return Opening(selected["layer"], selected["head"], selected["token"])
 
     def selection_in_part(self, left: str, analysis: Analysis, opened: Opening) -> dict[str, Any]:
         """The selection of another part; that of the part ``left`` is kept. The target's parts share the focus token."""
-        here = self._selected()
+        here = {name: value for name, value in self._selected().items() if name in PLACES}
         self._left_at[left] = here, self.opened
         if left != "encoder":
             self._target_token = {"token": here["token"]}
         found, self.opened = self._left_at.get(analysis.part, ({}, opened))
-        fresh = {"layer": opened.layer, "head": opened.head, "token": opened.token}
+        fresh = opened.selected()
         if here["quantity"] not in OF_EVERY_PART:
             fresh["quantity"] = "weights"
         token = {} if analysis.part == "encoder" else self._target_token
@@ -85,19 +85,22 @@ class HeadChoice:
         self._left_at.clear()
         self._target_token = {}
 
-    def open_in(self, analysis: Analysis, same: bool, progress: Progress) -> Opening:
+    def open_in(self, analysis: Analysis, same: bool) -> Opening:
         """Opening of a run; ``same``: its positions are those that are shown."""
         keeps = same or self._is_chosen()
-        return self._nearest(analysis) if keeps else opening(analysis, progress=progress)
+        return self._nearest(analysis) if keeps else opening(analysis)
 
     def selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
         """The selection as far as it means something in ``analysis``, which opens on ``opened``."""
+        dropped = {} if same else {"pair": None, "group": [], "target": None}
         if same or self._is_chosen():  # while it ran a reader may have gone to another head
             opened = self._nearest(analysis)
-        else:
-            self.opened = opened
-        dropped = {} if same else {"token": opened.token, "pair": None, "group": [], "target": None}
-        return {"layer": opened.layer, "head": opened.head, **dropped}
+            token = {} if same else {"token": None}
+            return {"layer": opened.layer, "head": opened.head, **token, **dropped}
+        before, self.opened = self.opened, opened
+        is_own = before is not None and self._selected()["words"] == before.words
+        words = opened.words if is_own else self._selected()["words"]
+        return {**opened.selected(), **dropped, "words": words}
 
     def _is_chosen(self) -> bool:
         opened = self.opened
@@ -327,12 +330,12 @@ class Runs(Jobs):
         if before is not None:
             analysis = with_comparison_texts(analysis, carry_over(before, analysis))
         if before is not None and of_same_run(before, analysis):
-            opened = self._choice.open_part(analysis, job.step(DRAWING))
+            opened = self._choice.open_part(analysis)
         else:
             if before is not None and before.part in analysis.parts:
                 analysis = analysis.of(before.part)
             same = before is not None and same_positions(before, analysis)
-            opened = self._choice.open_in(analysis, same, job.step(DRAWING))
+            opened = self._choice.open_in(analysis, same)
         paint = first_paint(
             analysis,
             opened.layer,

@@ -59,9 +59,8 @@ REPR_CHARACTERS = 40
 class AttentionWidget(RunWidget[Runs]):
     """An interactive view of a model's run on one text.
 
-    Made by `attn_widget.show`; `analysis` holds the figures. Without a layer or a head it opens on the most informative head
-    on the text: that with the largest mean weight, beyond 1/n, between different words more than two words apart, minus the
-    mean of its layer's other heads.
+    Made by `attn_widget.show`; `analysis` holds the figures. Without a layer or a head it opens on a link between two words
+    that says something of the text, and on the head that gives it: docs/opening.md has the rule.
 
     Parameters
     ----------
@@ -86,8 +85,8 @@ class AttentionWidget(RunWidget[Runs]):
     tokens); None where the model reads one text. Layer, head, token, pair, group and quantity are of the part that is shown;
     each keeps its own."""
     token: Trait[int | None] = synced(Int(None, allow_none=True))
-    """Focus token (a query row), or None. By default, if no head was given, the query of the head's
-    strongest link between words."""
+    """Focus token (a query row), or None. By default, if no head was given, the query of the link that
+    the widget opens on."""
     pair: t.TraitType[list[int] | None, list[int] | tuple[int, int] | None] = synced(
         t.List(Int(), default_value=None, allow_none=True, minlen=2, maxlen=2)
     )
@@ -109,7 +108,7 @@ class AttentionWidget(RunWidget[Runs]):
     special: Trait[bool] = synced(t.Bool(True))
     """Show special tokens. Default True."""
     words: Trait[bool] = synced(t.Bool(False))
-    """Merge subwords into words. Default False."""
+    """Merge subwords into words. Default False, or True where the link that the widget opens on is between parts of words."""
     scale: Trait[Scale] = synced(t.Enum(SCALES, "words"))
     """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
@@ -155,7 +154,7 @@ class AttentionWidget(RunWidget[Runs]):
         part = traits.pop("part", None)
         if part is not None:
             analysis = analysis.of(check_part(analysis, part))
-        choice = HeadChoice(lambda: {name: getattr(self, name) for name in PLACES})
+        choice = HeadChoice(lambda: {name: getattr(self, name) for name in (*PLACES, "words")})
         self._runs = runs = Runs(
             self._batch, analysis, analyze, choice, lambda: (self.method, self.view)
         )
@@ -174,7 +173,8 @@ class AttentionWidget(RunWidget[Runs]):
         if self._part_alone:
             paint = without_other_parts(paint)
         with runs.update() as set_traits:
-            set_traits(layer=opened.layer, head=opened.head, token=opened.token, first_paint=paint)
+            words = {"words": self.words} if "words" in traits else {}
+            set_traits(**{**opened.selected(), **words}, first_paint=paint)
         OPEN.add(self)
         warn_of_many()
         if self.view == "why":  # with gradients, which the page asks for once the kernel is idle

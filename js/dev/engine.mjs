@@ -3,11 +3,13 @@
  *
  * The job names the model's file and a folder, and holds either `texts` (ids and offsets of each text or pair, and its figures
  * as one file of float32), `lines` (ids and offsets alone), `masks` (ids and a position each: the id of the first
- * answer there), or `lengths` to time. Prints one JSON value.
+ * answer there), `openings` (texts or pairs: what each opens on, and the ms that choosing it took), or `lengths` to time.
+ * Prints one JSON value.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildSync } from "esbuild";
 import "../../attn_widget/static/engine.js";
 
 const job = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -31,6 +33,40 @@ async function figures(text, index) {
 async function encoded(text) {
   const { ids, offsets } = await engine.encode(text);
   return { ids, offsets };
+}
+
+/** The page's own rule, which static/engine.js does not hold. */
+async function ruleOfOpenings() {
+  const source = new URL("../src/engine/page", import.meta.url).pathname;
+  const { outputFiles } = buildSync({
+    stdin: {
+      contents:
+        'export { openingOf } from "./opening/opening"; export { columnsOf } from "./metadata";',
+      resolveDir: source,
+    },
+    ...{ bundle: true, format: "esm", write: false, absWorkingDir: source },
+  });
+  return import(
+    `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
+  );
+}
+
+async function opened(text, { openingOf, columnsOf }) {
+  const texts = [text].flat();
+  const encoded = await engine.encode(...texts);
+  await engine.run({ ids: encoded.ids, typeIds: encoded.typeIds });
+  const attention = await engine.attention();
+  const tokens = columnsOf(encoded, await engine.tokens(encoded.ids), [...texts, ""]);
+  const n = encoded.ids.length;
+  const shape = [layers, attention.length / (layers * n * n)];
+  const opening = openingOf(attention, shape, tokens);
+  const taken = [];
+  for (let i = 0; i < (job.repeats ?? 0); i++) {
+    const start = performance.now();
+    openingOf(attention, shape, tokens);
+    taken.push(performance.now() - start);
+  }
+  return { ...opening, tokens: n, ms: taken.sort((a, b) => a - b)[taken.length >> 1] ?? null };
 }
 
 /** Times of a run in ms, sorted. */
@@ -57,5 +93,7 @@ const made = [];
 for (const [index, text] of (job.texts ?? []).entries()) made.push(await figures(text, index));
 for (const text of job.lines ?? []) made.push(await encoded(text));
 for (const mask of job.masks ?? []) made.push(await guess(mask));
+const rule = job.openings === undefined ? null : await ruleOfOpenings();
+for (const text of job.openings ?? []) made.push(await opened(text, rule));
 for (const length of job.lengths ?? []) made.push({ length, times: await times(length) });
 process.stdout.write(JSON.stringify(made));

@@ -14,11 +14,10 @@ from attn_widget.features.engine.options import LIVE_VIEWS, EngineOptions
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import ExportOptions, saved_run
 from attn_widget.protocol.built import bundle
+from scripts.sentence import SENTENCE
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
 from scripts.site.tutorials import raw
 
-TEXT = "The trophy does not fit into the brown suitcase because it is too large."
-OPEN = {"layer": 2, "head": 3, "token": 11}  # "it" and what it stands for
 ENGINE = "engine.js"
 SCRIPT = "attn-widget.js"
 STYLE = "attn-widget.css"
@@ -31,7 +30,7 @@ def write_assets(folder: Path = ASSETS) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     encoder = aw.load(progress=False)
     options = EngineOptions(folder=folder)
-    model = page_model(encoder, folder / "page.html", options, [(TEXT, None)])
+    model = page_model(encoder, folder / "page.html", options, [(SENTENCE, None)])
     facts = {**json.loads(model.facts), "name": encoder.name, "views": LIVE_VIEWS}
     (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     subprocess.run(["node", ROOT / "js" / "site.mjs", folder], check=True, cwd=ROOT)
@@ -44,7 +43,7 @@ def write_assets(folder: Path = ASSETS) -> None:
 
 def playground() -> str:
     """The place of the front page's widget: a picture at first, then a recorded run, then whatever is typed."""
-    widget = aw.show(TEXT, progress=False, **OPEN)
+    widget = aw.show(SENTENCE, progress=False)
     kept = ExportOptions(views=LIVE_VIEWS)
     run = saved_run(widget.source, widget.selection, kept)
     widget.close()
@@ -64,7 +63,7 @@ def playground() -> str:
 def about() -> str:
     """Text of the front page's picture."""
     return (
-        f'The widget on "{TEXT}": the words as a ribbon, a thumbnail of every attention head, and one '
+        f'The widget on "{SENTENCE}": the words as a ribbon, a thumbnail of every attention head, and one '
         "head as a matrix with its links."
     )
 

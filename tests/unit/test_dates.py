@@ -17,9 +17,9 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from attn_widget.errors import ModelLoadError
 from attn_widget.model import places
-from attn_widget.protocol.initial_payload import opening
 
 PATH = Path(__file__).parents[2] / "examples" / "dates.py"
 
@@ -147,6 +147,6 @@ def test_cross_attention_opens_on_a_head_that_reads_the_right_letters(dates: Any
             assert chosen.token is not None and right[chosen.token]
             for part in ("encoder", "decoder"):
                 token = opening(a.of(part)).token
-                assert token is not None and a.of(part).tokens[token].surface.isalnum()
+                assert token is None or a.of(part).tokens[token].surface.isalnum()
             opened.append(found[-1][chosen.layer, chosen.head])
     assert len(opened) == 24 * 6 and np.mean(opened) > 0.75 > np.mean(found)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.opening import Opening
+from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import (
     InputError,
     InputTypeError,
@@ -26,7 +26,6 @@ from attn_widget.errors import (
 from attn_widget.model.config import check_config
 from attn_widget.model.families import Part, layer_modules
 from attn_widget.protocol.answer import answer
-from attn_widget.protocol.initial_payload import opening
 from tests.close import assert_close
 from tests.unit import tiny_models
 
@@ -452,7 +451,7 @@ def test_a_planted_copying_head_is_first_in_effects_and_alignment() -> None:
     assert cross.alignment.monotony.argmax() == 2 and cross.alignment.monotony[1, 0] == 1
     np.testing.assert_allclose(cross.alignment.expected[1, 0], np.arange(7), atol=0.2)
     assert a.written_shares.source.argmax(axis=1).tolist() == [*range(7)]
-    assert opening(cross) == Opening(1, 0, 0)  # all words are copied alike: the first one
+    assert opening(cross) == Opening(1, 0, 0, 0)  # all words are copied alike: the first one
     without = a.ablate([("cross", 1, 0)]).trace.logits.argmax(axis=-1)[:6]
     assert not (without == [token.id for token in a.written]).any()
 

@@ -11,10 +11,11 @@ import torch
 from torch.nn import functional
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from attn_widget.errors import ModelLoadError
 from attn_widget.features.why.targets import Target
 from attn_widget.model import gguf, places
-from attn_widget.protocol.initial_payload import opening, opening_mode
+from attn_widget.protocol.initial_payload import opening_mode
 from tests.close import assert_close
 from tests.unit.needs import needs_smollm2
 

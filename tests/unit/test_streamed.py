@@ -14,7 +14,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis.long import layered
 from attn_widget.analysis.long.layered import LayeredWalk
-from attn_widget.analysis.opening import chance_of, links_beyond_chance, strongest_word, word_pairs
+from attn_widget.analysis.opening import ROWS_OF_LONG, links_of, opening
 from attn_widget.figures.metrics import KEYS
 from attn_widget.figures.sentences import isa_mass, mean_weights, strongest
 from attn_widget.protocol.head_scan import head_scan, survey
@@ -171,24 +171,20 @@ def test_failing_work_is_reported_and_keeps_what_is_there(widget: aw.AttentionWi
     assert "no memory" in reply["error"] and widget.first_paint
 
 
-def test_a_long_text_opens_where_a_sample_of_its_queries_does() -> None:
+def test_a_long_text_opens_on_a_link_of_the_rows_that_are_read() -> None:
     analysis = long_run()
     assert analysis.n_tokens > LONG_TOKENS
-    mask = analysis.trace.mask(1)
-    pairs = word_pairs(analysis.tokens, mask=mask)
     rows = np.array([1, 400, 900])
-    np.testing.assert_array_equal(word_pairs(analysis.tokens, rows, mask), pairs[rows])
     weights = analysis.trace.layer_weights(1)
     assert_close(analysis.trace.picked_rows(1, rows), weights[:, rows], terms=32)
-    found = survey(analysis).links[1]
-    chance = chance_of(mask, analysis.n_tokens)
-    expected = links_beyond_chance(weights, pairs, chance)
-    mean = expected + np.max(chance)  # of which the chance is taken
-    assert_close(found, expected, terms=int(pairs.sum()), steps=2, size=mean)  # two such sums
-    whole = np.where(pairs, weights[2], 0)
-    strongest = strongest_word(analysis, 1, 2)
-    assert strongest is not None
-    assert_close(whole[strongest].max(), whole.max(), terms=1)
+    links, opened = links_of(analysis), opening(analysis)
+    assert links.values.shape == (analysis.n_layers, analysis.n_heads, ROWS_OF_LONG)
+    assert isinstance(opened.head, int) and opened.token is not None and opened.key is not None
+    row = analysis.attention(opened.layer, opened.head)[opened.token]
+    others = [
+        i for i, token in enumerate(analysis.tokens) if not token.special and i != opened.token
+    ]
+    assert_close(row[opened.key], row[others].max(), terms=1)
 
 
 def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:

@@ -10,11 +10,9 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget.analysis.opening import StrongestWord, choose_opening
+from attn_widget.analysis.opening import opening
 from attn_widget.checks.rounding import TIE, UNIT, first_largest, largest_first, rounding
 from attn_widget.figures.roles import role_names
-from attn_widget.protocol.initial_payload import opening
-from attn_widget.trace.base import Area
 from tests.close import assert_close
 from tests.unit import tiny_models
 
@@ -60,25 +58,16 @@ def test_rounding_is_of_the_size_that_sums_in_another_order_have() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_equal_heads_open_at_the_first(seed: int) -> None:
-    links = np.full((3, 4), 0.1)
-    links[1, 2] = links[2, 0] = 0.4
-    found = choose_opening(links * noise(links.shape, seed), lambda _layer, _head: None)
-    assert (found.layer, found.head) == (1, 2)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_equal_links_of_a_head_open_at_the_first_word(seed: int) -> None:
-    tokens = aw.analyze(TEXT, tagger=None, progress=False).tokens
-    n = len(tokens)
-    weights = np.full((n, n), 0.01, np.float32)
-    weights[3, 8] = weights[6, 2] = weights[9, 3] = 0.7  # words apart
-    noisy = (weights * noise((n, n), seed)).astype(np.float32)
-    for blocks in ([(0, n)], [(0, 5), (5, n)], [(7, n), (0, 7)]):
-        word = StrongestWord(tokens)
-        for start, stop in blocks:
-            word.see(Area(slice(start, stop), slice(0, n)), noisy[start:stop])
-        assert word.token == 3
+def test_equal_links_open_at_the_first_head_and_word(seed: int) -> None:
+    words = ["Some", "dogs", "often", "chase", "birds", "near", "quiet", "green", "lakes", "today"]
+    n = len(words)
+    weights = np.full((3, 4, n, n), 1 / n)
+    for layer, head, query, key in ((1, 2, 3, 8), (1, 2, 6, 1), (2, 0, 7, 3)):
+        weights[layer, head, query] = 0.3 / (n - 1)
+        weights[layer, head, query, key] = 0.7
+    noisy = (weights * noise(weights.shape, seed)).astype(np.float32)
+    found = opening(aw.from_attentions(noisy, words, tagger=None))
+    assert (found.layer, found.head, found.token, found.key) == (1, 2, 3, 8)
 
 
 def twin_heads() -> Any:

@@ -40,13 +40,25 @@ from attn_widget.protocol.source import Cells, Recorded, Source
 EXAMPLES = 6  # texts in the list of a head
 
 
+ONE_PLACE = (
+    "cls",
+    "punctuation",
+    "self",
+    "previous",
+    "next",
+    "rest",
+)  # a key or a distance, whatever the words
+
+
 def opening_head(profile: Profile) -> tuple[int, int]:
     """Layer and head that a profile opens on: the head that stands out most in where it looks.
 
-    The largest standard score, over all heads, in a specialization, a positional pattern or monotony, the first of those that are
-    equal up to rounding; L0 H0 where no figure tells the heads apart.
+    The largest standard score, over all heads, in a specialization, a pattern or monotony, the first of those that are
+    equal up to rounding; L0 H0 where no figure tells the heads apart. As with a text, to look at one key or over one distance
+    counts only where nothing else is known.
     """
-    keys = _held(profile, (*specialization.KEYS, *patterns.KEYS, ALIGNMENT[0].key))
+    every = _held(profile, (*specialization.KEYS, *patterns.KEYS, ALIGNMENT[0].key))
+    keys = [key for key in every if key not in ONE_PLACE] or every
     scores = [specialization.standardize(profile.mean[key]) for key in keys]
     stands = np.fmax.reduce(scores) if scores else np.full(1, np.nan)
     layer, head = divmod(first_largest(stands), profile.n_heads)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.opening import word_ids
+from attn_widget.analysis.opening_words import word_ids
 from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.errors import AttnWidgetError
 from attn_widget.features.why.targets import Target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.analysis.long.detail import Matrix, levels_of_detail
-from attn_widget.analysis.opening import StrongestWord
-from attn_widget.figures.arrays import Float32, Head
+from attn_widget.figures.arrays import Head
 from attn_widget.figures.metrics import KEYS
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.head_scan import SingleHead, Survey, head_scan
 from attn_widget.protocol.request import Request, integer
-from attn_widget.trace.base import LONG_TOKENS, Area
+from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.forward import Progress
 
 HEADS = "heads"
@@ -43,9 +42,7 @@ def heads_so_far(
         arrays[name][done] = part
     if layer not in done and not isinstance(head, str):
         long = analysis.n_tokens > LONG_TOKENS
-        scanned = (
-            first_look(analysis, layer, head).survey if long else surveyed.of_head(layer, head)
-        )
+        scanned = first_look(analysis, layer, head) if long else surveyed.of_head(layer, head)
         for name, part in scanned.arrays().items():
             arrays[name][layer, head] = part[0, 0]
     return arrays, done
@@ -90,29 +87,12 @@ def survey_layers(analysis: Analysis, progress: Progress) -> Answer:
     return {}, {}
 
 
-class FirstLook(NamedTuple):
-    """Thumbnail and maxima of one head, and the query of its strongest link between words."""
-
-    survey: Survey
-    token: int | None
-
-
-def first_look(analysis: Analysis, layer: int, head: int) -> FirstLook:
-    """The first look at a head; its pyramid is built on the way."""
-    first_looks: dict[tuple[int, int], FirstLook] = cached(analysis, "first_looks", dict)
+def first_look(analysis: Analysis, layer: int, head: int) -> Survey:
+    """Thumbnail and maxima of one head; its pyramid is built on the way."""
+    first_looks: dict[tuple[int, int], Survey] = cached(analysis, "first_looks", dict)
     # Without the analysis's lock: the levels of detail have one of their own, and ask for it while they hold that.
     if (layer, head) not in first_looks:
-        first_looks[layer, head] = _look(analysis, layer, head)
+        alone = SingleHead(head_scan(analysis), layer, head)
+        levels_of_detail(analysis).walk(Matrix("weights", layer, head), alone.see)
+        first_looks[layer, head] = alone.result()
     return first_looks[layer, head]
-
-
-def _look(analysis: Analysis, layer: int, head: int) -> FirstLook:
-    word = StrongestWord(analysis.trace.tokens, analysis.trace.mask(layer))
-    alone = SingleHead(head_scan(analysis), layer, head)
-
-    def see(area: Area, weights: Float32) -> None:
-        word.see(area, weights)
-        alone.see(area, weights)
-
-    levels_of_detail(analysis).walk(Matrix("weights", layer, head), see)
-    return FirstLook(alone.result(), word.token)

@@ -6,10 +6,10 @@ import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.analysis.opening import Opening
+from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import SliceError
 from attn_widget.protocol.handlers import Answer, answers
-from attn_widget.protocol.initial_payload import first_paint, opening
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
 from attn_widget.trace.forward import Progress
 

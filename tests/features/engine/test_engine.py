@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from attn_widget.checks.rounding import rounding
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.engine.live import packed
@@ -20,7 +22,7 @@ from attn_widget.features.engine.packing import MAGIC, pack_model
 from attn_widget.features.engine.rounding import rounded
 from tests.close import assert_close
 from tests.engine_parity import Compared, Rounding, compare, parity_texts, run_engine
-from tests.golden import make_engine, make_engine_source
+from tests.golden import make_engine, make_engine_source, make_openings
 from tests.unit import tiny_models
 
 # [CLS], one mark or a word and a mark, [SEP]: the model amplifies rounding there a hundredfold. Float32 activations
@@ -116,6 +118,18 @@ def test_the_page_is_tested_with_the_file_and_the_lines_of_today(tmp_path: Path)
     assert base64.b64encode(pack_model(tmp_path)).decode() == then["file"]
     lines = make_engine.tokenized([entry["text"] for entry in then["lines"]])
     assert json.loads(json.dumps(lines)) == then["lines"]
+
+
+def test_a_typed_text_opens_where_the_kernel_opens_it(tmp_path: Path) -> None:
+    then = json.loads(make_openings.PATH.read_text(encoding="utf-8"))
+    look = "run python -m tests.golden.make_openings, and look at the difference"
+    assert json.loads(json.dumps(make_openings.golden())) == then, look
+    lines = make_openings.KINDS.read_text(encoding="utf-8").splitlines()
+    texts = [*(line.split(" ||| ") for line in lines), *([text] for text in parity_texts(20))]
+    encoder = aw.load(progress=False)
+    for text, found in zip(texts, run_engine(tmp_path, openings=texts), strict=True):
+        expected = asdict(opening(aw.analyze(*text, model=encoder, tagger=None, progress=False)))
+        assert {name: found[name] for name in expected} == expected, text
 
 
 def test_the_source_is_tested_with_the_slices_of_today() -> None:

@@ -5,8 +5,8 @@ import type { AttachEngine, OpenedRun } from "../../saved-page";
 import { fit } from "../../state/state";
 import type { Engine, GivenFile } from "./client";
 import { EngineError } from "./errors";
-import { carriedSelection } from "./page/carry-over";
 import { type Metadata, specialIds } from "./page/metadata";
+import { createReopening } from "./page/opening/reopen";
 import { RequestQueue } from "./page/request-queue";
 import { type Embedder, SimilarSource } from "./page/similar";
 import { createTyping, type Typing } from "./page/typing";
@@ -104,7 +104,7 @@ function attachToRun(
   const { meta } = source;
   let stopped = false;
   let typed = false;
-  let before = meta.tokens;
+  const reopen = createReopening(meta, state.get());
   let typing: Promise<Typing> | null = null;
 
   async function open(): Promise<Typing> {
@@ -118,10 +118,9 @@ function attachToRun(
       {
         show(found) {
           if (stopped) return;
-          const { tokens } = found.meta;
-          const kept = carriedSelection(state.get(), before, tokens);
-          before = tokens;
-          state.set({ ...kept, ...fit({ ...state.get(), ...kept }, found.meta) });
+          const next = reopen.next(state.get(), found);
+          state.set({ ...next, ...fit({ ...state.get(), ...next }, found.meta) });
+          reopen.opened(state.get());
           frame.show(found, typing.act);
         },
         predicts: () => state.get().view === "predictions",

@@ -15,6 +15,7 @@ import { WORDS } from "./answers/words";
 import type { EngineRun } from "./engine-run";
 import { type Metadata, precisionOf, type Text } from "./metadata";
 import { asFailure, type Changes, runText } from "./open";
+import { type Opening, openingOf } from "./opening/opening";
 import type { RequestQueue } from "./request-queue";
 
 const CACHE_BYTES = 64e6;
@@ -55,6 +56,12 @@ export class EngineSource extends CachedSource {
 
   get arrays(): Arrays {
     return this.#run.arrays;
+  }
+
+  /** What this text opens on. */
+  get opening(): Opening {
+    const { attention, shape, meta } = this.#run;
+    return openingOf(attention, shape, meta.tokens);
   }
 
   /** False for what no text gets from this page. */

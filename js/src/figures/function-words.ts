@@ -1,0 +1,12 @@
+/**
+ * English function words: what stands in nearly every text and says little about one. Sentences and openings use the same
+ * words without waiting for a tagger. Word pieces of contractions count (*don ' t*).
+ */
+
+import { FUNCTION_WORDS } from "../catalog/function-words";
+
+export { FUNCTION_WORDS, PRONOUNS } from "../catalog/function-words";
+
+/** A word as the list has it, without what a tokenizer writes before it. */
+export const isFunctionWord = (word: string): boolean =>
+  FUNCTION_WORDS.has(word.replace(/^(?:##|[ĠĊ▁\s])+/u, "").toLowerCase());
