@@ -15,7 +15,7 @@ OPENING = frozenset(["[CLS]", "<s>", "<cls>", "<bos>", "<|endoftext|>", "<|start
 SEPARATING = frozenset(["[SEP]", "</s>", "<sep>", "<eos>"])
 PADDING = frozenset(["[PAD]", "<pad>", "<|pad|>"])
 UNREADABLE = frozenset(["[UNK]", "<unk>", "[MASK]", "<mask>"])  # stand for text they do not spell
-# Of chats: <|im_start|>, <|eot_id|>, <start_of_turn>, DeepSeek's with wide bars; those named for a mask stand for text.
+# Control tokens of chats: <|im_start|>, <|eot_id|>, <start_of_turn>, DeepSeek's with wide bars; those named for a mask stand for text.
 CONTROL = re.compile(r"<([|｜])(?!\w*(mask|unk)\w*\1)[^\s|｜<>]+\1>|<(start|end)_of_\w+>")
 BREAK = "\n\n"  # where such a token stood
 UNKNOWN_ID = -1  # of a token that came as a string
