@@ -149,7 +149,7 @@ def test_adds_up_tokens_gathered_by_pointer_and_by_keyboard(page: Page) -> None:
 
 
 def test_what_it_attends_to_in_layer_4_takes_two_actions(page: Page) -> None:
-    widget = aw.show(TEXT, progress=False)
+    widget = aw.show(TEXT, layer=3, head=5, progress=False)
     mount(page, widget, width=1200)
     part(page, "ribbon").locator('[data-token="10"]').click()
     part(page, "heads").locator('[data-layer="4"][data-head="0"]').click()
