@@ -746,8 +746,9 @@ def states_module(family: Family, model: Any) -> Any:
     base = model.base_model
     if family.base is not None:
         return base.get_submodule(family.base)
-    while len(inside := list(base.children())) == 1:
-        base = inside[0]
+    if family.layers is None:
+        while len(inside := list(base.children())) == 1:
+            base = inside[0]
     return base
 
 
