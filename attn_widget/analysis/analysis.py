@@ -250,11 +250,15 @@ class Analysis(TrustFigures, ModelFigures):
         else:
             merged = None
             positions = tuple(tokens[i] for i in groups.first)
-        sources = {}
-        if not self.trace.square:
-            keys = self._merged_keys(words, special)
-            sources = {"key_tokens": keys[0], "keys": keys[1]}
-        trace = MergedTrace(self.trace, positions, groups, renormalize=renormalize, **sources)
+        key_tokens, keys = (None, None) if self.trace.square else self._merged_keys(words, special)
+        trace = MergedTrace(
+            self.trace,
+            positions,
+            groups,
+            renormalize=renormalize,
+            key_tokens=key_tokens,
+            keys=keys,
+        )
         origin = Origin(
             base=self, find_language=lambda: merge_language(self.language, groups, words=words)
         )

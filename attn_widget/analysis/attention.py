@@ -20,7 +20,7 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.alignment import Alignment, alignment
-from attn_widget.figures.arrays import Float32, Head, Tau
+from attn_widget.figures.arrays import Bool, Float32, Head, Tau
 from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.influence import Influence, influence_tree
@@ -48,6 +48,7 @@ from attn_widget.figures.word_alignment import (
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.memory import check_memory
 from attn_widget.language import Language, key_sets
+from attn_widget.model.tokens import Token
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import Mask, looks_back
 
@@ -268,22 +269,18 @@ class AttentionFigures(AnalysisBase):
         if self.base is not None:
             return self._whole.word_alignment(layer, head, step=step)
         check_choice(step, "step", STEPS)
-        texts = (self.text, self.source_text)
-        if texts[0] is None or texts[1] is None:
+        target, source = self.text, self.source_text
+        if target is None or source is None:
             raise NotAvailableError("Words of both texts are needed, and only tokens were given.")
-        words = [word_spans(text) for text in texts if text is not None]
-        sides = (self.trace.tokens, self.trace.key_tokens)
-        members = [
-            tokens_in(spans, [None if t.special else (t.start, t.end) for t in tokens])
-            for spans, tokens in zip(words, sides, strict=True)
-        ]
-        pairs, weights = align_words(self.trace.weights(layer, head), *members, step)
-        target, source = (
-            tuple(text[start:end] for start, end in spans)
-            for text, spans in zip(texts, words, strict=True)
-            if text is not None
-        )
-        return WordAlignment(pairs, weights, source, target)
+
+        def members(text: str, tokens: Sequence[Token]) -> Bool:
+            spans = [None if token.special else (token.start, token.end) for token in tokens]
+            return tokens_in(word_spans(text), spans)
+
+        rows = members(target, self.trace.tokens)
+        columns = members(source, self.trace.key_tokens)
+        pairs, weights = align_words(self.trace.weights(layer, head), rows, columns, step)
+        return WordAlignment(pairs, weights, tuple(source.split()), tuple(target.split()))
 
     def _check_two_texts(self) -> None:
         if self.trace.square:

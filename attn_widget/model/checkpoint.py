@@ -34,7 +34,7 @@ HEADS = (
     "ForTokenClassification",
     "ForQuestionAnswering",
 )
-NEXT_TOKEN_HEADS = ("ForCausalLM", "LMHeadModel")
+NEXT_TOKEN_HEADS = ("ForCausalLM", "LMHeadModel", "BertGenerationDecoder")
 TWO_TEXT_HEADS = ("ForConditionalGeneration", "MTModel", "EncoderDecoderModel")
 
 

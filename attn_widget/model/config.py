@@ -138,7 +138,19 @@ def check_config(config: Any, name: str) -> None:
             raise ModelLoadError(f"{name!r} ({kind}) does not read text.", MODELS_HINT)
         if not isinstance(getattr(stack, "num_attention_heads", None), int):
             raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", MODELS_HINT)
+        _check_head_widths(stack, f"{name!r} ({kind})")
         check_sizes(stack, f"{name!r} ({kind})")
+
+
+def _check_head_widths(config: Any, name: str) -> None:
+    """Refuse heads of several widths (Gemma 4), which `transformers` gives no number for."""
+    try:
+        getattr(config, "head_dim", None)
+    except RuntimeError as error:
+        raise ModelLoadError(
+            f"{name} has heads of other widths in some of its layers, which are not known here.",
+            "Bring the weights yourself: from_attentions().",
+        ) from error
 
 
 def _check_composed(config: Any, name: str) -> None:

@@ -749,8 +749,9 @@ def states_module(family: Family, model: Any) -> Any:
     base = model.base_model
     if family.base is not None:
         return base.get_submodule(family.base)
-    while len(inside := list(base.named_children())) == 1:
-        base = inside[0][1]
+    if family.layers is None:
+        while len(inside := list(base.named_children())) == 1:
+            base = inside[0][1]
     return base
 
 

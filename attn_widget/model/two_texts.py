@@ -227,7 +227,7 @@ def _shifted(encoder: Encoder, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([np.array([[start_id(encoder)]]), labels[:, :-1]], axis=1)
     try:
         return shift(torch.from_numpy(labels)).numpy()
-    except (ValueError, TypeError) as error:
+    except (AttributeError, ValueError, TypeError) as error:
         raise NotAvailableError(
             f"{encoder.name} does not say what its decoder starts from.",
             "Set decoder_start_token_id and pad_token_id in its config.",

@@ -187,12 +187,20 @@ def capturing(
     encoder: Encoder, record: Callable[[Any, Any, Any, Any, Any, dict[str, Any]], None]
 ) -> Generator[None]:
     """Call ``record`` with the arguments of each layer's attention function, on this thread."""
-    _register_for(encoder.network)
-    _active.recorder = _Visitor(record)
+    with _recorded(encoder.network, _Visitor(record)):
+        yield
+
+
+@contextmanager
+def _recorded(network: Any, recorder: _Recorder | _Visitor) -> Generator[None]:
+    """Show ``recorder`` every call of the registered attention function on this thread."""
+    _register_for(network)
+    _active.recorder = recorder
+    _active.whole_masks = not getattr(network, "_supports_sdpa", True)
     try:
         yield
     finally:
-        _active.recorder = None
+        _active.recorder, _active.whole_masks = None, False
 
 
 def plain_attention(
@@ -302,8 +310,14 @@ def _register() -> None:
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
     from transformers.masking_utils import sdpa_mask
 
+    def mask(*args: Any, **options: Any) -> Any:
+        """A model without SDPA always gets its mask: its modules need not say that they are causal (BigBird-Pegasus)."""
+        if getattr(_active, "whole_masks", False):
+            options.update(allow_is_causal_skip=False, allow_is_bidirectional_skip=False)
+        return sdpa_mask(*args, **options)
+
     AttentionInterface.register(ATTENTION, _noting(_fast_or_own(sdpa_attention_forward)))
-    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+    AttentionMaskInterface.register(ATTENTION, mask)
 
 
 def _layer(
@@ -434,14 +448,12 @@ def _capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | 
 @contextmanager
 def _recording(encoder: Encoder, n_layers: int, progress: Progress | None) -> Generator[_Recorder]:
     """Records every call of the registered attention function while open."""
-    _register_for(encoder.traced)
     recorder = _Recorder(n_layers, progress)
-    with inference_mode(encoder, ATTENTION, network=encoder.traced):
-        _active.recorder = recorder
-        try:
-            yield recorder
-        finally:
-            _active.recorder = None
+    with (
+        inference_mode(encoder, ATTENTION, network=encoder.traced),
+        _recorded(encoder.traced, recorder),
+    ):
+        yield recorder
 
 
 def _capture_dispatched(encoder: Encoder, encoding: Encoding, progress: Progress | None) -> Trace:

@@ -670,14 +670,15 @@ def test_the_target_is_read_without_its_end_token_and_whole_where_there_is_none(
     assert a.of("encoder").tokens[-1].special == (kind == "ending")
 
 
-def test_a_saved_model_is_loaded_with_its_head(tmp_path: Path) -> None:
-    model, tokenizer = tiny_models.build("marian")
+@pytest.mark.parametrize("name", ["marian", "m2m_100", "encoder-decoder"])
+def test_a_saved_model_is_loaded_with_its_head(tmp_path: Path, name: str) -> None:
+    model, tokenizer = tiny_models.build(name)
     del model.config.architectures
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     a = aw.analyze(SOURCE, output=OUTPUT, model=tmp_path, tagger=None, progress=False)
     assert a.predictions().ids.shape == (a.n_tokens, 5)
-    assert_close(a.trace.logits, analysis("marian").trace.logits, terms=48, steps=14)
+    assert_close(a.trace.logits, analysis(name).trace.logits, terms=48, steps=14)
 
 
 def test_the_shape_of_a_rectangle_is_in_its_repr() -> None:

@@ -67,6 +67,12 @@ KINDS = {
     "layoutlm": Kind("LayoutLMForMaskedLM", lambda: tf.LayoutLMConfig(**SMALL), "wordpiece", "here"),
     "bart": Kind("BartForCausalLM", lambda: tf.BartConfig(**DECODER), "beginning", "next"),
     "pegasus": Kind("PegasusForCausalLM", lambda: tf.PegasusConfig(**DECODER), "beginning", "next"),
+    "bigbird_pegasus": Kind(
+        "BigBirdPegasusForCausalLM", lambda: tf.BigBirdPegasusConfig(**DECODER), "beginning", "next"
+    ),
+    "bert-generation": Kind(
+        "BertGenerationDecoder", lambda: tf.BertGenerationConfig(**SMALL, is_decoder=True), "wordpiece", "next"
+    ),
     "trocr": Kind("TrOCRForCausalLM", _trocr, "beginning", "next"),
     "xlnet": Kind("XLNetLMHeadModel", _xlnet, "unigram", None),
     "gemma3n": Kind("Gemma3nForCausalLM", _gemma3n, "beginning", "next"),

@@ -374,19 +374,26 @@ T5: dict[str, Any] = {
 
 
 def _t5gemma(**changes: Any) -> Any:
-    own = {
+    own: dict[str, Any] = {
         "sliding_window": 64, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 5.0, "final_logit_softcapping": 3.0,
     }  # fmt: skip
     return tf.T5GemmaModuleConfig(**{**GROUPED, **IDS, **own, **changes})
 
 
+START: dict[str, Any] = {"decoder_start_token_id": 2, "pad_token_id": 0, "eos_token_id": 3}
+
+
 def _bert_to_bert() -> Any:
-    of_decoder = {"num_attention_heads": 2, "is_decoder": True, "add_cross_attention": True}
-    return tf.EncoderDecoderConfig(
-        encoder=tf.BertConfig(**{**SMALL, "num_hidden_layers": 2}).to_dict(),
-        decoder=tf.BertConfig(**{**SMALL, **of_decoder}).to_dict(),
-        decoder_start_token_id=2, pad_token_id=0, eos_token_id=3,
-    )  # fmt: skip
+    of_decoder: dict[str, Any] = {
+        "num_attention_heads": 2,
+        "is_decoder": True,
+        "add_cross_attention": True,
+    }
+    stacks: dict[str, Any] = {
+        "encoder": tf.BertConfig(**{**SMALL, "num_hidden_layers": 2}).to_dict(),
+        "decoder": tf.BertConfig(**{**SMALL, **of_decoder}).to_dict(),
+    }
+    return tf.EncoderDecoderConfig(**stacks, **START)
 
 
 # encoder-decoder -> (its class, its config, its tokenizer)
