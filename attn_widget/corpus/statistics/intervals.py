@@ -256,7 +256,7 @@ def too_few(n_texts: int, low: NDArray[Any], what: str = "texts") -> str | None:
 
 
 def one_text(figures: NDArray[Any], what: str = "texts") -> str | None:
-    """How many means are half or more of one text, the sign of a heavy tail; None if none is.
+    """Number of means that are half or more of one text, in words, the sign of a heavy tail; None if none is.
 
     Intervals of few texts hold such means too seldom: most samples lack the rare large value, and no interval of the others
     can know of it. This note is of samples that have it.
