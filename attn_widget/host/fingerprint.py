@@ -58,7 +58,7 @@ def weights_state(model: Any) -> int:
     counts: list[object] = []
     samples: list[Any] = []
     for module in model.modules():
-        passing = module._non_persistent_buffers_set  # made anew by passes of some models
+        passing = module._non_persistent_buffers_set  # passes of some models make them again
         buffers = (tensor for name, tensor in module._buffers.items() if name not in passing)
         for tensor in (*module._parameters.values(), *buffers):
             if tensor is not None:

@@ -67,7 +67,7 @@ class SoftmaxMode(TorchFunctionMode):
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> torch.Tensor:
-        """What the fused kernel computes, by a softmax."""
+        """The fused kernel's output, by a softmax."""
         assert dropout_p == 0  # of every model in evaluation mode
         if enable_gqa:
             times = query.shape[1] // key.shape[1]

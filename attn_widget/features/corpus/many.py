@@ -81,8 +81,9 @@ class Many(ABC):
 
     @property
     def interval_note(self) -> str | None:
-        """Why no mean has an interval; None if one has."""
-        return intervals.too_few(len(self.index), self.interval[0], self.ITEMS)
+        """Why no mean has an interval, or which ones rest on one text; None otherwise."""
+        few = intervals.too_few(len(self.index), self.interval[0], self.ITEMS)
+        return few or intervals.one_text(self.measured, self.ITEMS)
 
     def _said(self, what: str, found: str) -> str:
         note = "" if self.interval_note is None else f"; {self.interval_note}"

@@ -150,9 +150,13 @@ class ProfileFigures:
 
     @cached_property
     def interval_note(self) -> str | None:
-        """Why no figure has an interval; None if one has."""
+        """Why no figure has an interval, or which means rest on one text; None otherwise.
+
+        A profile that keeps totals alone (``folder=``) does not know the second.
+        """
         lows = np.stack([low for low, _ in self.interval.values()])
-        return intervals.too_few(self.n_texts, lows)
+        few = intervals.too_few(self.n_texts, lows)
+        return few or (intervals.one_text(self.figures) if self._totals is None else None)
 
     def roles(self, seed: int | None = None) -> Roles:
         """Clusters of heads by their mean specialization over the texts (docs/definitions.md, section 10).

@@ -42,7 +42,7 @@ GATES = (torch.sigmoid, torch.Tensor.sigmoid, functional.sigmoid)
 ROOTS = (torch.sqrt, torch.rsqrt, torch.Tensor.sqrt, torch.Tensor.rsqrt)
 # Modules that are activations of several operations, besides those of transformers.activations.
 OWN_ACTIVATIONS = ("BloomGelu",)
-# What `torch.nn` keeps with its activations and is no function of each number by itself.
+# Modules that `torch.nn` keeps with its activations and that are no functions of each number by itself.
 NOT_ELEMENTWISE = (
     nn.MultiheadAttention,
     nn.Softmax,

@@ -28,6 +28,7 @@ TEXTS_AT_ONCE = 500  # their weights are 4 MB
 LEAST = 8  # different texts of an interval: with fewer, 95% intervals hold the mean too seldom
 NORMAL = 1.959964  # 97.5% quantile of the normal distribution
 AT_ENDS = 0.5  # texts that are added at each end of a known range
+HALF = 0.5  # share of a mean, by size, that one text makes
 DIFFERENT = 1.2  # repeats of a text, on average, up to which texts count as all different
 
 
@@ -255,6 +256,36 @@ def too_few(n_texts: int, low: NDArray[Any], what: str = "texts") -> str | None:
         return None
     same = "" if n_texts < LEAST else f", fewer than {LEAST} of them different"
     return f"no intervals: {n_texts} {what}{same}, and an interval takes {LEAST} different ones"
+
+
+def one_text(figures: NDArray[Any], what: str = "texts") -> str | None:
+    """Number of means that are half or more of one text, in words, the sign of a heavy tail; None if none is.
+
+    Intervals of few texts hold such means too seldom: most samples lack the rare large value, and no interval of the others
+    can know of it. This note is of samples that have it.
+
+    Parameters
+    ----------
+    figures : float [texts, ...]
+        NaN is left out; a figure of fewer than eight texts has no interval.
+    what : str
+        Several of them.
+
+    Examples
+    --------
+    >>> one_text(np.array([[9.0, 1.0]] + [[1.0, 1.0]] * 9))
+    'one of the texts makes half or more of 1 of 2 means, a heavy tail: intervals of few texts hold such means too seldom'
+    """
+    sizes = np.abs(np.nan_to_num(figures.reshape(len(figures), -1).astype(np.float64)))
+    known = np.sum(~np.isnan(figures.reshape(len(figures), -1)), axis=0) >= LEAST
+    total = sizes.sum(axis=0)
+    heavy = known & (total > 0) & (sizes.max(axis=0, initial=0) >= HALF * total)
+    if not heavy.any():
+        return None
+    return (
+        f"one of the {what} makes half or more of {int(heavy.sum()):,} of {int(known.sum()):,} means, a heavy "
+        "tail: intervals of few texts hold such means too seldom"
+    )
 
 
 def times(digest: int, seed: int) -> NDArray[np.float64]:

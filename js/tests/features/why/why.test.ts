@@ -377,6 +377,7 @@ describe("numbers", () => {
     expect(verdict(trustOf([0.5, 0.3]))).toEqual({
       better: ["decomposition"],
       others: ["gradient_x_input"],
+      undecided: [],
       untested: [],
     });
     expect(sentence(trustOf([0.1, 0.2]))).toBe(
@@ -396,6 +397,24 @@ describe("numbers", () => {
     );
     expect(sentence(trustOf([0.2]))).toMatch(
       /^The order of decomposition lowers .* words: it is no better than random here\.$/,
+    );
+  });
+
+  it("calls undecided what the drawn orders do not settle", () => {
+    const trust = trustOf([0.2, 0.1]);
+    const test = { percentile: 98, low: 97, high: 99, adjusted: 0.04, better: null };
+    const other = { ...test, percentile: 40, adjusted: 0.6, better: false };
+    const drawn: Trust = {
+      ...trust,
+      tests: [test, other],
+      random: { ...trust.random, orders: 1600, drawn: true, words: 20 },
+    };
+    expect(verdict(drawn).undecided).toEqual(["decomposition"]);
+    expect(sentence(drawn)).toContain(
+      "that of gradient × input is no better than random here. Decomposition is undecided after 1,600 orders.",
+    );
+    expect(tested(drawn, "decomposition")).toContain(
+      "Undecided with so many orders (p = 0.040, corrected for 2 methods).",
     );
   });
 
