@@ -6,6 +6,7 @@
  */
 
 import { attachEngine, type Facts } from "./attach-engine";
+import { openComparison } from "./compare/saved";
 import { h } from "./draw/dom";
 import { createFrame, type Frame } from "./frame/frame";
 import * as lazy from "./lazy";
@@ -48,9 +49,20 @@ const headingBefore = (place: HTMLElement): HTMLElement | undefined =>
 
 /** Draw a place's run; one that cannot be opened leaves its picture. */
 async function open(place: HTMLElement): Promise<void> {
-  const chunk = (name: string): string | null =>
-    place.querySelector(`script.aw-data[data-chunk="${CSS.escape(name)}"]`)?.textContent ?? null;
+  const chunksOf =
+    (run: number) =>
+    (name: string): string | null =>
+      place.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
+        ?.textContent ?? null;
+  const chunk = chunksOf(0);
   try {
+    if (place.querySelector('[data-run="1"]') !== null) {
+      const both = h("div");
+      place.append(both);
+      await openComparison(both, [chunk, chunksOf(1)]);
+      place.dataset.awOpen = "";
+      return;
+    }
     const { source, state, free } = await openSaved(chunk);
     // A typed run has all heads; a saved one may have some.
     let shown = state;
