@@ -180,7 +180,7 @@ def write_pages(options: argparse.Namespace) -> None:
     live: dict[str, Any] = {"engine": options.engine, "assets": options.assets or "inside"}
     if options.against is not None:
         compared = compare(options.text, options.against, **run)
-        path = save_page(compared, target, {"title": options.title})
+        path = save_page([compared], target, {"title": options.title})
     elif options.pairs is not None:
         pairs = [compare(*pair, **run) for pair in read_pairs(options.pairs)]
         path = report(pairs, target, title=options.title)

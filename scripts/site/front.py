@@ -54,7 +54,7 @@ def playground() -> str:
         for theme in POSTERS
     )
     chunks = "\n".join(
-        f'<script type="text/plain" class="aw-data" data-chunk="{name}">{deflate(chunk).decode()}</script>'
+        f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'
         for name, chunk in run.snapshot.chunks.items()
     )
     return f'<div id="playground" class="aw-place playground">\n{pictures}\n{chunks}\n</div>'

@@ -41,7 +41,7 @@ def place(text: str) -> str:
     run = saved_run(widget.source, widget.selection, ExportOptions(views=["attention", "why"]))
     widget.close()
     chunks = "".join(
-        f'<script type="text/plain" class="aw-data" data-chunk="{name}">{deflate(chunk).decode()}</script>'
+        f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'
         for name, chunk in run.snapshot.chunks.items()
     )
     return f'<div class="aw-place">{chunks}</div>'

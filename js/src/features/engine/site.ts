@@ -12,7 +12,7 @@ import { messageOf } from "../../protocol/failure";
 import { required } from "../../protocol/required";
 import { openSaved } from "../../state/saved";
 import type { State } from "../../state/selection";
-import { lazyCode } from "../../views/contract";
+import { type LazyCode, lazyCode } from "../../views/contract";
 import { attachEngine, type Facts } from "./attach";
 
 /** Put here by js/site.mjs: facts of the model, its name, and the views that the engine computes. */
@@ -21,6 +21,7 @@ declare const MODEL: Facts & { readonly name: string; readonly views: readonly s
 /** Distance from the window (px) at which a place gets its widget. */
 const NEAR = "600px";
 
+const code: LazyCode = lazy;
 const { name: modelName, views, ...facts } = MODEL;
 const own = required(document.currentScript, "The script").getAttribute("src") ?? "";
 
@@ -48,9 +49,20 @@ const headingBefore = (place: HTMLElement): HTMLElement | undefined =>
 
 /** Draw a place's run; one that cannot be opened leaves its picture. */
 async function open(place: HTMLElement): Promise<void> {
-  const chunk = (name: string): string | null =>
-    place.querySelector(`script.aw-data[data-chunk="${CSS.escape(name)}"]`)?.textContent ?? null;
+  const chunksOf =
+    (run: number) =>
+    (name: string): string | null =>
+      place.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
+        ?.textContent ?? null;
+  const chunk = chunksOf(0);
   try {
+    if (place.querySelector('[data-run="1"]') !== null) {
+      const both = h("div");
+      place.append(both);
+      await required(code.openPair, "The code of comparisons")(both, [chunk, chunksOf(1)]);
+      place.dataset.awOpen = "";
+      return;
+    }
     const { source, state, free } = await openSaved(chunk);
     // A typed run has all heads; a saved one may have some.
     let shown = state;
@@ -76,7 +88,7 @@ async function open(place: HTMLElement): Promise<void> {
   }
 }
 
-lazyCode.value = lazy;
+lazyCode.value = code;
 const places = [...document.querySelectorAll<HTMLElement>(".aw-place")];
 const observer = new IntersectionObserver(
   (entries) => {
