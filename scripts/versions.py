@@ -25,7 +25,16 @@ PLACE = ROOT / "build" / "versions"
 CONSTRAINTS = ROOT / "constraints-lowest.txt"
 # Wheels of other versions for Linux bring gigabytes of CUDA; the lowest one is tested where CPU wheels are served.
 TORCH = os.environ.get("TORCH", "2.13.0")
-TOOLS = ("pytest", "pytest-timeout", "hypothesis", "nbformat", "nbclient", "ipykernel", "sentencepiece", "protobuf")
+TOOLS = (
+    "pytest",
+    "pytest-timeout",
+    "hypothesis",
+    "nbformat",
+    "nbclient",
+    "ipykernel",
+    "sentencepiece",
+    "protobuf",
+)
 UNITS = "tests/unit/test_"
 TESTS = (
     ["display.py"],
@@ -81,13 +90,33 @@ def main(names: list[str]) -> int:
         }  # fmt: skip
         for file, *chosen in TESTS:
             # A deprecation that a dependency announces is an error here: the next version may have removed it.
-            command = [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", "error::FutureWarning"]
+            command = [
+                python,
+                "-m",
+                "pytest",
+                "-q",
+                "-n",
+                "0",
+                "-p",
+                "no:cacheprovider",
+                "-W",
+                "error::FutureWarning",
+            ]
             done = subprocess.run([*command[:4], *command[6:], UNITS + file, *chosen], cwd=ROOT, env=environment)  # fmt: skip
             failed |= done.returncode
     return failed
 
 
-SHOWN = ("torch", "transformers", "tokenizers", "numpy", "scipy", "traitlets", "anywidget", "ipywidgets")
+SHOWN = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "numpy",
+    "scipy",
+    "traitlets",
+    "anywidget",
+    "ipywidgets",
+)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

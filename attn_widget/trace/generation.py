@@ -21,7 +21,7 @@ from attn_widget.model.two_texts import joined, start_id, start_token
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
 GENERATE_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
-# Of a generation config; docs/configs.md has every setting. One continuation is written, the same at each call.
+# Settings of a generation config (docs/configs.md has all): one continuation is written, the same at each call.
 REPLACED: dict[str, Any] = {
     "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "num_beam_groups": None, "diversity_penalty": None,
     "penalty_alpha": None, "dola_layers": None, "low_memory": None, "early_stopping": False, "length_penalty": None,

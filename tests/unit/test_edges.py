@@ -14,7 +14,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.checks import first_line
-from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, TooLongError
+from attn_widget.errors import AttnWidgetError, InputTypeError, TooLongError
 from attn_widget.host.parquet_file import DamagedError
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
@@ -93,7 +93,7 @@ def test_views_of_a_ranking_are_names(tmp_path: Path, views: Any) -> None:
     ranking = aw.similarity(
         "a cat", ["a dog", "a bird"], model="attn_widget/mini", pooling="mean", tagger=None, progress=False
     )  # fmt: skip
-    with pytest.raises(AttnWidgetError, match="has only the view|expected a list"):
+    with pytest.raises(AttnWidgetError, match=r"has only the view|expected a list"):
         ranking.to_html(tmp_path / "page.html", views=views)
 
 
