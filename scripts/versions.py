@@ -45,7 +45,8 @@ TESTS = (
     ["command_line.py", "-k", "not windows"],
     ["configs.py"],
     ["generation.py", "-k", "falcon or gpt2 or llama or mpt"],
-    ["encoder_decoders.py", "-k", "t5 or marian"],
+    # Without the comparison with T5's own weights, of which the lowest version gives none of the encoder's.
+    ["encoder_decoders.py", "-k", "(t5 or marian) and not three_kinds"],
 )
 
 

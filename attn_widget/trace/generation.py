@@ -5,6 +5,7 @@ Nothing of a step is kept: each is a row of one pass over the finished text.
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -154,19 +155,12 @@ def _written_ids(
     encoder: Encoder, prompt: Encoding, count: int, progress: Progress | None
 ) -> list[int]:
     """Ids of what ``generate`` of transformers writes, without the token it stops with."""
-    from transformers import (
-        DynamicCache,
-        EncoderDecoderCache,
-        LogitsProcessorList,
-        StoppingCriteriaList,
-    )
+    from transformers import LogitsProcessorList, StoppingCriteriaList
 
     network, config = encoder.network, greedy_config(encoder, count)
     inputs = on_device(encoder, prompt.inputs)
     begun = inputs["input_ids" if prompt.both is None else "decoder_input_ids"].shape[1]
     stops = stop_ids(encoder)
-    # The cache that `generate` makes of T5 has a place for each layer of the encoder; this one grows.
-    cache = EncoderDecoderCache(DynamicCache(), DynamicCache()) if encoder.parts else None
 
     def check(ids: Any, scores: Any) -> Any:
         if not bool(scores.max() < np.inf):
@@ -187,7 +181,6 @@ def _written_ids(
         try:
             written = network.generate(
                 **{name: inputs[name] for name in GENERATE_INPUTS if name in inputs},
-                **({} if cache is None else {"past_key_values": cache}),
                 generation_config=config,
                 logits_processor=LogitsProcessorList([check]),
                 stopping_criteria=StoppingCriteriaList([report]),
@@ -220,6 +213,11 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
             setattr(config, name, value)
     stops = sorted(stop_ids(encoder))
     config.max_new_tokens, config.eos_token_id = count, stops or None
+    layers = encoder.network.config
+    if (getattr(layers, "num_decoder_layers", None) or 0) > getattr(layers, "num_layers", math.inf):
+        config.use_cache = (
+            False  # the cache that `generate` makes of T5 has a place for each layer of the encoder
+        )
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
     return config
