@@ -35,6 +35,9 @@ TOOLS = (
     "sentencepiece",
     "protobuf",
 )
+SHOWN = (
+    "torch", "transformers", "tokenizers", "numpy", "scipy", "traitlets", "anywidget", "ipywidgets",
+)  # fmt: skip
 UNITS = "tests/unit/test_"
 TESTS = (
     ["display.py"],
@@ -42,7 +45,8 @@ TESTS = (
     ["command_line.py", "-k", "not windows"],
     ["configs.py"],
     ["generation.py", "-k", "falcon or gpt2 or llama or mpt"],
-    ["encoder_decoders.py", "-k", "t5 or marian"],
+    # Without the comparison with T5's own weights, of which the lowest version gives none of the encoder's.
+    ["encoder_decoders.py", "-k", "(t5 or marian) and not three_kinds"],
 )
 
 
@@ -62,7 +66,7 @@ def python_of(name: str) -> Path:
     """The interpreter of an environment, which is made where it is missing or out of date."""
     folder, held = PLACE / name, PLACE / f"{name}.txt"
     day = time.strftime("%F") if name == "newest" else ""
-    made_from = digest([ROOT / "pyproject.toml", CONSTRAINTS, Path(__file__)], TORCH, day)
+    made_from = digest([ROOT / "pyproject.toml", CONSTRAINTS], TORCH, *TOOLS, day)
     python, stamp = folder / "bin" / "python", folder / "stamp"
     if stamp.is_file() and stamp.read_text() == made_from:
         return python
@@ -78,45 +82,30 @@ def python_of(name: str) -> Path:
 
 
 def main(names: list[str]) -> int:
+    settings = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive"}
     failed = 0
     for name in names or ["lowest", "newest"]:
         python = python_of(name)
-        told = [python, "-m", "pip", "list", "--disable-pip-version-check", "--format", "freeze"]
-        versions = subprocess.run(told, capture_output=True, text=True, check=True).stdout
-        shown = [line for line in versions.split() if line.partition("==")[0] in SHOWN]
+        listed = [python, "-m", "pip", "list", "--disable-pip-version-check", "--format", "freeze"]
+        found = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+        shown = [line for line in found if line.partition("==")[0] in SHOWN]
         print(f"[versions] {name}: {', '.join(shown)}", flush=True)
-        environment = {
-            **os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_WAIT_POLICY": "passive",
-        }  # fmt: skip
+        # A deprecation that a dependency announces is an error: the next version may have removed it.
+        command = [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "error::FutureWarning",
+        ]
         for file, *chosen in TESTS:
-            # A deprecation that a dependency announces is an error here: the next version may have removed it.
-            command = [
-                python,
-                "-m",
-                "pytest",
-                "-q",
-                "-n",
-                "0",
-                "-p",
-                "no:cacheprovider",
-                "-W",
-                "error::FutureWarning",
-            ]
-            done = subprocess.run([*command[:4], *command[6:], UNITS + file, *chosen], cwd=ROOT, env=environment)  # fmt: skip
-            failed |= done.returncode
+            tests = [*command, UNITS + file, *chosen]
+            failed |= subprocess.run(tests, cwd=ROOT, env={**os.environ, **settings}).returncode
     return failed
 
-
-SHOWN = (
-    "torch",
-    "transformers",
-    "tokenizers",
-    "numpy",
-    "scipy",
-    "traitlets",
-    "anywidget",
-    "ipywidgets",
-)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -23,6 +23,7 @@ from attn_widget.checks.texts import check_characters, check_name, check_path, c
 from attn_widget.checks.values import (
     LARGEST_COUNT,
     LARGEST_SEED,
+    as_int,
     check_callable,
     check_choice,
     check_count,
@@ -51,6 +52,7 @@ __all__ = [
     "MAX_SHOWN",
     "are_ids",
     "as_array",
+    "as_int",
     "check_callable",
     "check_characters",
     "check_choice",

@@ -20,6 +20,22 @@ LARGEST_SEED = 2**32 - 1  # numpy and scikit-learn take no larger one
 LARGEST_COUNT = 1_000_000  # of anything that a user counts
 
 
+def as_int(value: Any) -> int | None:
+    """An int of whatever is one by ``__index__``; None of anything else, of bools and of arrays.
+
+    Examples
+    --------
+    >>> as_int(np.int64(3)), as_int(True), as_int(np.array(3)), as_int("3")
+    (3, None, None, None)
+    """
+    if isinstance(value, (bool, np.bool_)) or hasattr(type(value), "__len__"):
+        return None
+    try:
+        return operator.index(value)
+    except Exception:  # of its own __index__, too
+        return None
+
+
 def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint: str = "") -> int:
     """``value`` as an int from ``low`` to ``high``; ``hint`` goes into what is raised.
 
@@ -28,10 +44,7 @@ def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint
     >>> check_count(3, "top_k", 1, 5)
     3
     """
-    try:
-        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
-    except Exception:  # of an object's own __index__, too
-        number = None
+    number = as_int(value)
     if number is None:
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected an int.", hint)
     if not low <= number <= high:

@@ -8,7 +8,7 @@ from typing import Any
 from attn_widget.checks import short_repr
 from attn_widget.errors import ModelLoadError
 
-# What is read or has no effect on one text, by file. A setting in none of these is noted.
+# Settings that are read, or have no effect on one text, by file; any other is noted.
 MODULES_KEYS = ("idx", "name", "path", "type")
 TRANSFORMER_KEYS = (
     "max_seq_length", "do_lower_case", "query_length", "document_length", "query_expansion",

@@ -5,6 +5,7 @@ Nothing of a step is kept: each is a row of one pass over the finished text.
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from attn_widget.model.two_texts import joined, start_id, start_token, target_la
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 
 GENERATE_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
-# Of a generation config; docs/configs.md has every setting. One continuation is written, the same at each call.
+# Settings of a generation config (docs/configs.md has all): one continuation is written, the same at each call.
 REPLACED: dict[str, Any] = {
     "do_sample": False, "num_beams": 1, "num_return_sequences": 1, "num_beam_groups": None, "diversity_penalty": None,
     "penalty_alpha": None, "dola_layers": None, "low_memory": None, "early_stopping": False, "length_penalty": None,
@@ -157,24 +158,12 @@ def _written_ids(
     encoder: Encoder, prompt: Encoding, count: int, progress: Progress | None
 ) -> list[int]:
     """Ids of what ``generate`` of transformers writes, without the token it stops with."""
-    from transformers import (
-        DynamicCache,
-        EncoderDecoderCache,
-        LogitsProcessorList,
-        StoppingCriteriaList,
-    )
+    from transformers import LogitsProcessorList, StoppingCriteriaList
 
     network, config = encoder.network, greedy_config(encoder, count)
     inputs = on_device(encoder, prompt.inputs)
     begun = inputs["input_ids" if prompt.both is None else "decoder_input_ids"].shape[1]
     stops = stop_ids(encoder)
-    # The cache that `generate` makes of T5, or of a decoder taken from BART, has a place for each layer of the encoder; this one grows.
-    own_layers = network.config.to_dict().get("decoder_layers", encoder.n_layers)
-    cache = None
-    if encoder.parts:
-        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-    elif getattr(network.config, "num_hidden_layers", own_layers) != own_layers:
-        cache = DynamicCache()
 
     def check(ids: Any, scores: Any) -> Any:
         if not bool(scores.max() < np.inf):
@@ -195,7 +184,6 @@ def _written_ids(
         try:
             written = network.generate(
                 **{name: inputs[name] for name in GENERATE_INPUTS if name in inputs},
-                **({} if cache is None else {"past_key_values": cache}),
                 generation_config=config,
                 logits_processor=LogitsProcessorList([check]),
                 stopping_criteria=StoppingCriteriaList([report]),
@@ -226,6 +214,11 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
     for name, value in REPLACED.items():
         if hasattr(config, name):
             setattr(config, name, value)
+    # The cache of a decoder that was taken from BART has a place for each layer of the encoder.
+    settings = encoder.network.config.to_dict()
+    layers = settings.get("decoder_layers", encoder.n_layers)
+    if not encoder.parts and settings.get("num_hidden_layers", layers) != layers:
+        config.use_cache = False
     # A tokenizer of many languages marks what is written, where the config names no language.
     language = target_language(encoder) if encoder.parts else None
     if (
@@ -236,6 +229,11 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
         config.forced_bos_token_id = int(encoder.reader.convert_tokens_to_ids(language))
     stops = sorted(stop_ids(encoder))
     config.max_new_tokens, config.eos_token_id = count, stops or None
+    layers = encoder.network.config
+    if (getattr(layers, "num_decoder_layers", None) or 0) > getattr(layers, "num_layers", math.inf):
+        config.use_cache = (
+            False  # the cache that `generate` makes of T5 has a place for each layer of the encoder
+        )
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
     return config

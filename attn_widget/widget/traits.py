@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import anywidget
 import traitlets as t
 
-from attn_widget.checks import check_keywords, check_name, is_plain, short_repr
+from attn_widget.checks import as_int, check_keywords, check_name, is_plain, short_repr
 from attn_widget.errors import AttnWidgetError, NotPickled, truncate
 
 T = TypeVar("T")
@@ -105,7 +104,8 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in own_traits(type(self)):
-            value = _as_int(value)
+            number = as_int(value)
+            value = value if number is None else number
             _check_plain(name, value)
         try:
             self._assign(name, value)
@@ -142,16 +142,6 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
         """Send a change to the page and call its observers; those of a batch come later."""
         if not self._batch.gathers(change):
             super().notify_change(change)
-
-
-def _as_int(value: Any) -> Any:
-    """Numpy's ints, and whatever else is one by ``__index__``, as an int; anything else as it is."""
-    if isinstance(value, int) or not hasattr(type(value), "__index__"):
-        return value
-    try:
-        return operator.index(value)
-    except Exception:  # an array of several numbers
-        return value
 
 
 def _check_plain(name: str, value: Any) -> None:
