@@ -214,11 +214,6 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
     for name, value in REPLACED.items():
         if hasattr(config, name):
             setattr(config, name, value)
-    # The cache of a decoder that was taken from BART has a place for each layer of the encoder.
-    settings = encoder.network.config.to_dict()
-    layers = settings.get("decoder_layers", encoder.n_layers)
-    if not encoder.parts and settings.get("num_hidden_layers", layers) != layers:
-        config.use_cache = False
     # A tokenizer of many languages marks what is written, where the config names no language.
     language = target_language(encoder) if encoder.parts else None
     if (
@@ -229,11 +224,11 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
         config.forced_bos_token_id = int(encoder.reader.convert_tokens_to_ids(language))
     stops = sorted(stop_ids(encoder))
     config.max_new_tokens, config.eos_token_id = count, stops or None
-    layers = encoder.network.config
-    if (getattr(layers, "num_decoder_layers", None) or 0) > getattr(layers, "num_layers", math.inf):
-        config.use_cache = (
-            False  # the cache that `generate` makes of T5 has a place for each layer of the encoder
-        )
+    # The cache that `generate` makes of T5, and of a decoder taken from BART, has a place for each layer of the encoder.
+    shape = encoder.network.config
+    named = (getattr(shape, name, None) for name in ("num_decoder_layers", "decoder_layers"))
+    if (next(filter(None, named), 0)) > getattr(shape, "num_hidden_layers", math.inf):
+        config.use_cache = False
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
     return config
