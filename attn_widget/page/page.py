@@ -11,13 +11,12 @@ import html
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from attn_widget.features.engine.text import elements
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
@@ -90,18 +89,18 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 @dataclass(frozen=True)
 class PageModel:
-    """The model of a page that runs what is typed (`attn_widget.features.engine.live`).
+    """The model of a page that runs what is typed.
 
     Attributes
     ----------
     facts : str
         JSON, for js/src/live.ts.
-    weights : bytes or None
-        As text; None if they are a script that the page loads.
+    weights : callable or None
+        Gives the elements that hold them; None if they are a script that the page loads.
     """
 
     facts: str
-    weights: bytes | None
+    weights: Callable[[], Iterator[bytes]] | None
 
 
 def save(
@@ -214,7 +213,7 @@ def page_parts(
     yield from later
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
-        yield from elements(model.weights)
+        yield from model.weights()
     yield b"</body>\n</html>\n"
 
 

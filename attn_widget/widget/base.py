@@ -6,7 +6,6 @@ import math
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from ipywidgets.widgets.widget import widget_serialization
 
 from attn_widget.checks import check_choice, check_count, check_number
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.exports.browser import draw
 from attn_widget.features.exports.caption import caption
 from attn_widget.features.exports.matrix import shown_values
@@ -348,7 +346,7 @@ class SourceWidget(CheckedWidget):
         'cat.html'
         >>> w.close()
         """
-        return save_page(self._to_save(), path, options)
+        return save_page([self._entry()], path, options)
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.
@@ -382,9 +380,9 @@ class SourceWidget(CheckedWidget):
         run = saved_run(self.source, self.selection, ExportOptions(title=title))
         return frame(page_html(run, title), title or run.title, height)
 
-    def _to_save(self) -> Sequence[tuple[Source, Selection]] | Comparison:
-        """Content of a page of this widget."""
-        return [(self.source, self.selection)]
+    def _entry(self) -> tuple[Source, Selection]:
+        """Content of this widget on a page."""
+        return self.source, self.selection
 
     def _view(self, view: str | None) -> str:
         if view is None:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.corpus.profile import Profile
-from attn_widget.features.corpus.source import ProfileSource, opening_head
-from attn_widget.host.results import Displayed
+from attn_widget.host.results import Result, save_result, widget_of
 from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import save_page
 from attn_widget.protocol.run_source import RunSource
@@ -25,11 +22,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-Saved: TypeAlias = "SourceWidget | Analysis | Profile"
+Saved: TypeAlias = "SourceWidget | Analysis | Result"
 
 
 def to_html(
-    widgets: Saved | Comparison | Displayed | Iterable[Saved],
+    widgets: Saved | Iterable[Saved],
     path: str | os.PathLike[str],
     **options: Unpack[PageOptions],
 ) -> Path:
@@ -91,11 +88,11 @@ def to_html(
     True
     >>> w.close()
     """
-    if isinstance(widgets, (SourceWidget, Displayed)):
+    if isinstance(widgets, SourceWidget):
         return widgets.to_html(path, **options)
-    if isinstance(widgets, Comparison):
-        return save_page(widgets, path, options)
-    if isinstance(widgets, (Analysis, Profile)):
+    if isinstance(widgets, Result):
+        return save_result(widgets, path, {**options})
+    if isinstance(widgets, Analysis):
         widgets = [widgets]
     if not is_iterable(widgets):
         raise _not_a_widget(widgets)
@@ -110,11 +107,17 @@ def _selected(given: object) -> tuple[Source, Selection]:
     if isinstance(given, Analysis):
         classifies = given.classification is not None
         return RunSource(given), Selection(view="task" if classifies else "attention")
-    if isinstance(given, Profile):
-        opened = Selection(*opening_head(given), view="heads", metric="confidence_avg")
-        return ProfileSource(given), opened
-    widget = _check_widget(given)
-    return widget.source, widget.selection
+    if isinstance(given, Result):
+        widget = widget_of(given, {})
+        try:
+            return _entry_of(widget)
+        finally:
+            widget.close()
+    return _entry_of(_check_widget(given))
+
+
+def _entry_of(widget: SourceWidget) -> tuple[Source, Selection]:
+    return widget._entry()  # pyright: ignore[reportPrivateUsage]
 
 
 def as_html(widget: SourceWidget, *, height: int = 900, title: str | None = None) -> str:

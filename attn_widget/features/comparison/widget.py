@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.page import compared_html, selections, title_of
+from attn_widget.features.comparison.page import compared_html, save_compared, selections, title_of
 from attn_widget.page.page import frame
+from attn_widget.page.saved_run import PageOptions
+from attn_widget.page.saving import export_options
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.widget import AttentionWidget
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 HEIGHT = 900  # px
 
@@ -39,8 +47,30 @@ class ComparisonWidget(AttentionWidget):
         self.comparison = comparison
         self._show_compared(comparison)
 
-    def _to_save(self) -> Comparison:
-        return self.comparison
+    def to_html(self, path: str | os.PathLike[str], **options: Unpack[PageOptions]) -> Path:
+        """Save a page of both runs and their difference. See `attn_widget.to_html`.
+
+        Parameters
+        ----------
+        path, **options
+            As in `attn_widget.to_html`; without ``engine``, ``assets`` and ``max_bytes``.
+        """
+        export = export_options(options)
+        if (
+            options.get("engine")
+            or options.get("assets", "inside") != "inside"
+            or options.get("max_bytes") is not None
+        ):
+            raise InputError(
+                "A page of two runs takes no engine, assets or max_bytes.", "Leave them out."
+            )
+        return save_compared(path, self.comparison, export)
+
+    def _entry(self) -> NoReturn:
+        raise InputTypeError(
+            "A comparison has a page of its own, and is none of several on a page.",
+            "to_html(comparison, path)",
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -56,3 +86,12 @@ class ComparisonWidget(AttentionWidget):
 def frame_of(comparison: Comparison) -> str:
     """A sandboxed frame with the comparison's page."""
     return frame(compared_html(comparison), title_of(comparison), HEIGHT)
+
+
+def widget_of(result: Comparison, **options: Any) -> ComparisonWidget:
+    """The widget of a comparison, not displayed yet; its runs take no other options."""
+    if options:
+        raise InputTypeError("show() of a comparison takes no other arguments.", "show(comparison)")
+    from attn_widget.api import runner
+
+    return ComparisonWidget(result, analyze=runner(result.a, {}))

@@ -47,11 +47,12 @@ from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import is_totals, read_totals, write_totals
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
+from attn_widget.host.results import Result
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
 
 
-class Profile(ProfileFigures):
+class Profile(Result, ProfileFigures):
     """The figures of every head (docs/definitions.md, sections 2 and 3, and patterns) over many texts.
 
     The mean of a figure that grows with the length of a text (``focus_entropy``) is one over these

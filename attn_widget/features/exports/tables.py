@@ -123,7 +123,7 @@ def similarity_table(source: SimilaritySource, selection: Selection) -> Table:
 
     A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
     """
-    from attn_widget.features.similarity import Ranking  # with torch
+    from attn_widget.features.similarity.ranking import Ranking  # with torch
     from attn_widget.features.similarity.similarity import BIAS
 
     result = source.result

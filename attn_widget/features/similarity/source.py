@@ -11,9 +11,9 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.similarity import Ranking, Similarity
 from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
-from attn_widget.features.similarity.similarity import SIDES, Side
+from attn_widget.features.similarity.ranking import Ranking
+from attn_widget.features.similarity.similarity import SIDES, Side, Similarity
 from attn_widget.features.similarity.sums import Sum
 from attn_widget.features.why.slices import masking_test
 from attn_widget.figures.arrays import Float32, Float64

@@ -30,7 +30,7 @@ from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
-    from attn_widget.features.similarity import Ranking
+    from attn_widget.features.similarity.ranking import Ranking
 
 KEYS = ("layer", "model", "weights", "tagger", "n_texts", "n_tokens", "failed")
 TOKENS, TEXTS, SETTINGS = "tokens", "texts", "settings"
@@ -248,7 +248,7 @@ class WordIndex(NotPickled):
         InputError, InputTypeError, ModelLoadError
             As in `attn_widget.similarity`; also an index that cannot be read.
         """
-        from attn_widget.features.similarity import similarity
+        from attn_widget.features.similarity.texts import similarity
 
         with _readable():
             rows = self._texts.search().select(["index", "text"]).to_list()
