@@ -10,6 +10,9 @@ from attn_widget.features import declared, loaded
 
 STUB = Path(__file__).parents[1] / "attn_widget" / "features" / "public.pyi"
 
+# What the core's classes inherit from: the name in the file, the field of the registry, the base in the core.
+WITH_FEATURES = (("OfWidgets", "widgets", "attn_widget.widget.traits:CheckedWidget"),)
+
 
 def stub() -> str:
     """The text of the file: public names, and `show` of each result."""
@@ -28,13 +31,17 @@ def stub() -> str:
         signature = inspect.signature(loaded(maker))
         options = list(signature.parameters.values())[1].annotation
         widget, module = signature.return_annotation, maker.partition(":")[0]
-        lines.append(f"from {module} import {widget}")
-        lines += [
-            f"from {module} import {typed}" for typed in re.findall(r"Unpack\[(\w+)\]", options)
-        ]
+        kinds = sorted({*re.findall(r"Unpack\[(\w+)\]", options), widget})
+        lines.append(f"from {module} import {', '.join(kinds)}")
         overloads.append(
             f"@overload\ndef show(text: {name}, **options: {options}) -> {widget}: ..."
         )
+    for of, field, base in WITH_FEATURES:
+        module, _, name = base.partition(":")
+        lines.append(f"from {module} import {name}")
+        classes = [path.split(":") for _, path in declared(field)]
+        lines += [f"from {module} import {name}" for module, name in classes]
+        overloads.append(f"class {of}({', '.join([*(name for _, name in classes), name])}): ...")
     overloads += [
         "@overload\ndef show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...",
         "@overload\ndef show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...",

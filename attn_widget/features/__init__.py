@@ -23,8 +23,14 @@ class Feature(NamedTuple):
         Other features that it imports.
     names : mapping
         Its public names, as in ``attn_widget.profile``, and their modules.
+    slices : mapping
+        Kinds of slices that it answers, and the modules that do.
     results : mapping
         Classes of results that `attn_widget.show` takes, and what makes their widgets.
+    model_types : mapping
+        Types of models that `transformers` does not know, and the modules that tell it of them.
+    widgets, analysis : mapping
+        Under any name, a class whose methods every widget, or every `Analysis`, has as its own.
     page_options : mapping
         Options of `attn_widget.to_html` besides those of the core, and what writes a page that has them (or gives None).
     commands : mapping
@@ -36,7 +42,11 @@ class Feature(NamedTuple):
 
     uses: tuple[str, ...] = ()
     names: Mapping[str, str] = NONE
+    slices: Mapping[str, str] = NONE
     results: Mapping[str, str] = NONE
+    model_types: Mapping[str, str] = NONE
+    widgets: Mapping[str, str] = NONE
+    analysis: Mapping[str, str] = NONE
     page_options: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
     options: Mapping[str, str] = NONE
@@ -55,6 +65,7 @@ FEATURES = {
             "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
             "head_means": "head_means", "index": "words.build", "profile": "run",
         },
+        slices={"near": "near"},
         results={"Profile": "widget:widget_of"},
     ),
     "engine": Feature(
@@ -63,7 +74,8 @@ FEATURES = {
         options={"engine": "command"},
     ),
     "exports": Feature(
-        uses=("comparison", "corpus", "engine", "similarity", "why"), names={"report": "report"}, options={"exports": "command"}
+        uses=("comparison", "corpus", "engine", "similarity", "why"), names={"report": "report"},
+        widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "similarity": Feature(
         uses=("why",),
@@ -71,8 +83,16 @@ FEATURES = {
         results={"Ranking": "widget:widget_of", "Similarity": "widget:widget_of"},
         commands={"similarity": "command:main"},
     ),
-    "tasks": Feature(uses=("comparison", "corpus")),
-    "why": Feature(names={"Target": "targets", "target": "targets"}, options={"why": "command"}),
+    "tasks": Feature(
+        uses=("comparison", "corpus"),
+        model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
+    ),
+    "why": Feature(
+        names={"Target": "targets", "target": "targets"},
+        analysis={"why": "trust:TrustFigures"},
+        slices=dict.fromkeys(("targets", "contributions", "trust", "head_effects", "components", "logit_lens"), "slices"),
+        options={"why": "command"},
+    ),
 }  # fmt: skip
 
 
@@ -88,3 +108,9 @@ def loaded(path: str) -> Any:
     module, _, name = path.partition(":")
     found = import_module(module)
     return getattr(found, name) if name else found
+
+
+def with_features(field: str, base: type) -> type:
+    """``base`` with the methods of the classes that a field names."""
+    found = tuple(loaded(path) for _, path in declared(field))
+    return type(base)(f"{base.__name__}WithFeatures", (*found, base), {"__module__": __name__})

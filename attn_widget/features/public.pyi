@@ -19,6 +19,7 @@ from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
 from attn_widget.features.corpus.words.build import index as index
 from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.exports.report import report as report
+from attn_widget.features.exports.widget import Exports
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
@@ -26,6 +27,7 @@ from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityW
 from attn_widget.features.why.targets import Target as Target
 from attn_widget.features.why.targets import target as target
 from attn_widget.widget import AttentionWidget
+from attn_widget.widget.traits import CheckedWidget
 
 __all__ = [
     "Comparison",
@@ -56,6 +58,9 @@ def show(text: Profile, **options: Unpack[ProfileTraits]) -> ProfileWidget: ...
 def show(text: Ranking, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
 @overload
 def show(text: Similarity, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
+
+class OfWidgets(Exports, CheckedWidget): ...
+
 @overload
 def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
 @overload

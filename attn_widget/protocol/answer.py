@@ -17,8 +17,6 @@ from attn_widget.checks import short_repr
 from attn_widget.errors import AttnWidgetError, SliceError
 
 # They declare what they answer.
-from attn_widget.features.corpus import near  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from attn_widget.features.why import slices  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.handlers import HANDLERS, Answer
 from attn_widget.protocol.pack import checked, describe, to_json
