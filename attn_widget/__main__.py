@@ -95,8 +95,10 @@ def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
 def write_page_of(features: Sequence[Any], options: argparse.Namespace) -> None:
     """A page of one text, or what a feature writes instead."""
     from attn_widget.host.files import destination
+    from attn_widget.page.saved_run import ExportOptions
 
     target = destination(options.output)  # before the model runs
+    ExportOptions(title=options.title)
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
     written = (
         feature.write(options, target, run) for feature in features if hasattr(feature, "write")

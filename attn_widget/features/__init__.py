@@ -27,6 +27,8 @@ class Feature(NamedTuple):
         Kinds of slices that it answers, and the modules that do.
     results : mapping
         Classes of results that `attn_widget.show` takes, and what makes their widgets.
+    addresses : mapping
+        Addresses of requests besides the run of a widget, and what answers those of one widget.
     model_types : mapping
         Types of models that `transformers` does not know, and the modules that tell it of them.
     widgets, analysis : mapping
@@ -44,6 +46,7 @@ class Feature(NamedTuple):
     names: Mapping[str, str] = NONE
     slices: Mapping[str, str] = NONE
     results: Mapping[str, str] = NONE
+    addresses: Mapping[str, str] = NONE
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
@@ -58,6 +61,7 @@ FEATURES = {
         names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "inputs", "compare_many": "many"},
         results={"Comparison": "widget:widget_of"},
         options={"comparison": "command"},
+        addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
     ),
     "corpus": Feature(
         uses=("similarity", "why"),

@@ -29,7 +29,7 @@ LEFT: dict[str, str] = {
     "page.snapshot": "why",
     "protocol.selection": "why",
     "widget.runs": "why",
-    "widget.widget": "comparison why",
+    "widget.widget": "why",
 }
 MAX_AT_THE_TOP = 6
 MODULES = {

@@ -45,7 +45,8 @@ class ComparisonWidget(AttentionWidget):
         traits = {name: value for name, value in initial.items() if value is not None}
         super().__init__(comparison.a, analyze=analyze, **traits)
         self.comparison = comparison
-        self._show_compared(comparison)
+        self._answering("both").show(comparison, comparison.b)
+        self._compared += 1  # lets the page open it
 
     def to_html(self, path: str | os.PathLike[str], **options: Unpack[PageOptions]) -> Path:
         """Save a page of both runs and their difference. See `attn_widget.to_html`.
