@@ -33,6 +33,8 @@ class Feature(NamedTuple):
         Types of models that `transformers` does not know, and the modules that tell it of them.
     widgets, analysis : mapping
         Under any name, a class whose methods every widget, or every `Analysis`, has as its own.
+    tables : mapping
+        Views that it adds, and what gives their columns and rows for a file.
     page_options : mapping
         Options of `attn_widget.to_html` besides those of the core, and what writes a page that has them (or gives None).
     commands : mapping
@@ -50,6 +52,7 @@ class Feature(NamedTuple):
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
+    tables: Mapping[str, str] = NONE
     page_options: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
     options: Mapping[str, str] = NONE
@@ -78,7 +81,7 @@ FEATURES = {
         options={"engine": "command"},
     ),
     "exports": Feature(
-        uses=("comparison", "corpus", "engine", "similarity", "why"), names={"report": "report"},
+        uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "similarity": Feature(
@@ -88,12 +91,13 @@ FEATURES = {
         commands={"similarity": "command:main"},
     ),
     "tasks": Feature(
-        uses=("comparison", "corpus"),
+        uses=("comparison",),
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
         analysis={"why": "trust:TrustFigures"},
+        tables={"why": "table:why_table"},
         slices=dict.fromkeys(("targets", "contributions", "trust", "head_effects", "components", "logit_lens"), "slices"),
         options={"why": "command"},
     ),
