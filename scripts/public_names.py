@@ -10,7 +10,7 @@ from attn_widget.features import declared, loaded
 
 STUB = Path(__file__).parents[1] / "attn_widget" / "features" / "public.pyi"
 
-# What the core's classes inherit from: the name in the file, the field of the registry, the base in the core.
+# Bases of the core's classes: the name in the file, the field of the registry, the base in the core.
 WITH_FEATURES = (("OfWidgets", "widgets", "attn_widget.widget.traits:CheckedWidget"),)
 
 
