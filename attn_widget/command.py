@@ -1,4 +1,4 @@
-"""What the commands of the core and of features share: options as data, and what is printed."""
+"""Shared by the commands of the core and of features: options as data, and lines on the screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attn_widget.errors import AttnWidgetError
 
 
 class Option(NamedTuple):
-    """An option of a command: what argparse is told of it, and the options that it needs or excludes.
+    """An option of a command: the arguments of argparse, and the options that it needs or excludes.
 
     ``texts``: what it gives in place of the text, where it does.
     """

@@ -1,4 +1,4 @@
-"""What stands beside the core: a folder for each feature, and one line for each folder.
+"""Registry of the features: a folder for each, next to the core, and one line for each folder.
 
 The core (one text, one run, seen) imports none of them, and works without any: deleting a feature's folders and its line takes it away
 (`scripts/deletion.py`). What a line names is imported when it is first needed.

@@ -11,7 +11,7 @@ from attn_widget.host.notice import notebook_shell
 
 
 class Result:
-    """What `attn_widget.show` and `attn_widget.to_html` take besides a text and its analysis."""
+    """Base of the results that `attn_widget.show` and `attn_widget.to_html` take besides a text and its analysis."""
 
 
 def widget_of(result: Result, traits: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from attn_widget.protocol.source import Source
 
 
 def export_options(options: PageOptions) -> ExportOptions:
-    """Those of the options that choose what the page has; unknown ones are refused."""
+    """Options that select the content of the page; unknown ones are refused."""
     check_keywords(options, PageOptions.__annotations__, "to_html()")
     return ExportOptions(
         options.get("layers"),

@@ -328,7 +328,7 @@ class AttentionWidget(RunWidget[Runs]):
         return self._answering(address).at(address)
 
     def _answering(self, address: str) -> Any:
-        """What a feature answers requests of an address with, besides this widget's run."""
+        """The object with which a feature answers requests of an address."""
         path = dict(declared("addresses"))[address]
         if path not in self._beside:
             runs = self._require_runs()

@@ -64,7 +64,7 @@ class Comparing:
         self.comparison = self._shown = None
 
     def at(self, address: str) -> Tasks:
-        """What answers requests of an address: of the second run, or of both."""
+        """The tasks that answer requests of an address: of the second run, or of both."""
         return self.b if address == "b" else self.both
 
     def require(self) -> Comparison:
