@@ -16,24 +16,19 @@ from attn_widget.analysis.texts import (
 )
 from attn_widget.checks import check_keywords
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.slices import as_target
 from attn_widget.features.why.targets import Target
 from attn_widget.host.idle import activity
 from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
-from attn_widget.host.results import Displayed
+from attn_widget.host.results import Result, show_result
 from attn_widget.model.loading import is_loaded
-from attn_widget.protocol.selection import NAMES, ProfileTraits, SimilarityTraits, Traits
+from attn_widget.protocol.selection import NAMES, Traits
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from attn_widget.features.comparison.widget import ComparisonWidget
-    from attn_widget.features.corpus.widget import ProfileWidget
-    from attn_widget.features.similarity.widget import SimilarityWidget
     from attn_widget.model.prepared import TokenIds
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
@@ -58,15 +53,7 @@ class ShowOptions(WidgetOptions, RunOptions, total=False):
 
 
 @overload
-def show(text: Profile, **options: Unpack[ProfileTraits]) -> ProfileWidget: ...
-
-
-@overload
-def show(text: Comparison) -> ComparisonWidget: ...
-
-
-@overload
-def show(text: Displayed, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
+def show(text: Result, **options: Any) -> Any: ...
 
 
 @overload
@@ -80,10 +67,10 @@ def show(
 
 
 def show(
-    text: str | TokenIds | Analysis | Profile | Comparison | Displayed,
+    text: str | TokenIds | Analysis | Result,
     text_pair: str | None = None,
     **options: Any,
-) -> AttentionWidget | ProfileWidget | SimilarityWidget:
+) -> Any:
     """Run a model on ``text`` and show the whole run; or show an analysis, a profile, a comparison or a similarity.
 
     Displayed once in a notebook; also returned, so that Python can read and set the selection.
@@ -126,24 +113,10 @@ def show(
     <AttentionWidget 'the cat sat on the mat', 8 tokens, L3 H5>
     >>> w.close()
     """
-    if isinstance(text, Displayed):
+    if isinstance(text, Result):
         if text_pair is not None:
             raise InputTypeError("show() of a result takes no text_pair.", "show(result)")
-        return text.show(**options)
-    if isinstance(text, Comparison):
-        if text_pair is not None or options:
-            raise InputTypeError(
-                "show() of a comparison takes no other arguments.", "show(comparison)"
-            )
-        from attn_widget.features.comparison.widget import ComparisonWidget
-
-        compared = ComparisonWidget(text, analyze=runner(text.a, {}))
-        compared.display()
-        return compared
-    if isinstance(text, Profile):
-        from attn_widget.features.corpus.widget import show_profile
-
-        return show_profile(text, options)
+        return show_result(text, options)
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}

@@ -30,7 +30,7 @@ KINDS, PROMPTS = HERE / "kinds.txt", HERE / "prompts.txt"
 BETWEEN = " ||| "
 WAIT_MS = 240_000
 WHOLE = 32  # tokens: masked predictions of all positions are waited for
-# Where nothing is on its way: a sentence that stays for half a second.
+# A sentence is final once it has stayed for half a second.
 SHOWN = """([view, whole]) => {
   const line = document.querySelector(view === "comparison" ? ".aw-compare-lead" : `.aw-view-${view} [data-aw-part=sentence]`);
   const running = document.querySelector('[data-aw-part=masked-progress]:not([hidden])');

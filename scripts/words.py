@@ -18,6 +18,7 @@ READ = (".py", ".ts", ".tsx", ".md", ".mjs", ".js", ".css")
 # Written by other means: the model's card, what the tests and the pictures show, the history.
 NOT_READ = (
     "attn_widget/mini/",
+    "js/src/catalog/function-words.ts",
     "tests/",
     "js/tests/",
     "scripts/gallery.py",

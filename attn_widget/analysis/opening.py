@@ -2,7 +2,7 @@
 
 A *link* is a query, a key and a head. It is worth reading if both are words that say something (`attn_widget.analysis.opening_words`),
 the key is the strongest word of the query's row, and the head looks neither at one key nor over one distance in most rows.
-js/src/engine/page/opening/opening.ts is the same rule for a text that is typed.
+js/src/features/engine/page/opening/opening.ts is the same rule for a text that is typed.
 
 Of two texts (cross-attention) a row counts by the token that it writes, the one after its own; and a layer whose heads
 all find the words to read is no reason against each of them.

@@ -1,6 +1,6 @@
 """Words of a text as a link reads them: joined from their pieces, and what each one is as far as lists and order tell.
 
-js/src/engine/page/opening/words.ts is the same for a text that is typed.
+js/src/features/engine/page/opening/words.ts is the same for a text that is typed.
 """
 
 from __future__ import annotations

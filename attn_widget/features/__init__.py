@@ -1,31 +1,124 @@
-"""What stands beside the core: a folder for each feature, and one line for each folder.
+"""Registry of the features: a folder for each, next to the core, and one line for each folder.
 
-The core (one text, one run, seen) imports none of them, and works without any: deleting a feature's folders and its line takes it away.
+The core (one text, one run, seen) imports none of them, and works without any: deleting a feature's folders and its line takes it away
+(`scripts/deletion.py`). What a line names is imported when it is first needed.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Feature(NamedTuple):
-    """Line of a feature.
+    """Line of a feature. Modules are those of its own folder; ``"module:name"`` is a name in one.
 
     Attributes
     ----------
     uses : tuple of str
         Other features that it imports.
+    names : mapping
+        Its public names, as in ``attn_widget.profile``, and their modules.
+    slices : mapping
+        Kinds of slices that it answers, and the modules that do.
+    results : mapping
+        Classes of results that `attn_widget.show` takes, and what makes their widgets.
+    addresses : mapping
+        Addresses of requests besides the run of a widget, and what answers those of one widget.
+    model_types : mapping
+        Types of models that `transformers` does not know, and the modules that tell it of them.
+    widgets, analysis : mapping
+        Under any name, a class whose methods every widget, or every `Analysis`, has as its own.
+    tables : mapping
+        Views that it adds, and what gives their columns and rows for a file.
+    page_options : mapping
+        Options of `attn_widget.to_html` besides those of the core, and what writes a page that has them (or gives None).
+    commands : mapping
+        Commands besides ``attn-widget TEXT``, and what runs them.
+    options : mapping
+        Under any name, a module with ``OPTIONS`` of ``attn-widget TEXT``, and with what they do: ``prepare(options)``,
+        ``write(options, target, run)`` and ``on_page(options, analysis)``, each if it is there.
     """
 
     uses: tuple[str, ...] = ()
+    names: Mapping[str, str] = NONE
+    slices: Mapping[str, str] = NONE
+    results: Mapping[str, str] = NONE
+    addresses: Mapping[str, str] = NONE
+    model_types: Mapping[str, str] = NONE
+    widgets: Mapping[str, str] = NONE
+    analysis: Mapping[str, str] = NONE
+    tables: Mapping[str, str] = NONE
+    page_options: Mapping[str, str] = NONE
+    commands: Mapping[str, str] = NONE
+    options: Mapping[str, str] = NONE
 
 
 FEATURES = {
-    "comparison": Feature(uses=("corpus", "why")),
-    "corpus": Feature(uses=("similarity", "why")),
-    "engine": Feature(uses=("similarity", "why")),
-    "exports": Feature(uses=("comparison", "corpus", "engine", "similarity", "why")),
-    "similarity": Feature(uses=("why",)),
-    "tasks": Feature(uses=("comparison", "corpus")),
-    "why": Feature(),
-}
+    "comparison": Feature(
+        uses=("corpus", "why"),
+        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "inputs", "compare_many": "many"},
+        results={"Comparison": "widget:widget_of"},
+        options={"comparison": "command"},
+        addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
+    ),
+    "corpus": Feature(
+        uses=("similarity", "why"),
+        names={
+            "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
+            "head_means": "head_means", "index": "words.build", "profile": "run",
+        },
+        slices={"near": "near"},
+        results={"Profile": "widget:widget_of"},
+    ),
+    "engine": Feature(
+        uses=("similarity", "why"),
+        page_options={"engine": "live:save_with", "assets": "live:save_with"},
+        options={"engine": "command"},
+    ),
+    "exports": Feature(
+        uses=("comparison", "engine"), names={"report": "report"},
+        widgets={"exports": "widget:Exports"}, options={"exports": "command"},
+    ),
+    "similarity": Feature(
+        uses=("why",),
+        names={"Ranking": "ranking", "Similarity": "similarity", "similarity": "texts"},
+        results={"Ranking": "widget:widget_of", "Similarity": "widget:widget_of"},
+        commands={"similarity": "command:main"},
+    ),
+    "tasks": Feature(
+        uses=("comparison",),
+        model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
+    ),
+    "why": Feature(
+        names={"Target": "targets", "target": "targets"},
+        analysis={"why": "trust:TrustFigures"},
+        tables={"why": "table:why_table"},
+        slices=dict.fromkeys(("targets", "contributions", "trust", "head_effects", "components", "logit_lens"), "slices"),
+        options={"why": "command"},
+    ),
+}  # fmt: skip
+
+
+def declared(field: str) -> Iterator[tuple[str, str]]:
+    """Entries of a field in all lines: a name, and the path of what it stands for."""
+    for feature, line in FEATURES.items():
+        for name, path in getattr(line, field).items():
+            yield name, f"{__name__}.{feature}.{path}"
+
+
+def loaded(path: str) -> Any:
+    """A module, or what ``"module:name"`` names in one."""
+    module, _, name = path.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found
+
+
+def with_features(field: str, base: type) -> type:
+    """``base`` with the methods of the classes that a field names."""
+    found = tuple(loaded(path) for _, path in declared(field))
+    return type(base)(f"{base.__name__}WithFeatures", (*found, base), {"__module__": __name__})

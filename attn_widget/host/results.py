@@ -1,25 +1,44 @@
-"""Results that a notebook displays: the top of the package names the widget, so that rooms below know none."""
+"""Results that have a widget: the lines of their features name it, so that rooms below know none."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attn_widget.features import declared, loaded
 from attn_widget.host.notice import notebook_shell
 
-_widget_of: Callable[[Any, dict[str, Any]], Any] | None = None
+
+class Result:
+    """Base of the results that `attn_widget.show` and `attn_widget.to_html` take besides a text and its analysis."""
 
 
-def display_by(widget_of: Callable[[Any, dict[str, Any]], Any]) -> None:
-    """Let ``widget_of(result, traits)`` make the widget of every `Displayed` result."""
-    global _widget_of
-    _widget_of = widget_of
+def widget_of(result: Result, traits: dict[str, Any]) -> Any:
+    """The widget of a result, not displayed yet."""
+    makers = dict(declared("results"))
+    maker = next(makers[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in makers)
+    return loaded(maker)(result, **traits)
 
 
-class Displayed:
-    """A result with a view of its own."""
+def show_result(result: Result, traits: dict[str, Any]) -> Any:
+    """The widget of a result, displayed."""
+    widget = widget_of(result, traits)
+    widget.display()
+    return widget
+
+
+def save_result(result: Result, path: str | os.PathLike[str], options: dict[str, Any]) -> Path:
+    """The page of a result, as its widget saves it."""
+    widget = widget_of(result, {})
+    try:
+        return widget.to_html(path, **options)
+    finally:
+        widget.close()
+
+
+class Displayed(Result):
+    """A result with a view of its own, which a notebook displays."""
 
     def show(self, **traits: Any) -> Any:
         """Display it in the running cell; also returned, so that Python can read and set what is selected.
@@ -29,9 +48,7 @@ class Displayed:
         **traits
             Initial values of the widget's traits, such as ``words``, ``theme``, ``height``.
         """
-        widget = self._widget(traits)
-        widget.display()
-        return widget
+        return show_result(self, traits)
 
     def to_html(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Save its view as one page that stays interactive without a kernel; see `attn_widget.to_html`.
@@ -43,15 +60,7 @@ class Displayed:
         **options
             As in `attn_widget.to_html`.
         """
-        widget = self._widget({})
-        try:
-            return widget.to_html(path, **options)
-        finally:
-            widget.close()
-
-    def _widget(self, traits: dict[str, Any]) -> Any:
-        assert _widget_of is not None  # set by the package's own __init__
-        return _widget_of(self, traits)
+        return save_result(self, path, options)
 
     def _ipython_display_(self) -> None:
         if notebook_shell() is None:  # a terminal: its repr

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import LARGEST_COUNT, first_line
 from attn_widget.errors import InputTypeError, ModelLoadError
+from attn_widget.features import declared
 from attn_widget.host.notice import current_notice
 from attn_widget.model.config import check_config
 from attn_widget.model.embedded import FastTokenizer, embedded_network
@@ -44,12 +45,6 @@ VOCABULARIES = (
     "*.model",
     "*.codes",
 )  # one of them is in every tokenizer
-
-
-OWN_MODEL_TYPES = {  # and the modules that tell transformers of them
-    "attn_widget_mean_pooling": "attn_widget.features.tasks.mean",
-    "attn_widget_text_cnn": "attn_widget.features.tasks.cnn",
-}
 
 
 DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from replaced ones
@@ -174,7 +169,7 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
     if place.is_folder:
         _refuse_marks(Path(place.path))
     with _named_failures(place, "its config.json"):
-        if place.is_folder and (own := OWN_MODEL_TYPES.get(_model_type(place) or "")):
+        if place.is_folder and (own := dict(declared("model_types")).get(_model_type(place) or "")):
             import_module(own)
         config = AutoConfig.from_pretrained(place.path, **options)
     check_config(config, place.name)

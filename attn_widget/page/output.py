@@ -12,45 +12,16 @@ import hashlib
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
-from typing import Any, TypeAlias
 
-from attn_widget.analysis import Analysis
-from attn_widget.analysis.base import untagged
-from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.page import (
-    compared_runs,
-    picture_of_compared,
-    selections,
-    with_comparison,
-)
-from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.compress import packed
 from attn_widget.page.escaping import json_data, markup
 from attn_widget.page.page import PAGE_CSS, POLICY, TITLE, Layout, entry_of, hash_of
-from attn_widget.page.picture import Picture, figure, picture_of
-from attn_widget.page.saved_run import (
-    ExportOptions,
-    SavedRun,
-    check_views,
-    other_part,
-    saved_run,
-    with_part,
-)
-from attn_widget.page.size_limit import parts_left_out
-from attn_widget.page.snapshot import snapshot
+from attn_widget.page.picture import Picture, figure
+from attn_widget.page.saved_run import SavedRun
+from attn_widget.page.shown import Shown
 from attn_widget.protocol.built import bundle
-from attn_widget.protocol.run_source import RunSource
-from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.source import Source
 
-Shown: TypeAlias = tuple[Source, Selection] | Comparison
-
-CELLS = 60_000  # weights that an output keeps; one byte each before compression
-OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
-FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the view Inside
 OUTPUT_CSS = """
 :root.dark { color-scheme: dark; } :root.light { color-scheme: light; }
 main { padding: 0; }
@@ -67,7 +38,7 @@ def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
 
     Parameters
     ----------
-    shown : (Source, Selection) or Comparison
+    shown : Shown
     saved : {"page", "full", "picture", "none"}
         What is kept of a run or a comparison; all of a profile or a similarity is.
     code : bool
@@ -77,7 +48,10 @@ def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
     --------
     >>> from attn_widget import analyze
     >>> from attn_widget.protocol.run_source import RunSource
-    >>> shown = RunSource(analyze("the cat sat", progress=False)), Selection(layer=3, head=5)
+    >>> from attn_widget.page.shown import ShownSource
+    >>> from attn_widget.protocol.selection import Selection
+    >>> source = RunSource(analyze("the cat sat", progress=False))
+    >>> shown = ShownSource(source, Selection(layer=3, head=5))
     >>> sorted(outputs(shown, code=False))
     ['image/png', 'text/html']
     >>> outputs(shown, "none", code=False)
@@ -85,73 +59,12 @@ def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
     """
     if saved == "none":
         return {}
-    compared = isinstance(shown, Comparison)
-    picture = picture_of_compared(shown) if compared else picture_of(*shown)
-    runs = output_runs(shown, saved) if has_page(shown, saved) else []
+    picture = shown.picture()
+    runs = shown.output_runs(full=saved == "full") if shown.has_page(saved) else []
     return {
         "image/png": base64.b64encode(picture.png).decode(),
-        "text/html": assembled(runs, picture, "compare" if compared else "stack", code=code),
+        "text/html": assembled(runs, picture, shown.layout, code=code),
     }
-
-
-def has_page(shown: Shown, saved: str) -> bool:
-    """True if an output carries a page, and not a picture alone."""
-    sides = (shown.a, shown.b) if isinstance(shown, Comparison) else (shown[0].analysis,)
-    runs = [side for side in sides if side is not None]
-    long = any(comes_in_layers(run.trace) for run in runs)  # all heads: the cell would wait
-    return saved in ("page", "full", *([] if runs else ["picture"])) and not long
-
-
-def output_runs(shown: Shown, saved: str) -> list[SavedRun]:
-    """Content of an output's page: one run, or both of a comparison."""
-    full = saved == "full"
-    if not isinstance(shown, Comparison):
-        return [output_run(*shown, full=full)]
-    if full:
-        return list(compared_runs(shown, ExportOptions(), pictured=False))
-    sides = zip((shown.a, shown.b), selections(shown), strict=True)
-    a, b = (output_run(RunSource(run), opened, full=False, parts=False) for run, opened in sides)
-    return [with_comparison(a, shown, recorded=False), replace(b, second=True)]
-
-
-def output_run(source: Source, selection: Selection, *, full: bool, parts: bool = True) -> SavedRun:
-    """One run of an output's page, small unless ``full``; without ``parts``, of an encoder-decoder the shown part alone."""
-    if source.analysis is None:
-        return saved_run(source, selection, light=True, pictured=False)
-    analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
-    layers, heads = (None, None) if full else kept(analysis, selection)
-    views = check_views(None if full else OUTPUT_VIEWS)
-    chosen = selection.as_dict()
-    if chosen["view"] not in views:
-        chosen["view"] = views[0]
-    if analysis.part != "self":
-        chosen["part"] = analysis.part
-    whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
-    there = analysis.parts if whole and parts else (analysis.part,)
-    recorded = snapshot(
-        analysis,
-        layers=layers,
-        heads=heads,
-        views=views,
-        selection=chosen,
-        title="",
-        light=not full,
-        tensors=FULL_TENSORS,
-        left_out=parts_left_out(analysis, there),
-        parts=None if analysis.part == "self" else there,
-    )
-    for name in there:
-        if name != analysis.part:
-            other = other_part(
-                analysis.of(name),
-                chosen,
-                ExportOptions(views=views),
-                there,
-                tensors=FULL_TENSORS,
-                light=not full,
-            )
-            recorded = with_part(recorded, name, other)
-    return SavedRun(source.title, source.n_tokens, recorded)
 
 
 def assembled(runs: Sequence[SavedRun], picture: Picture, layout: Layout, *, code: bool) -> str:
@@ -177,25 +90,6 @@ def assembled(runs: Sequence[SavedRun], picture: Picture, layout: Layout, *, cod
         "</div>",
     ]
     return "\n".join(part for part in parts if part)
-
-
-def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, list[Any] | None]:
-    """Layers and heads whose weights fit: all, those of the selected layer, or the selected head."""
-    if weights_of(analysis) <= CELLS:
-        return None, None
-    cells = weights_of(analysis) // analysis.n_layers
-    layer, head = selection.place
-    return [layer], None if cells <= CELLS or head == "mean" else [head]
-
-
-def weights_of(analysis: Analysis) -> int:
-    """Weights of all heads of a part."""
-    return analysis.n_tokens * analysis.n_keys * analysis.n_heads * analysis.n_layers
-
-
-def all_parts(analysis: Analysis) -> list[Analysis]:
-    """The analysis itself where one text is read."""
-    return [analysis.of(name) for name in analysis.parts]
 
 
 @cache

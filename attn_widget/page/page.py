@@ -9,13 +9,12 @@ import base64
 import hashlib
 import html
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from attn_widget.features.engine.text import elements
 from attn_widget.host.files import destination, write_parts
 from attn_widget.page.compress import deflate
 from attn_widget.page.escaping import json_data, markup
@@ -96,18 +95,18 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 @dataclass(frozen=True)
 class PageModel:
-    """The model of a page that runs what is typed (`attn_widget.features.engine.live`).
+    """The model of a page that runs what is typed.
 
     Attributes
     ----------
     facts : dict
         For js/src/features/engine/live.ts.
-    weights : bytes or None
-        As text; None if they are a script that the page loads.
+    weights : callable or None
+        Gives the elements that hold them; None if they are a script that the page loads.
     """
 
     facts: dict[str, Any]
-    weights: bytes | None
+    weights: Callable[[], Iterator[bytes]] | None
 
 
 def page_html(run: SavedRun, title: str | None = None) -> str:
@@ -185,7 +184,7 @@ def page_parts(
     yield from later
     # Last: the saved run is drawn while they are read, and in a file that was cut off.
     if model is not None and model.weights is not None:
-        yield from elements(model.weights)
+        yield from model.weights()
     yield b"</body>\n</html>\n"
 
 

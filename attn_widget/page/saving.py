@@ -1,4 +1,4 @@
-"""One page from widgets or results: the work of `attn_widget.to_html`."""
+"""One page from what is shown: the work of `attn_widget.to_html`."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from pathlib import Path
 
 from attn_widget.checks import check_keywords
 from attn_widget.errors import InputError
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.page import compared_runs, title_of
-from attn_widget.features.engine.live import save_live
-from attn_widget.features.engine.options import check_engine
-from attn_widget.host.files import destination
-from attn_widget.page.output import Shown
-from attn_widget.page.page import INDEX_BYTES, TITLE, Layout, frame, page_parts, write_page
-from attn_widget.page.saved_run import (
-    ExportOptions,
-    PageOptions,
-    SavedRun,
-    check_options_of,
-    saved_run,
-)
+from attn_widget.features import declared, loaded
+from attn_widget.page.page import INDEX_BYTES, TITLE, frame, page_parts, write_page
+from attn_widget.page.saved_run import ExportOptions, PageOptions, SavedRun, check_options_of
+from attn_widget.page.shown import Shown, single_sources
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.page.size_limit import fitted_run
-from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.source import Source
 
 
-def save_page(
-    shown: Sequence[Shown],
-    path: str | os.PathLike[str],
-    options: PageOptions,
-) -> Path:
+def export_options(options: PageOptions) -> ExportOptions:
+    """Options that select the content of the page; unknown ones are refused."""
+    check_keywords(options, PageOptions.__annotations__, "to_html()")
+    return ExportOptions(
+        options.get("layers"),
+        options.get("heads"),
+        options.get("views"),
+        options.get("title"),
+        options.get("why"),
+    )
+
+
+def save_page(shown: Sequence[Shown], path: str | os.PathLike[str], options: PageOptions) -> Path:
     """Write what is shown, one below the other.
 
     Raises
@@ -41,35 +38,20 @@ def save_page(
     InputError, InputTypeError, NotAvailableError
         As in `attn_widget.to_html`.
     """
-    check_keywords(options, PageOptions.__annotations__, "to_html()")
-    export = ExportOptions(
-        options.get("layers"),
-        options.get("heads"),
-        options.get("views"),
-        options.get("title"),
-        options.get("why"),
-    )
+    export = export_options(options)
+    writers = (writer for name, writer in declared("page_options") if name in options)
+    for writer in dict.fromkeys(writers):
+        written: Path | None = loaded(writer)(path, shown, export, options)
+        if written is not None:
+            return written
     max_bytes = options.get("max_bytes")
-    engine = check_engine(
-        options.get("engine", False), options.get("assets", "inside"), destination(path)
-    )
-    single = [entry for entry in shown if not isinstance(entry, Comparison)]
-    if len(single) < len(shown) and (engine is not None or max_bytes is not None):
-        raise InputError(
-            "A page of two runs takes no engine, assets or max_bytes.", "Leave them out."
-        )
-    if max_bytes is not None and engine is not None:
-        raise InputError(
-            "The size of a page with an engine depends on its model.",
-            "Leave max_bytes or engine out.",
-        )
-    if max_bytes is not None and len(shown) > 1:
-        raise InputError(
-            f"max_bytes limits the page of one widget, got {len(shown)} widgets.",
-            "Save each widget in a page of its own, or limit layers, heads or views.",
-        )
-    if engine is not None:
-        return save_live(path, single, export, engine)
+    if max_bytes is not None:
+        single_sources(shown)
+        if len(shown) > 1:
+            raise InputError(
+                f"max_bytes limits the page of one widget, got {len(shown)} widgets.",
+                "Save each widget in a page of its own, or limit layers, heads or views.",
+            )
     return save(path, shown, export, max_bytes)
 
 
@@ -83,15 +65,16 @@ def save(
 
     ``max_bytes``: of the page of one source; a warning states what was left out for it.
     """
-    for source in sources_of(shown):
+    for source in _sources(shown):
         check_options_of(source, options)
-    title, layout = page_title(shown, options.title), layout_of(shown)
+    alone = shown[0] if len(shown) == 1 else None
+    title = options.title or (alone.page_title if alone else TITLE)
+    layout = alone.layout if alone else "stack"
     if max_bytes is None:
         return write_page(path, packed(shown, options), title, layout)
-    [entry] = shown
-    assert not isinstance(entry, Comparison)  # `save_page` has refused it
+    [entry] = single_sources(shown)
     shell = sum(len(part) for part in page_parts([], title, layout)) + INDEX_BYTES
-    run, lacks = fitted_run(*entry, options, max_bytes, shell)
+    run, lacks = fitted_run(entry.source, entry.selection, options, max_bytes, shell)
     if lacks:
         warnings.warn(f"The page was made without {lacks}.", UserWarning, stacklevel=3)
     return write_page(path, [run], title, layout)
@@ -99,50 +82,19 @@ def save(
 
 def packed(shown: Sequence[Shown], options: ExportOptions) -> Iterator[SavedRun]:
     """One after the other; several share the room of a page."""
-    if len(shown) == 1:
-        [entry] = shown
-        if isinstance(entry, Comparison):
-            yield from compared_runs(entry, options)
-        else:
-            yield saved_run(*entry, options)
-        return
-    sizes = [source.size for source in sources_of(shown)]
-    budget = SizeBudget(sizes, "widgets", " report() makes texts smaller.")
+    sizes = [source.size for source in _sources(shown)]
+    several = len(shown) > 1
+    budget = SizeBudget(sizes, "widgets", " report() makes texts smaller.") if several else None
     for entry in shown:
-        if isinstance(entry, Comparison):
-            yield from compared_runs(entry, options, budget)
-            continue
-        run = saved_run(*entry, options, **budget.of_one)
-        budget.take(run)
-        yield run
+        yield from entry.runs(options, budget)
 
 
 def framed(shown: Shown, height: int, title: str | None) -> str:
     """The page of what is shown, in a sandboxed frame of ``height`` px."""
     runs = packed([shown], ExportOptions(title=title))
-    page = b"".join(page_parts(runs, page_title([shown], title), layout_of([shown])))
-    compared = isinstance(shown, Comparison)
-    name = title or (title_of(shown) if compared else shown[0].title)
-    return frame(page.decode(), name, height)
+    page = b"".join(page_parts(runs, title or shown.page_title, shown.layout))
+    return frame(page.decode(), title or shown.title, height)
 
 
-def sources_of(shown: Sequence[Shown]) -> list[Source]:
-    """The sources behind what is shown, two of a comparison."""
-    return [
-        source
-        for entry in shown
-        for source in (
-            (RunSource(entry.a), RunSource(entry.b)) if isinstance(entry, Comparison) else entry[:1]
-        )
-    ]
-
-
-def layout_of(shown: Sequence[Shown]) -> Layout:
-    """A comparison alone has the page for itself."""
-    return "compare" if len(shown) == 1 and isinstance(shown[0], Comparison) else "stack"
-
-
-def page_title(shown: Sequence[Shown], title: str | None) -> str:
-    """For the browser's tab."""
-    alone = shown[0] if len(shown) == 1 else None
-    return title or (title_of(alone) if isinstance(alone, Comparison) else TITLE)
+def _sources(shown: Sequence[Shown]) -> list[Source]:
+    return [source for entry in shown for source in entry.sources]

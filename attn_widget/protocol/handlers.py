@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from attn_widget.features import declared, loaded
 from attn_widget.protocol.request import Request
 from attn_widget.trace.forward import Progress
 
@@ -44,7 +45,33 @@ class Handler:
         return self.function(asked, request)
 
 
-HANDLERS: dict[str, Handler] = {}
+class Handlers(MutableMapping[str, Handler]):
+    """Handlers by kind; those of a feature are imported when one of them is first asked for."""
+
+    def __init__(self, later: dict[str, str]) -> None:
+        self._known: dict[str, Handler] = {}
+        self._later = later
+
+    def __getitem__(self, kind: str) -> Handler:
+        if kind not in self._known and kind in self._later:
+            loaded(self._later[kind])
+        return self._known[kind]
+
+    def __setitem__(self, kind: str, handler: Handler) -> None:
+        self._known[kind] = handler
+
+    def __delitem__(self, kind: str) -> None:
+        if self._later.pop(kind, None) is None or kind in self._known:
+            del self._known[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._known, **self._later})
+
+    def __len__(self) -> int:
+        return len({**self._known, **self._later})
+
+
+HANDLERS = Handlers(dict(declared("slices")))
 
 
 def answers(

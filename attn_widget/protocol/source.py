@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.arrays import Float32
+from attn_widget.figures.tables import Columns
 from attn_widget.protocol.answer import Reply
 from attn_widget.protocol.selection import Selection
 
@@ -83,6 +84,10 @@ class Source(ABC):
 
     def cells(self, selection: Selection) -> Cells:
         """The picture of a cell's output, of a source without a run."""
+        raise NotImplementedError
+
+    def table(self, selection: Selection) -> Columns:
+        """Numbers of its view for a file, of a source without a run."""
         raise NotImplementedError
 
     @property

@@ -87,7 +87,7 @@ def inference_mode(
 def _has_another_eager(config: Any) -> bool:
     """True where the eager attention of `transformers` is not the one that the model was trained with and runs by default.
 
-    That of Falcon adds ALiBi twice, and that of Gemma masks later tokens that the model is told to look at. `SoftmaxMode`
+    That of Falcon adds ALiBi twice, and that of Gemma masks later tokens that the model is set to attend to. `SoftmaxMode`
     sees the fused kernel as well.
     """
     flags = {"falcon": "alibi", "gemma": "use_bidirectional_attention"}

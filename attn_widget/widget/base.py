@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from abc import abstractmethod
 from pathlib import Path
@@ -12,23 +11,16 @@ import traitlets as t
 from anywidget.experimental import command
 from ipywidgets.widgets.widget import widget_serialization
 
-from attn_widget.checks import check_choice, check_count, check_number
-from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.exports.browser import draw
-from attn_widget.features.exports.caption import caption
-from attn_widget.features.exports.tables import table
-from attn_widget.features.exports.text import Table, to_csv, to_json
-from attn_widget.figures.arrays import Float32, Head
+from attn_widget.checks import check_count
+from attn_widget.errors import InputError
+from attn_widget.features import with_features
+from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import THEMES, Theme
-from attn_widget.host.files import destination, write
-from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import imported
-from attn_widget.page.output import Shown
 from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import framed, save_page
+from attn_widget.page.shown import Shown, ShownSource
 from attn_widget.protocol.answer import Reply, replied
-from attn_widget.protocol.matrix import shown_values
-from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
 from attn_widget.protocol.source import Answers, Source
@@ -40,19 +32,17 @@ from attn_widget.widget.display import (
     lose_outputs_of_cell,
     saved_outputs,
 )
-from attn_widget.widget.traits import CheckedWidget, Int, Trait, page_traits, synced
+from attn_widget.widget.traits import CheckedWidget, Int, Trait, synced
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
-SCALES = (0.5, 8.0)  # pixels to a CSS pixel
-PICTURE_THEMES = ("light", "dark")
-PAPERS = ("A4", "Letter")
-PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's print.css has the same
+    from attn_widget.features.public import OfWidgets  # pyright: ignore[reportMissingModuleSource]
+else:
+    OfWidgets = with_features("widgets", CheckedWidget)
 
 
-class SourceWidget(CheckedWidget):
+class SourceWidget(OfWidgets):
     """A widget over a `Source`; subclasses say which, and what can be selected in it."""
 
     # Declared, because a path on the class would be read when the package is imported.
@@ -104,8 +94,8 @@ class SourceWidget(CheckedWidget):
 
     @property
     def shown(self) -> Shown:
-        """Content of a page or an output of this widget: its source with the selection, or a comparison."""
-        return self.source, self.selection
+        """Content of a page or an output of this widget."""
+        return ShownSource(self.source, self.selection)
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
@@ -184,184 +174,6 @@ class SourceWidget(CheckedWidget):
 
     # -- exports ------------------------------------------------------------------------------
 
-    def to_csv(
-        self, path: str | os.PathLike[str] | None = None, view: str | None = None
-    ) -> str | None:
-        """The table of a view as CSV: what "CSV" in the menu of the page saves.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            A file that ends with ``.csv``; without it the text is returned.
-        view : str, optional
-            The view that is chosen by default.
-
-        Returns
-        -------
-        str or None
-            The text when `path` is None: RFC 4180, all digits of every number, N/A an empty field.
-            A text that a spreadsheet would take for a formula gets a single quote in front.
-
-        Raises
-        ------
-        InputError
-            An unknown view, a missing folder or another suffix.
-        NotAvailableError
-            The view has no numbers for this run.
-
-        Examples
-        --------
-        >>> from attn_widget import show
-        >>> w = show("the cat sat", layer=3, head=5, progress=False)
-        >>> w.to_csv().splitlines()[0]
-        'query,key,query_token,key_token,weight,score'
-        >>> w.close()
-        """
-        target = None if path is None else destination(path, ".csv")
-        text = to_csv(self._table(self._view(view)))
-        if target is None:
-            return text
-        write(target, text.encode())
-        return None
-
-    def to_json(
-        self, path: str | os.PathLike[str] | None = None, view: str | None = None
-    ) -> str | None:
-        """As `to_csv`, with the caption of the view as JSON: what "JSON" in the menu of the page saves.
-
-        ``view, model, revision, text, text_pair, masked, profile, layer, head, definition, options,
-        versions, columns, rows``; N/A is null.
-
-        Parameters
-        ----------
-        path, view
-            As in `to_csv`.
-        """
-        target = None if path is None else destination(path, ".json")
-        name = self._view(view)
-        shown = caption(unpack(self._paint())[0], self.selection, name)
-        text = to_json(shown, self._table(name))
-        if target is None:
-            return text
-        write(target, text.encode())
-        return None
-
-    def to_dataframe(self, view: str | None = None) -> Any:
-        """The table of `to_csv` as a pandas DataFrame; N/A is NaN (needs the extra ``pandas``).
-
-        Parameters
-        ----------
-        view
-            As in `to_csv`.
-        """
-        shown = self._table(self._view(view))
-        rows = ([math.nan if cell is None else cell for cell in row] for row in shown.rows)
-        records = (dict(zip(shown.columns, row, strict=True)) for row in rows)
-        return dataframe(records).reindex(columns=list(shown.columns))
-
-    def to_numpy(self) -> Float32:
-        """The matrix of the Attention view, float32 [rows, columns]: rows are queries, columns keys.
-
-        The `quantity` (weights by default) of the selected layer and head, between the tokens or
-        words that are shown (`words`, `special`); NaN where the model's mask forbids a cell.
-
-        Raises
-        ------
-        NotAvailableError
-            Scores are selected, and this head or selection has none.
-
-        Examples
-        --------
-        >>> from attn_widget import show
-        >>> w = show("the cat sat", layer=3, head=5, progress=False)
-        >>> w.to_numpy().shape
-        (5, 5)
-        >>> w.special = False
-        >>> w.to_numpy().shape
-        (3, 3)
-        >>> w.close()
-        """
-        analysis = self.source.analysis
-        if analysis is None:
-            raise NotAvailableError("A profile has no matrix: its heads are over many texts.")
-        return shown_values(analysis, self.selection)
-
-    def save_png(
-        self,
-        path: str | os.PathLike[str],
-        view: str | None = None,
-        *,
-        width: int = 1000,
-        scale: float = 2,
-        theme: str | None = None,
-    ) -> None:
-        """Save the picture of a view with its caption, drawn in a headless browser as the page draws it.
-
-        Needs the extra ``images`` (``pip install "attn-widget[images]"``) and Chromium, Google Chrome
-        or Microsoft Edge; nothing leaves the machine. Works in scripts and in notebooks.
-
-        Parameters
-        ----------
-        path : str or path
-            A file that ends with ``.png``.
-        view : str, optional
-            The view that is chosen by default.
-        width : int
-            Of the picture in CSS px, 320 to 4000; the file has ``width * scale`` pixels.
-        scale : float
-            Pixels to a CSS pixel, 0.5 to 8.
-        theme : {"light", "dark"}, optional
-            By default the widget's; ``"auto"`` is light.
-
-        Raises
-        ------
-        InputError
-            A path, view or size that cannot be used.
-        NotAvailableError
-            playwright or a browser is missing, or there is nothing to draw.
-        """
-        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
-        scale = check_number(scale, "scale", *SCALES)
-        target = destination(path, ".png")
-        write(target, self._draw("png", view, width, scale, theme))
-
-    def save_svg(
-        self, path: str | os.PathLike[str], view: str | None = None, *, width: int = 1000
-    ) -> None:
-        """As `save_png`, as SVG: a file that ends with ``.svg``, of a view that is a line drawing.
-
-        Parameters
-        ----------
-        path, view, width
-            As in `save_png`.
-
-        Raises
-        ------
-        InputError, NotAvailableError
-            As in `save_png`; also where the view is drawn in pixels.
-        """
-        width = check_count(width, "width", WIDTHS[0], WIDTHS[-1], "CSS px.")
-        target = destination(path, ".svg")
-        write(target, self._draw("svg", view, width, 1, None))
-
-    def save_pdf(
-        self, path: str | os.PathLike[str], view: str | None = None, *, paper: str = "A4"
-    ) -> None:
-        """As `save_png`, on pages for printing: a file that ends with ``.pdf``.
-
-        The whole text, the heads, the view with all rows of its tables, and a caption; no controls,
-        in light colors. Text stays text: it can be searched and copied.
-
-        Parameters
-        ----------
-        path, view
-            As in `save_png`.
-        paper : {"A4", "Letter"}
-        """
-        check_choice(paper, "paper", PAPERS)
-        target = destination(path, ".pdf")
-        write(target, self._draw("pdf", view, PAPER_WIDTH, 1, "light", paper=paper))
-
     def to_html(self, path: str | os.PathLike[str], **options: Unpack[PageOptions]) -> Path:
         """Save a page that stays interactive without a kernel or a network. See `attn_widget.to_html`.
 
@@ -412,55 +224,6 @@ class SourceWidget(CheckedWidget):
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
         return framed(self.shown, height, title)
-
-    def _view(self, view: str | None) -> str:
-        if view is None:
-            return str(self.view)
-        return check_choice(view, "view", self.source.views)
-
-    def _paint(self) -> bytes:
-        _ = self.source  # refuses a closed widget
-        return self.first_paint
-
-    def _table(self, view: str) -> Table:
-        return table(self.source, self.selection, view)
-
-    def _draw(
-        self,
-        format: str,  # noqa: A002
-        view: str | None,
-        width: int,
-        scale: float,
-        theme: str | None,
-        *,
-        paper: str | None = None,
-    ) -> bytes:
-        name = self._view(view)
-        if theme is not None:
-            check_choice(theme, "theme", PICTURE_THEMES)
-        paint = self._paint()
-        shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
-        asked: dict[str, Any] = {
-            "view": name, "theme": shown, "chrome": paper is not None, "status": "ready",
-            "error": {}, "progress": {}, "history": [],
-        }  # fmt: skip
-        traits = page_traits(self)
-        traits.update({key: value for key, value in asked.items() if key in traits})
-        return draw(
-            format,
-            view=name,
-            traits=traits,
-            paint=paint,
-            answer=self._answer,
-            width=width,
-            scale=scale,
-            paper=paper,
-        )
-
-    def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
-        if name != "slice":
-            return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
-        return self.source.answer(request)  # a picture waits for all that belongs into it
 
 
 def in_range(name: str, value: int, size: int) -> int:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.host.notice import current_notice, notebook_shell
-from attn_widget.page.output import Shown, has_page, outputs, place
+from attn_widget.page.output import outputs, place
+from attn_widget.page.shown import Shown
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -97,7 +98,7 @@ def saved_outputs(shown: Shown, saved: str) -> dict[str, str]:
     said: dict[str, Any] = (shell.kernel.get_parent() or {}).get("metadata", {})
     deleted = list(said.get("deletedCells") or [])
     try:
-        page = has_page(shown, saved)
+        page = shown.has_page(saved)
         code = page and place.takes(said.get("cellId"), shell.execution_count, deleted)
         return outputs(shown, saved, code=code)
     except Exception:  # the widget itself is shown whatever happens here

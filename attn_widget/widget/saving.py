@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.corpus.profile import Profile
-from attn_widget.features.corpus.source import ProfileSource, opening_head
-from attn_widget.host.results import Displayed
-from attn_widget.page.output import Shown
+from attn_widget.host.results import Result, widget_of
 from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import save_page
+from attn_widget.page.shown import Shown, ShownSource
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.widget.base import SourceWidget
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-Saved: TypeAlias = "SourceWidget | Analysis | Profile | Comparison | Displayed"
-RESULTS = (Analysis, Profile, Comparison, Displayed)
+Saved: TypeAlias = "SourceWidget | Analysis | Result"
 
 
 def to_html(
@@ -92,7 +88,7 @@ def to_html(
     True
     >>> w.close()
     """
-    if isinstance(widgets, (SourceWidget, *RESULTS)):
+    if isinstance(widgets, (SourceWidget, Analysis, Result)):
         widgets = [widgets]
     if not is_iterable(widgets):
         raise _not_a_widget(widgets)
@@ -104,16 +100,11 @@ def to_html(
 
 def _shown(given: object) -> Shown:
     """Content of a widget, or of the one that `show` would make of a result."""
-    if isinstance(given, Comparison):
-        return given
     if isinstance(given, Analysis):
         classifies = given.classification is not None
-        return RunSource(given), Selection(view="task" if classifies else "attention")
-    if isinstance(given, Profile):
-        opened = Selection(*opening_head(given), view="heads", metric="confidence_avg")
-        return ProfileSource(given), opened
-    if isinstance(given, Displayed):
-        widget = given._widget({})  # pyright: ignore[reportPrivateUsage]
+        return ShownSource(RunSource(given), Selection(view="task" if classifies else "attention"))
+    if isinstance(given, Result):
+        widget = widget_of(given, {})
         try:
             return widget.shown
         finally:

@@ -13,8 +13,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.checks import check_choice, check_flag, check_kind, short_repr
 from attn_widget.errors import InputTypeError, SliceError
-from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.second_run import Comparing
+from attn_widget.features import declared, loaded
 from attn_widget.features.why.slices import as_target, canonical, plain
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.catalog.choices import (
@@ -131,14 +130,14 @@ class AttentionWidget(RunWidget[Runs]):
     )
     """``[layer, head]`` of each head that is switched off in this run; set it to run again. Default none. Of an
     encoder-decoder ``[part, layer, head]``; two numbers are a head of the part that is shown."""
-    _compared = Int(0).tag(sync=True)
+    _compared: Trait[int] = synced(Int(0))
     saved: Trait[Saved] = cast("Any", t.Unicode("page"))
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when the widget is displayed."""
 
     # Two runs are compared within one part: it cannot be switched.
     _part_alone: ClassVar[bool] = False
-    _comparing: Comparing | None = None
+    _beside: Mapping[str, Any] = MappingProxyType({})
     _tasks_of_parts: Mapping[str, Tasks] = MappingProxyType({})
 
     def __init__(
@@ -267,7 +266,7 @@ class AttentionWidget(RunWidget[Runs]):
     def close(self) -> None:
         """Free the run's tensors here and in the page. The traits stay readable."""
         OPEN.discard(self)
-        for answering in (self._tasks, self._comparing, *self._tasks_of_parts.values()):
+        for answering in (self._tasks, *self._beside.values(), *self._tasks_of_parts.values()):
             if answering is not None:
                 answering.close()
         if self._open_source() is not None:
@@ -307,7 +306,7 @@ class AttentionWidget(RunWidget[Runs]):
         for tasks in (self._tasks, *self._tasks_of_parts.values()):
             tasks.hold(change["new"] == "running")
 
-    # -- two runs ------------------------------------------------------------------------------
+    # -- other runs ----------------------------------------------------------------------------
 
     def _source_at(self, address: object) -> Tasks:
         assert self._tasks is not None
@@ -322,21 +321,20 @@ class AttentionWidget(RunWidget[Runs]):
                 f"This run has no part {short_repr(name)}.",
                 f"It has {parts}." if parts else "Its model reads one text, and has one part.",
             )
-        if address not in ("b", "both"):
-            raise SliceError(f"This widget has no run {short_repr(address)}.", "It has b and both.")
-        return self._two_runs().b if address == "b" else self._two_runs().both
+        known = [name for name, _ in declared("addresses")]
+        if not isinstance(address, str) or address not in known:
+            has = f"It has {' and '.join(known)}." if known else ""
+            raise SliceError(f"This widget has no run {short_repr(address)}.", has)
+        return self._answering(address).at(address)
 
-    def _two_runs(self) -> Comparing:
-        """The comparison of this widget."""
-        if self._comparing is None:
+    def _answering(self, address: str) -> Any:
+        """The object with which a feature answers requests of an address."""
+        path = dict(declared("addresses"))[address]
+        if path not in self._beside:
             runs = self._require_runs()
-            self._comparing = Comparing(lambda: (runs.require(), runs.analyze))
-        return self._comparing
-
-    def _show_compared(self, comparison: Comparison) -> None:
-        """Let the page open a comparison of this widget's run."""
-        self._two_runs().show(comparison, comparison.b)
-        self._compared += 1
+            answering = loaded(path)(lambda: (runs.require(), runs.analyze))
+            self._beside = {**self._beside, path: answering}
+        return self._beside[path]
 
     # -- what is allowed ---------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.__main__ import main, read_lines
+from attn_widget.__main__ import main
+from attn_widget.features.exports.command import read_lines
 from attn_widget.page.compress import inflate
 from attn_widget.protocol.pack import unpack
 from tests.close import assert_close
@@ -176,7 +177,9 @@ def test_a_line_of_a_file_ends_where_editors_end_it(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_utf_8_in_every_locale(tmp_path: Path) -> None:
-    code = "from attn_widget.__main__ import read_lines; print(ascii(read_lines('-')))"
+    code = (
+        "from attn_widget.features.exports.command import read_lines; print(ascii(read_lines('-')))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         input="\ufeffcaf\u00e9\n".encode(),

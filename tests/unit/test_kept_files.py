@@ -18,7 +18,8 @@ import pytest
 import attn_widget as aw
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.features import tasks
-from attn_widget.features.corpus import Profile, resumable
+from attn_widget.features.corpus import resumable
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.storage import read
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import write_totals

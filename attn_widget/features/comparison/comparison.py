@@ -18,13 +18,14 @@ from attn_widget.features.why.targets import Target, check_target
 from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import needing
+from attn_widget.host.results import Result
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
     from attn_widget.features.comparison.patching import Recovery, RecoveryOf
 
 
-class Comparison(ComparisonBase):
+class Comparison(Result, ComparisonBase):
     """Two runs side by side. `compare` makes it.
 
     Parameters

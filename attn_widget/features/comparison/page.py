@@ -6,7 +6,7 @@ The layout is in ``docs/protocol.md``, section "Saved pages"; ``js/src/features/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,16 @@ from attn_widget.features.comparison.proposals import LISTED, mode_of
 from attn_widget.features.why.slices import described, plain, value_error
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.installed import needing
+from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, drawn, picture_of
 from attn_widget.page.run_cells import compared_cells
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.shown import Shown, output_run
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
 from attn_widget.trace.base import LONG_TOKENS
 
 if TYPE_CHECKING:
@@ -271,6 +274,34 @@ def picture_of_compared(comparison: Comparison) -> Picture:
         return picture_of(RunSource(comparison.a), opened)
 
 
-def title_of(comparison: Comparison) -> str:
-    """Both titles, for the browser's tab."""
-    return " | ".join(RunSource(run).title for run in (comparison.a, comparison.b))
+@dataclass(frozen=True)
+class ShownComparison(Shown):
+    """Both runs of a comparison, and their difference."""
+
+    comparison: Comparison
+    layout: Layout = "compare"
+
+    @property
+    def title(self) -> str:
+        return " | ".join(source.title for source in self.sources)
+
+    @property
+    def page_title(self) -> str:
+        return self.title
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return RunSource(self.comparison.a), RunSource(self.comparison.b)
+
+    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+        return compared_runs(self.comparison, options, budget)
+
+    def output_runs(self, *, full: bool) -> list[SavedRun]:
+        if full:
+            return list(compared_runs(self.comparison, ExportOptions(), pictured=False))
+        sides = zip(self.sources, selections(self.comparison), strict=True)
+        a, b = (output_run(source, opened, full=False, parts=False) for source, opened in sides)
+        return [with_comparison(a, self.comparison, recorded=False), replace(b, second=True)]
+
+    def picture(self) -> Picture:
+        return picture_of_compared(self.comparison)

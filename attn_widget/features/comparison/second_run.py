@@ -63,6 +63,10 @@ class Comparing:
         """Drop the second run."""
         self.comparison = self._shown = None
 
+    def at(self, address: str) -> Tasks:
+        """The tasks that answer requests of an address: of the second run, or of both."""
+        return self.b if address == "b" else self.both
+
     def require(self) -> Comparison:
         """The comparison; raises `SliceError` where there is none."""
         if self.comparison is None:

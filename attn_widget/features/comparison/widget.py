@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from attn_widget.errors import InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
-from attn_widget.features.comparison.page import selections
+from attn_widget.features.comparison.page import ShownComparison, selections
 from attn_widget.widget.actions import Analyze
 from attn_widget.widget.widget import AttentionWidget
 
@@ -32,13 +35,23 @@ class ComparisonWidget(AttentionWidget):
         traits = {name: value for name, value in initial.items() if value is not None}
         super().__init__(comparison.a, analyze=analyze, **traits)
         self.comparison = comparison
-        self._show_compared(comparison)
+        self._answering("both").show(comparison, comparison.b)
+        self._compared += 1  # lets the page open it
 
     @property
-    def shown(self) -> Comparison:
-        """The comparison."""
+    def shown(self) -> ShownComparison:
+        """Content of its page: both runs."""
         _ = self.source  # refuses a closed widget
-        return self.comparison
+        return ShownComparison(self.comparison)
 
     def __repr__(self) -> str:
         return f"<ComparisonWidget of {self.comparison!r}>"
+
+
+def widget_of(result: Comparison, **options: Any) -> ComparisonWidget:
+    """The widget of a comparison, not displayed yet; its runs take no other options."""
+    if options:
+        raise InputTypeError("show() of a comparison takes no other arguments.", "show(comparison)")
+    from attn_widget.api import runner
+
+    return ComparisonWidget(result, analyze=runner(result.a, {}))

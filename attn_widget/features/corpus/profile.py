@@ -39,7 +39,6 @@ from attn_widget.features.corpus.heaps import (
     example_values,
     link_kind,
 )
-from attn_widget.features.corpus.identity import digest_of, same_model
 from attn_widget.features.corpus.profile_figures import ProfileFigures
 from attn_widget.features.corpus.reading.two_texts import as_item
 from attn_widget.features.corpus.storage import Rows, read, write
@@ -48,11 +47,13 @@ from attn_widget.features.corpus.totals_file import is_totals, read_totals, writ
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
 from attn_widget.host.parquet_file import described_content
+from attn_widget.host.results import Result
+from attn_widget.model.identity import digest_of, same_model
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
 
 
-class Profile(ProfileFigures):
+class Profile(Result, ProfileFigures):
     """The figures of every head (docs/definitions.md, sections 2 and 3, and patterns) over many texts.
 
     The mean of a figure that grows with the length of a text (``focus_entropy``) is one over these

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
@@ -21,6 +22,7 @@ from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.figures.roles import Roles
+from attn_widget.figures.tables import Columns, by_head
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays
@@ -224,6 +226,19 @@ class ProfileSource(Source):
             ),
         ]
         return Recorded(selection, profile_paint(profile), asked)
+
+    def table(self, selection: Selection) -> Columns:  # noqa: ARG002
+        """One row a head of a profile: each figure with its interval, deviation and count.
+
+        ``layer, head``, and for every key its mean over the texts, then ``<key>_low``, ``<key>_high`` (95%
+        interval of that mean), ``<key>_sd`` and ``<key>_count`` (texts that have it).
+        """
+        profile = self._profile
+        figures: dict[str, NDArray[Any]] = {}
+        for key in profile.keys:
+            for part, values in parts_of(profile, key).items():
+                figures[key if part == "metric" else f"{key}_{part}"] = values
+        return by_head(figures)
 
     def cells(self, selection: Selection) -> Cells:
         """A figure of all heads; the first one in the place of the roles, which are no numbers."""

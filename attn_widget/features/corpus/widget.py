@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import traitlets as t
 
@@ -11,11 +11,14 @@ from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, SliceError
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head, profile_paint
-from attn_widget.protocol.selection import ACCURACIES, SHADES
+from attn_widget.protocol.selection import ACCURACIES, SHADES, ProfileTraits
 from attn_widget.protocol.source import Answers
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.code import page_code
 from attn_widget.widget.traits import Trait, check_traits, synced
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class ProfileWidget(SourceWidget):
@@ -98,15 +101,13 @@ class ProfileWidget(SourceWidget):
         return f"<ProfileWidget of {profile.model}, {profile.n_texts} texts, L{self.layer} {head}>"
 
 
-def show_profile(profile: Profile, options: Mapping[str, Any]) -> ProfileWidget:
-    """Show a profile: the work of `attn_widget.show`.
+def widget_of(result: Profile, **traits: Unpack[ProfileTraits]) -> ProfileWidget:
+    """The widget of a profile, not displayed yet.
 
     Raises
     ------
     InputTypeError
         An option that only a run of one text has, or none has.
     """
-    check_traits(options, ProfileSource.options, "show(profile)")
-    widget = ProfileWidget(profile, **{k: v for k, v in options.items() if v is not None})
-    widget.display()
-    return widget
+    check_traits(traits, ProfileSource.options, "show(profile)")
+    return ProfileWidget(result, **{k: v for k, v in traits.items() if v is not None})

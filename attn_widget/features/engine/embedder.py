@@ -12,7 +12,7 @@ from attn_widget.features.engine.rounding import are_halves, rounded
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
-    from attn_widget.features.similarity import Similarity
+    from attn_widget.features.similarity.similarity import Similarity
 
 POOLINGS = ("mean", "cls", "last", "weighted", "mean_sqrt")  # weighted sums of hidden states
 
@@ -25,7 +25,7 @@ def check_embedder(result: object) -> Similarity:
     NotAvailableError
         A ranking, a reranker, late interaction, or a head of other parts.
     """
-    from attn_widget.features.similarity import Similarity
+    from attn_widget.features.similarity.similarity import Similarity
 
     if not isinstance(result, Similarity):
         raise NotAvailableError(

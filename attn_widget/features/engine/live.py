@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -16,23 +17,30 @@ from attn_widget.analysis.texts import analyze
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.engine.classifier import class_reader
 from attn_widget.features.engine.embedder import check_embedder, embedder_facts
-from attn_widget.features.engine.options import EngineOptions, check_views_of
+from attn_widget.features.engine.options import EngineOptions, check_engine, check_views_of
 from attn_widget.features.engine.packing import MAGIC, pack
 from attn_widget.features.engine.rounding import Texts, rounding_of
-from attn_widget.features.engine.text import as_text
+from attn_widget.features.engine.text import as_text, elements
 from attn_widget.host.files import destination, write_parts
 from attn_widget.host.memory import check_bytes
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.places import EMBEDDED, MINI
 from attn_widget.page.page import PageModel, page_parts
-from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.saved_run import (
+    ExportOptions,
+    PageOptions,
+    SavedRun,
+    check_options_of,
+    saved_run,
+)
+from attn_widget.page.shown import Shown, single_sources
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.features.similarity import Similarity
+    from attn_widget.features.similarity.similarity import Similarity
     from attn_widget.features.similarity.source import SimilaritySource
 
 MAX_BYTES = 480_000_000  # of the weights as text: a browser's longest text has 2^29 characters
@@ -41,6 +49,27 @@ BYTES_OF_A_WEIGHT = (
     22  # of address space while a page is written; measured: 20.3 for the embedded model
 )
 MAX_TEXTS = 8  # of a page that the rounding is measured on
+
+
+def save_with(
+    path: str | os.PathLike[str],
+    shown: Sequence[Shown],
+    export: ExportOptions,
+    options: PageOptions,
+) -> Path | None:
+    """`save_live`, where the options ask for an engine; else None."""
+    engine = check_engine(
+        options.get("engine", False), options.get("assets", "inside"), destination(path)
+    )
+    if engine is None:
+        return None
+    if options.get("max_bytes") is not None:
+        raise InputError(
+            "The size of a page with an engine depends on its model.",
+            "Leave max_bytes or engine out.",
+        )
+    pairs = [(entry.source, entry.selection) for entry in single_sources(shown)]
+    return save_live(path, pairs, export, engine)
 
 
 def save_live(
@@ -148,7 +177,7 @@ def page_model(
             f"A page holds at most {MAX_BYTES / 1e6:.0f} MB of weights.",
         )
     if options.folder is None:
-        return PageModel(facts, text)
+        return PageModel(facts, partial(elements, text))
     beside = write_beside(options.folder, encoder.name, checksum(file), text)
     source = os.path.relpath(beside, page.parent.resolve()).replace(os.sep, "/")
     facts["beside"] = {"src": quote(source), "key": checksum(file)}

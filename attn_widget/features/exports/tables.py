@@ -6,22 +6,20 @@ aggregation of sentences ...) are as they are when the view is opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.corpus.profile import Profile
-from attn_widget.features.corpus.source import ProfileSource, parts_of
+from attn_widget.features import declared, loaded
 from attn_widget.features.exports.text import Cell, Table
-from attn_widget.features.why.proposals import proposals
-from attn_widget.features.why.slices import as_target
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
+from attn_widget.figures.tables import by_head
 from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.matrix import Unit, matrix_of, shown_matrix
@@ -30,7 +28,7 @@ from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
-    from attn_widget.features.similarity.source import SimilaritySource
+    pass
 
 Row = tuple[Cell, ...]
 
@@ -75,19 +73,7 @@ def heads_table(analysis: Analysis, _selection: Selection) -> Table:
     figures.update({key: raw.get(key, unknown) for key in SPECIALIZATIONS})
     if not analysis.trace.square:
         figures.update(analysis.alignment.as_dict())
-    return by_head(figures)
-
-
-def by_head(figures: Mapping[str, NDArray[Any]]) -> Table:
-    """One row a head with a column for each figure, [L, H]."""
-    lists = [values.astype(np.float64).tolist() for values in figures.values()]
-    n_layers, n_heads = next(iter(figures.values())).shape
-    rows: list[Row] = [
-        (layer, head, *(values[layer][head] for values in lists))
-        for layer in range(n_layers)
-        for head in range(n_heads)
-    ]
-    return Table(("layer", "head", *figures), rows)
+    return Table(*by_head(figures))
 
 
 def table(source: Source, selection: Selection, view: str) -> Table:
@@ -95,55 +81,13 @@ def table(source: Source, selection: Selection, view: str) -> Table:
     if view not in source.views:
         views = " and ".join(map(repr, source.views))
         raise NotAvailableError(f"A {source.name} has no view {view!r}.", f"It has {views}.")
-    if source.name == "similarity":
-        return similarity_table(cast("SimilaritySource", source), selection)
-    if isinstance(source, ProfileSource):
-        return profile_table(source.profile)
+    if source.analysis is None:
+        return Table(*source.table(selection))
     analysis = source.analysis
-    assert analysis is not None
     with analysis.lock:
-        return TABLES[view](analysis, selection)
-
-
-def profile_table(profile: Profile) -> Table:
-    """One row a head of a profile: each figure with its interval, deviation and count.
-
-    ``layer, head``, and for every key its mean over the texts, then ``<key>_low``, ``<key>_high`` (95%
-    interval of that mean), ``<key>_sd`` and ``<key>_count`` (texts that have it).
-    """
-    figures: dict[str, NDArray[Any]] = {}
-    for key in profile.keys:
-        for part, values in parts_of(profile, key).items():
-            figures[key if part == "metric" else f"{key}_{part}"] = values
-    return by_head(figures)
-
-
-def similarity_table(source: SimilaritySource, selection: Selection) -> Table:
-    """One row a pair: ``a, b, a_text, b_text, value``, with the biases; of a ranking one row a passage.
-
-    A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
-    """
-    from attn_widget.features.similarity import Ranking  # with torch
-    from attn_widget.features.similarity.similarity import BIAS
-
-    result = source.result
-    if isinstance(result, Ranking):
-        ranked: list[Row] = [
-            (place + 1, i, float(result.scores[i]), result.passages[i])
-            for place, i in enumerate(result.order)
-        ]
-        return Table(("rank", "index", "score", "passage"), ranked)
-    if not result.kinds:
-        explained = result.contributions()
-        values: list[Row] = [
-            (i, token.text, float(value))
-            for i, (token, value) in enumerate(zip(explained.tokens, explained.values, strict=True))
-        ]
-        return Table(("position", "token", "value"), [*values, (None, BIAS, explained.bias)])
-    records = result.to_records(result.kinds[0], words=selection.words)
-    columns = ("position_a", "position_b", "token_a", "token_b", "value")
-    pairs: list[Row] = [tuple(record[name] for name in columns) for record in records]
-    return Table(("a", "b", "a_text", "b_text", "value"), pairs)
+        if view in TABLES:
+            return TABLES[view](analysis, selection)
+        return Table(*loaded(dict(declared("tables"))[view])(analysis, selection))
 
 
 def tree_table(analysis: Analysis, selection: Selection) -> Table:
@@ -297,32 +241,6 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
     return Table(("row", "label", "logit", "exp", "sum", "probability"), rows)
 
 
-def why_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a token: ``position, token, contribution`` to the target by the chosen method.
-
-    Of an encoder-decoder also ``text``: the source's tokens come first, then the target's.
-    """
-    analysis = _of_what_is_written(analysis)
-    chosen = selection.target
-    target = next(iter(proposals(analysis)), None) if chosen is None else as_target(chosen)
-    if target is None:
-        raise NotAvailableError("This model has no head whose output could be explained.")
-    explained = analysis.contributions(target, selection.method)
-    rows: list[Row] = [
-        (i, token.text, float(value))
-        for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))
-    ]
-    if explained.source is None:
-        return Table(("position", "token", "contribution"), rows)
-    tokens = analysis.of("encoder").tokens
-    sources: list[Row] = [
-        (i, token.text, float(value), "source")
-        for i, (token, value) in enumerate(zip(tokens, explained.source, strict=True))
-    ]
-    both = [*sources, *((*row, "target") for row in rows)]
-    return Table(("position", "token", "contribution", "text"), both)
-
-
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "attention": attention_table,
     "heads": heads_table,
@@ -331,5 +249,4 @@ TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "predictions": predictions_table,
     "inside": inside_table,
     "task": task_table,
-    "why": why_table,
 }

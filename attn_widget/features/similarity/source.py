@@ -11,12 +11,13 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.similarity import Ranking, Similarity
 from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
-from attn_widget.features.similarity.similarity import SIDES, Side
+from attn_widget.features.similarity.ranking import Ranking
+from attn_widget.features.similarity.similarity import BIAS, SIDES, Side, Similarity
 from attn_widget.features.similarity.sums import Sum
 from attn_widget.features.why.slices import masking_test
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.figures.tables import Columns
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays, Handler
@@ -117,6 +118,34 @@ class SimilaritySource(Source):
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:
         return Recorded(selection, similarity_paint(self), requests_of(self, light=light))
+
+    def table(self, selection: Selection) -> Columns:
+        """One row a pair: ``a, b, a_text, b_text, value``, with the biases; of a ranking one row a passage.
+
+        A reranker's score is no sum over pairs: one row a token of both texts, and the bias.
+        """
+        result = self.result
+        if isinstance(result, Ranking):
+            ranked: list[tuple[Any, ...]] = [
+                (place + 1, i, float(result.scores[i]), result.passages[i])
+                for place, i in enumerate(result.order)
+            ]
+            return ("rank", "index", "score", "passage"), ranked
+        if not result.kinds:
+            explained = result.contributions()
+            values: list[tuple[Any, ...]] = [
+                (i, token.text, float(value))
+                for i, (token, value) in enumerate(
+                    zip(explained.tokens, explained.values, strict=True)
+                )
+            ]
+            return ("position", "token", "value"), [*values, (None, BIAS, explained.bias)]
+        records = result.to_records(result.kinds[0], words=selection.words)
+        columns = ("position_a", "position_b", "token_a", "token_b", "value")
+        pairs: list[tuple[Any, ...]] = [
+            tuple(record[name] for name in columns) for record in records
+        ]
+        return ("a", "b", "a_text", "b_text", "value"), pairs
 
     def cells(self, selection: Selection) -> Cells:  # noqa: ARG002
         """Scores of a ranking's best passages; of two texts what each pair of tokens adds, or each token where there are no pairs."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import traitlets as t
 
 from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, NotAvailableError, SliceError
-from attn_widget.features.similarity import Ranking, Similarity
+from attn_widget.features.similarity.ranking import Ranking
+from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.features.similarity.source import HANDLERS, SimilaritySource, similarity_paint
+from attn_widget.protocol.selection import SimilarityTraits
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.trace.forward import Progress
 from attn_widget.widget import actions
@@ -19,6 +21,9 @@ from attn_widget.widget.code import page_code
 from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import RUNNING, Jobs
 from attn_widget.widget.traits import Trait, TraitBatch, check_traits, synced
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Work = Callable[[Progress], Similarity]
 Computed = tuple[SimilaritySource, dict[str, Any]]
@@ -175,7 +180,7 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
         return f"<SimilarityWidget of {self.result!r}>"
 
 
-def widget_of(result: Similarity | Ranking, traits: Mapping[str, Any]) -> SimilarityWidget:
+def widget_of(result: Similarity | Ranking, **traits: Unpack[SimilarityTraits]) -> SimilarityWidget:
     """The widget of a result, not displayed yet.
 
     Raises

@@ -1,1 +1,1 @@
-"""What matters for a number that the model gives, and how sure that is."""
+"""Targets, contributions to them, and tests of these."""

@@ -93,7 +93,7 @@ export function Caption({
   );
 }
 
-/** How the text was read, where that is not as usual; empty for others. */
+/** Note about an unusual way in which the text was read; empty for others. */
 export const readingNote = (meta: Meta): string =>
   [meta.note, lengthNote(meta)].filter(Boolean).join(" ");
 

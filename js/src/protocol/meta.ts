@@ -80,7 +80,7 @@ export interface Meta {
   readonly written?: number;
   /** True if the model was to write and ended the text at once. */
   readonly wrote_nothing?: true;
-  /** How the text was read, where that is not as usual: with the beginning token that it has itself. */
+  /** Note about an unusual way in which the text was read, such as with a beginning token of its own. */
   readonly note?: string;
   /** Parts of an encoder-decoder, each with a pack of its own, and the part of this one. */
   readonly parts?: readonly Part[] | null;

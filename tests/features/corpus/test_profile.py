@@ -13,11 +13,13 @@ import pytest
 
 from attn_widget.analysis.texts import analyze
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
-from attn_widget.features.corpus import Profile, ProfileError, profile
 from attn_widget.features.corpus.engines import local
 from attn_widget.features.corpus.engines.folder import Folder
+from attn_widget.features.corpus.engines.local import ProfileError
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading import chunks
 from attn_widget.features.corpus.reading.blocks import KEYS
+from attn_widget.features.corpus.run import profile
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.host import installed
 from attn_widget.model.loading import load

@@ -154,7 +154,7 @@ def test_it_is_shown_like_other_profiles(part: Any) -> None:
         shown.metric = "monotony"
         reply, _ = ProfileSource(p).answer({"kind": "specialization"})
         assert not reply["ok"] and "two texts" in str(reply["error"])
-    output = outputs((shown.source, shown.selection), code=False)
+    output = outputs(shown.shown, code=False)
     assert sorted(output) == ["image/png", "text/html"]
     shown.close()
 

@@ -10,7 +10,7 @@ import pytest
 
 from attn_widget import analyze, profile
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.corpus import Profile
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.figures.catalog.targets import positional_targets
 from tests.unit.needs import needs_spacy

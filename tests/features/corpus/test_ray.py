@@ -22,9 +22,9 @@ from jsonschema import ValidationError
 
 from attn_widget import profile
 from attn_widget.errors import InputError
-from attn_widget.features.corpus import Profile
 from attn_widget.features.corpus.engines import ray_engine
 from attn_widget.features.corpus.engines.cluster import connected, start_ray
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading import chunks
 from attn_widget.features.corpus.reading.sources import files_of
 from tests.close import assert_close

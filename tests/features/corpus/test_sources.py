@@ -16,7 +16,7 @@ import pytest
 import attn_widget as aw
 from attn_widget import profile
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.features.corpus import Profile
+from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.sources import read_texts
 from attn_widget.features.corpus.storage import Rows
 

@@ -12,6 +12,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features import declared
 from attn_widget.features.exports.caption import caption
 from attn_widget.features.exports.tables import TABLES, root_of, tree_table
 from attn_widget.figures.influence import influence_tree
@@ -269,4 +270,4 @@ def test_tables_of_a_text_of_special_tokens_alone_say_why() -> None:
     shown = shown_matrix(run, selection, words_have_scores=True)
     assert len(shown.units) == 3
     assert len(tree_table(run, selection).rows) == 1
-    assert set(TABLES) == set(aw.AttentionWidget.view.values)  # type: ignore[attr-defined]
+    assert {*TABLES, *dict(declared("tables"))} == set(aw.AttentionWidget.view.values)  # type: ignore[attr-defined]

@@ -23,15 +23,15 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, NotPickled
-from attn_widget.features.corpus.identity import same_model
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require_extra
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
+from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
-    from attn_widget.features.similarity import Ranking
+    from attn_widget.features.similarity.ranking import Ranking
 
 KEYS = ("layer", "model", "weights", "tagger", "n_texts", "n_tokens", "failed")
 LARGEST = 2**53  # of a number in JSON
@@ -257,7 +257,7 @@ class WordIndex(NotPickled):
         InputError, InputTypeError, ModelLoadError
             As in `attn_widget.similarity`; also an index that cannot be read.
         """
-        from attn_widget.features.similarity import similarity
+        from attn_widget.features.similarity.texts import similarity
 
         with _readable():
             rows = self._texts.search().select(["index", "text"]).to_list()

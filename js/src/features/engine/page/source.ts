@@ -58,7 +58,7 @@ export class EngineSource extends CachedSource {
     return this.#run.arrays;
   }
 
-  /** What this text opens on. */
+  /** The opening of this text. */
   get opening(): Opening {
     const { attention, shape, meta } = this.#run;
     return openingOf(attention, shape, meta.tokens);

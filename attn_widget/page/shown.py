@@ -1,0 +1,180 @@
+"""Content of a widget, as pages, outputs of cells and frames take it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import untagged
+from attn_widget.analysis.long.layered import comes_in_layers
+from attn_widget.errors import InputError
+from attn_widget.figures.catalog.choices import VIEWS
+from attn_widget.page.page import TITLE, Layout
+from attn_widget.page.picture import Picture, picture_of
+from attn_widget.page.saved_run import (
+    ExportOptions,
+    SavedRun,
+    check_views,
+    other_part,
+    saved_run,
+    with_part,
+)
+from attn_widget.page.size_budget import SizeBudget
+from attn_widget.page.size_limit import parts_left_out
+from attn_widget.page.snapshot import snapshot
+from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.source import Source
+
+CELLS = 60_000  # weights that an output keeps; one byte each before compression
+OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
+FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the view Inside
+
+
+class Shown(ABC):
+    """Content of a widget.
+
+    Attributes
+    ----------
+    layout : {"stack", "compare"}
+        Layout of a page that holds nothing else.
+    """
+
+    layout: Layout = "stack"
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Name of its frame."""
+
+    @property
+    @abstractmethod
+    def page_title(self) -> str:
+        """Title of a page that holds nothing else."""
+
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of its runs."""
+
+    @abstractmethod
+    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+        """Its runs for a page; several entries of a page share a ``budget``."""
+
+    @abstractmethod
+    def output_runs(self, *, full: bool) -> list[SavedRun]:
+        """Its runs for the output of a cell, small ones unless ``full``."""
+
+    @abstractmethod
+    def picture(self) -> Picture:
+        """A picture for readers without scripts."""
+
+    def has_page(self, saved: str) -> bool:
+        """True if an output carries a page, and not a picture alone."""
+        runs = [source.analysis for source in self.sources if source.analysis is not None]
+        long = any(comes_in_layers(run.trace) for run in runs)  # all heads: the cell would wait
+        return saved in ("page", "full", *([] if runs else ["picture"])) and not long
+
+
+@dataclass(frozen=True)
+class ShownSource(Shown):
+    """One source, and what is selected of it."""
+
+    source: Source
+    selection: Selection
+
+    @property
+    def title(self) -> str:
+        return self.source.title
+
+    @property
+    def page_title(self) -> str:
+        return TITLE
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return (self.source,)
+
+    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+        share: dict[str, Any] = {} if budget is None else budget.of_one
+        run = saved_run(self.source, self.selection, options, **share)
+        if budget is not None:
+            budget.take(run)
+        yield run
+
+    def output_runs(self, *, full: bool) -> list[SavedRun]:
+        return [output_run(self.source, self.selection, full=full)]
+
+    def picture(self) -> Picture:
+        return picture_of(self.source, self.selection)
+
+
+def single_sources(shown: Sequence[Shown]) -> list[ShownSource]:
+    """``shown``, if every entry is one source; pages of two runs take none of the options that need that."""
+    single = [entry for entry in shown if isinstance(entry, ShownSource)]
+    if len(single) < len(shown):
+        raise InputError(
+            "A page of two runs takes no engine, assets or max_bytes.", "Leave them out."
+        )
+    return single
+
+
+def output_run(source: Source, selection: Selection, *, full: bool, parts: bool = True) -> SavedRun:
+    """One run of an output's page, small unless ``full``; without ``parts``, of an encoder-decoder the shown part alone."""
+    if source.analysis is None:
+        return saved_run(source, selection, light=True, pictured=False)
+    analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
+    layers, heads = (None, None) if full else kept(analysis, selection)
+    views = check_views(None if full else OUTPUT_VIEWS)
+    chosen = selection.as_dict()
+    if chosen["view"] not in views:
+        chosen["view"] = views[0]
+    if analysis.part != "self":
+        chosen["part"] = analysis.part
+    whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
+    there = analysis.parts if whole and parts else (analysis.part,)
+    recorded = snapshot(
+        analysis,
+        layers=layers,
+        heads=heads,
+        views=views,
+        selection=chosen,
+        title="",
+        light=not full,
+        tensors=FULL_TENSORS,
+        left_out=parts_left_out(analysis, there),
+        parts=None if analysis.part == "self" else there,
+    )
+    for name in there:
+        if name != analysis.part:
+            other = other_part(
+                analysis.of(name),
+                chosen,
+                ExportOptions(views=views),
+                there,
+                tensors=FULL_TENSORS,
+                light=not full,
+            )
+            recorded = with_part(recorded, name, other)
+    return SavedRun(source.title, source.n_tokens, recorded)
+
+
+def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, list[Any] | None]:
+    """Layers and heads whose weights fit: all, those of the selected layer, or the selected head."""
+    if weights_of(analysis) <= CELLS:
+        return None, None
+    cells = weights_of(analysis) // analysis.n_layers
+    layer, head = selection.place
+    return [layer], None if cells <= CELLS or head == "mean" else [head]
+
+
+def weights_of(analysis: Analysis) -> int:
+    """Weights of all heads of a part."""
+    return analysis.n_tokens * analysis.n_keys * analysis.n_heads * analysis.n_layers
+
+
+def all_parts(analysis: Analysis) -> list[Analysis]:
+    """The analysis itself where one text is read."""
+    return [analysis.of(name) for name in analysis.parts]

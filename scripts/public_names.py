@@ -1,0 +1,54 @@
+"""Write what type checkers read of the registry: ``attn_widget/features/public.pyi``, from the lines of `attn_widget.features`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from attn_widget.features import declared, loaded
+
+STUB = Path(__file__).parents[1] / "attn_widget" / "features" / "public.pyi"
+
+# Bases of the core's classes: the name in the file, the field of the registry, the base in the core.
+WITH_FEATURES = (("OfWidgets", "widgets", "attn_widget.widget.traits:CheckedWidget"),)
+
+
+def stub() -> str:
+    """The text of the file: public names, and `show` of each result."""
+    names = dict(declared("names"))
+    lines = [
+        "# Written by `make catalog` from the registry, for type checkers alone.",
+        "from typing import Any, overload",
+        "from typing_extensions import Unpack",
+        "from attn_widget.analysis import Analysis",
+        "from attn_widget.api import ShowOptions, WidgetOptions",
+        "from attn_widget.widget import AttentionWidget",
+        *(f"from {names[name]} import {name} as {name}" for name in sorted(names)),
+    ]
+    overloads: list[str] = []
+    for name, maker in declared("results"):
+        signature = inspect.signature(loaded(maker))
+        options = list(signature.parameters.values())[1].annotation
+        widget, module = signature.return_annotation, maker.partition(":")[0]
+        kinds = sorted({*re.findall(r"Unpack\[(\w+)\]", options), widget})
+        lines.append(f"from {module} import {', '.join(kinds)}")
+        overloads.append(
+            f"@overload\ndef show(text: {name}, **options: {options}) -> {widget}: ..."
+        )
+    for of, field, base in WITH_FEATURES:
+        module, _, name = base.partition(":")
+        lines.append(f"from {module} import {name}")
+        classes = [path.split(":") for _, path in declared(field)]
+        lines += [f"from {module} import {name}" for module, name in classes]
+        overloads.append(f"class {of}({', '.join([*(name for _, name in classes), name])}): ...")
+    overloads += [
+        "@overload\ndef show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...",
+        "@overload\ndef show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...",
+    ]
+    exported = f"__all__ = {sorted([*names, 'show'])!r}"
+    return "\n".join([*dict.fromkeys(lines), "", exported, "", *overloads]) + "\n"
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), encoding="utf-8")
