@@ -1,8 +1,10 @@
-"""The sentence on top of every view, on the 40 texts of `benchmarks.opening`, as a page shows it.
+"""The sentence on top of every view, as a page shows it: on 40 texts of many kinds, pairs among them.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentences`` (the embedded model, and for Task a classifier of
-feelings over it; some ten minutes). ``--texts 5`` runs every eighth text, ``--file`` runs the lines of a file instead.
-Exits with 1 where a view has no sentence.
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentences`` (the embedded model, for Task a classifier of feelings
+over it, for two texts the embedder and the comparison; some fifteen minutes). ``--texts 5`` runs every eighth text,
+``--file`` runs the lines of another file (``FIRST ||| SECOND`` is a pair), ``--prose`` the 40 texts of
+`benchmarks.opening`, ``--model smollm2`` the prompts of ``prompts.txt`` with a decoder, ``--views why,inside`` some views
+alone. Exits with 1 where a view has no sentence.
 """
 
 from __future__ import annotations
@@ -17,68 +19,101 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PageTimeout
 
 import attn_widget as aw
-from benchmarks.opening import TEXTS, texts
+from attn_widget.widget.base import SourceWidget
+from benchmarks.opening import texts
 from scripts.chromium import FLAGS, find_chromium
 from scripts.page import mount
 from scripts.probe import sentiment
 
-#: The sentence and, of views that say more once an answer is there, what it holds then.
-COMPLETE = {"heads": "chance share", "why": "the largest "}
+HERE = Path(__file__).parent
+KINDS, PROMPTS = HERE / "kinds.txt", HERE / "prompts.txt"
+BETWEEN = " ||| "
 WAIT_MS = 240_000
 WHOLE = 32  # tokens: masked predictions of all positions are waited for
-SHOWN = """([view, words, whole]) => {
-  const line = document.querySelector(`.aw-view-${view} [data-aw-part=sentence]`);
+# Where nothing is on its way: a sentence that stays for half a second.
+SHOWN = """([view, whole]) => {
+  const line = document.querySelector(view === "comparison" ? ".aw-compare-lead" : `.aw-view-${view} [data-aw-part=sentence]`);
   const running = document.querySelector('[data-aw-part=masked-progress]:not([hidden])');
-  if (whole && running !== null && !running.textContent.includes("Stopped")) return false;
-  return line !== null && !line.hidden && line.textContent.includes(words);
+  const waits = whole && running !== null && !running.textContent.includes("Stopped");
+  const words = line === null || line.hidden ? "" : line.textContent;
+  if (words !== window.sentence) [window.sentence, window.since] = [words, performance.now()];
+  return !waits && words !== "" && performance.now() - window.since > 1500;
 }"""
 
 
-def sentence_of(page: Page, view: str, *, whole: bool) -> str:
-    """The sentence of a view that is opened now, ``whole``: of all positions; empty where there is none."""
-    page.locator(f'[role="tab"][data-view="{view}"]').click()
+def line_of(page: Page, view: str, *, whole: bool = False) -> str:
+    """The sentence of a view that is open, ``whole``: of all positions; empty where there is none."""
+    page.evaluate("() => { window.sentence = null; }")
     try:
-        page.wait_for_function(SHOWN, arg=[view, COMPLETE.get(view, ""), whole], timeout=WAIT_MS)
+        page.wait_for_function(SHOWN, arg=[view, whole], timeout=WAIT_MS)
     except PageTimeout:
         return ""
-    line = page.locator(f'.aw-view-{view} [data-aw-part="sentence"]')
+    selector = f'.aw-view-{view} [data-aw-part="sentence"]'
+    line = page.locator(".aw-compare-lead" if view == "comparison" else selector)
     return " ".join(line.inner_text().split())
 
 
 def sentences(
-    chromium: Browser, widget: aw.AttentionWidget, *, only: str | None = None
+    chromium: Browser, widget: SourceWidget, *, views: list[str] | None = None, whole: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Every view of a widget, or ``only`` one, with its sentence, in the order of their tabs."""
+    """Every view of a widget, or some, with its sentence, in the order of their tabs."""
     page = chromium.new_page(viewport={"width": 1220, "height": 1000})
     mount(page, widget, width=1200)
     tabs = page.locator('[role="tab"][data-view]')
     for view in tabs.evaluate_all("all => all.map(tab => tab.dataset.view)"):
-        if view == (only or view):
-            yield view, sentence_of(page, view, whole=widget.analysis.n_tokens <= WHOLE)
+        if views is None or view in views:
+            page.locator(f'[role="tab"][data-view="{view}"]').click()
+            yield view, line_of(page, view, whole=whole)
+    page.close()
+    widget.close()
+
+
+def of_two(chromium: Browser, first: str, second: str) -> Iterator[tuple[str, str]]:
+    """The sentences of two texts: their similarity, and their comparison."""
+    yield from sentences(
+        chromium, aw.similarity(first, second, progress=False).show(), views=["similarity"]
+    )
+    page = chromium.new_page(viewport={"width": 1220, "height": 1000})
+    widget = aw.compare(first, second, progress=False).show()
+    mount(page, widget, width=1200)
+    page.get_by_role("button", name="Difference").or_(page.get_by_text("B − A")).first.click()
+    yield "comparison", line_of(page, "comparison")
     page.close()
     widget.close()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--texts", type=int, default=TEXTS)
+    parser.add_argument("--texts", type=int)
     parser.add_argument("--file", type=Path)
-    arguments = parser.parse_args()
-    encoder, classifier = aw.load(progress=False), sentiment()
-    if arguments.file is None:
-        chosen = [*texts(encoder)][:: max(1, TEXTS // arguments.texts)]
+    parser.add_argument("--prose", action="store_true")
+    parser.add_argument("--model")
+    parser.add_argument("--views")
+    given = parser.parse_args()
+    encoder, classifier = aw.load(given.model, progress=False), sentiment()
+    if given.prose:
+        chosen = [*texts(encoder)]
     else:
-        chosen = arguments.file.read_text().splitlines()
+        path = given.file or (KINDS if given.model is None else PROMPTS)
+        chosen = path.read_text().splitlines()
+    chosen = chosen[:: max(1, len(chosen) // (given.texts or len(chosen)))]
+    views = None if given.views is None else given.views.split(",")
     missing = 0
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-        for number, text in enumerate(chosen):
-            shortened = text if len(text) < 100 else f"{text[:99]}…"
-            print(f"\n{number} ({encoder.encode(text).n_tokens} tokens) {shortened}", flush=True)
-            run = aw.show(text, model=encoder, progress=False)
-            classified = aw.show(text, model=classifier, progress=False)
-            task = sentences(chromium, classified, only="task")
-            for view, sentence in chain(sentences(chromium, run), task):
+        for number, line in enumerate(chosen):
+            text, *pair = line.split(BETWEEN)
+            n = encoder.encode(text, *pair).n_tokens
+            shortened = line if len(line) < 100 else f"{line[:99]}…"
+            print(f"\n{number} ({n} tokens) {shortened}", flush=True)
+            run = aw.show(text, *pair, model=encoder, progress=False)
+            found = sentences(chromium, run, views=views, whole=n <= WHOLE)
+            if given.model is None and (views is None or "task" in views):
+                classified = aw.show(text, model=classifier, progress=False)
+                found = chain(found, sentences(chromium, classified, views=["task"]))
+            if pair and given.model is None and (views is None or "similarity" in views):
+                found = chain(found, of_two(chromium, text, *pair))
+            for view, sentence in found:
                 print(f"  {view:<12}{sentence or 'MISSING'}", flush=True)
                 missing += sentence == ""
         chromium.close()
