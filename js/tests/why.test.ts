@@ -37,7 +37,8 @@ describe("the view", () => {
     expect(part("why-sum").textContent).toContain("= 2.50");
     expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
     expect(part("sentence").textContent).toBe(
-      "With are hidden, are leads is by 2.50 logits; the largest term is keys, +3.00.",
+      "With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +2.00. " +
+        "Before any word is read the model leans to “are” by 0.500 as well; “are” leads by 2.50 logits.",
     );
     // Folded until they are asked for.
     for (const name of ["lens", "why-agreement", "why-guesses"]) expect(part(name)).toBeNull();
@@ -291,7 +292,9 @@ describe("the view", () => {
         { position: 3, aborted: true },
         { position: 4, aborted: false },
       ]);
-      expect(part("sentence").textContent).toContain("After here, token 15 leads are");
+      expect(part("sentence").textContent).toContain(
+        "After “here”, keys decides for token 15 over “are”",
+      );
     });
 
     it("keeps its question in a saved page, which has no other", async () => {
@@ -352,7 +355,7 @@ describe("numbers", () => {
     const two = unitsOf(meta.tokens, { special: true });
     const explained = explainedOf(meta);
     const line = drawn(h(SumLine, { found, units: two, label: () => "the", explained }));
-    expect(line.textContent).toContain("the 0 +2.00");
+    expect(line.textContent).toContain("“the”0 +2.00");
   });
 
   it("adds up the tokens of a source and of what is written from it, each in its place", () => {
@@ -370,7 +373,9 @@ describe("numbers", () => {
     const units = explained.units(written, true);
     const label = ({ text }: Unit) => text;
     const line = drawn(h(SumLine, { found, units, label, explained }));
-    expect(line.textContent).toMatch(/the 1 of the source \+3.00.*the 0 \+2.00.*bias \+1.00= 6.00/);
+    expect(line.textContent).toMatch(
+      /“the”1 of the source \+3.00.*“the”0 \+2.00.*bias \+1.00= 6.00/,
+    );
   });
 
   it("says what to make of the tests", () => {

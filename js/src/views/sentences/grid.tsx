@@ -9,8 +9,8 @@ import { navigateGrid, type Place } from "../../marks/navigate";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { memo } from "../../ui/memo";
-import * as data from "./data";
 import type { SentenceMatrix } from "./data";
+import * as data from "./data";
 import { HEIGHT, layoutGrid, linesInSight } from "./layout";
 
 /** Up to this number of sentences all cells are in the page: 3,600 of them. */
