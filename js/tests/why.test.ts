@@ -102,8 +102,10 @@ describe("the view", () => {
     const chips = [...part("why-choose").querySelectorAll<HTMLElement>(".aw-why-chip")];
     expect(part("why-choose").textContent).toContain("at here 4");
     expect(part("why-choose").textContent).not.toContain("masked");
+    // The click was the question: the likeliest label there against the next.
+    expect(state.get().target).toEqual({ position: 4, against: 0, label: 1 });
     chips.find((chip) => chip.textContent?.startsWith("LOC"))?.click();
-    expect(state.get().target).toEqual({ position: 4, label: 2 });
+    expect(state.get().target).toEqual({ position: 4, against: 0, label: 2 });
   });
 
   it("shows contributions from elsewhere as rows under their own names", async () => {
@@ -199,16 +201,19 @@ describe("the view", () => {
     expect(element.querySelector("b b")).toBeNull();
   });
 
-  it("lists choices of another token when it comes into focus, and keeps its target", async () => {
+  it("takes a click on a word as the question: the first choice there, against the text's own word", async () => {
     const { state, element, part, asked } = open();
     await quiet();
     expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
     state.set({ token: 2 });
     await quiet();
     expect(element.querySelector(".aw-why-place")?.textContent).toContain("keys");
-    expect((part("why-choose") as HTMLDetailsElement).open).toBe(true);
-    expect(fieldsOf(asked.at(-1) as SliceRequest).rows).toEqual([2, 3]);
-    expect(state.get().target).toEqual(TARGET);
+    expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
+    expect(
+      asked.filter(({ kind }) => kind === "predictions").map((one) => fieldsOf(one).rows),
+    ).toContainEqual([2, 3]);
+    const own = metaOf(TEXTS).tokens.id[2];
+    expect(state.get().target).toEqual({ position: 2, token: 7, against: own, masked: true });
   });
 
   describe("of a text that a model wrote from token 3 on", () => {
