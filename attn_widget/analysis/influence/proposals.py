@@ -39,9 +39,9 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
     >>> proposals(a)[0].position, proposals(a)[0].masked
     (6, False)
-    >>> b = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+    >>> b = analyze("The cat sat on the mat.", tagger=None, progress=False)
     >>> b.run.encoder.token_texts([proposals(b)[0].token, proposals(b)[0].against])
-    ['are', 'is']
+    ['sat', 'fell']
     """
     run = analysis.run
     if run is None or not has_torch():

@@ -91,7 +91,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     return block?.place === opened.value ? block : null;
   });
   const Drill = createDrill(context, { drilled, selection, mode, close });
-  const { Grid, entry, pointed, focus } = createGrid({
+  const { Grid, entry, pointed, show, focus } = createGrid({
     matrix,
     width: widthOf(host, 0, until),
     scale: computed(() => selection.value.scale),
@@ -322,7 +322,13 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     });
     first = false;
   }, until);
-  mount(host, View, until);
+  // Once laid out, the grid is at the row of which the sentence speaks.
+  let placed = false;
+  mount(host, View, until, () => {
+    if (placed || !host.querySelector(".aw-isa-row.is-active")) return;
+    placed = true;
+    show();
+  });
   copyExactValues(host, until);
   void load();
   return {
