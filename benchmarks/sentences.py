@@ -72,7 +72,7 @@ def of_two(chromium: Browser, first: str, second: str) -> Iterator[tuple[str, st
     """The sentences of two texts: their similarity, and their comparison."""
     results = {
         "similarity": lambda: aw.similarity(first, second, progress=False).show(),
-        "comparison": lambda: ComparisonWidget(aw.compare(first, second, progress=False)),
+        "comparison": lambda: aw.show(aw.compare(first, second, progress=False)),
     }
     for view, result in results.items():
         page = chromium.new_page(viewport={"width": 1220, "height": 1000})
