@@ -31,7 +31,7 @@ BETWEEN = " ||| "
 WAIT_MS = 240_000
 WHOLE = 32  # tokens: masked predictions of all positions are waited for
 LINES = {"comparison": ".aw-compare-lead", "similarity": "[data-aw-part=headline]"}
-# Where nothing is on its way: a sentence that stays for half a second.
+# A sentence that stays as it is for a second and a half: nothing is on its way.
 SHOWN = """([selector, whole]) => {
   const line = document.querySelector(selector);
   const running = document.querySelector('[data-aw-part=masked-progress]:not([hidden])');

@@ -27,7 +27,7 @@ FUNCTION_WORDS = PRONOUNS | _set(
     "n't 's 're 've 'll 'd 'm s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn ain"
 )
 INDEFINITE = _set(
-    "nobody somebody anybody everybody someone anyone everyone none one half nothing something anything everything"
+    "nobody somebody anybody everybody someone anyone everyone none one half nothing something anything everything"  # words: ok
 )
 # Stand for a word before them.
 REFERRING = _set(

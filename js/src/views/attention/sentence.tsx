@@ -76,7 +76,7 @@ export function Sentence({
   readonly focus: number;
   readonly labels: AxisLabels;
   readonly facts: TokenFacts;
-  /** Those of the keys. */
+  /** Tokens of the keys. */
   readonly tokens: TokenColumns;
 }) {
   const sentence = sentenceOf(matrix, focus);

@@ -108,7 +108,7 @@ interface Props {
   readonly spread: ArrayLike<number>;
 }
 
-/** Of a profile none is known. */
+/** Nothing in a profile, where no chance is known. */
 const Chance = ({ chance }: { readonly chance: number }) =>
   Number.isNaN(chance) ? null : (
     <>
@@ -119,7 +119,7 @@ const Chance = ({ chance }: { readonly chance: number }) =>
 
 const place = (rank: number): string => (rank === 1 ? "most" : `${formatOrdinal(rank)} most`);
 
-/** What a figure says: `gives content words the 2nd most: 71% of a query’s attention, chance 50%`. */
+/** A figure in words: `gives content words the 2nd most: 71% of a query’s attention, chance 50%`. */
 function Said({
   standing: { key, raw, chance, rank },
   several,

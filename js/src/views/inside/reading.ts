@@ -1,4 +1,4 @@
-/** What the head says last at a mask, or of a decoder after a token, and from which layer on it says so (logit lens). */
+/** The head's last answer at a mask, or of a decoder after a token, and the layer from which on it is that (logit lens). */
 
 import { isMask } from "../../figures/nothing-to-see";
 import { askLens } from "../../figures/targets";

@@ -24,8 +24,8 @@ interface Unusual {
   readonly of: number;
 }
 
-/** How far from the median of the others the change of a token must be to be told, as a ratio. */
-const TOLD = 1.1;
+/** Least ratio of a token's change to the median of the others, or the other way round, that is worth a sentence. */
+const NOTABLE = 1.1;
 
 /**
  * The part of the model that moves a token most, or least, of the tokens at `among`: that in which it differs most from the
@@ -56,7 +56,7 @@ export function mostUnusual(
     extreme === null || !(value > 0) ? 1 : Math.max(value / median, median / value),
   );
   const place = firstLargest(ratios);
-  return (ratios[place] ?? 1) >= TOLD ? itemAt(all, place) : null;
+  return (ratios[place] ?? 1) >= NOTABLE ? itemAt(all, place) : null;
 }
 
 /** `At [MASK] the model settles on rome in L5: 1st from there on, 18th before.` `The attention of L3 moves it most of all 7 tokens: by 1.2 times the norm of its vector, others by 0.41 (median).` */
@@ -67,7 +67,7 @@ export function InsideSentence({
   turn,
 }: {
   readonly token: string;
-  /** What the head reads the token as, layer by layer; null where that is not known. */
+  /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
   readonly unusual: Unusual | null;
   /** The layer that turns the token most, and the cosine; where nothing else is known. */

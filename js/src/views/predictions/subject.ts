@@ -45,7 +45,7 @@ export function subjectOf(
   return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
 }
 
-/** Of a decoder, the position before the word that surprises it most; the first word comes after none, and the second after one. */
+/** The position before the word that surprises a decoder most; the first word comes after none, and the second after one. */
 export function mostSurprising({ surprisal }: Pick<Predictions, "surprisal">): number | null {
   const bits = Array.from(surprisal?.data ?? [], (value, i) =>
     Number.isNaN(value) || i === 0 ? -1 : value,

@@ -9,7 +9,7 @@ import { keyName, ofTwoTexts, type SentenceMatrix, sentenceName, strongestOther 
 const lengthOf = ({ keyTokens }: SentenceMatrix, column: number): number =>
   keyTokens[column]?.length ?? 0;
 
-/** Of what a row gives to the other sentences that it may look at, the share of its strongest, and that by length; null for fewer than two. */
+/** Share of the strongest in what a row gives to the other sentences that it may look at, and its share by length; null for fewer than two. */
 export function preferenceOf(
   matrix: SentenceMatrix,
   row: number,

@@ -131,7 +131,7 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
     const pairs = task.value?.state.value.value ?? answer.quick;
     return shownOf(answer.found, pairs, selection.value.words);
   });
-  /** Of the answer that is shown; the matrix comes first. */
+  /** Scores without each word, for the answer that is shown; the matrix comes first. */
   const deletions = asking<{ readonly of: Similar; readonly found: Deletions | null }>(until);
   watch(() => {
     const answer = similar.answer.value;

@@ -45,7 +45,7 @@ export function TreeSentence({
   tokens,
 }: {
   readonly of: Grown;
-  /** Those of the keys. */
+  /** Tokens of the keys. */
   readonly tokens: TokenColumns;
 }) {
   const [first, second] = strongestLinks(of);

@@ -312,7 +312,7 @@ export function createWhyModel(context: ViewContext) {
     if (!wrote && tokens.special[token]) return;
     const place = wrote ? token - 1 : token;
     const hidden = model.predicts !== "next" && !masked.some((item) => item.token === token);
-    // Of a text that the model wrote, the tokens that it wrote are the questions.
+    // In a text that the model wrote, the tokens that it wrote are the questions.
     const ask = writtenFrom === null;
     if (!ask && place !== now.position) choosing.value = true;
     if (place === now.position) void list(now);

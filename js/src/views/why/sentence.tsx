@@ -47,7 +47,7 @@ export function decidingWord(
   return place < 0 || itemAt(sizes, place) <= 0 ? null : itemAt(terms, place);
 }
 
-/** What all tokens add up to; of a method that does not add up, the outcome. */
+/** Sum of all tokens; of a method that does not add up, the outcome. */
 const sumOfTokens = ({
   value,
   bias,
