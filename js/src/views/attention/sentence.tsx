@@ -4,7 +4,7 @@ import { chanceOf, isAboveChance } from "../../figures/chance";
 import { repeated } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { type AxisLabels, matrixName } from "../../figures/names";
-import { nothingToSee } from "../../figures/nothing-to-see";
+import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -45,7 +45,9 @@ export function sentenceOf(
   const { queries, keys } = matrix;
   const query = (row: number): boolean => queries[row]?.special === false;
   const word = (key: number): boolean =>
-    !isSink(itemAt(keys, key), matrix.sink) && LETTER.test(itemAt(keys, key).surface);
+    !isSink(itemAt(keys, key), matrix.sink) &&
+    LETTER.test(itemAt(keys, key).surface) &&
+    !isUnknown(itemAt(keys, key).text);
   const other = isSquare(matrix) ? (row: number, key: number) => row !== key : () => true;
   if (focus < 0) {
     const every = [0, queries.length] as const;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
+import { isUnknown } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
 import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import { answerAt, type Guess, maskedAt } from "./answers";
@@ -42,8 +43,13 @@ export function PredictionsSentence({
   readonly meta: Meta;
   readonly scheme: TokenScheme;
 }) {
-  if (predictions === null || subject === null) return <SentenceLine />;
   const { tokens } = meta;
+  const counted = countedIn(meta);
+  if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
+    return (
+      <SentenceLine>The model knows no word of this text, so it cannot predict any.</SentenceLine>
+    );
+  if (predictions === null || subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
   const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
@@ -64,7 +70,6 @@ export function PredictionsSentence({
     return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
   }
   const hidden = maskedAt(meta, subject);
-  const counted = countedIn(meta);
   if (hidden !== undefined || !counted.includes(subject)) {
     return say(
       hidden === undefined ? "At [MASK]" : "In place of ",
