@@ -6,6 +6,7 @@ Run: ``python -m benchmarks.claims``. It writes the paragraph of the README and 
 
 from __future__ import annotations
 
+import math
 import textwrap
 
 import numpy as np
@@ -16,14 +17,24 @@ from attn_widget.features.why.methods import METHODS
 from benchmarks.documents import fill
 
 WIDTH = 150  # characters of a line of the README
-TEXT = "The keys to the cabinet are here."
-VERB, KEYS, CABINET = 6, 2, 5
-TARGET = aw.target(position=VERB, token="are", against="is", masked=True)
-NAMES = {"attention_gradient": "attention × gradient", "weights": "attention rollout"}
+# A text in which methods pass the masking test.
+TEXT = "The capital of Italy is Rome."
+HIDDEN, WORD, OTHER = 2, "capital", "centre"
+TARGET = aw.target(position=HIDDEN, token=WORD, against=OTHER, masked=True)
+NAMES = {
+    "alti": "ALTI",
+    "attention_gradient": "attention × gradient",
+    "weights": "attention rollout",
+}
 
 
 def name(method: str) -> str:
     return NAMES.get(method, method.replace("_x_", " × ").replace("_", " "))
+
+
+def whole(percentile: float) -> str:
+    """A percentile in whole per cent; never rounded up to all."""
+    return f"{math.floor(percentile)}%"
 
 
 def moved(logits: float) -> str:
@@ -42,9 +53,9 @@ def verdict(tested: Faithfulness) -> str:
     passed = [method for method, better in tested.better_than_random.items() if better]
     orders = f"all {tested.random.orders:,} orders of the other words"
     lower = (
-        f"Masking words in the order of {name(first)}, the best of ten methods here, lowers the probability of *are* more "
-        f"than {test.percentile:.0f}% of {orders} do; the order of {name('weights')}, more than "
-        f"{rollout.percentile:.0f}%."
+        f"Masking words in the order of {name(first)}, the best of ten methods here, lowers the probability of *{WORD}* more "
+        f"than {whole(test.percentile)} of {orders} do; the order of {name('weights')}, more than "
+        f"{whole(rollout.percentile)}."
     )
     if not passed:
         return f"{lower} For the best of ten that is not enough: their order is no better than random here."
@@ -57,16 +68,19 @@ def paragraph(a: aw.Analysis) -> str:
     parts = a.contributions(TARGET)
     effects = a.head_effects(TARGET).effects
     layer, head = (int(k) for k in np.unravel_index(np.abs(effects).argmax(), effects.shape))
-    effect, row = float(effects[layer, head]), a.mask([VERB]).attention(layer, head)[VERB]
+    effect, row = float(effects[layer, head]), a.mask([HIDDEN]).attention(layer, head)[HIDDEN]
     most = "does most of it" if effect > parts.value / 2 else "matters most"
     left = parts.value - effect
-    keys, cabinet = float(parts.values[1] + parts.values[KEYS]), float(parts.values[CABINET])
+    words = [i for i, token in enumerate(a.tokens) if not token.special and i != HIDDEN]
+    first, second = sorted(words, key=lambda i: -float(parts.values[i]))[:2]
+    key = max(words, key=lambda i: float(row[i]))
     bias = float(parts.bias or 0.0)
+    named = [a.tokens[i].surface for i in range(len(a.tokens))]
     return (
-        f"In this sentence the embedded model prefers *are* to *is* by {parts.value:.2f} logits: *The keys* "
-        f"{moved(keys)}, *cabinet* {moved(cabinet)}, and the biases, which no word changes, favor *{'are' if bias > 0 else 'is'}* by "
-        f"{abs(bias):.2f}. One head {most}: in L{layer} H{head} the masked verb gives {row[1] + row[KEYS]:.0%} of its weight to "
-        f"*The keys*, and without that head the model prefers *{'are' if left > 0 else 'is'}* by {abs(left):.2f}. "
+        f"With *{WORD}* hidden, the embedded model prefers *{WORD}* to *{OTHER}* by {parts.value:.2f} logits: *{named[first]}* "
+        f"{moved(float(parts.values[first]))}, *{named[second]}* {moved(float(parts.values[second]))}, and the biases, which no word changes, "
+        f"favor *{WORD if bias > 0 else OTHER}* by {abs(bias):.2f}. One head {most}: in L{layer} H{head} the hidden word gives {row[key]:.0%} of its "
+        f"weight to *{named[key]}*, and without that head the model prefers *{WORD if left > 0 else OTHER}* by {abs(left):.2f}. "
         f"{verdict(a.faithfulness(TARGET))}"
     )
 

@@ -30,9 +30,10 @@ KINDS, PROMPTS = HERE / "kinds.txt", HERE / "prompts.txt"
 BETWEEN = " ||| "
 WAIT_MS = 240_000
 WHOLE = 32  # tokens: masked predictions of all positions are waited for
-# A sentence is final once it has stayed for half a second.
-SHOWN = """([view, whole]) => {
-  const line = document.querySelector(view === "comparison" ? ".aw-compare-lead" : `.aw-view-${view} [data-aw-part=sentence]`);
+LINES = {"comparison": ".aw-compare-lead", "similarity": "[data-aw-part=headline]"}
+# A sentence that stays as it is for a second and a half: nothing is on its way.
+SHOWN = """([selector, whole]) => {
+  const line = document.querySelector(selector);
   const running = document.querySelector('[data-aw-part=masked-progress]:not([hidden])');
   const waits = whole && running !== null && !running.textContent.includes("Stopped");
   const words = line === null || line.hidden ? "" : line.textContent;
@@ -44,13 +45,12 @@ SHOWN = """([view, whole]) => {
 def line_of(page: Page, view: str, *, whole: bool = False) -> str:
     """The sentence of a view that is open, ``whole``: of all positions; empty where there is none."""
     page.evaluate("() => { window.sentence = null; }")
+    selector = LINES.get(view, f'.aw-view-{view} [data-aw-part="sentence"]')
     try:
-        page.wait_for_function(SHOWN, arg=[view, whole], timeout=WAIT_MS)
+        page.wait_for_function(SHOWN, arg=[selector, whole], timeout=WAIT_MS)
     except PageTimeout:
         return ""
-    selector = f'.aw-view-{view} [data-aw-part="sentence"]'
-    line = page.locator(".aw-compare-lead" if view == "comparison" else selector)
-    return " ".join(line.inner_text().split())
+    return " ".join(page.locator(selector).inner_text().split())
 
 
 def sentences(
@@ -70,16 +70,17 @@ def sentences(
 
 def of_two(chromium: Browser, first: str, second: str) -> Iterator[tuple[str, str]]:
     """The sentences of two texts: their similarity, and their comparison."""
-    yield from sentences(
-        chromium, aw.similarity(first, second, progress=False).show(), views=["similarity"]
-    )
-    page = chromium.new_page(viewport={"width": 1220, "height": 1000})
-    widget = aw.compare(first, second, progress=False).show()
-    mount(page, widget, width=1200)
-    page.get_by_role("button", name="Difference").or_(page.get_by_text("B − A")).first.click()
-    yield "comparison", line_of(page, "comparison")
-    page.close()
-    widget.close()
+    results = {
+        "similarity": lambda: aw.similarity(first, second, progress=False).show(),
+        "comparison": lambda: aw.show(aw.compare(first, second, progress=False)),
+    }
+    for view, result in results.items():
+        page = chromium.new_page(viewport={"width": 1220, "height": 1000})
+        widget = result()
+        mount(page, widget, width=1200)
+        yield view, line_of(page, view)
+        page.close()
+        widget.close()
 
 
 def main() -> int:

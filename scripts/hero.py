@@ -16,7 +16,7 @@ from scripts.sentence import SENTENCE
 from scripts.widget_parts import STEP_MS
 
 OUT = ROOT / "docs" / "images"
-WHY_TEXT = "The keys to the cabinet [MASK] here."
+WHY_TEXT = "The capital of Italy is Rome."
 SIMILAR = ("How do I reset my password?", "Steps to recover access to your account.")
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 TESTED = re.compile("than random|cannot be tested")
@@ -52,8 +52,8 @@ def draw_hero(browser: Browser, theme: str) -> None:
 
 def draw_why(browser: Browser, theme: str) -> None:
     """The part that each word adds to one word rather than another, and the heads that matter for it."""
-    target = aw.target(position=6, token="are", against="is")
-    widget = aw.show(WHY_TEXT, token=6, view="why", target=target, progress=False)
+    target = aw.target(position=2, token="capital", against="centre", masked=True)
+    widget = aw.show(WHY_TEXT, token=2, view="why", target=target, progress=False)
     page = opened(browser, theme, 1100, 1300)
     mount(page, widget, width=1100)
     tested = page.locator('[data-aw-part="why-said"]')

@@ -24,7 +24,7 @@ FUNCTION_WORDS = PRONOUNS | _set(
     "am is are was were be been being do does did doing done has have had having "
     "will would shall should can could may might must ought cannot not no "
     "very too also only just even still again ever never there here now more most much many few less least own quite rather "
-    "n't 's 're 've 'll 'd 'm s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn ain"
+    "n't 's 're 've 'll 'd 'm s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn wouldn shouldn couldn ain"
 )
 INDEFINITE = _set(
     "nobody somebody anybody everybody someone anyone everyone none one half nothing something anything everything"  # words: ok

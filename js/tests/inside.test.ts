@@ -58,10 +58,14 @@ describe("the map", () => {
       "Attention changes most from L0 to L1 (0.250)",
     );
     const sentence = () => one("[data-aw-part=sentence]").textContent;
-    expect(sentence()).toBe("bank changes most in the attention of L0, by 1.50 times its length.");
+    expect(sentence()).toBe(
+      "The FFN of L1 moves bank least of all 3 words: by 0.10 times the length of its vector, others by 0.90 (median).",
+    );
     state.set({ token: 3 });
     expect(bars("attention")).toEqual([0.2, 1.5]);
-    expect(sentence()).toMatch(/ changes most in the attention of L1, by 1.50 times its length\.$/);
+    await settled();
+    // Between the other two in every part.
+    expect(sentence()).toMatch(/ is moved much like the other words; it turns most in L\d: /);
   });
 
   it("opens a stage that the model lacks with the reason", async () => {

@@ -3,6 +3,7 @@ import { h } from "preact";
 import { afterEach, describe, expect, test } from "vitest";
 import { rampIndex } from "../src/draw/color/scale";
 import { eachOverflow } from "../src/draw/heatmap/cells";
+import { chanceOf } from "../src/figures/chance";
 import {
   createMatrix,
   type Matrix,
@@ -64,7 +65,7 @@ describe("the ramp of words", () => {
       expect(overflowOf(matrix, scale)).toEqual(NO_OVERFLOW);
     }
     expect(overflowOf(matrix, "words")).toEqual({ rows: [0, 4], columns: [0, 4] });
-    expect(overflowText(matrix, "words")).toBe("special tokens to 0.900");
+    expect(overflowText(matrix, "words")).toBe("beyond: special tokens, at most 0.900");
   });
 
   test("is the head's own where special tokens are hidden, or never pass it", async () => {
@@ -118,54 +119,117 @@ describe("the ramp of words", () => {
 const both = (labels: readonly string[]) => ({ queries: labels, keys: labels, written: null });
 
 describe("the sentence", () => {
+  test("of a text without two words that differ says that there is nothing to see", async () => {
+    const said = async (...words: string[]): Promise<string> => {
+      const tokens = ["[CLS]", ...words, "[SEP]"];
+      const n = tokens.length;
+      const matrix = await matrixOf(
+        tokens.map(() => tokens.map(() => 1 / n)),
+        tokens,
+      );
+      const { tokens: columns } = metaOf(tokens);
+      const line = h(Sentence, {
+        ...{ matrix, focus: 1, labels: both(tokens), facts: NO_FACTS, tokens: columns },
+      });
+      return drawn(line).textContent ?? "";
+    };
+    expect(await said("hello")).toMatch(/^This text is a single word/);
+    expect(await said("un", "##like", "##ly")).toMatch(/^This text is a single word/);
+    expect(await said("dog", "dog", "dog")).toMatch(/^This text repeats one word/);
+    expect(await said("of", "the", "to")).toMatch(/^This text has only function words/);
+    expect(await said("[UNK]", "[UNK]")).toMatch(/^The model knows no word of this text/);
+    expect(await said("?", "!")).toMatch(/^This text has no word/);
+    // A mask is worth a look, and so is a text without spaces.
+    expect(await said("is", "[MASK]")).toMatch(/^L0 · H0: /);
+    expect(await said("我", "喜")).toMatch(/^L0 · H0: /);
+  });
+
+  test("counts what a mask forbids, and pieces of a word, in a chance", async () => {
+    const matrix = await matrixOf(WEIGHTS);
+    const allowed = Uint8Array.from(WEIGHTS.flatMap((row, i) => row.map((_, j) => +(j <= i))));
+    const unit = { ...matrix.keys[1]!, token: 1, end: 3 };
+    const keys = [matrix.keys[0]!, unit, matrix.keys[3]!, matrix.keys[4]!];
+    expect(chanceOf({ ...matrix, allowed }, 2, 1, 5)).toBeCloseTo(1 / 3);
+    expect(chanceOf({ ...matrix, keys }, 2, 1, 5)).toBeCloseTo(2 / 5);
+    // Special tokens that are not shown have their shares all the same.
+    expect(chanceOf({ ...matrix, keys: keys.slice(1, 3) }, 2, 0, 5)).toBeCloseTo(2 / 5);
+    expect(chanceOf({ ...matrix, quantity: "norms" }, 2, 1, 5)).toBeNaN();
+  });
+
   const write = (matrix: Matrix, focus: number, labels: readonly string[] = TOKENS): string => {
-    const line = drawn(h(Sentence, { matrix, focus, labels: both(labels), facts: NO_FACTS }));
+    const line = drawn(
+      h(Sentence, {
+        matrix,
+        focus,
+        labels: both(labels),
+        facts: NO_FACTS,
+        tokens: metaOf(TOKENS).tokens,
+      }),
+    );
     return line.hidden ? "hidden" : line.textContent!;
   };
 
   test("says what the focus word attends to", async () => {
-    expect(write(await matrixOf(WEIGHTS), 2)).toBe("L0 · H0: cat attends to sat 0.300");
+    expect(write(await matrixOf(WEIGHTS), 2)).toBe("L0 · H0: cat attends to sat: 30%, chance 20%");
   });
 
   test("names what has more where that is a special token or the word itself", async () => {
     const matrix = await matrixOf(WEIGHTS);
-    expect(write(matrix, 3)).toBe("L0 · H0: sat attends to cat 0.280, most to [CLS] 0.300");
+    expect(write(matrix, 3)).toBe(
+      "L0 · H0: sat attends to cat: 28%, chance 20%; most to [CLS]: 30%",
+    );
     const self = await matrixOf(
       WEIGHTS.map((_, i) => WEIGHTS.map((_, j) => (i === j ? 0.8 : 0.05))),
     );
-    expect(write(self, 2)).toBe("L0 · H0: cat attends to the 0.0500, most to itself 0.800");
+    expect(write(self, 2)).toBe(
+      "L0 · H0: cat attends only to itself, 80%; to no other word above chance, 20%",
+    );
   });
 
   test("of rollout says where a position comes from", async () => {
     const rolled = await matrixOf(WEIGHTS, TOKENS, { quantity: "rollout", layer: 1 });
-    expect(write(rolled, 2)).toBe("rollout, layers 0–1: cat comes from sat 0.300");
+    expect(write(rolled, 2)).toBe("rollout, layers 0–1: cat comes from sat: 0.300");
   });
 
   test("without a focus tells of the strongest link between two words", async () => {
     const matrix = await matrixOf(WEIGHTS);
     expect(write(matrix, -1)).toBe(
-      "L0 · H0: cat attends to sat 0.300, the strongest link between words",
+      "L0 · H0: cat attends to sat: 30%, chance 20%, the strongest link between words",
     );
     expect(sentenceOf(matrix, -1)?.link).toEqual([2, 3]);
   });
 
   test("says which of several tokens of one name is meant", async () => {
     const labels = ["[CLS]", "the", "cat", "cat", "[SEP]"];
-    expect(write(await matrixOf(WEIGHTS), 2, labels)).toBe("L0 · H0: cat2 attends to cat3 0.300");
+    expect(write(await matrixOf(WEIGHTS), 2, labels)).toBe(
+      "L0 · H0: cat2 attends to cat3: 30%, chance 20%",
+    );
   });
 
   test("is not there where there is nothing to say", async () => {
     const apart = await matrixOf(WEIGHTS.map(() => [1, 0, 0, 0, 0]));
-    expect(write(apart, -1)).toBe("L0 · H0: the attends to [CLS] 1.00, the strongest link");
-    expect(write(apart, 2)).toBe("L0 · H0: cat attends to [CLS] 1.00");
+    expect(write(apart, -1)).toBe(
+      "L0 · H0: “the” attends to [CLS]: 100%, chance 20%, the strongest link",
+    );
+    expect(write(apart, 2)).toBe("L0 · H0: cat attends to [CLS]: 100%, chance 20%");
+    const even = await matrixOf(WEIGHTS.map(() => [0.2, 0.2, 0.2, 0.2, 0.2]));
+    expect(write(even, 2)).toBe("L0 · H0: cat attends to no token above chance, 20%");
     expect(write(await matrixOf([[1]], ["[CLS]"], { special: false }), -1)).toBe("hidden");
   });
 
   test("keeps hostile tokens text", async () => {
     const labels = ["[CLS]", "<img src=x onerror=alert(1)>", "<script>", "&amp;", "[SEP]"];
     const matrix = await matrixOf(WEIGHTS);
-    const line = drawn(h(Sentence, { matrix, focus: 2, labels: both(labels), facts: NO_FACTS }));
-    expect(line.textContent).toContain("<script> attends to &amp; 0.300");
+    const line = drawn(
+      h(Sentence, {
+        matrix,
+        focus: 2,
+        labels: both(labels),
+        facts: NO_FACTS,
+        tokens: metaOf(TOKENS).tokens,
+      }),
+    );
+    expect(line.textContent).toContain("<script> attends to &amp;: 30%");
     expect(line.querySelector("img, script")).toBeNull();
   });
 });
@@ -174,6 +238,8 @@ test("names the window that a row of a long text was read in", async () => {
   const facts = { ...NO_FACTS, window: (token: number) => `window ${token + 1} of 9` };
   const matrix = await matrixOf(WEIGHTS);
   const labels = matrix.queries.map(({ text }) => text);
-  const line = drawn(h(Sentence, { matrix, focus: 2, labels: both(labels), facts }));
+  const line = drawn(
+    h(Sentence, { matrix, focus: 2, labels: both(labels), facts, tokens: metaOf(TOKENS).tokens }),
+  );
   expect(line.textContent).toContain(", window 3 of 9: ");
 });

@@ -253,20 +253,19 @@ describe("masked predictions", () => {
     expect(one("[data-mode=as_is]").getAttribute("aria-pressed")).toBe("true");
   });
 
-  it("say where the model is least sure, and so far of how many positions", async () => {
+  it("say which word surprises the model most, once they have come, and open at its row", async () => {
     const { release } = draw({ held: true, selection: { token: 9 } });
-    const sentence = (): string => one("[data-aw-part=sentence]").textContent!;
-    expect(one("[data-aw-part=sentence]").hidden).toBe(true);
+    const sentence = () => one("[data-aw-part=sentence]");
     await release();
-    expect(sentence()).toBe(
-      "With each token hidden in turn, the model (so far at 1 of 18 positions) is least sure at w8: its first choice is " +
-        "t9, 49.9%; w8 ranks 10th, 9.00%.",
-    );
+    expect(sentence().hidden).toBe(true);
     for (let i = 0; i < 5; i++) await release();
-    // The first choice is less probable with every position; the last one is special.
-    expect(sentence()).toBe(
-      "With each token hidden in turn, the model is least sure at w17: its first choice is t18, 49.8%; w17 ranks 19th, 18.0%.",
+    // The probability of the text's own token grows with its position.
+    expect(sentence().textContent).toBe(
+      "With each word hidden in turn, w0 surprises the model most: 1.0%, 2nd, where it expects t1: 50%.",
     );
+    expect(
+      one("[data-position='1'] [tabindex='0'], [data-position='1'][tabindex='0']"),
+    ).not.toBeNull();
   });
 });
 

@@ -121,7 +121,9 @@ describe("few sentences", () => {
     expect(part("note").textContent).toBe("The text is one sentence.");
     expect(part("sentence-matrix")).toBeNull();
     expect(part("drill-down")).toBeNull();
-    expect(part("sentences-example").textContent).toContain("S1 looks most at S0 (0.194)");
+    expect(part("sentences-example").textContent).toContain(
+      "“It was tired.” looks most at “The cat sat on the mat.” (0.194)",
+    );
     const table = (await drawn?.table()) as Table | null;
     expect(table?.rows).toHaveLength(1);
   });

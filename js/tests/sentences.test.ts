@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from "vitest";
-import { formatNumber } from "../src/figures/format";
+import { formatPercent } from "../src/figures/format";
 import { itemAt } from "../src/protocol/required";
 import { settled } from "./fake";
 import {
@@ -80,7 +80,7 @@ describe("matrix", () => {
     expect(part("scope")).toBeNull();
     expect(part("meaning").textContent).toContain("Kobayashi");
     expect(part("sentence").textContent).toMatch(
-      /^S0 takes 0\.\d+ from S\d, more than from any other sentence; 0\.\d+ is its own, 0\.\d+ comes from special tokens\.$/,
+      /^Of what S\d takes from other sentences, S\d gives most: \d+%, \d+% by its length; \d+% is its own, \d+% comes from special tokens\.$/,
     );
     expect(drawn?.options?.()).toEqual({ aggregation: "mass", over: "norms · L1 · H2" });
     cell(0, 1).click();
@@ -132,8 +132,12 @@ describe("matrix", () => {
         others.sort((x, y) => mass({}, a, y) - mass({}, a, x)),
         0,
       );
+      const all = others.reduce((sum, b) => sum + mass({}, a, b), 0);
+      const length = others.reduce((sum, b) => sum + itemAt(GROUPS, b).length, 0);
+      const [share, byLength] = [mass({}, a, best) / all, itemAt(GROUPS, best).length / length];
+      const yet = share > byLength ? "" : ", yet not beyond its length";
       expect(part("sentence").textContent).toContain(
-        `S${a} gives S${best} ${formatNumber(mass({}, a, best))} of its attention, more than it gives any other sentence; `,
+        `Of what S${a} gives to other sentences, S${best} gets most${yet}: ${formatPercent(share, 2)}, ${formatPercent(byLength, 2)} by its length; `,
       );
       expect(cell(a, best).classList.contains("is-strongest")).toBe(true);
       expect(element.querySelectorAll(`.is-strongest[data-a='${a}']`)).toHaveLength(1);
@@ -141,10 +145,11 @@ describe("matrix", () => {
   });
 
   it("reads the row of the focus token's sentence", async () => {
-    await draw({ token: 5 });
-    expect(part("sentence").textContent).toMatch(/^S1 /);
+    await draw({ token: 7 });
+    state.set({ token: 5 });
+    expect(part("sentence").textContent).toMatch(/^Of what S1 /);
     state.set({ token: 7 });
-    expect(part("sentence").textContent).toMatch(/^S2 /);
+    expect(part("sentence").textContent).toMatch(/^Of what S2 /);
   });
 
   it("keeps hostile sentences text", async () => {
@@ -162,6 +167,7 @@ describe("matrix", () => {
     expect(cell(0, 2).classList.contains("is-impossible")).toBe(true);
     expect(cell(0, 2).hasAttribute("data-aw-value")).toBe(false);
     expect(cell(0, 2).textContent).toBe("–");
+    (element.querySelector(".aw-isa-row[data-a='0'] .aw-isa-label") as HTMLElement).click();
     expect(part("sentence").textContent).toMatch(/^S0 gives S1 /);
     expect(value(1, 0)).toBe(Math.fround(mass({}, 1, 0)));
     cell(0, 2).click();

@@ -36,7 +36,7 @@ let stop: () => void;
 
 function draw(
   selection: Partial<Selection> = {},
-  options: { scores?: "fail" | "none"; texts?: string[]; bare?: boolean } = {},
+  options: { scores?: "fail" | "none"; texts?: string[]; bare?: boolean; weight?: number } = {},
 ) {
   const texts = options.texts ?? TOKENS;
   const n = texts.length;
@@ -53,7 +53,7 @@ function draw(
       const data =
         n === N
           ? WEIGHTS[layer * HEADS + (typeof head === "number" ? head : 0)]!
-          : new Float32Array(n * n).fill(1 / n);
+          : new Float32Array(n * n).fill(options.weight ?? 1 / n);
       const shape = [n, n];
       if (kind === "scores") {
         if (options.scores === "fail") throw new SliceFailure("The kernel is gone.");
@@ -116,6 +116,23 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Tokens that are drawn at once: below one that is reached above chance if one below it is, too. */
+function drawnOf(weights: Float32Array, root: number, most: number, depth: number): number {
+  const visit = (path: readonly number[], above: boolean): number => {
+    const at = path.at(-1)!;
+    const weightOf = (to: number): number => weights[at * N + to]!;
+    const below = Array.from({ length: N }, (_, i) => i)
+      .filter((i) => !path.includes(i))
+      .sort((a, b) => weightOf(b) - weightOf(a))
+      .slice(0, most);
+    const isAbove = (to: number): boolean => weightOf(to) > 1.05 / N;
+    const leadsOn = path.length === 1 || (above && below.some(isAbove));
+    if (path.length > depth || !leadsOn) return 1;
+    return below.reduce((sum, to) => sum + visit([...path, to], isAbove(to)), 1);
+  };
+  return visit([root], true);
+}
+
 describe("the view", () => {
   it("draws the tree of the focus token with the weights of the selected head", async () => {
     draw({ token: 2 });
@@ -132,7 +149,7 @@ describe("the view", () => {
     expect(third.getAttribute("aria-level")).toBe("2");
     const number = third.querySelector(".aw-tree-number")!;
     expect(Number(number.getAttribute("data-aw-value"))).toBe(row[best[2]!]);
-    expect(nodes()).toHaveLength(40);
+    expect(nodes()).toHaveLength(drawnOf(WEIGHTS[5]!, 2, 3, 3));
     expect(part("tree").getAttribute("aria-label")).toContain("sat attends to: layer 1, head 2");
   });
 
@@ -146,7 +163,7 @@ describe("the view", () => {
     part("top-k").querySelector<HTMLElement>("[aria-label='Fewer children']")!.click();
     part("depth").querySelector<HTMLElement>("[aria-label='Fewer levels']")!.click();
     expect(state.get()).toMatchObject({ top_k: 2, depth: 2 });
-    expect(nodes()).toHaveLength(7);
+    expect(nodes()).toHaveLength(drawnOf(WEIGHTS[0]!, 2, 2, 2));
     state.set({ special: false });
     await settled();
     expect(nodes().some(({ dataset }) => dataset.token === "0" || dataset.token === "5")).toBe(
@@ -290,7 +307,8 @@ describe("the view", () => {
 
   it("folds what would be too much to draw, and opens it on request", async () => {
     const texts = Array.from({ length: 12 }, (_, i) => `w${i}`);
-    const { state } = draw({ token: 0, depth: 1 }, { texts });
+    // Above chance, so that every branch would be open.
+    const { state } = draw({ token: 0, depth: 1 }, { texts, weight: 1 / 6 });
     await settled();
     part("layout").querySelector<HTMLElement>("[data-layout=force]")!.click();
     state.set({ top_k: 7, depth: 6 });

@@ -7,15 +7,16 @@ import { firstUnits } from "../src/draw/text-line";
 import { classesInWords } from "../src/features/tasks/sentence";
 import { explainedOf } from "../src/features/why/both-texts";
 import type { Contributions } from "../src/features/why/data";
-import { largestTerm, WhySentence } from "../src/features/why/sentence";
+import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import type { Classification } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { HeadSentence } from "../src/views/heads/sentence";
-import { SentencesSentence } from "../src/views/sentences/sentence";
-import { strongestLinks } from "../src/views/tree/sentence";
+import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
+import { grow } from "../src/views/tree/grown";
+import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 
@@ -43,41 +44,55 @@ describe("Heads", () => {
       next === undefined ? null : { keys: ["next"], values: () => next, chance: () => chance },
   });
   const spread = [3, 1.5, 2, 2, 2, 2];
+  const PROPS = { source: sourceOf(META), layer: 0, head: 1, spread } as const;
   const say = (
     answer: ReturnType<typeof found> | null,
     head: number | "mean" = 1,
     source = sourceOf(META),
-  ): string => textOf(h(HeadSentence, { source, layer: 0, head, found: answer, spread }));
+    keys = spread,
+  ): string =>
+    textOf(h(HeadSentence, { source, layer: 0, head, found: answer, spread: keys, waits: false }));
 
-  it("says where the head looks more than by chance, the two targets that stand out most", () => {
-    const raw = { cls: [0.1, 0.8, 0.3], syntax: [0.1, 0.3, 0.2], entities: [1, 1, 1] };
+  it("says in what it stands out among all heads, with chance", () => {
+    const raw = { cls: [0.1, 0.1, 0.1, 0.1, 0.1, 0.4], syntax: [0.1, 0.3, 0.2, 0.1, 0.1, 0.1] };
     expect(say(found(raw, 0.2))).toBe(
-      "L0 · H1 gives [CLS] 4.00 times its chance share, function words 1.50 times.",
+      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 20%.",
     );
-    expect(say(found(raw, 0.2, [0, 0.9, 0]))).toBe(
-      "L0 · H1 gives the token after 4.50 times its chance share, [CLS] 4.00 times.",
+    expect(say(found({ syntax: raw.syntax }, 0.2, [0, 0.9, 0, 0, 0, 0]))).toContain(
+      "gives the token after the most: 90%",
     );
-    expect(say(found({ syntax: [0.3, 0.3, 0.3] }, 0.2), "mean")).toBe(
-      "The heads of layer 0 give function words 1.50 times their chance share on average.",
-    );
-  });
-
-  it("says that nothing is above chance where nothing is", () => {
-    expect(say(found({ cls: [0.1, 0.2, 0.3] }, 0.2))).toBe(
-      "L0 · H1 gives none of the kinds of tokens below more than its chance share.",
+    expect(say(found({ cls: [0.1, 0.1, 0.1, 0.4, 0.4, 0.4] }, 0.2), "mean")).toBe(
+      "Of the 2 layers, the heads of layer 0 spread attention the most widely: over 2.17 keys of a query.",
     );
   });
 
-  it("says over how many tokens a query spreads where no target is known", () => {
-    const line = "L0 · H1 spreads a query’s attention as widely as over 1.50 equal tokens.";
+  it("calls a sink a sink, and says what else stands out", () => {
+    const cls = [0.9, 0.8, 0.1, 0.1, 0.1, 0.1];
+    expect(say(found({ cls, syntax: [0.1, 0.15, 0.2, 0.1, 0.1, 0.1] }, 0.1), 0)).toBe(
+      "L0 · H0 is a sink: [CLS] gets 90% of a query’s attention, chance 10%; of the 6 heads it spreads attention the most widely: over 3.00 keys of a query.",
+    );
+    expect(say(found({ cls, previous: [0, 0.3, 0, 0, 0, 0] }, 0.1))).toContain(
+      "; of the 6 heads it gives the token before the most: 30% of a query’s attention, chance 10%.",
+    );
+  });
+
+  it("says of an ordinary head what it is at best, and claims nothing that chance gives", () => {
+    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.2, 0.1, 0.1, 0.1, 0.1] };
+    expect(say(found(raw, 0.2), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
+      "L0 · H1 is an ordinary head on this text: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+    );
+  });
+
+  it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
+    const line =
+      "Of the 6 heads, L0 · H1 spreads attention the most narrowly: over 1.50 keys of a query.";
+    expect(textOf(h(HeadSentence, { ...PROPS, found: null, waits: true }))).toBe("");
     expect(say(null)).toBe(line);
     expect(say(found({ entities: [Number.NaN, Number.NaN, Number.NaN] }, 0.2))).toBe(line);
-    expect(say(null, "mean")).toContain("The heads of layer 0 spread");
   });
 
-  it("of a profile says in which target the head stands out from all others, with the interval", () => {
+  it("of a profile says the interval, and no chance", () => {
     const values = [0.1, 0.5, 0.1, 0.1, 0.1, 0.1];
-    const same = [0.9, 0.9, 0.9, 0.9, 0.9, 0.9];
     const ends = (value: number) => ({
       data: Float32Array.from(values, () => value),
       shape: [2, 3],
@@ -90,12 +105,9 @@ describe("Heads", () => {
         ["high:self", ends(0.75)],
       ]),
     );
-    const answer = found({ cls: same, self: values }, Number.NaN);
-    expect(say(answer, 1, source)).toBe(
-      "Over 400 texts, L0 · H1 gives the token itself 0.500 of a query’s attention (95% interval 0.250 to 0.750), " +
-        "the most of all 6 heads.",
+    expect(say(found({ self: values }, Number.NaN), 1, source)).toBe(
+      "Over 400 texts, of the 6 heads, L0 · H1 gives the token itself the most: 50% of a query’s attention (95% interval 25% to 75%).",
     );
-    expect(say(answer, 0, source)).toContain("the 2nd most of all 6 heads.");
   });
 });
 
@@ -116,7 +128,12 @@ describe("Tree", () => {
         depth: 3,
       }),
       matrix: squareOf(weights, size),
-    }).map(({ from, to, weight }) => [from.unit, to.unit, Math.fround(weight)]);
+      link: (from, to) => ({
+        value: itemAt(weights, from.unit * size + to.unit),
+        error: 0,
+        chance: 0,
+      }),
+    }).map(({ from, to, value }) => [from.unit, to.unit, Math.fround(value)]);
 
   it("goes from the root to its strongest token, and on", () => {
     expect(linksOf([0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.3, 0.3, 0.4], 3)).toEqual([
@@ -136,30 +153,88 @@ describe("Tree", () => {
     expect(linksOf([1], 1)).toEqual([]);
     expect(linksOf([0.5, 0.5, 0, 1], 2)).toEqual([[0, 1, 0.5]]);
   });
+
+  it("tells a second step, and opens a branch, only above chance", () => {
+    const meta = metaOf(["[CLS]", "trophy", "suitcase", "big", "[SEP]"]);
+    const units = firstUnits(meta, true);
+    const say = (second: number): string => {
+      const rows = [
+        [0.2, 0.2, 0.2, 0.2, 0.2],
+        [0.1, 0.1, 0.6, 0.1, 0.1],
+        [0.6, 0.1, 0.1, second, 0.2 - second],
+        [0.2, 0.2, 0.2, 0.2, 0.2],
+        [0.2, 0.2, 0.2, 0.2, 0.2],
+      ];
+      const matrix = {
+        ...{ layer: 0, head: 0, quantity: "weights", queries: units, keys: units, allowed: null },
+        ...{ weights: Float32Array.from(rows.flat()), queryOf: (token: number) => token },
+      } as never;
+      const of = grow(matrix, 1, { topK: 2, depth: 3, bare: false }, sourceOf(meta));
+      const [suitcase] = of.whole.childrenOf(of.whole.root);
+      const line = textOf(h(TreeSentence, { of, tokens: meta.tokens }));
+      return `${line} ${of.leadsOn(suitcase!)}`;
+    };
+    const first =
+      "From trophy the strongest path leads to suitcase: 60%, chance 20%; and from there";
+    expect(say(0.1)).toBe(`${first} to [CLS]: 60%, chance 20%. true`);
+    const words = (): string => {
+      const rows = [
+        [0.1, 0.6, 0.3],
+        [0.3, 0.4, 0.3],
+        [0.3, 0.4, 0.3],
+      ];
+      const three = metaOf(["cat", "dog", "bird"]);
+      const axis = firstUnits(three, true);
+      const matrix = {
+        ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
+        ...{ weights: Float32Array.from(rows.flat()), queryOf: (token: number) => token },
+      } as never;
+      const of = grow(matrix, 0, { topK: 2, depth: 3, bare: false }, sourceOf(three));
+      const [dog, bird] = of.whole.childrenOf(of.whole.root);
+      const line = textOf(h(TreeSentence, { of, tokens: three.tokens }));
+      return `${line} ${of.leadsOn(of.whole.root)} ${of.leadsOn(dog!)} ${of.leadsOn(bird!)}`;
+    };
+    expect(words()).toBe(
+      "From cat the strongest path leads to dog: 60%, chance 33%; and from there nowhere in particular. true false false",
+    );
+  });
 });
 
 describe("Sentences", () => {
   const matrix = (size: number, values: number[], aggregation: "mass" | "max" = "mass") =>
     ({
       ...{ size, width: size, values: Float32Array.from(values), error: () => 0 },
+      keyTokens: Array.from({ length: size }, (_, i) => [2 * i + 1, 2 * i + 2]),
       elsewhere: Float32Array.from({ length: size }, () => 0.5),
       outside: "special tokens",
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0 }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, count: 4 }));
 
   it("says of one sentence what stays in it", () => {
-    expect(say(1, [0.5])).toBe(
-      "The text is one sentence: 0.500 of its attention stays in it, 0.500 lands on special tokens.",
+    expect(say(1, [0.25])).toBe(
+      "The text is one sentence, so it has no other to look at: its words are 50% of the tokens and get 25% of the attention; 50% goes to special tokens.",
     );
     expect(say(1, [0.75], "max")).toBe("The text is one sentence; its strongest link is 0.750.");
     expect(say(0, [])).toBe("");
   });
 
+  it("opens at the row with most to tell", () => {
+    expect(openingRow(matrix(2, [0.5, 0.1, 0.2, 0.4]))).toBe(1);
+    expect(openingRow(matrix(3, [0.2, 0.1, 0.1, 0.1, 0.2, 0.12, 0.3, 0.02, 0.2]))).toBe(2);
+  });
+
   it("says to which other sentence most goes, or that the mask lets nothing", () => {
-    expect(say(2, [0.25, 0.125, 0, 0])).toBe(
-      "S0 gives S1 0.125 of its attention; 0.250 of its attention stays in S0, 0.500 lands on special tokens.",
+    expect(say(2, [0.25, 0.125, 0.0625, 0])).toBe(
+      "S0 gives S1 13% of its attention, and gets 6.3% of its; 25% of its attention stays in S0, 50% lands on special tokens.",
+    );
+    const three = [0.25, 0.3, 0.1, 0, 0, 0, 0, 0, 0];
+    expect(say(3, three)).toBe(
+      "Of what S0 gives to other sentences, S1 gets most: 75%, 50% by its length; 25% of its attention stays in S0, 50% lands on special tokens.",
+    );
+    expect(say(3, [0.25, 0.1, 0.1, 0, 0, 0, 0, 0, 0])).toContain(
+      ", yet not beyond its length: 50%, 50%",
     );
     expect(say(2, [0.25, Number.NaN, 0, 0])).toMatch(/^The model’s mask lets S0 look at no other/);
     expect(say(3, [0.25, 0.5, 0.75, 0, 0, 0, 0, 0, 0], "max")).toBe(
@@ -197,34 +272,44 @@ describe("Why", () => {
   };
 
   it("prints no digit of a value that processors may differ in", () => {
-    expect(say({}, 3.796e-4)).toMatch(/ by 3\.80×10⁻⁴ logits/);
-    expect(say({}, 3.796e-4, 2e-5)).toMatch(/ by 4×10⁻⁴ logits/);
+    expect(say({}, 3.796e-4)).toMatch(/ leads by 3\.80×10⁻⁴ logits/);
+    expect(say({}, 3.796e-4, 2e-5)).toMatch(/ leads by 4×10⁻⁴ logits/);
   });
 
-  it("says by how much the target leads, and its largest term", () => {
+  it("names the word that decides, all tokens together, the lean of the biases, the outcome", () => {
     expect(say({})).toBe(
-      "With are hidden, are leads is by 2.50 logits; the largest term is the bias, −4.00.",
+      "With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +6.50. " +
+        "Before any word is read the model leans to “is” by 4.00; “are” leads by 2.50 logits.",
     );
-    expect(say({ bias: 1 }, -2.5)).toBe(
-      "With are hidden, are trails is by 2.50 logits; the largest term is keys, +3.00.",
+    // The tokens speak for the other one, and the biases for the winner.
+    expect(say({ value: 2.5, bias: 6 })).toBe(
+      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
+        "Before any word is read the model leans to “are” by 6.00; “are” still leads by 2.50 logits.",
     );
-    expect(say({ bias: null, gap: null })).toContain(
-      "the largest contribution is that of keys, +3.00.",
+    expect(say({ value: -2.5, bias: 1 }, -2.5)).toBe(
+      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
+        "Before any word is read the model leans to “are” by 1.00; “is” leads by 2.50 logits.",
+    );
+    expect(say({ bias: null, gap: null })).toBe(
+      "With “are” hidden, keys speaks most for “are” over “is”: +3.00. “are” leads by 2.50 logits.",
     );
     expect(say({ target: { position: 3, token: 7 }, names: ["are"] })).toBe(
-      "At are, are has a logit of 2.50; the largest term is the bias, −4.00.",
+      "At “are”, keys speaks most for “are”: +3.00; all tokens together +6.50. " +
+        "Before any word is read the model has −4.00; “are” has a logit of 2.50.",
     );
-    expect(say({ target: { label: 1 }, of: "class", names: ["good", "bad"] })).toBe(
-      "good leads bad by 2.50 logits; the largest term is the bias, −4.00.",
+    expect(say({ target: { label: 1 }, of: "class", names: ["good", "bad"] })).toMatch(
+      /^keys decides for good over bad: \+3\.00; /,
     );
   });
 
-  it("counts tokens that are not shown, and none where no number is known", () => {
-    const values = Float32Array.from([9, -0.5, 3, 0.125, -1, 0.125]);
-    const words = firstUnits(META, false);
-    expect(largestTerm({ ...base, values }, words, META.tokens)?.name).toBe("[CLS]");
+  it("counts no special token and not the hidden word as the word that decides", () => {
+    const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
+    expect(decidingWord({ ...base, values }, units)?.unit.text).toBe("keys");
+    const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
+    expect(decidingWord(asIs, units)?.unit.text).toBe("are");
     const none = values.map(() => Number.NaN);
-    expect(largestTerm({ ...base, values: none, bias: null }, words, META.tokens)).toBeNull();
+    expect(decidingWord({ ...base, values: none }, units)).toBeNull();
+    expect(say({ values: none })).toContain("no word speaks for the outcome");
   });
 });
 
@@ -253,7 +338,7 @@ describe("Task", () => {
   it("names the label that most tokens have, and the surest other", () => {
     const rows = [0.5, 0.5, 0.9, 0.1, 0.8, 0.2, 0.1, 0.9, 0.7, 0.3, 0.5, 0.5];
     expect(say(found("token", ["O", "VERB"], rows))).toBe(
-      "3 of 4 tokens are O; the surest of the others is are, VERB 90.0%.",
+      "3 of 4 tokens are O; the surest of the others is “are”, VERB: 90%.",
     );
     const same = rows.map((_, i) => (i % 2 === 0 ? 0.9 : 0.1));
     expect(say(found("token", ["O", "VERB"], same))).toBe("All 4 tokens are O.");
@@ -264,11 +349,11 @@ describe("Task", () => {
     const ends = [0.1, 0.1, 0.1, 0.6, 0.1, 0];
     const rows = starts.flatMap((start, i) => [start, itemAt(ends, i)]);
     expect(say(found("question_answering", ["start", "end"], rows))).toBe(
-      "The likeliest answer is “keys are”, 36.0%.",
+      "The likeliest answer is “keys are”: 36%.",
     );
     const none = [0.9, 0.9, ...rows.slice(2)];
     expect(say(found("question_answering", ["start", "end"], none))).toBe(
-      "The model finds no answer (start and end at [CLS] 81.0%). The likeliest answer is “keys are”, 36.0%.",
+      "The model finds no answer (start and end at [CLS]: 81%). The likeliest answer is “keys are”: 36%.",
     );
   });
 });

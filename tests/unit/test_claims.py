@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import attn_widget as aw
-from benchmarks.claims import TARGET, TEXT, best, paragraph, table, verdict
+from benchmarks.claims import TARGET, TEXT, best, paragraph, table, verdict, whole
 from benchmarks.coverage import USED
 from benchmarks.documents import quoted
 
@@ -39,7 +39,7 @@ def test_the_verdict_of_the_readme_is_the_one_of_200_seeds(analysis: aw.Analysis
     better = {method for method, is_better in tested.better_than_random.items() if is_better}
     (sentence,) = said
     assert ("no better than random" in sentence) == (not better)
-    assert f"{tested.tests[best(tested)].percentile:.0f}%" in sentence
+    assert whole(tested.tests[best(tested)].percentile) in sentence
 
 
 def test_the_documents_use_no_word_that_a_test_cannot_support() -> None:

@@ -39,6 +39,7 @@ SHOWN_TOKENS = 64  # of each text in a picture without scripts
 PICTURED = 20  # passages there
 TITLE_CHARACTERS = 60  # of each text
 QUICK_PASSES = 64  # a matrix of so few passes is part of a cell's output
+DELETED_WORDS = 24  # of both texts together, special tokens too: some 1 s of a small embedder
 TESTED_WORDS = 10  # of a text whose masking test takes a saved page some seconds
 
 
@@ -333,6 +334,43 @@ def similar_test(
     return source.tests[key]
 
 
+def similar_deletions(
+    source: SimilaritySource, request: Request, _progress: Progress | None = None
+) -> Answer:
+    """The score without each word of two short texts; NaN for special tokens, and for a word that is its whole text."""
+    found = source.similarity(request)
+    words = {of: _words(found, of) for of in SIDES}
+    if sum(len(spans) for spans in words.values()) > DELETED_WORDS:
+        raise NotAvailableError(
+            f"The texts have more than {DELETED_WORDS} words, and a score without each word takes as many runs.",
+            "Ask about shorter texts.",
+        )
+    arrays: Arrays = {}
+    for text, (of, spans) in zip(found.texts, words.items(), strict=True):
+        scores = np.full(len(spans), np.nan, dtype=np.float32)
+        for place, span in enumerate(spans):
+            rest = "" if span is None else (text[: span[0]].rstrip() + text[span[1] :]).strip()
+            if rest:
+                scores[place] = found.with_texts(**{of: rest}).score
+        arrays[of] = scores
+    return {"score": found.score}, arrays
+
+
+def _words(found: Similarity, of: Side) -> list[tuple[int, int] | None]:
+    """The place of each word in its text; None for a special token, and for one of a prompt before the text."""
+    analysis, positions = untagged(found.side(of)), {*_positions(found, of)}
+    tokens = analysis.trace.tokens
+    read = analysis.text_pair if found.kind == "relevance" and of == "b" else analysis.text
+    prompt = (read or "").rfind(found.texts[SIDES.index(of)])
+    spans: list[tuple[int, int] | None] = []
+    for group in groups_of(analysis):
+        if positions.isdisjoint(group):
+            continue
+        start, end = tokens[group[0]].start - prompt, tokens[group[-1]].end - prompt
+        spans.append(None if tokens[group[0]].special or start < 0 else (start, end))
+    return spans
+
+
 def similar_effects(
     source: SimilaritySource, request: Request, progress: Progress | None = None
 ) -> Answer:
@@ -352,6 +390,9 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         for kind in found.kinds:
             if not light or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
+        words = sum(len(_words(found, side)) for side in SIDES)
+        if place == 0 and not light and words <= DELETED_WORDS:
+            asked.append({"kind": "similar_deletions", **address})
         sides = SIDES if place == 0 and not light and found.can_decompose else ()
         for side in SIDES:
             short = len(own_groups(untagged(found.side(side)))) <= TESTED_WORDS
@@ -369,6 +410,7 @@ HANDLERS = {
     "similar": Handler(similar, slow=True),
     "similar_matrix": Handler(similar_matrix, slow=True),
     "similar_test": Handler(similar_test, slow=True),
+    "similar_deletions": Handler(similar_deletions, slow=True),
     "similar_effects": Handler(similar_effects, slow=True),
     "code": Handler(later_views),
 }

@@ -13,6 +13,7 @@ from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.errors import AttnWidgetError
 from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import has_torch
+from attn_widget.language.function_words import FUNCTION_WORDS
 from attn_widget.model.predictions import probabilities
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
@@ -23,6 +24,7 @@ TELLING_TOKENS = (
     2_048  # that may run to find the most telling word: some 2 s of bert-base on two cores
 )
 TELLING_WORDS = 4  # looked at in any case
+CERTAIN = 0.99  # a probability from which on no other choice is a question
 
 
 def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Target]:
@@ -37,9 +39,9 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
     >>> proposals(a)[0].position, proposals(a)[0].masked
     (6, False)
-    >>> b = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
+    >>> b = analyze("The cat sat on the mat.", tagger=None, progress=False)
     >>> b.run.encoder.token_texts([proposals(b)[0].token, proposals(b)[0].against])
-    ['are', 'is']
+    ['sat', 'fell']
     """
     run = analysis.run
     if run is None or not has_torch():
@@ -110,14 +112,16 @@ def _between(analysis: Analysis, position: int) -> Target:
 
 
 def _most_telling(run: Run, progress: Progress | None) -> Target | None:
-    """The likeliest entry against the next one at the most telling word, masked."""
+    """The likeliest entry at the most telling word, masked, against the next one, or the text's word where that is neither."""
     if run.encoder.mask_token_id is None:
         return None
     position = telling_word(run, progress)
     if position is None:
         return None
-    ids = run.guess("masked", [position], 2, None)["ids"][0].tolist()
-    return Target(position, *ids, masked=True)
+    first, second = run.guess("masked", [position], 2, None)["ids"][0].tolist()
+    own = int(run.encoding.text_ids[position])
+    asks = own not in (first, second) and _is_content(run.encoder.token_texts([own])[0])
+    return Target(position, first, own if asks else second, masked=True)
 
 
 def telling_word(run: Run, progress: Progress | None = None) -> int | None:
@@ -125,8 +129,9 @@ def telling_word(run: Run, progress: Progress | None = None) -> int | None:
 
     Its first choice gains most from the rest of the text: the largest p log(p / q), where q is the probability of the
     same entry at a mask that is the whole text. Equal up to rounding, the first one. Candidates are words of one token that
-    stand once in the text, with a word as first and as second choice, one of which is the text's own. A text without
-    such a word has wider candidates: words that stand several times, words that the model does not expect, any token.
+    stand once in the text, with a content word as first and as second choice, one of which is the text's own, and a first
+    choice that is not all but certain. A text without such a word has wider candidates: words that stand several times,
+    words that the model does not expect, then function words likewise, any token.
     Of a text with too many words to mask each, some are looked at, evenly spread.
 
     Parameters
@@ -150,11 +155,17 @@ def telling_word(run: Run, progress: Progress | None = None) -> int | None:
     guesses = run.guess("masked", at, 2, progress)
     ids, shares = guesses["ids"], guesses["probabilities"][:, 0]
     own = [run.encoding.text_ids[i] for i in at]
-    named = [all(map(_is_word, run.encoder.token_texts(row))) for row in ids.tolist()]
+    choices = [run.encoder.token_texts(row) for row in ids.tolist()]
+    named = [all(map(_is_word, texts)) for texts in choices]
+    content = [all(map(_is_content, texts)) for texts in choices]
+    open_ = (shares < CERTAIN).tolist()
     close = [mine in row for mine, row in zip(own, ids.tolist(), strict=True)]
     alone = [[*run.encoding.text_ids].count(mine) == 1 for mine in own]
     gained = shares * np.log(shares / _without_text(run)[ids[:, 0]])
     for allowed in (
+        np.array([content, open_, close, alone]).all(axis=0),
+        np.array([content, open_, close]).all(axis=0),
+        np.array([content, open_]).all(axis=0),
         np.array([named, close, alone]).all(axis=0),
         np.array([named, close]).all(axis=0),
         np.array(named),
@@ -174,6 +185,10 @@ def _spread(items: list[int], most: int) -> list[int]:
 
 def _is_word(text: str) -> bool:
     return not text.startswith(PIECE) and any(letter.isalnum() for letter in text)
+
+
+def _is_content(text: str) -> bool:
+    return _is_word(text) and text.strip("Ġ▁ ").lower() not in FUNCTION_WORDS
 
 
 def _without_text(run: Run) -> NDArray[np.float64]:

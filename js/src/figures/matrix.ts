@@ -140,7 +140,7 @@ export function overflowText(matrix: Matrix, scale: Scale): string {
   const { rows, columns } = overflowOf(matrix, scale);
   if (rows.length + columns.length === 0) return "";
   const called = matrix.sink && columns.length === 1 ? "first token" : "special tokens";
-  return `${called} to ${formatNumber(numOf(matrix, matrix.max))}`;
+  return `beyond: ${called}, at most ${formatNumber(numOf(matrix, matrix.max))}`;
 }
 
 function maxima(

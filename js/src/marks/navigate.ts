@@ -72,7 +72,12 @@ function navigation<P>({ placeOf, selector, entry, pick, next, reach, reveal }: 
       if (to !== null) go(to);
     },
   };
-  return { entry, pointed, go, props, focus: () => focusOn(markOf(entry.peek())) };
+  /** Bring the entry into sight, and leave the focus where it is. */
+  function show(): void {
+    const mark = markOf(entry.peek());
+    if (mark !== null && root !== null) reveal?.(mark, root);
+  }
+  return { entry, pointed, go, show, props, focus: () => focusOn(markOf(entry.peek())) };
 }
 
 interface GridOptions extends Pick<Options<Place>, "pick" | "reach" | "reveal"> {

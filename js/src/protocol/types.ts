@@ -69,6 +69,7 @@ interface KernelFields {
   readonly similar: OfPassage;
   readonly similar_matrix: OfPassage & { readonly of: "input" | "output" | "maxsim" };
   readonly similar_test: OfPassage & { readonly side: "a" | "b" };
+  readonly similar_deletions: OfPassage;
   readonly similar_effects: OfPassage;
   /** Cross-attention: the expected place of each target token in the source, and how monotone that is, by head. */
   readonly alignment: object;

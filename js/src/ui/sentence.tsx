@@ -1,7 +1,13 @@
 /** The line in words on top of a view: what it shows of this run. `docs/opening.md` lists all of them with their rules. */
 
 import type { ComponentChildren } from "preact";
+import { formatPercent } from "../figures/format";
+import { isFunctionWord } from "../figures/function-words";
 import type { TokenColumns } from "../protocol/types";
+import { Num } from "./number";
+
+/** Digits of a share in a sentence; the number behind it has all. */
+const DIGITS = 2;
 
 /** Nothing while there is nothing to say. */
 export const SentenceLine = ({ children = null }: { readonly children?: ComponentChildren }) => (
@@ -9,6 +15,46 @@ export const SentenceLine = ({ children = null }: { readonly children?: Componen
     {children}
   </p>
 );
+
+/** A function word or a mark alone would be read as one of the sentence. */
+export const quoted = (text: string): string =>
+  isFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text) ? `“${text}”` : text;
+
+/** A token of the text, in a sentence. */
+export const Word = ({ text }: { readonly text: string }) => <bdi dir="ltr">{quoted(text)}</bdi>;
+
+/** A share in a sentence: `61%`. */
+export const Share = ({
+  value,
+  error = 0,
+}: {
+  readonly value: number;
+  readonly error?: number;
+}) => <Num {...{ value, error }} text={formatPercent({ value, error }, DIGITS)} />;
+
+/** `: 61%, chance 5.9%`, what stands behind a word; without a chance the number as it is. */
+export const AgainstChance = ({
+  value,
+  error,
+  chance,
+}: {
+  readonly value: number;
+  readonly error: number;
+  readonly chance: number;
+}) =>
+  Number.isNaN(chance) ? (
+    <>
+      {": "}
+      <Num {...{ value, error }} />
+    </>
+  ) : (
+    <>
+      {": "}
+      <Share {...{ value, error }} />
+      {", chance "}
+      <Share value={chance} />
+    </>
+  );
 
 /** Position of a token behind its name, where another token has the same text. */
 export const Nth = ({

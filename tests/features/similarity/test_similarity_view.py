@@ -109,6 +109,26 @@ def test_late_interaction_without_known_layers_tells_the_sum_of_its_best_answers
     np.testing.assert_allclose(arrays["b"], s.matrix("maxsim").sum(axis=0), atol=1e-7)
 
 
+def test_a_score_without_a_word_is_that_of_the_text_without_it(bert: Any) -> None:
+    encoder = aw.load(bert).with_pooling("mean")
+    a, b = "the dog saw", "a cat ran"
+    s = compare(a, b, encoder)
+    data, arrays = asked(SimilaritySource(s), kind="similar_deletions")
+    names = asked(SimilaritySource(s), kind="similar")[0]
+    assert data["score"] == s.score
+    for of in ("a", "b"):
+        assert len(arrays[of]) == len(names[of]["names"])
+    for word, rest in (("dog", "the saw"), ("the", "dog saw"), ("saw", "the dog")):
+        found = arrays["a"][names["a"]["names"].index(word)]
+        assert found == pytest.approx(compare(rest, b, encoder).score, abs=1e-6)
+    found = arrays["b"][names["b"]["names"].index("cat")]
+    assert found == pytest.approx(compare(a, "a ran", encoder).score, abs=1e-6)
+    assert np.isnan(arrays["a"][0])  # [CLS]
+    long = compare(" ".join(["dog"] * 30), b, encoder)
+    reply, _ = SimilaritySource(long).answer({"kind": "similar_deletions"})
+    assert not reply["ok"] and "24 words" in reply["error"]
+
+
 def test_a_masking_test_and_the_effects_of_heads_are_those_of_python(
     similar: aw.Similarity,
 ) -> None:

@@ -1,6 +1,7 @@
 /** Two runs: which tokens and heads stand for each other, and what differs. */
 
 import { ALIGNMENT } from "../../figures/catalog/cards";
+import { medianOf } from "../../figures/derive/dimensions";
 import { matrixRequest } from "../../figures/matrix";
 import type { Described } from "../../figures/targets";
 import { unpack } from "../../protocol/pack";
@@ -251,6 +252,8 @@ export function farthest({ distances }: Compared): {
   layer: number;
   head: number;
   distance: number;
+  /** Of all heads. */
+  median: number;
 } | null {
   if (distances === null) return null;
   const best = firstLargest(distances.data);
@@ -260,5 +263,6 @@ export function farthest({ distances }: Compared): {
     layer: Math.floor(best / heads),
     head: best % heads,
     distance: itemAt(distances.data, best),
+    median: medianOf(distances.data),
   };
 }

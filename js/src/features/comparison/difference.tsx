@@ -4,6 +4,7 @@ import { signal } from "@preact/signals-core";
 import { h } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
 import { formatNumber } from "../../figures/format";
+import { headName } from "../../figures/names";
 import { latest } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
 import { keysOf } from "../../protocol/meta";
@@ -118,11 +119,11 @@ export function difference(root: HTMLElement, context: Context, until: AbortSign
           {lead.words}
           {lead.far && (
             <>
-              The head that differs most:{" "}
               <Button class="aw-link" onClick={() => lead.far && state.set(lead.far.place)}>
-                layer {lead.far.place.layer}, head {lead.far.place.head}
+                {headName(lead.far.place.layer, lead.far.place.head)}
               </Button>{" "}
-              (distance {formatNumber(lead.far.distance)}).
+              differs most: distance {formatNumber(lead.far.distance)}, the median of all heads{" "}
+              {formatNumber(lead.far.median)}.
             </>
           )}
         </p>
@@ -190,8 +191,8 @@ function leadOf({ compared, sources }: Context) {
     changed === "" ? "Every token has a partner. " : `Changed${keys ? " " : ": "}${changed}. `;
   if (far === null)
     return { words: words + (compared.reasons.distances ?? "No head can be compared."), far };
-  const { distance, ...place } = far;
-  return { words, far: { place, distance } };
+  const { distance, median, ...place } = far;
+  return { words, far: { place, distance, median } };
 }
 
 /** The words of A and of B without a partner, quoted; empty where all have one. */

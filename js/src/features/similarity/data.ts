@@ -1,8 +1,10 @@
 /** Answers about a similarity, typed, and sums over the words of its texts. */
 
 import { formatCount, visible } from "../../figures/format";
+import { isAbort } from "../../protocol/failure";
 import type { ScoreKind } from "../../protocol/meta";
 import { arrayOf, itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
 import type { Slice, SliceOptions, Source } from "../../protocol/types";
 
 export type SideName = "a" | "b";
@@ -297,39 +299,53 @@ export function termsOf({ similar, a, b, valuesA, valuesB, matrix }: Shown, coun
   ];
 }
 
-/** Words that turn or limit a sentence: readers ask whether the score has seen them. */
-const TURNS = new Set(["not", "no", "never", "nor", "without", "n't", "nothing", "none", "only"]);
-/** A word whose every pair is below this share of the largest takes hardly any part; below the second, none. */
-const HARDLY = 0.15;
-const NONE = 0.02;
+/** The score without each word of both texts; NaN where there is none. */
+export interface Deletions {
+  readonly a: Float32Array;
+  readonly b: Float32Array;
+}
+
+/** Null where the texts are long, and in a page that has no answer. */
+export async function askDeletions(
+  source: Source,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<Deletions | null> {
+  const request = { kind: "similar_deletions", ...asked } as const;
+  if (asked.texts !== undefined || !(source.has?.(request) ?? source.live)) return null;
+  const slice = await source.ask(request, { signal }).catch((error: unknown) => {
+    if (isAbort(error)) throw error;
+    return null; // longer texts
+  });
+  return slice && { a: floats(slice, "a"), b: floats(slice, "b") };
+}
+
+/** A word that moves the score by less than this share of what the strongest one does takes hardly any part. */
+const HARDLY = 0.1;
 const LETTER = /\p{L}|\p{N}/u;
 
-/** A word that takes hardly any part, in no pair and by itself: those that turn a sentence first, then the longest; null if all take part. */
-export function idle(shown: Shown): { name: string; none: boolean } | null {
-  const { a, b, matrix } = shown;
-  const largest = Math.abs(matrix?.ranked[0]?.value ?? 0);
-  if (matrix === null || largest === 0) return null;
-  const most = { a: new Float64Array(a.names.length), b: new Float64Array(b.names.length) };
-  for (const { a: i, b: j, value } of matrix.ranked) {
-    most.a[i] = Math.max(itemAt(most.a, i), Math.abs(value));
-    most.b[j] = Math.max(itemAt(most.b, j), Math.abs(value));
-  }
-  const own = [
-    ...shown.valuesA.filter((_, i) => !a.special[i]),
-    ...shown.valuesB.filter((_, i) => !b.special[i]),
-  ];
-  const whole = own.reduce((top, value) => Math.max(top, Math.abs(value)), 0);
-  const found = SIDES.flatMap((side) =>
-    shown[side].names.flatMap((name, i) => {
-      const alone = Math.abs(itemAt(side === "a" ? shown.valuesA : shown.valuesB, i)) / whole;
-      const share = Math.max(itemAt(most[side], i) / largest, alone);
-      const counts = !shown[side].special[i] && LETTER.test(name) && share < HARDLY;
-      return counts ? [{ name, none: share < NONE, turns: TURNS.has(name.toLowerCase()) }] : [];
+/** A word, and the score without it. */
+export interface Deleted {
+  readonly name: string;
+  readonly score: number;
+}
+
+/** The word whose deletion moves the score most, and the longest of those that hardly move it; null without words. */
+export function deletedWords(
+  { similar, a, b }: Pick<Shown, "similar" | "a" | "b">,
+  deletions: Deletions,
+): { readonly strongest: Deleted; readonly idle: Deleted | null } | null {
+  const units = { a, b };
+  const words = SIDES.flatMap((side) =>
+    units[side].names.flatMap((name, i) => {
+      const score = deletions[side][i] ?? Number.NaN;
+      const counts = !units[side].special[i] && LETTER.test(name) && !Number.isNaN(score);
+      return counts ? [{ name, score, move: Math.abs(similar.score - score) }] : [];
     }),
   );
-  found.sort(
-    (word, other) =>
-      Number(other.turns) - Number(word.turns) || other.name.length - word.name.length,
-  );
-  return found[0] ?? null;
+  const strongest = words[firstLargest(words.map(({ move }) => move))];
+  if (strongest === undefined) return null;
+  const idle = words.filter(({ move }) => move < HARDLY * strongest.move);
+  idle.sort((word, other) => other.name.length - word.name.length);
+  return { strongest, idle: idle[0] ?? null };
 }

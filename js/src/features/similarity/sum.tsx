@@ -4,7 +4,7 @@ import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
 import { Change } from "../../ui/signs";
-import { idle, type Shown, termsOf } from "./data";
+import { type Deletions, deletedWords, type Shown, termsOf } from "./data";
 
 const TERMS = 6;
 /** Below this a sum closes: the rounding of float32 in a dozen layers. */
@@ -21,30 +21,55 @@ const partOf = (verbs: readonly [more: string, less: string], value: number, sco
   ` alone ${value < 0 ? verbs[1] : verbs[0]} ${formatNumber(Math.abs(value))} ` +
   `${value < 0 ? "from" : "to"} the score of ${formatNumber(score)}`;
 
-/** *guitar* and *instrument* alone add 0.140 to the score of 0.500; *not* takes no part. */
-export function Headline({ shown }: { readonly shown: Shown }) {
+/**
+ * *guitar* and *instrument* alone add 0.140 to the score of 0.500; without *guitar* it is 0.310, without any other word
+ * nearer; *the* takes hardly any part, 0.497 without it.
+ */
+export function Headline({
+  shown,
+  deletions,
+}: {
+  readonly shown: Shown;
+  /** Null as long as it is not known, and of tokens. */
+  readonly deletions: Deletions | null;
+}) {
   const { similar, a, b, matrix } = shown;
   const first = matrix?.ranked[0];
+  const deleted = deletions && deletedWords(shown, deletions);
+  const more = deleted && (
+    <>
+      {"; it changes most without "}
+      <Word>{deleted.strongest.name}</Word>
+      {`, to ${formatNumber(deleted.strongest.score)}`}
+      {deleted.idle !== null && (
+        <>
+          {"; "}
+          <Word>{deleted.idle.name}</Word>
+          {` takes hardly any part: ${formatNumber(deleted.idle.score)} without it`}
+        </>
+      )}
+    </>
+  );
   if (first === undefined) {
     const term = termsOf(shown, 1)[0];
     if (term === undefined || (term.a === undefined && term.b === undefined)) return null;
     return (
       <>
         <Word>{term.name}</Word>
-        {partOf(["adds", "takes"], term.value, similar.score)}.
+        {partOf(["adds", "takes"], term.value, similar.score)}
+        {more}.
       </>
     );
   }
-  const without = idle(shown);
+  const [one, two] = [itemAt(a.names, first.a), itemAt(b.names, first.b)];
+  const same = one.toLowerCase() === two.toLowerCase();
   return (
     <>
-      <Word>{itemAt(a.names, first.a)}</Word>
-      {" and "}
-      <Word>{itemAt(b.names, first.b)}</Word>
-      {partOf(["add", "take"], first.value, similar.score)}
-      {without !== null && "; "}
-      {without !== null && <Word>{without.name}</Word>}
-      {without !== null && (without.none ? " takes no part" : " takes hardly any part")}.
+      <Word>{one}</Word>
+      {same ? " in both texts" : " and "}
+      {!same && <Word>{two}</Word>}
+      {partOf(same ? ["adds", "takes"] : ["add", "take"], first.value, similar.score)}
+      {more}.
     </>
   );
 }

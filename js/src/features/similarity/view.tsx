@@ -27,8 +27,10 @@ import type { DrawView, ViewContext } from "../../views/contract";
 import { headSwitches, maskingTests } from "./checks";
 import {
   type Asked,
+  askDeletions,
   askPairs,
   askSimilar,
+  type Deletions,
   type MatrixKind,
   type Pairs,
   pairsRequest,
@@ -129,6 +131,19 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
     const pairs = task.value?.state.value.value ?? answer.quick;
     return shownOf(answer.found, pairs, selection.value.words);
   });
+  /** Scores without each word, for the answer that is shown; the matrix comes first. */
+  const deletions = asking<{ readonly of: Similar; readonly found: Deletions | null }>(until);
+  watch(() => {
+    const answer = similar.answer.value;
+    if (answer === null || shown.value?.matrix == null) return;
+    untracked(() => {
+      if (deletions.answer.peek()?.of === answer.found) return;
+      void deletions.ask(async (signal) => ({
+        of: answer.found,
+        found: await askDeletions(source, answer.at, signal),
+      }));
+    });
+  }, until);
   /** Another answer, or other units: what was pointed at is no more. */
   function forget(): void {
     batch(() => {
@@ -325,7 +340,14 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
             )}
           </p>
           <p class="aw-sim-headline" data-aw-part="headline">
-            <Headline shown={now} />
+            <Headline
+              shown={now}
+              deletions={
+                selection.value.words && deletions.answer.value?.of === found
+                  ? deletions.answer.value.found
+                  : null
+              }
+            />
           </p>
           <Toggle
             text="words"

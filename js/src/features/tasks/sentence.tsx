@@ -14,7 +14,8 @@ import { formatCount, formatNumber, visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
-import { Num, Percent } from "../../ui/number";
+import { Num } from "../../ui/number";
+import { Share, Word } from "../../ui/sentence";
 
 /** Labels that a sentence names. */
 const NAMED = 3;
@@ -25,7 +26,7 @@ const Name = ({ label }: { readonly label: string }) => (
   </bdi>
 );
 
-/** `The model classifies the text as positive, 93.1%; next is negative, 6.88%.` */
+/** `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` */
 function ofText(column: SoftmaxColumn): ComponentChildren {
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
@@ -33,7 +34,8 @@ function ofText(column: SoftmaxColumn): ComponentChildren {
     return (
       <>
         <Name label={label} />
-        {activation === "softmax" && ","} <Percent value={probability} />
+        {": "}
+        <Share value={probability} />
       </>
     );
   };
@@ -55,8 +57,18 @@ function ofText(column: SoftmaxColumn): ComponentChildren {
   if (activation === "softmax")
     return (
       <>
-        The model classifies the text as {term(first)}
-        {second !== undefined && <>; next is {term(second)}</>}.
+        {itemAt(probabilities, first) >= 0.5
+          ? "The model classifies the text as "
+          : "The model hardly decides: "}
+        {term(first)}
+        {second !== undefined && <>, then {term(second)}</>}
+        {labels.length > 1 && (
+          <>
+            {`, chance `}
+            <Share value={1 / labels.length} />
+          </>
+        )}
+        .
       </>
     );
   const likely = order.filter((i) => itemAt(probabilities, i) >= 0.5);
@@ -104,9 +116,11 @@ function ofTokens(
       {surest !== undefined && (
         <>
           {"; the surest of the others is "}
-          <bdi dir="ltr">{name(surest.token)}</bdi>
+          <Word text={name(surest.token)} />
           {", "}
-          <Name label={surest.label} /> <Percent value={surest.probability} />
+          <Name label={surest.label} />
+          {": "}
+          <Share value={surest.probability} />
         </>
       )}
       .
@@ -129,14 +143,16 @@ function ofSpan(
       {start * end > span.probability && (
         <>
           {"The model finds no answer (start and end at "}
-          <bdi dir="ltr">{name(0)}</bdi> <Percent value={start * end} />
+          <bdi dir="ltr">{name(0)}</bdi>
+          {": "}
+          <Share value={start * end} />
           {"). "}
         </>
       )}
       {"The likeliest answer is "}
       <bdi dir="auto">{`“${spanText(tokens, span)}”`}</bdi>
-      {", "}
-      <Percent value={span.probability} />.
+      {": "}
+      <Share value={span.probability} />.
     </>
   );
 }

@@ -2,6 +2,7 @@
 
 import { batch, computed, type Signal, signal } from "@preact/signals-core";
 import { firstUnits } from "../../draw/text-line";
+import { isMask } from "../../figures/nothing-to-see";
 import { askLens, askTargets, type Described, type Lens, nameOf } from "../../figures/targets";
 import { asking, latest } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
@@ -230,14 +231,27 @@ export function createWhyModel(context: ViewContext) {
       ? { of: "token", position: firstWord, masked: model.predicts !== "next" }
       : { of: "class", position: null };
   };
-  /** Ask for the choices of a question and list them; with `pick` the likeliest becomes the target. */
+  /** The text's own token where a head answers; null where it has none, or a mask. */
+  function ownAt(position: number): number | null {
+    const at = model.predicts === "next" ? position + 1 : position;
+    const was = masked.find(({ token }) => token === at)?.id;
+    if (was !== undefined) return was;
+    return tokens.special[at] !== false || isMask(tokens.text[at] ?? "")
+      ? null
+      : (tokens.id[at] ?? null);
+  }
+  /** Ask for the choices of a question and list them; with `pick` the likeliest becomes the target, against the text's own word if that is another. */
   async function list(of: Question = question(), pick = false): Promise<void> {
     if (!source.live) return;
     listed = of;
     await choices.ask(async (signal) => {
       const found = await askChoices(source, of, signal);
       const [first, second] = found;
-      if (pick && first !== undefined) choose(targetFrom(of, first.id, second?.id ?? null));
+      if (pick && first !== undefined) {
+        const own = of.of === "token" ? ownAt(of.position) : null;
+        const against = own === null || own === first.id ? (second?.id ?? null) : own;
+        choose(targetFrom(of, first.id, against));
+      }
       return { question: of, choices: found };
     });
   }
@@ -288,7 +302,7 @@ export function createWhyModel(context: ViewContext) {
     if (asked !== undefined) choose(asked);
   }
 
-  /** Explain the focus token if the model wrote it, or list what would be explained there. */
+  /** A click on a word is the question: why this one there, or, where the model expects another, why that one. */
   function move(): void {
     const { token } = state.get();
     const now = question();
@@ -298,10 +312,12 @@ export function createWhyModel(context: ViewContext) {
     if (!wrote && tokens.special[token]) return;
     const place = wrote ? token - 1 : token;
     const hidden = model.predicts !== "next" && !masked.some((item) => item.token === token);
-    if (place !== now.position) choosing.value = true;
+    // In a text that the model wrote, the tokens that it wrote are the questions.
+    const ask = writtenFrom === null;
+    if (!ask && place !== now.position) choosing.value = true;
     if (place === now.position) void list(now);
-    else if (now.of === "class") void list({ of: "class", position: place });
-    else void list({ of: "token", position: place, masked: hidden });
+    else if (now.of === "class") void list({ of: "class", position: place }, ask);
+    else void list({ of: "token", position: place, masked: hidden }, ask);
   }
 
   state.on(["target"], () => void take(), until);

@@ -5,6 +5,7 @@ import { repeated, type Unit } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
+import { quoted } from "../../ui/sentence";
 import type { Explained } from "./both-texts";
 import { type Contributions, isOutside } from "./data";
 
@@ -71,8 +72,8 @@ export function SumLine({ found, units, label, explained }: SumProps) {
     <p class="aw-why-sum aw-cluster" data-aw-part="why-sum">
       {terms.map(({ unit, value }) => (
         <span key={unit.token} class="aw-why-term" data-token={unit.token}>
-          <bdi>{label(unit)}</bdi>{" "}
-          {twice.has(label(unit)) && <span class="aw-muted aw-small">{`${place(unit)} `}</span>}
+          <bdi>{quoted(label(unit))}</bdi>
+          {twice.has(label(unit)) && <span class="aw-muted aw-nth">{place(unit)}</span>}{" "}
           {term(value)}
         </span>
       ))}

@@ -37,16 +37,19 @@ export const UnitName = ({
   labels,
   twice,
   i,
+  write = (text) => text,
 }: {
   readonly units: readonly Unit[];
   readonly labels: readonly string[];
   readonly twice: ReadonlySet<string>;
   readonly i: number;
+  /** How a label is written. */
+  readonly write?: (text: string) => string;
 }) => {
   const text = itemAt(labels, i);
   return (
     <span>
-      <Label text={text} nth={twice.has(text) && itemAt(units, i).token} />
+      <Label text={write(text)} nth={twice.has(text) && itemAt(units, i).token} />
     </span>
   );
 };

@@ -1,14 +1,19 @@
 /** One line in words above the pictures: what the focus word attends to, or the strongest link of all. */
 
+import { chanceOf, isAboveChance } from "../../figures/chance";
 import { repeated } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { type AxisLabels, matrixName } from "../../figures/names";
+import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
+import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine } from "../../ui/sentence";
+import { AgainstChance, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { TokenFacts } from "./facts";
 import { UnitName } from "./group";
+
+const LETTER = /[\p{L}\p{N}]|\[MASK\]/u;
 
 /** A query and a key, as units. */
 type Link = readonly [row: number, key: number];
@@ -39,7 +44,10 @@ export function sentenceOf(
 ): { readonly link: Link; readonly more: Link | null } | null {
   const { queries, keys } = matrix;
   const query = (row: number): boolean => queries[row]?.special === false;
-  const word = (key: number): boolean => !isSink(itemAt(keys, key), matrix.sink);
+  const word = (key: number): boolean =>
+    !isSink(itemAt(keys, key), matrix.sink) &&
+    LETTER.test(itemAt(keys, key).surface) &&
+    !isUnknown(itemAt(keys, key).text);
   const other = isSquare(matrix) ? (row: number, key: number) => row !== key : () => true;
   if (focus < 0) {
     const every = [0, queries.length] as const;
@@ -55,59 +63,103 @@ export function sentenceOf(
   return { link, more: any[1] === link[1] ? null : any };
 }
 
-/** `L2 · H3: it attends to large 0.270, most to [SEP] 0.413`. */
+/**
+ * `L2 · H3: it attends to large: 27%, chance 6%; most to [SEP]: 41%`. Where no other word is above chance, what is:
+ * `“the” attends only to itself, 41%, and [CLS], 55%; to other words at chance (6%) or below`.
+ */
 export function Sentence({
   matrix,
   focus,
   labels,
   facts,
+  tokens,
 }: {
   readonly matrix: Matrix;
   readonly focus: number;
   readonly labels: AxisLabels;
   readonly facts: TokenFacts;
+  /** Tokens of the keys. */
+  readonly tokens: TokenColumns;
 }) {
   const sentence = sentenceOf(matrix, focus);
   if (sentence === null) return <SentenceLine />;
+  const nothing = nothingToSee(tokens);
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const { link, more } = sentence;
   const { queries, keys } = matrix;
   const twice = repeated(labels.keys);
-  const key = (i: number) => <UnitName {...{ units: keys, labels: labels.keys, twice, i }} />;
+  const key = (i: number) => (
+    <UnitName {...{ units: keys, labels: labels.keys, twice, i }} write={quoted} />
+  );
   const again = keys === queries ? twice : repeated(labels.queries);
   const query = (i: number) => (
     <>
-      <UnitName {...{ units: queries, labels: labels.queries, twice: again, i }} />
+      <UnitName {...{ units: queries, labels: labels.queries, twice: again, i }} write={quoted} />
       {labels.written?.[i] != null && (
         <>
           {" → "}
-          <bdi dir="ltr">{labels.written[i]}</bdi>
+          <bdi dir="ltr">{quoted(labels.written[i])}</bdi>
         </>
       )}
     </>
   );
-  const target = ([row, column]: Link) => (
-    <>
-      {column === row && isSquare(matrix) ? "itself" : key(column)}{" "}
-      <Num {...numOf(matrix, itemAt(matrix.weights, row * keys.length + column))} />
-    </>
-  );
+  const named = ([row, column]: Link) =>
+    column === row && isSquare(matrix) ? "itself" : key(column);
+  const numOfLink = ([row, column]: Link) =>
+    numOf(matrix, itemAt(matrix.weights, row * keys.length + column));
+  const chance = ([row, column]: Link): number => chanceOf(matrix, row, column, tokens.text.length);
+  const isAbove = (link: Link): boolean => isAboveChance(numOfLink(link).value, chance(link));
   const [verb, most] =
     matrix.quantity === "weights" ? ["attends to", "most to"] : ["comes from", "most from"];
   const window = facts.window(itemAt(queries, link[0]).token);
+  const between = !itemAt(queries, link[0]).special && !isSink(itemAt(keys, link[1]), matrix.sink);
+  const where = `${matrixName(matrix)}${window === null ? "" : `, ${window}`}: `;
+  if (!isAbove(link)) {
+    const [row] = link;
+    const above = keys.flatMap((unit, i): Link[] =>
+      (i === row && isSquare(matrix)) || isSink(unit, matrix.sink) ? [[row, i]] : [],
+    );
+    const only = above.filter(isAbove);
+    only.sort((a, b) => numOfLink(b).value - numOfLink(a).value);
+    return (
+      <SentenceLine>
+        {where}
+        {query(row)}
+        {only.length === 0 ? " attends to no token above chance" : " attends only to "}
+        {only.map((one, i) => (
+          <span key={one[1]}>
+            {i > 0 && (i === only.length - 1 ? " and " : ", ")}
+            {named(one)}
+            {", "}
+            <Share {...numOfLink(one)} />
+          </span>
+        ))}
+        {only.length > 0 && "; to no other word above chance"}
+        {", "}
+        <Share value={chance(link)} />
+      </SentenceLine>
+    );
+  }
   return (
     <SentenceLine>
-      {`${matrixName(matrix)}${window === null ? "" : `, ${window}`}: `}
+      {where}
       {query(link[0])}
       {` ${verb} `}
-      {target(link)}
+      {named(link)}
+      <AgainstChance {...numOfLink(link)} chance={chance(link)} />
       {more !== null && (
         <>
-          {`, ${most} `}
-          {target(more)}
+          {`; ${most} `}
+          {named(more)}
+          {": "}
+          {matrix.quantity === "weights" ? (
+            <Share {...numOfLink(more)} />
+          ) : (
+            <Num {...numOfLink(more)} />
+          )}
         </>
       )}
-      {focus < 0 &&
-        `, the strongest link${itemAt(queries, link[0]).special || isSink(itemAt(keys, link[1]), matrix.sink) ? "" : " between words"}`}
+      {focus < 0 && `, the strongest link${between ? " between words" : ""}`}
     </SentenceLine>
   );
 }

@@ -26,6 +26,7 @@ import {
   spokenQuery,
 } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
+import { keysOf } from "../../protocol/meta";
 import { memo } from "../../ui/memo";
 import { modeSignal, mount, selectionOf, watch } from "../../ui/mount";
 import {
@@ -141,7 +142,12 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
         <Head context={context} matrix={shown} selection={selection.value} />
         <div class="aw-attention-lead">
           {shown ? (
-            <Sentence matrix={shown} focus={shown.queryOf(token)} labels={labels} facts={facts} />
+            <Sentence
+              matrix={shown}
+              focus={shown.queryOf(token)}
+              tokens={keysOf(meta)}
+              {...{ labels, facts }}
+            />
           ) : (
             <p class="aw-sentence" />
           )}

@@ -1,5 +1,6 @@
-/** The selected head in words: where it looks more than others do, else over how many tokens it spreads. */
+/** The selected head in words: where it stands out among all heads of the model; a sink is called one. */
 
+import { isAboveChance } from "../../figures/chance";
 import { formatCount, formatOrdinal } from "../../figures/format";
 import type { Patterns, Specialization } from "../../figures/head-figures";
 import { headName } from "../../figures/names";
@@ -7,7 +8,7 @@ import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 
 /** Object of "gives", by the figure that measures it. */
@@ -17,50 +18,82 @@ const TARGETS: Readonly<Record<string, string>> = {
   cls: "the first token",
   punctuation: "punctuation",
   entities: "named entities",
-  long_range: "a token five or more places away",
+  long_range: "tokens five or more places away",
   self: "the token itself",
   previous: "the token before",
   next: "the token after",
 };
+/** A head stands out among so many of all, by share. */
+const FIRST = 0.05;
+/** A head that gives its first token this share of its attention is a sink. */
+const SINK = 0.5;
 
 export interface Found {
   readonly specialization: Specialization;
   readonly patterns: Patterns | null;
 }
 
-/** A target of a head. */
+/** A figure of a head, or of the heads of a layer on average. */
 interface Standing {
   readonly key: string;
-  /** The figure of every head, `[L, H]` flat, and of this one. */
-  readonly values: ArrayLike<number>;
   readonly raw: number;
-  /** Raw as a multiple of chance; of a profile, standard deviations above the mean of all heads. */
-  readonly stands: number;
+  readonly chance: number;
+  /** Among all heads, or the means of all layers; 1 = the largest. */
+  readonly rank: number;
+  /** Standard deviations above their mean. */
+  readonly z: number;
 }
 
-/**
- * The targets of the heads at `indices`, the one in which they stand out most first, those that are equal up to rounding
- * in the order of the table; without those of which no figure is known. Compared with chance, or where there is none
- * (a profile), with all heads of the model.
- */
+/** Means of the heads of each layer. */
+const byLayer = (values: ArrayLike<number>, nHeads: number): number[] =>
+  Array.from(
+    { length: values.length / nHeads },
+    (_, layer) =>
+      summarize(Array.from({ length: nHeads }, (_, k) => values[layer * nHeads + k] ?? Number.NaN))
+        .mean,
+  );
+
+const standingOf = (
+  key: string,
+  values: ArrayLike<number>,
+  index: number,
+  chance: number,
+): readonly Standing[] => {
+  const raw = values[index] ?? Number.NaN;
+  const z = standardized(values)[index] ?? Number.NaN;
+  return Number.isFinite(z)
+    ? [{ key, raw: Math.abs(raw), chance, rank: rankOf(values, raw), z }]
+    : [];
+};
+
+/** The figures, that of the best rank first, equal ones by their distance from the mean; without those that are not known. */
 function standingsOf(
-  { specialization, patterns }: Found,
-  indices: readonly number[],
-  profile: boolean,
+  found: Found | null,
+  spread: ArrayLike<number>,
+  of: (values: ArrayLike<number>) => ArrayLike<number>,
+  index: number,
   layer: number,
 ): readonly Standing[] {
-  const meanOf = (values: ArrayLike<number>): number =>
-    summarize(indices.map((index) => values[index] ?? Number.NaN)).mean;
-  const all = Object.keys(TARGETS).flatMap((key): Standing[] => {
-    const special = specialization.keys.includes(key);
-    if (!special && patterns?.keys.includes(key) !== true) return [];
-    const values = special ? specialization.values("raw", key) : (patterns?.values(key) ?? []);
-    const chance = (special ? specialization : patterns)?.chance(key, layer) ?? Number.NaN;
-    const raw = meanOf(values);
-    return [{ key, values, raw, stands: profile ? meanOf(standardized(values)) : raw / chance }];
-  });
-  const ranked = all.filter(({ stands }) => Number.isFinite(stands));
-  return largestFirst(ranked.map(({ stands }) => stands)).map((i) => itemAt(ranked, i));
+  const keys = of(spread);
+  const all = [
+    ...Object.keys(TARGETS).flatMap((key) => {
+      const [specialization, patterns] = [found?.specialization, found?.patterns];
+      const special = specialization?.keys.includes(key) === true;
+      if (!special && patterns?.keys.includes(key) !== true) return [];
+      const values = special ? specialization.values("raw", key) : (patterns?.values(key) ?? []);
+      const chance = (special ? specialization : patterns)?.chance(key, layer) ?? Number.NaN;
+      return standingOf(key, of(values), index, chance);
+    }),
+    ...standingOf("widely", keys, index, Number.NaN),
+    ...standingOf(
+      "narrowly",
+      Array.from(keys, (value) => -value),
+      index,
+      Number.NaN,
+    ),
+  ];
+  const byDistance = largestFirst(all.map(({ z }) => z)).map((i) => itemAt(all, i));
+  return byDistance.sort((a, b) => a.rank - b.rank);
 }
 
 interface Props {
@@ -69,85 +102,119 @@ interface Props {
   readonly head: HeadIndex;
   /** Null before the answer, and without one. */
   readonly found: Found | null;
+  /** True before the answer. */
+  readonly waits: boolean;
   /** Effective keys of a query, `[L, H]` flat. */
   readonly spread: ArrayLike<number>;
 }
 
-/** `L2 · H3 gives [CLS] 4.00 times its chance share, the token before 1.80 times.` */
-export function HeadSentence({ source, layer, head, found, spread }: Props) {
+/** Nothing in a profile, where no chance is known. */
+const Chance = ({ chance }: { readonly chance: number }) =>
+  Number.isNaN(chance) ? null : (
+    <>
+      {", chance "}
+      <Share value={chance} />
+    </>
+  );
+
+const place = (rank: number): string => (rank === 1 ? "most" : `${formatOrdinal(rank)} most`);
+
+/** A figure in words: `gives content words the 2nd most: 71% of a query’s attention, chance 50%`. */
+function Said({
+  standing: { key, raw, chance, rank },
+  several,
+  first,
+}: {
+  readonly standing: Standing;
+  readonly several: boolean;
+  /** Name of the first token where it is special. */
+  readonly first: string | null;
+}) {
+  if (key === "widely" || key === "narrowly")
+    return (
+      <>
+        {`${several ? "spread" : "spreads"} attention the ${place(rank)} ${key}: over `}
+        <Num value={raw} />
+        {" keys of a query"}
+      </>
+    );
+  return (
+    <>
+      {several ? "give " : "gives "}
+      {key === "cls" && first !== null ? <bdi dir="ltr">{first}</bdi> : TARGETS[key]}
+      {` the ${place(rank)}: `}
+      <Share value={raw} />
+      {" of a query’s attention"}
+      <Chance chance={chance} />
+    </>
+  );
+}
+
+/**
+ * `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 50%.` `L0 · H1 is a sink:
+ * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: of 72 heads it at best gives
+ * punctuation the 9th most: …`
+ */
+export function HeadSentence({ source, layer, head, found, waits, spread }: Props) {
   const { model, profile, tokens } = source.meta;
   const { n_heads: nHeads, n_layers: nLayers } = model;
   const mean = head === "mean";
-  const indices = mean
-    ? Array.from({ length: nHeads }, (_, k) => layer * nHeads + k)
-    : [layer * nHeads + head];
+  const index = mean ? layer : layer * nHeads + head;
+  const of = (values: ArrayLike<number>) => (mean ? byLayer(values, nHeads) : values);
+  const standings = waits ? [] : standingsOf(found, spread, of, index, layer);
+  const sink = mean ? undefined : standings.find(({ key, raw }) => key === "cls" && raw >= SINK);
+  const above = standings.filter(
+    (standing) =>
+      isAboveChance(standing.raw, standing.chance) &&
+      !(sink !== undefined && standing.key === "cls"),
+  );
+  const [best] = above;
+  if (best === undefined && sink === undefined) return <SentenceLine />;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
-  const who = `${over}${mean ? `${over === "" ? "The" : "the"} heads of layer ${layer}` : headName(layer, head)}`;
-  const gives = `${who} ${mean ? "give" : "gives"} `;
-  const average = mean ? " on average" : "";
-  const [best, second] = found === null ? [] : standingsOf(found, indices, profile !== null, layer);
-  if (best === undefined) {
-    const { mean: keys } = summarize(indices.map((index) => spread[index] ?? Number.NaN));
-    if (Number.isNaN(keys)) return <SentenceLine />;
+  const count = mean ? nLayers : nLayers * nHeads;
+  const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
+  const who = mean ? `the heads of layer ${layer}` : headName(layer, head);
+  const stands = best !== undefined && best.rank <= Math.max(1, Math.round(FIRST * count));
+  const said = best && (
+    <Said
+      standing={best}
+      several={mean}
+      first={tokens.special[0] === true ? (tokens.text[0] ?? null) : null}
+    />
+  );
+  const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
+  const interval = ends && (
+    <>
+      {" (95% interval "}
+      <Share value={ends[0]} />
+      {" to "}
+      <Share value={ends[1]} />
+      {")"}
+    </>
+  );
+  if (sink !== undefined) {
     return (
       <SentenceLine>
-        {`${who} ${mean ? "spread" : "spreads"} a query’s attention as widely as over `}
-        <Num value={keys} />
-        {` equal tokens${average}.`}
-      </SentenceLine>
-    );
-  }
-  const { key, values, raw, stands } = best;
-  const target = TARGETS[key] ?? key;
-  if (profile !== null) {
-    const [index = 0] = indices;
-    const ends = mean ? null : intervalOf(source, key)?.(index);
-    const rank = rankOf(values, raw);
-    const place = rank === 1 ? "the most" : `the ${formatOrdinal(rank)} most`;
-    return (
-      <SentenceLine>
-        {`${gives}${target} `}
-        <Num value={raw} />
+        {`${over}${who} is a sink: `}
+        {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}
+        {" gets "}
+        <Share value={sink.raw} />
         {" of a query’s attention"}
-        {ends && (
-          <>
-            {" (95% interval "}
-            <Num value={ends[0]} />
-            {" to "}
-            <Num value={ends[1]} />
-            {")"}
-          </>
-        )}
-        {mean ? average : `, ${place} of all ${formatCount(nLayers * nHeads)} heads`}.
+        <Chance {...sink} />
+        {stands && `; of the ${all} it `}
+        {stands && said}
+        {stands && interval}.
       </SentenceLine>
     );
   }
-  if (stands <= 1) {
-    return (
-      <SentenceLine>
-        {`${gives}none of the kinds of tokens below more than its chance share${average}.`}
-      </SentenceLine>
-    );
-  }
-  const of = (key: string) =>
-    key === "cls" && tokens.special[0] === true ? (
-      <bdi dir="ltr">{tokens.text[0]}</bdi>
-    ) : (
-      TARGETS[key]
-    );
+  const begin = over === "" ? "O" : `${over}o`;
   return (
     <SentenceLine>
-      {gives}
-      {of(key)} <Num value={stands} />
-      {` times ${target.endsWith("s") ? "their" : "its"} chance share`}
-      {second !== undefined && second.stands > 1 && (
-        <>
-          {", "}
-          {of(second.key)} <Num value={second.stands} />
-          {" times"}
-        </>
-      )}
-      {average}.
+      {stands
+        ? `${begin}f the ${all}, ${who} `
+        : `${over}${over === "" && mean ? "The" : who.slice(0, mean ? 3 : undefined)}${mean ? who.slice(3) : ""} ${mean ? "are ordinary" : "is an ordinary head"}${profile === null ? " on this text" : ""}: of the ${all} ${mean ? "they" : "it"} at best `}
+      {said}
+      {interval}.
     </SentenceLine>
   );
 }

@@ -49,6 +49,16 @@ export function radarFile(host: Element): SVGSVGElement | null {
   return copy;
 }
 
+/** Reasons why figures are N/A that more than one of them has. */
+export function sharedReasons(
+  reasons: Readonly<Record<string, string>>,
+): readonly (readonly [reason: string, keys: readonly string[]])[] {
+  const keysOf = new Map<string, string[]>();
+  for (const [key, reason] of Object.entries(reasons))
+    keysOf.set(reason, [...(keysOf.get(reason) ?? []), key]);
+  return [...keysOf].filter(([, keys]) => keys.length > 1);
+}
+
 export function createLooks(host: Element, model: HeadsModel) {
   void model.askLooks();
   return answeredSection(model.looks, (found) => createContent(host, model, found), {
@@ -102,6 +112,15 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
       heads.every((head) => Number.isNaN(at(specialization.values(form, key), head)));
     if (none("raw")) return specialization.reasons[key] ?? "Not defined here.";
     return none(by) ? SAME : null;
+  }
+
+  /** A reason that several figures share stands once, below the table. */
+  function reasonOf(metric: SpecializationMetric): string | null {
+    const reason = absent(metric, "raw");
+    const shared = sharedReasons(specialization.reasons).some(([, keys]) =>
+      keys.includes(metric.key),
+    );
+    return reason !== null && shared ? "N/A, see below" : reason;
   }
 
   // -- the radar, and the heads of the layer as radio buttons: names of its outlines, and their keyboard ----------
@@ -266,7 +285,7 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
         key={key}
         {...{ row: metric, columns, head, by: "column", attributes: { "data-key": key } }}
         class={key === selection.value.metric ? "is-chosen" : undefined}
-        absent={absent(metric, "raw")}
+        absent={reasonOf(metric)}
         absentClass="aw-specialization-absent"
       />
     );
@@ -292,7 +311,12 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
   });
 
   const reasons = new Set(Object.values(specialization.reasons));
-  const notes = specialization.notes.filter((note) => !reasons.has(note));
+  const notes = [
+    ...sharedReasons(specialization.reasons).map(
+      ([reason, keys]) => `${keys.map(metricName).join(", ")}: ${reason}`,
+    ),
+    ...specialization.notes.filter((note) => !reasons.has(note)),
+  ];
   return memo(function Content() {
     return (
       <>

@@ -68,6 +68,11 @@ export const heads: DrawView<RunContext> = (host, context) => {
         <HeadSentence
           {...{ source, layer, head }}
           found={model.looks.answer.value}
+          waits={
+            !model.aligned &&
+            model.looks.answer.value === null &&
+            model.looks.failure.value === null
+          }
           spread={figures.value.arrays.get("metric:effective_keys")?.data ?? []}
         />
         <p class="aw-view-note">{described(head)}</p>

@@ -19,8 +19,10 @@ import { headName, schemeOf, tokenName } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
 import type { State } from "../../state/selection";
 import { modeSignal, mount, selectionOf, widthOf } from "../../ui/mount";
+import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../contract";
 import { Link, Name } from "./bars";
 import { type Content, type StageContext, tableOf } from "./content";
@@ -30,8 +32,9 @@ import { Parameters } from "./map/parameters";
 import { ChangeLegend, ChangeWords, layerWords, stageWords, zoneNames } from "./map/words";
 import { createNearWords } from "./near-words";
 import { createPanel, missingFrom, type Shared, type Shown } from "./panel/panel";
+import { askReading, type Reading } from "./reading";
 import { type Absence, absence } from "./saved";
-import { InsideSentence } from "./sentence";
+import { InsideSentence, mostUnusual } from "./sentence";
 import { savedOnly } from "./stages/attention";
 import { CONTENTS } from "./stages/stages";
 import { createTargetLens } from "./target-lens";
@@ -142,6 +145,48 @@ export const inside: DrawView<ViewContext> = (host, context) => {
     },
     until,
   );
+  const readings = asking<{ token: number; reading: Reading | null }>(until);
+  const askForReading = (): Promise<void> =>
+    readings.ask(async (signal) => {
+      const token = focus.peek();
+      // A head that cannot be applied to a layer: the sentence speaks of the changes alone.
+      const reading = await askReading(source, token, signal).catch((error: unknown) => {
+        if (isAbort(error)) throw error;
+        return null;
+      });
+      return { token, reading };
+    });
+  state.on(["token"], () => void askForReading(), until);
+  void askForReading();
+  /** Words, which the focus token is compared with. */
+  const words = tokens.text.flatMap((_, i) =>
+    tokens.special[i] !== true && /[\p{L}\p{N}]/u.test(tokens.surface[i] ?? "") ? [i] : [],
+  );
+  function Sentence() {
+    const [found, read] = [changesOf.answer.value, readings.answer.value];
+    const waits = found === null && changesOf.failure.value === null;
+    if (waits || read?.token !== focus.value) return <SentenceLine />;
+    const turn = firstLargest(turns.value);
+    return (
+      <InsideSentence
+        token={nameOf(focus.value)}
+        reading={read.reading}
+        unusual={
+          found &&
+          mostUnusual(
+            [
+              { part: "attention", values: found.attention },
+              { part: "FFN", values: found.ffn },
+            ],
+            focus.value,
+            words,
+            layers,
+          )
+        }
+        turn={turn < 0 ? null : { layer: turn, cosine: 1 - itemAt(turns.value, turn) }}
+      />
+    );
+  }
   const TargetLens = createTargetLens(context, () => focus.peek());
   const NearWords = createNearWords(context, () => focus.peek());
 
@@ -302,7 +347,7 @@ export const inside: DrawView<ViewContext> = (host, context) => {
     const at = pointed.value;
     return (
       <>
-        <InsideSentence bars={bars.value} turns={turns.value} token={nameOf(focus.value)} />
+        <Sentence />
         <Parameters
           parameters={arch.parameters}
           marked={at === null || typeof at === "number" ? null : at.part}

@@ -346,15 +346,12 @@ export function surpriseOf({
   return { mean, perplexity: 2 ** mean };
 }
 
-/** Number of positions whose first choice is the original token, in a sentence. */
+/** Number of positions whose first choice is the original token, among `counted`, in a sentence. */
 export function hitsOf(
   { known, originalRank, mode, surprisal }: Predictions,
-  { special }: Pick<TokenColumns, "special">,
-  withSpecial: boolean,
+  counted: readonly number[],
 ): string {
-  const seen = special.flatMap((hidden, i) =>
-    !known.has(i) || (hidden && !withSpecial) ? [] : [i],
-  );
+  const seen = counted.filter((i) => known.has(i));
   const hits = seen.filter((i) => originalRank.data[i] === 1).length;
   const surprise = surpriseOf({ surprisal });
   if (mode === "next" && surprise !== null) {

@@ -107,6 +107,16 @@ export function createInteraction(
     visited.value = null;
     if (token !== null && visible.value.includes(token)) reveal(token);
   }, until);
+  // The list opens at the row that the sentence speaks of, once.
+  let begun = false;
+  watch(() => {
+    const position = model.subject.value;
+    if (position === null || begun) return;
+    begun = true;
+    if (visited.peek() !== null) return;
+    visited.value = { position, column: "token" };
+    reveal(position);
+  }, until);
   watch(() => {
     if (softmax.value !== null && opened.value !== null) reveal(opened.value.position, true);
   }, until);

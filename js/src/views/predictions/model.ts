@@ -8,6 +8,7 @@ import { type Answer, answerAt } from "./answers";
 import { hitsOf, type Mode, openingMode, type Predictions } from "./data";
 import { createLists, TOP_K } from "./lists";
 import { openSoftmax } from "./open-softmax";
+import { countedIn, subjectOf } from "./subject";
 
 const NEEDS_KERNEL =
   "Masked predictions are new forward passes and need a running kernel; the predictions saved with this " +
@@ -46,7 +47,7 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
   const refusal = signal<string | null>(null);
 
   const summary = computed(() =>
-    current.value === null ? "" : hitsOf(current.value, tokens, selection.value.special),
+    current.value === null ? "" : hitsOf(current.value, countedIn(meta)),
   );
   const status = computed(() => {
     if (!busy.value) return refusal.value ?? summary.value;
@@ -63,6 +64,12 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
   /** Positions whose rows are shown. */
   const visible = computed(() =>
     tokens.special.flatMap((special, i) => (special && !selection.value.special ? [] : [i])),
+  );
+  /** The position that the sentence speaks of; null as long as a run goes on. */
+  const subject = computed(() =>
+    current.value === null || progress.value?.running === true
+      ? null
+      : subjectOf(current.value, visible.value, meta),
   );
   const { opened, softmax } = openSoftmax(source, current, visible, until);
   let cached: { mode: Mode | null; answers: (Answer | null)[] } = { mode: null, answers: [] };
@@ -147,6 +154,7 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     softmax,
     masks,
     visible,
+    subject,
     answers,
     scheme,
     show,

@@ -1,126 +1,124 @@
-/** The list in words: where the model is least sure, and what it expects there. */
+/** The list in words: what the model expects at the reader's mask, which word surprises it, how it would go on. */
 
-import { formatOrdinal, type TokenScheme } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
-import { firstLargest } from "../../protocol/ties";
+import type { ComponentChildren } from "preact";
+import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
+import { isUnknown } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
-import { Num, Percent } from "../../ui/number";
-import { Nth, SentenceLine } from "../../ui/sentence";
-import { answerAt } from "./answers";
+import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
+import { countedIn, mostSurprising } from "./subject";
 
-/**
- * The position of the text whose first choice is least probable, the first of those that are equal up to rounding; null
- * where none is known. Special tokens are not predicted.
- */
-export function leastSure(
-  { known, topK, probabilities }: Predictions,
-  shown: readonly number[],
-  special: readonly boolean[],
-): number | null {
-  const positions = shown.filter((position) => known.has(position) && special[position] !== true);
-  const shares = positions.map((position) => -itemAt(probabilities.data, position * topK));
-  return positions[firstLargest(shares)] ?? null;
-}
+const Name = ({ label }: { readonly label: TokenLabel }) => (
+  <Word text={label.word ?? label.text} />
+);
 
-/** `The token that surprises the model most is drink, after a: 10.3 bits; it expected lot.` */
-function NextSentence({
-  predictions,
-  meta,
-  scheme,
-}: {
-  readonly predictions: Predictions;
-  readonly meta: Meta;
-  readonly scheme: TokenScheme;
-}) {
-  const bits = Array.from(predictions.surprisal?.data ?? [], (surprisal) =>
-    Number.isNaN(surprisal) ? -1 : surprisal,
-  );
-  const position = firstLargest(bits);
-  const last = meta.tokens.text.length - 1;
-  const { original, guesses } = answerAt(predictions, Math.max(position, 0), meta, scheme);
-  const [best, comes] = [guesses[0], answerAt(predictions, last, meta, scheme).guesses[0]];
-  // A mark alone would be read as one of this sentence.
-  const name = (text: string) => (
-    <bdi dir="ltr">{/[\p{L}\p{N}]/u.test(text) ? text : `“${text}”`}</bdi>
-  );
-  return (
-    <SentenceLine>
-      {original !== null && original.bits !== null && best !== undefined && (
-        <>
-          {name(original.label.word ?? original.label.text)}
-          <Nth {...{ tokens: meta.tokens, position: position + 1 }} />
-          {" surprises the model most, with "}
-          <Num value={original.bits} />
-          {" bits"}
-          {!best.original && (
-            <>
-              {" where it expected "}
-              {name(best.label.word ?? best.label.text)}
-            </>
-          )}
-          {". "}
-        </>
-      )}
-      {comes !== undefined && (
-        <>
-          {"It would go on with "}
-          {name(comes.label.word ?? comes.label.text)} <Percent value={comes.probability} />
-          {"."}
-        </>
-      )}
-    </SentenceLine>
-  );
-}
+/** `rome: 41%`. */
+const Expected = ({ label, probability }: Pick<Guess, "label" | "probability">) => (
+  <>
+    <Name label={label} />
+    {": "}
+    <Share value={probability} />
+  </>
+);
 
-/** `The model is least sure at here: its first choice is open, 4.10%; here ranks 5th, 0.120%.` */
+const FirstTwo = ({ guesses: [first, second] }: { readonly guesses: readonly Guess[] }) => (
+  <>
+    {first && <Expected {...first} />}
+    {second && ", then "}
+    {second && <Expected {...second} />}
+  </>
+);
+
+/** `At [MASK] the model expects rome: 41%, then florence: 23%.` */
 export function PredictionsSentence({
   predictions,
-  shown,
+  subject,
   meta,
   scheme,
 }: {
   readonly predictions: Predictions | null;
-  /** Positions whose rows are shown. */
-  readonly shown: readonly number[];
+  /** The position that is spoken of; null as long as it is not known. */
+  readonly subject: number | null;
   readonly meta: Meta;
   readonly scheme: TokenScheme;
 }) {
-  const { special } = meta.tokens;
-  const position = predictions && leastSure(predictions, shown, special);
-  if (predictions === null || position === null) return <SentenceLine />;
-  const { original, guesses } = answerAt(predictions, position, meta, scheme);
-  const first = itemAt(guesses, 0);
-  if (predictions.mode === "next") return <NextSentence {...{ predictions, meta, scheme }} />;
-  if (original === null) return <SentenceLine />;
-  const words = special.filter((is) => !is).length;
-  const count = [...predictions.known].filter((i) => special[i] !== true).length;
-  const name = (label: typeof first.label) => <bdi dir="ltr">{label.text}</bdi>;
-  return (
-    <SentenceLine>
-      {predictions.mode === "masked" ? "With each token hidden in turn, the model" : "The model"}
-      {count < words && ` (so far at ${count} of ${words} positions)`}
-      {" is least sure at "}
-      {name(original.label)}
-      <Nth {...{ tokens: meta.tokens, position }} />
-      {first.original ? (
-        <>
-          {": it is the first choice, with only "}
-          <Percent value={first.probability} />
-        </>
-      ) : (
-        <>
-          {": its first choice is "}
-          {name(first.label)}
-          {", "}
-          <Percent value={first.probability} />
-          {"; "}
-          {name(original.label)}
-          {` ranks ${formatOrdinal(original.rank)}, `}
-          <Percent value={original.probability} />
-        </>
-      )}
-      .
-    </SentenceLine>
+  const { tokens } = meta;
+  const counted = countedIn(meta);
+  if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
+    return (
+      <SentenceLine>The model knows no word of this text, so it cannot predict any.</SentenceLine>
+    );
+  if (predictions === null || subject === null) return <SentenceLine />;
+  const at = (position: number) => answerAt(predictions, position, meta, scheme);
+  const { original, guesses } = at(subject);
+  const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
+  if (predictions.mode === "next") {
+    const position = mostSurprising(predictions);
+    const answer = position === null ? null : at(position);
+    const surprise = answer?.original && !answer.guesses[0]?.original && (
+      <>
+        {"; "}
+        <Name label={answer.original.label} />
+        <Nth {...{ tokens }} position={(position ?? 0) + 1} />
+        {" surprises it most: "}
+        <Share value={answer.original.probability} />
+        {", where it expects "}
+        {answer.guesses[0] && <Expected {...answer.guesses[0]} />}
+      </>
+    );
+    return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
+  }
+  const hidden = maskedAt(meta, subject);
+  if (hidden !== undefined || !counted.includes(subject)) {
+    return say(
+      hidden === undefined ? "At [MASK]" : "In place of ",
+      hidden !== undefined && original !== null && <Name label={original.label} />,
+      <Nth {...{ tokens, position: subject }} />,
+      " the model expects ",
+      <FirstTwo guesses={guesses} />,
+      hidden !== undefined &&
+        original !== null &&
+        !guesses.slice(0, 2).some(({ original }) => original) && (
+          <>
+            {`; the word itself is ${formatOrdinal(original.rank)}: `}
+            <Share value={original.probability} />
+          </>
+        ),
+    );
+  }
+  const [first] = guesses;
+  if (original === null || first === undefined) return <SentenceLine />;
+  const known = counted.filter((i) => predictions.known.has(i)).length;
+  const soFar = known < counted.length && ` (so far at ${known} of ${counted.length} positions)`;
+  const lead =
+    predictions.mode === "masked" ? "With each word hidden in turn, " : "Read as it is, ";
+  const word = (
+    <>
+      <Name label={original.label} />
+      <Nth {...{ tokens, position: subject }} />
+    </>
+  );
+  if (first.original)
+    return say(
+      lead,
+      "the model expects every one",
+      soFar,
+      counted.length > 1 && [
+        ", least surely ",
+        word,
+        ": ",
+        <Share key="" value={first.probability} />,
+      ],
+    );
+  return say(
+    lead,
+    word,
+    " surprises the model most",
+    soFar,
+    ": ",
+    <Share value={original.probability} />,
+    `, ${formatOrdinal(original.rank)}, where it expects `,
+    <Expected {...first} />,
   );
 }

@@ -71,7 +71,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
       >
         <PredictionsSentence
           predictions={listed}
-          shown={visible.value}
+          subject={model.subject.value}
           meta={meta}
           scheme={scheme.value}
         />

@@ -6,7 +6,6 @@ import { rampIndex } from "../../draw/color/scale";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { Headings } from "../../ui/table";
-import { sentenceName } from "./data";
 
 /** `tests/unit/test_sentences_example.py` computes the numbers again. */
 const SENTENCES = ["The cat sat on the mat.", "It was tired.", "Nobody came."];
@@ -36,13 +35,11 @@ export function Example({
         of the model that comes with the package{causal && ", which looks ahead too"}:
       </p>
       <table class="aw-number-table">
-        <Headings of={["looks at →", ...SENTENCES.map((_, b) => sentenceName(b))]} />
+        <Headings of={["looks at →", "the first", "the second", "the third"]} />
         <tbody>
           {MASS.map((row, a) => (
             <tr key={a}>
-              <th scope="row">
-                {sentenceName(a)} {SENTENCES[a]}
-              </th>
+              <th scope="row">{SENTENCES[a]}</th>
               {row.map((value, b) => {
                 const index = rampIndex(value, MOST, "head");
                 const style = {
@@ -60,8 +57,7 @@ export function Example({
         </tbody>
       </table>
       <p>
-        <strong>{sentenceName(1)}</strong> looks most at <strong>{sentenceName(0)}</strong> (
-        {MASS[1]?.[0]}), besides itself.
+        “{SENTENCES[1]}” looks most at “{SENTENCES[0]}” ({MASS[1]?.[0]}), besides itself.
       </p>
       {run !== null && (
         <Button class="aw-plain-button" part="run-example" onClick={() => run(SENTENCES.join(" "))}>

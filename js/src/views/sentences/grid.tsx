@@ -179,7 +179,7 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
     ] as const;
   }
 
-  const { entry, pointed, go, focus, props } = navigateGrid({
+  const { entry, pointed, go, show, focus, props } = navigateGrid({
     attributes: ["a", "b"],
     extent: () => [shown.peek()?.size ?? 0, shown.peek()?.width ?? 0],
     pick: options.open,
@@ -271,5 +271,5 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
       </div>
     );
   }
-  return { Grid, entry, pointed, focus };
+  return { Grid, entry, pointed, show, focus };
 }

@@ -1,16 +1,55 @@
-/** The current row in words: the sentence that it looks at most, what stays in it, and what tokens in no sentence take. */
+/** The current row in words: the sentence that it looks at beyond its length, what stays in it, and what tokens in no sentence take. */
 import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
 import { Num } from "../../ui/number";
-import { SentenceLine } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
 import { keyName, ofTwoTexts, type SentenceMatrix, sentenceName, strongestOther } from "./data";
 
-/** `S0 gives S1 0.123 of its attention, more than it gives any other sentence; 0.412 stays in S0, 0.465 lands on special tokens.` */
+/** Number of tokens of a sentence that is looked at. */
+const lengthOf = ({ keyTokens }: SentenceMatrix, column: number): number =>
+  keyTokens[column]?.length ?? 0;
+
+/** Share of the strongest in what a row gives to the other sentences that it may look at, and its share by length; null for fewer than two. */
+export function preferenceOf(
+  matrix: SentenceMatrix,
+  row: number,
+): { readonly share: number; readonly byLength: number } | null {
+  const { width, values } = matrix;
+  const value = (column: number): number => itemAt(values, row * width + column);
+  const others = Array.from({ length: width }, (_, column) => column).filter(
+    (column) => (column !== row || ofTwoTexts(matrix)) && !Number.isNaN(value(column)),
+  );
+  const best = strongestOther(matrix, row);
+  if (best === null || others.length < 2) return null;
+  const shareOf = (of: (column: number) => number): number =>
+    of(best) / others.reduce((total, column) => total + of(column), 0);
+  return { share: shareOf(value), byLength: shareOf((column) => lengthOf(matrix, column)) };
+}
+
+/**
+ * The row that the view opens at: of three sentences or more the one that prefers another most beyond its length; of two
+ * the one that gives the other more.
+ */
+export function openingRow(matrix: SentenceMatrix): number {
+  const { size, width, values } = matrix;
+  const preference = Array.from({ length: size }, (_, row) => {
+    const { share, byLength } = preferenceOf(matrix, row) ?? { share: 0, byLength: 1 };
+    const best = strongestOther(matrix, row);
+    return size === 2 && best !== null ? itemAt(values, row * width + best) : share - byLength;
+  });
+  return Math.max(0, firstLargest(preference));
+}
+
+/** `Of what S3 gives to other sentences, S0 gets 60%, 40% by its length; 45% of its attention stays in S3, 30% lands on special tokens.` */
 export function SentencesSentence({
   matrix,
   row,
+  count,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
+  /** Number of keys. */
+  readonly count: number;
 }) {
   const { size, width, values, elsewhere, outside, asked, error } = matrix;
   if (size === 0 || width === 0) return <SentenceLine />;
@@ -43,17 +82,61 @@ export function SentencesSentence({
     const to = `The strongest link from ${name} to another sentence is to ${other}, `;
     return said(to, at(best), `; the strongest within ${name} is `, at(row));
   }
+  const share = (value: number) => <Share value={value} error={error(value)} />;
+  const shareAt = (row: number, column: number) => share(itemAt(values, row * width + column));
   const own = weights ? ` of its attention stays in ${size === 1 ? "it" : name}` : " is its own";
-  const special = taken && [", ", taken, ` ${weights ? "lands on" : "comes from"} ${outside}`];
-  if (size === 1) return said("The text is one sentence: ", at(row), own, special);
+  const rest = itemAt(elsewhere ?? [0], elsewhere === null ? 0 : row);
+  const special = rest > 0 && [
+    ", ",
+    share(rest),
+    ` ${weights ? "lands on" : "comes from"} ${outside}`,
+  ];
+  if (size === 1) {
+    const alone = "The text is one sentence, so it has no other to look at: ";
+    if (!weights) return said(alone, shareAt(row, row), own, special);
+    const words = <Share key="" value={lengthOf(matrix, 0) / count} />;
+    const others = rest > 0 && ["; ", share(rest), ` goes to ${outside}`];
+    return said(
+      alone,
+      "its words are ",
+      words,
+      " of the tokens and get ",
+      shareAt(row, row),
+      " of the attention",
+      others,
+    );
+  }
   if (best === null) {
     const none = `The model’s mask lets ${name} ${weights ? "look at" : "take from"} no other sentence; `;
-    return said(none, at(row), own, special);
+    return said(none, shareAt(row, row), own, special);
   }
-  const more =
-    size > 2 ? `, more than ${weights ? "it gives" : "from"} any other sentence; ` : "; ";
+  const stays = ["; ", shareAt(row, row), own, special];
   const [gives, to] = weights
     ? [`${name} gives ${other} `, " of its attention"]
     : [`${name} takes `, ` from ${other}`];
-  return said(gives, at(best), to + more, at(row), own, special);
+  const back = itemAt(values, best * width + row);
+  if (size === 2 && !Number.isNaN(back)) {
+    const returns = weights ? `, and gets ` : ", and gives ";
+    return said(
+      gives,
+      shareAt(row, best),
+      to,
+      returns,
+      share(back),
+      weights ? " of its" : "",
+      stays,
+    );
+  }
+  const preference = preferenceOf(matrix, row);
+  if (preference === null) return said(gives, shareAt(row, best), to, stays);
+  const [of, gets] = weights ? ["gives to", "gets"] : ["takes from", "gives"];
+  const prefers = preference.share > preference.byLength;
+  return said(
+    `Of what ${name} ${of} other sentences, ${other} ${gets} most${prefers ? "" : ", yet not beyond its length"}: `,
+    <Share key="share" value={preference.share} />,
+    ", ",
+    <Share key="length" value={preference.byLength} />,
+    " by its length",
+    stays,
+  );
 }

@@ -8,6 +8,7 @@ import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import { Button, Segmented, Select } from "../../ui/controls";
@@ -35,7 +36,7 @@ import {
 import { createDrill, type Drilled } from "./drill";
 import { Example } from "./example";
 import { createGrid, oneLine } from "./grid";
-import { SentencesSentence } from "./sentence";
+import { openingRow, SentencesSentence } from "./sentence";
 
 interface Choice {
   readonly aggregation: Aggregation;
@@ -90,7 +91,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     return block?.place === opened.value ? block : null;
   });
   const Drill = createDrill(context, { drilled, selection, mode, close });
-  const { Grid, entry, pointed, focus } = createGrid({
+  const { Grid, entry, pointed, show, focus } = createGrid({
     matrix,
     width: widthOf(host, 0, until),
     scale: computed(() => selection.value.scale),
@@ -162,7 +163,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     const pinned = placeOfPair(shown, pair);
     if (pinned !== null && (first || pinned.row === row)) entry.value = pinned;
     else if (first || (row >= 0 && row !== entry.peek().row))
-      entry.value = firstOf(shown, Math.max(0, row));
+      entry.value = firstOf(shown, first || row < 0 ? openingRow(shown) : row);
   }
 
   function Controls() {
@@ -261,7 +262,11 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
         {shown === null ? (
           <SentenceLine />
         ) : (
-          <SentencesSentence matrix={shown} row={entry.value.row} />
+          <SentencesSentence
+            matrix={shown}
+            row={entry.value.row}
+            count={keysOf(source.meta).text.length}
+          />
         )}
         {!single && <Controls />}
         {!single && (
@@ -317,7 +322,13 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     });
     first = false;
   }, until);
-  mount(host, View, until);
+  // Once laid out, the grid is at the row of which the sentence speaks.
+  let placed = false;
+  mount(host, View, until, () => {
+    if (placed || !host.querySelector(".aw-isa-row.is-active")) return;
+    placed = true;
+    show();
+  });
   copyExactValues(host, until);
   void load();
   return {

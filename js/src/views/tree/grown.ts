@@ -1,5 +1,6 @@
 /** The tree of a matrix from a root, with the names that its tokens have on screen. */
 
+import { chanceOf, isAboveChance } from "../../figures/chance";
 import {
   errorOfProduct,
   type InfluenceTree,
@@ -12,6 +13,7 @@ import { tokenLabel } from "../../figures/format";
 import { errorOf, type Matrix, numOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { isRolled } from "../../figures/quantities";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Num, Source } from "../../protocol/types";
 
@@ -40,6 +42,10 @@ export interface Grown {
   readonly below: Matrix | null;
   /** The matrix that an edge is of, by its child. */
   readonly matrixOf: (node: TreeNode) => Matrix;
+  /** Weight of the link from one token to another, its error, and what it were by chance. */
+  readonly link: (from: TreeNode, to: TreeNode) => Num & { readonly chance: number };
+  /** True where a token and one below it are reached above chance: else the tree is folded there. */
+  readonly leadsOn: (node: TreeNode) => boolean;
   readonly unit: (node: TreeNode) => Unit;
   readonly whole: InfluenceTree;
   readonly token: (node: TreeNode) => TreeToken;
@@ -109,13 +115,28 @@ export function grow(
     tokens.set(node, grown);
     return grown;
   }
+  const whole = influenceTree(influences, root, shape, square ? influences : lower);
+  const link = (from: TreeNode, to: TreeNode) => {
+    const of = from.parent === null || below === null ? matrix : below;
+    const weight = itemAt(of.weights, from.unit * size + to.unit);
+    const count = keysOf(source.meta).text.length;
+    return { ...numOf(of, weight), chance: chanceOf(of, from.unit, to.unit, count) };
+  };
+  const isAbove = (node: TreeNode): boolean => {
+    if (node.parent === null) return true;
+    const { value, chance } = link(node.parent, node);
+    return isAboveChance(value, chance);
+  };
   return {
     matrix,
     left,
     below,
     matrixOf,
+    link,
+    leadsOn: (node) =>
+      node.parent === null || (isAbove(node) && whole.childrenOf(node).some(isAbove)),
     unit: unitOf,
-    whole: influenceTree(influences, root, shape, square ? influences : lower),
+    whole,
     token: tokenOf,
     nameOf: (token) => rootNames[matrix.queryOf(token)] ?? "",
   };

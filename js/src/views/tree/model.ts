@@ -67,7 +67,9 @@ export function createTreeModel(
     const { whole, token } = grown.value;
     return layoutTree(whole, placement.value, width.value, {
       path: (node) => token(node).path,
-      open: (node) => toggled.value.get(token(node).path) ?? node.depth < levels.value.open,
+      open: (node) =>
+        toggled.value.get(token(node).path) ??
+        (node.depth < levels.value.open && grown.value?.leadsOn(node) === true),
       number(node) {
         const { weight } = token(node);
         return weight === null ? 0 : ruler.width(formatNumber(weight), NUMBER_SIZE, 400);

@@ -1,32 +1,30 @@
-/** The tree in words: the root's strongest link, and that of the token that it leads to. */
+/** The tree in words: the root's strongest link, and on from the token that it leads to where that is above chance. */
 
+import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { numOf } from "../../figures/matrix";
+import { nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
-import { Num } from "../../ui/number";
-import { SentenceLine } from "../../ui/sentence";
+import type { Num, TokenColumns } from "../../protocol/types";
+import { AgainstChance, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
-/** A link of the tree, from one unit of the matrix to another. */
-interface Link {
+/** A link of the tree. */
+interface Link extends Num {
   readonly from: TreeNode;
   readonly to: TreeNode;
-  readonly weight: number;
+  readonly chance: number;
 }
 
 /** The root's strongest link, and that of the token that it leads to, which may lead back; fewer where there are none. */
 export function strongestLinks({
   whole,
   matrix,
-  below = matrix,
-}: Pick<Grown, "whole" | "matrix"> & Partial<Pick<Grown, "below">>): readonly Link[] {
+  link,
+}: Pick<Grown, "whole" | "matrix" | "link">): readonly Link[] {
   const { root, childrenOf } = whole;
   const square = matrix.queries === matrix.keys;
-  const linkTo = (from: TreeNode, to: TreeNode): Link => {
-    const { weights, keys } = from.parent === null || square ? matrix : (below ?? matrix);
-    return { from, to, weight: itemAt(weights, from.unit * keys.length + to.unit) };
-  };
+  const linkTo = (from: TreeNode, to: TreeNode): Link => ({ from, to, ...link(from, to) });
   const [child] = childrenOf(root);
   if (child === undefined) return [];
   const [on] = childrenOf(child);
@@ -35,46 +33,61 @@ export function strongestLinks({
     (matrix.allowed === null || matrix.allowed[child.unit * matrix.keys.length + root.unit]);
   const next = on === undefined ? [] : [linkTo(child, on)];
   const second = [...next, ...(canGoBack ? [linkTo(child, root)] : [])].filter(
-    ({ weight }) => weight > 0,
+    ({ value }) => value > 0,
   );
-  const best = firstLargest(second.map(({ weight }) => weight));
+  const best = firstLargest(second.map(({ value }) => value));
   return [linkTo(root, child), ...(best < 0 ? [] : [itemAt(second, best)])];
 }
 
-/** `Of the other tokens shown, here attends most to keys 0.310, and keys to cabinet 0.220.` */
-export function TreeSentence({ of }: { readonly of: Grown }) {
+/** `From “it” the strongest path leads to trophy: 61%, chance 6%; and from there to suitcase: 15%, chance 6%.` */
+export function TreeSentence({
+  of,
+  tokens,
+}: {
+  readonly of: Grown;
+  /** Tokens of the keys. */
+  readonly tokens: TokenColumns;
+}) {
   const [first, second] = strongestLinks(of);
   if (first === undefined) return <SentenceLine />;
+  const nothing = nothingToSee(tokens);
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const named = (node: TreeNode) => {
     const { name, index } = of.token(node);
     return (
       <>
-        <bdi dir="ltr">{name}</bdi>
+        <bdi dir="ltr">{quoted(name)}</bdi>
         {index !== null && <span class="aw-muted aw-nth">{index}</span>}
       </>
     );
   };
-  const weights = of.matrix.quantity === "weights";
   const across = of.matrix.queries !== of.matrix.keys;
-  const target = ({ to, weight }: Link) => (
-    <>
-      {named(to)} <Num {...numOf(of.matrixOf(to), weight)} />
-    </>
-  );
+  const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
+  if (!isAbove(first)) {
+    return (
+      <SentenceLine>
+        {"From "}
+        {named(first.from)}
+        {` no path leads to another ${across ? "token of the source" : "of the tokens shown"} above chance, `}
+        <Share value={first.chance} />.
+      </SentenceLine>
+    );
+  }
   return (
     <SentenceLine>
-      {across ? "Of the source, " : "Of the other tokens shown, "}
+      {"From "}
       {named(first.from)}
-      {weights ? " attends most to " : " comes most from "}
-      {target(first)}
-      {second !== undefined && (
+      {` the strongest path leads to ${across ? "the source’s " : ""}`}
+      {named(first.to)}
+      <AgainstChance {...first} />
+      {second === undefined ? null : !isAbove(second) ? (
+        "; and from there nowhere in particular"
+      ) : (
         <>
-          {", and "}
-          {named(second.from)}
-          {across && ", in the encoder,"}
-          {second.to === first.from ? " back" : ""}
-          {weights ? " to " : " from "}
-          {target(second)}
+          {across ? "; from there, in the encoder, " : "; and from there "}
+          {second.to === first.from ? "back to " : "to "}
+          {named(second.to)}
+          <AgainstChance {...second} />
         </>
       )}
       .

@@ -8,6 +8,7 @@ import { copyExactValues } from "../../figures/format";
 import { errorOf, isSquare } from "../../figures/matrix";
 import { matrixName, spokenMatrix } from "../../figures/names";
 import { calledOf } from "../../figures/quantities";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import { DEFAULT_SELECTION } from "../../state/state";
 import { HoverCard } from "../../ui/hover-card";
@@ -65,7 +66,7 @@ export function tree(host: HTMLElement, context: ViewContext, bare = signal(true
           trail={trail.value.map((token) => ({ name: of.nameOf(token), token }))}
           back={interaction.reroot}
         />
-        <TreeSentence of={of} />
+        <TreeSentence of={of} tokens={keysOf(context.source.meta)} />
         <p class="aw-hint aw-tree-note" data-aw-part="tree-note" hidden={note === ""}>
           {note}
         </p>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  idle,
+  deletedWords,
   type MatrixKind,
   type Pairs,
   type Side,
@@ -70,11 +70,19 @@ test("the terms add up to the score, in words and in tokens, with and without pa
   }
 });
 
-test("a word that takes no part is named, and none where all take part", () => {
-  expect(idle(shownOf(similar, pairs, true))).toEqual({ name: "not", none: true, turns: true });
-  const busy = { ...pairs, pairs: Float32Array.from([0, 0, 0, 0.4, 0, 0.4, 0, 0.1]) };
-  expect(idle(shownOf(similar, busy, true))).toBeNull();
-  expect(idle(shownOf(similar, null, true))).toBeNull();
+test("a word takes hardly any part if the score without it is nearly the same, whatever its share", () => {
+  const shown = shownOf(similar, pairs, true);
+  const without = (a: number[], b: number[]) =>
+    deletedWords(shown, { a: Float32Array.from(a), b: Float32Array.from(b) });
+  const none = Number.NaN;
+  // Units: [CLS], not, guitar; [CLS], instrument. *not* has no share of any pair, and moves the score most.
+  const found = without([none, 0.9, 0.4], [none, 0.45]);
+  expect(found?.strongest).toMatchObject({ name: "not" });
+  expect(found?.strongest.score).toBeCloseTo(0.9);
+  expect(found?.idle).toBeNull();
+  const idle = without([none, 0.49, 0.2], [none, 0.52])?.idle;
+  expect(idle).toMatchObject({ name: "instrument" });
+  expect(without([none, none, none], [none, none])).toBeNull();
 });
 
 test("a word that is pointed at shades its partners, and its threads alone are drawn", () => {

@@ -52,9 +52,9 @@ describe("sequence classifier", () => {
       (i, j) => itemAt(probabilities, j) - itemAt(probabilities, i),
     );
     const term = (i = -1): string =>
-      `${itemAt(LABELS, i)}, ${formatPercent(itemAt(probabilities, i))}`;
+      `${itemAt(LABELS, i)}: ${formatPercent(itemAt(probabilities, i), 2)}`;
     expect(part("sentence").textContent).toBe(
-      `The model classifies the text as ${term(first)}; next is ${term(second)}.`,
+      `The model classifies the text as ${term(first)}, then ${term(second)}, chance 25%.`,
     );
   });
 
@@ -175,7 +175,7 @@ describe("outputs that are no softmax", () => {
       expect(formatPercent(1 / (1 + printed(row, 1)))).toBe(itemAt(cells, 2).textContent);
     }
     expect(part("sentence").textContent).toBe(
-      `2 of 3 labels have 50% or more: c ${formatPercent(1 / (1 + Math.exp(-1.5)))}, b ${formatPercent(1 / (1 + Math.exp(-0.25)))}.`,
+      `2 of 3 labels have 50% or more: c: ${formatPercent(1 / (1 + Math.exp(-1.5)), 2)}, b: ${formatPercent(1 / (1 + Math.exp(-0.25)), 2)}.`,
     );
     expect(part("activation-note").textContent).toBe("What the checkpoint leaves open.");
   });

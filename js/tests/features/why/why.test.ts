@@ -37,7 +37,8 @@ describe("the view", () => {
     expect(part("why-sum").textContent).toContain("= 2.50");
     expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
     expect(part("sentence").textContent).toBe(
-      "With are hidden, are leads is by 2.50 logits; the largest term is keys, +3.00.",
+      "With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +2.00. " +
+        "Before any word is read the model leans to “are” by 0.500 as well; “are” leads by 2.50 logits.",
     );
     // Folded until they are asked for.
     for (const name of ["lens", "why-agreement", "why-guesses"]) expect(part(name)).toBeNull();
@@ -101,8 +102,10 @@ describe("the view", () => {
     const chips = [...part("why-choose").querySelectorAll<HTMLElement>(".aw-why-chip")];
     expect(part("why-choose").textContent).toContain("at here 4");
     expect(part("why-choose").textContent).not.toContain("masked");
+    // The click was the question: the likeliest label there against the next.
+    expect(state.get().target).toEqual({ position: 4, against: 0, label: 1 });
     chips.find((chip) => chip.textContent?.startsWith("LOC"))?.click();
-    expect(state.get().target).toEqual({ position: 4, label: 2 });
+    expect(state.get().target).toEqual({ position: 4, against: 0, label: 2 });
   });
 
   it("shows contributions from elsewhere as rows under their own names", async () => {
@@ -198,16 +201,19 @@ describe("the view", () => {
     expect(element.querySelector("b b")).toBeNull();
   });
 
-  it("lists choices of another token when it comes into focus, and keeps its target", async () => {
+  it("takes a click on a word as the question: the first choice there, against the text's own word", async () => {
     const { state, element, part, asked } = open();
     await quiet();
     expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
     state.set({ token: 2 });
     await quiet();
     expect(element.querySelector(".aw-why-place")?.textContent).toContain("keys");
-    expect((part("why-choose") as HTMLDetailsElement).open).toBe(true);
-    expect(fieldsOf(asked.at(-1) as SliceRequest).rows).toEqual([2, 3]);
-    expect(state.get().target).toEqual(TARGET);
+    expect((part("why-choose") as HTMLDetailsElement).open).toBe(false);
+    expect(
+      asked.filter(({ kind }) => kind === "predictions").map((one) => fieldsOf(one).rows),
+    ).toContainEqual([2, 3]);
+    const own = metaOf(TEXTS).tokens.id[2];
+    expect(state.get().target).toEqual({ position: 2, token: 7, against: own, masked: true });
   });
 
   describe("of a text that a model wrote from token 3 on", () => {
@@ -291,7 +297,9 @@ describe("the view", () => {
         { position: 3, aborted: true },
         { position: 4, aborted: false },
       ]);
-      expect(part("sentence").textContent).toContain("After here, token 15 leads are");
+      expect(part("sentence").textContent).toContain(
+        "After “here”, keys decides for token 15 over “are”",
+      );
     });
 
     it("keeps its question in a saved page, which has no other", async () => {
@@ -352,7 +360,7 @@ describe("numbers", () => {
     const two = unitsOf(meta.tokens, { special: true });
     const explained = explainedOf(meta);
     const line = drawn(h(SumLine, { found, units: two, label: () => "the", explained }));
-    expect(line.textContent).toContain("the 0 +2.00");
+    expect(line.textContent).toContain("“the”0 +2.00");
   });
 
   it("adds up the tokens of a source and of what is written from it, each in its place", () => {
@@ -370,7 +378,9 @@ describe("numbers", () => {
     const units = explained.units(written, true);
     const label = ({ text }: Unit) => text;
     const line = drawn(h(SumLine, { found, units, label, explained }));
-    expect(line.textContent).toMatch(/the 1 of the source \+3.00.*the 0 \+2.00.*bias \+1.00= 6.00/);
+    expect(line.textContent).toMatch(
+      /“the”1 of the source \+3.00.*“the”0 \+2.00.*bias \+1.00= 6.00/,
+    );
   });
 
   it("says what to make of the tests", () => {

@@ -374,6 +374,7 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
         tokens={tokens}
         name={name}
         error={store.error}
+        shares={quantity === "weights"}
       />,
       sentence,
     );

@@ -7,35 +7,46 @@ import type { LinkList, LongRow, LongStore } from "../../../figures/long/store";
 import type { Table } from "../../../figures/table";
 import type { TokenColumns } from "../../../protocol/types";
 import { Num } from "../../../ui/number";
+import { AgainstChance, quoted } from "../../../ui/sentence";
 import { Label } from "../group";
 
+const WORD = /[\p{L}\p{N}]/u;
 /** Among so many of the strongest keys a word is looked for. */
 const LOOKED_AT = 12;
 
-/** `the attends to nature (50) 0.0926; rest 0.41`: the strongest word of a row, and what its sink takes; nothing without a row. */
+/** `the attends to nature (50): 9.3%, chance 0.2%; rest 0.41`: the strongest word of a row, and what its sink takes; nothing without a row. */
 export function RowSentence({
   row,
   rest,
   tokens,
   name,
   error,
+  shares,
 }: Pick<LongStore, "error"> & {
   readonly row: LongRow | null;
   /** Share of a learned sink; null where there is none. */
   readonly rest: number | null;
   readonly tokens: TokenColumns;
   readonly name: (token: number) => string;
+  /** True if the row is one of attention weights. */
+  readonly shares: boolean;
 }) {
   const best = row === null ? [] : strongestOf(row.values, LOOKED_AT);
-  const key = best.find((i) => tokens.special[i] !== true && i !== row?.token) ?? best[0];
+  const key =
+    best.find((i) => tokens.special[i] !== true && i !== row?.token && WORD.test(name(i))) ??
+    best[0];
   if (row === null || key === undefined) {
     return <p class="aw-sentence" data-aw-part="sentence" hidden={row === null} />;
   }
   const value = row.values[key] ?? 0;
+  const seen = row.values.reduce((count, weight) => count + Number(!Number.isNaN(weight)), 0);
+  const chance = shares ? 1 / seen : Number.NaN;
   return (
     <p class="aw-sentence" data-aw-part="sentence">
-      <Label text={name(row.token)} nth={row.token} /> attends to{" "}
-      <Label text={name(key)} nth={key} /> <Num value={value} error={error(value)} />
+      <Label text={quoted(name(row.token))} nth={row.token} />
+      {" attends to "}
+      {key === row.token ? "itself" : <Label text={quoted(name(key))} nth={key} />}
+      <AgainstChance value={value} error={error(value)} chance={chance} />
       {rest !== null && (
         <>
           ; rest <Num value={rest} error={error(1)} />

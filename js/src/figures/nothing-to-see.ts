@@ -1,0 +1,45 @@
+/** Texts whose links between words tell nothing, and why. */
+
+import { itemAt } from "../protocol/required";
+import type { TokenColumns } from "../protocol/types";
+import { isFunctionWord } from "./function-words";
+
+const UNKNOWN = /^(\[UNK\]|<unk>)$/;
+const MASK = /^(\[MASK\]|<mask>)$/;
+const LETTER = /[\p{L}\p{N}]/u;
+/** Scripts without spaces: every token is a word. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
+
+export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
+export const isMask = (text: string): boolean => MASK.test(text);
+
+/** The words of a text, lower case, without special tokens and punctuation; pieces are joined. */
+function wordsOf({ text, surface, before, special }: TokenColumns): string[] {
+  const words: string[] = [];
+  let last = -2;
+  for (const [i, piece] of surface.entries()) {
+    if (special[i] || !LETTER.test(piece) || isUnknown(itemAt(text, i))) continue;
+    const joined = last === i - 1 && before[i] === "" && !UNSPACED.test(piece);
+    const word = (joined ? (words.pop() ?? "") : "") + piece.trim().toLowerCase();
+    words.push(word);
+    last = i;
+  }
+  return words;
+}
+
+/** Why the links of a text tell nothing about it, in a sentence; null where they may. */
+export function nothingToSee(tokens: TokenColumns): string | null {
+  const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
+  if (plain.length === 0 || tokens.text.some(isMask)) return null;
+  if (plain.every(isUnknown))
+    return "The model knows no word of this text, so its links tell nothing.";
+  const words = wordsOf(tokens);
+  if (words.length === 0) return "This text has no word, so its links tell nothing.";
+  if (words.length === 1) return "This text is a single word, so it has no link between words.";
+  if (new Set(words).size === 1)
+    return "This text repeats one word, so its links tell places alone.";
+  return words.every(isFunctionWord)
+    ? "This text has only function words, so its links tell little."
+    : null;
+}

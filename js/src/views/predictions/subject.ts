@@ -1,0 +1,55 @@
+/** The position of which the sentence above the list speaks, and at whose row the list opens. */
+
+import { isMask, isUnknown } from "../../figures/nothing-to-see";
+import { firstLargest } from "../../protocol/ties";
+import type { Meta } from "../../protocol/types";
+import type { Predictions } from "./data";
+
+const LETTER = /[\p{L}\p{N}]/u;
+const PIECE = /^##/;
+
+type Text = Pick<Meta, "tokens" | "masked">;
+
+/** Positions that the reader has masked, in the text or with the list's buttons. */
+const masksOf = ({ tokens, masked }: Text): readonly number[] =>
+  tokens.text.flatMap((text, i) =>
+    isMask(text) || masked.some(({ token }) => token === i) ? [i] : [],
+  );
+
+/** Positions at which the model can be right: the text has a known token there. */
+export const countedIn = ({ tokens, masked }: Text): readonly number[] =>
+  tokens.text.flatMap((text, i) => {
+    const written = masked.some(({ token }) => token === i) || !isMask(text);
+    return tokens.special[i] === true || isUnknown(text) || !written ? [] : [i];
+  });
+
+/**
+ * The first mask that the reader wrote; of a decoder the last position, after which it would go on; else the whole word
+ * that the model finds least probable. Null where none is known among `shown`.
+ */
+export function subjectOf(
+  { mode, known, originalProbability }: Predictions,
+  shown: readonly number[],
+  meta: Text,
+): number | null {
+  const there = new Set(shown.filter((i) => known.has(i)));
+  if (mode === "next")
+    return there.has(meta.tokens.text.length - 1) ? meta.tokens.text.length - 1 : null;
+  const mask = masksOf(meta).find((i) => there.has(i));
+  if (mask !== undefined) return mask;
+  const counted = countedIn(meta).filter((i) => there.has(i));
+  const { text, surface } = meta.tokens;
+  const isWhole = (i: number): boolean =>
+    LETTER.test(surface[i] ?? "") && !PIECE.test(text[i] ?? "") && !PIECE.test(text[i + 1] ?? "");
+  const words = counted.some(isWhole) ? counted.filter(isWhole) : counted;
+  return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
+}
+
+/** The position before the word that surprises a decoder most; the first word comes after none, and the second after one. */
+export function mostSurprising({ surprisal }: Pick<Predictions, "surprisal">): number | null {
+  const bits = Array.from(surprisal?.data ?? [], (value, i) =>
+    Number.isNaN(value) || i === 0 ? -1 : value,
+  );
+  const position = firstLargest(bits);
+  return (bits[position] ?? -1) < 0 ? null : position;
+}
