@@ -38,7 +38,7 @@ class Cells(NamedTuple):
 
 
 class Source(ABC):
-    """What a widget shows: a run of one text, or what a wing brings (a profile, a similarity).
+    """Base of all that a widget shows: a run of one text, or a result of a feature (a profile, a similarity).
 
     Attributes
     ----------
