@@ -20,14 +20,11 @@ ROOMS = (
 )  # fmt: skip
 # Files of the core that still import a feature.
 LEFT: dict[str, str] = {
-    "analysis.base": "why",
     "api": "why",
-    "page.manifest": "why",
     "page.recorded": "why",
     "page.saved_run": "why",
     "page.snapshot": "why",
     "protocol.selection": "why",
-    "widget.runs": "why",
     "widget.widget": "why",
 }
 MAX_AT_THE_TOP = 6
