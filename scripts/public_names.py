@@ -11,7 +11,10 @@ from attn_widget.features import declared, loaded
 STUB = Path(__file__).parents[1] / "attn_widget" / "features" / "public.pyi"
 
 # Bases of the core's classes: the name in the file, the field of the registry, the base in the core.
-WITH_FEATURES = (("OfWidgets", "widgets", "attn_widget.widget.traits:CheckedWidget"),)
+WITH_FEATURES = (
+    ("OfAnalysis", "analysis", "attn_widget.analysis.mixing:MixingFigures"),
+    ("OfWidgets", "widgets", "attn_widget.widget.traits:CheckedWidget"),
+)
 
 
 def stub() -> str:
@@ -19,7 +22,7 @@ def stub() -> str:
     names = dict(declared("names"))
     lines = [
         "# Written by `make catalog` from the registry, for type checkers alone.",
-        "from typing import Any, overload",
+        "from typing import overload",
         "from typing_extensions import Unpack",
         "from attn_widget.analysis import Analysis",
         "from attn_widget.api import ShowOptions, WidgetOptions",
@@ -27,6 +30,7 @@ def stub() -> str:
         *(f"from {names[name]} import {name} as {name}" for name in sorted(names)),
     ]
     overloads: list[str] = []
+    classes_of: list[str] = []
     for name, maker in declared("results"):
         signature = inspect.signature(loaded(maker))
         options = list(signature.parameters.values())[1].annotation
@@ -41,13 +45,15 @@ def stub() -> str:
         lines.append(f"from {module} import {name}")
         classes = [path.split(":") for _, path in declared(field)]
         lines += [f"from {module} import {name}" for module, name in classes]
-        overloads.append(f"class {of}({', '.join([*(name for _, name in classes), name])}): ...")
+        classes_of.append(f"class {of}({', '.join([*(name for _, name in classes), name])}): ...")
     overloads += [
         "@overload\ndef show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...",
         "@overload\ndef show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...",
     ]
     exported = f"__all__ = {sorted([*names, 'show'])!r}"
-    return "\n".join([*dict.fromkeys(lines), "", exported, "", *overloads]) + "\n"
+    if any(" Any)" in overload for overload in overloads):
+        lines.append("from typing import Any")
+    return "\n".join([*dict.fromkeys(lines), "", exported, "", *classes_of, *overloads]) + "\n"
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from attn_widget.analysis.base import Origin
 from attn_widget.analysis.merge import Groups, MergedTrace, group_tokens, merge_language
+from attn_widget.analysis.mixing import MixingFigures
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import check_callable, check_flag
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.why.trust import TrustFigures
+from attn_widget.features import with_features
 from attn_widget.language import Language, annotate
 from attn_widget.model.encoder import Ablation, HeadAddress
 from attn_widget.model.tokenizing import check_mask
@@ -18,8 +20,13 @@ from attn_widget.model.tokens import Token
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
+if TYPE_CHECKING:
+    from attn_widget.features.public import OfAnalysis  # pyright: ignore[reportMissingModuleSource]
+else:
+    OfAnalysis = with_features("analysis", MixingFigures)
 
-class Analysis(TrustFigures, ModelFigures):
+
+class Analysis(OfAnalysis, ModelFigures):
     """All figures of a model's run on one text.
 
     Made by `attn_widget.analyze` and `attn_widget.from_attentions`. Figures are computed when they

@@ -22,7 +22,6 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from attn_widget.features.why.outside import OutsideContributions
 
 Value = TypeVar("Value")
 Made = TypeVar("Made", bound="AnalysisBase")
@@ -58,7 +57,7 @@ class Origin:
     find_language : callable, optional
         Its words, sentences and tags; by default the text is tagged.
     beside : tuple of ComparisonText
-    outside : mapping of str to OutsideContributions
+    outside : mapping of str
         Contributions from elsewhere, by name.
     known : mapping
         Figures that hold for it as well.
@@ -73,7 +72,7 @@ class Origin:
     intact: Any = None
     find_language: Callable[[], Language] | None = None
     beside: tuple[ComparisonText, ...] = ()
-    outside: Mapping[str, OutsideContributions] = field(default_factory=lambda: {})
+    outside: Mapping[str, Any] = field(default_factory=lambda: {})
     cache: Mapping[object, Any] = field(default_factory=lambda: {})
     parts: dict[str, Any] | None = None
     texts: Mapping[str, str | None] = field(default_factory=lambda: {})

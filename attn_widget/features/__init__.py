@@ -35,6 +35,8 @@ class Feature(NamedTuple):
         Under any name, a class whose methods every widget, or every `Analysis`, has as its own.
     tables : mapping
         Views that it adds, and what gives their columns and rows for a file.
+    catalog : mapping
+        Entries of the catalog that the page shares, and what gives them.
     page_options : mapping
         Options of `attn_widget.to_html` besides those of the core, and what writes a page that has them (or gives None).
     commands : mapping
@@ -53,6 +55,7 @@ class Feature(NamedTuple):
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
+    catalog: Mapping[str, str] = NONE
     page_options: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
     options: Mapping[str, str] = NONE
@@ -98,6 +101,7 @@ FEATURES = {
         names={"Target": "targets", "target": "targets"},
         analysis={"why": "trust:TrustFigures"},
         tables={"why": "table:why_table"},
+        catalog={"methods": "methods:catalog"},
         slices=dict.fromkeys(("targets", "contributions", "trust", "head_effects", "components", "logit_lens"), "slices"),
         options={"why": "command"},
     ),

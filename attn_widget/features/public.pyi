@@ -4,6 +4,7 @@ from typing import Any, overload
 from typing_extensions import Unpack
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.mixing import MixingFigures
 from attn_widget.api import ShowOptions, WidgetOptions
 from attn_widget.features.comparison.comparison import Comparison as Comparison
 from attn_widget.features.comparison.inputs import compare as compare
@@ -26,6 +27,7 @@ from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
 from attn_widget.features.why.targets import Target as Target
 from attn_widget.features.why.targets import target as target
+from attn_widget.features.why.trust import TrustFigures
 from attn_widget.widget import AttentionWidget
 from attn_widget.widget.traits import CheckedWidget
 
@@ -50,6 +52,9 @@ __all__ = [
     "target",
 ]
 
+class OfAnalysis(TrustFigures, MixingFigures): ...
+class OfWidgets(Exports, CheckedWidget): ...
+
 @overload
 def show(text: Comparison, **options: Any) -> ComparisonWidget: ...
 @overload
@@ -58,9 +63,6 @@ def show(text: Profile, **options: Unpack[ProfileTraits]) -> ProfileWidget: ...
 def show(text: Ranking, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
 @overload
 def show(text: Similarity, **options: Unpack[SimilarityTraits]) -> SimilarityWidget: ...
-
-class OfWidgets(Exports, CheckedWidget): ...
-
 @overload
 def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
 @overload

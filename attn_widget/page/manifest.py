@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from attn_widget.features.why.methods import METHOD_TEXTS
+from attn_widget.features import declared, loaded
 from attn_widget.figures.catalog import choices
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.specializations import (
@@ -53,7 +53,7 @@ def manifest() -> dict[str, Any]:
         },
         "mixing_labels": choices.MIXING_LABELS,
         "definitions": choices.DEFINITIONS,
-        "methods": [{"key": key, **asdict(texts)} for key, texts in METHOD_TEXTS.items()],
+        **{name: loaded(path)() for name, path in declared("catalog")},
         "function_words": {
             name: sorted(words) for name, words in vars(function_words).items() if name.isupper()
         },

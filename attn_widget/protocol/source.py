@@ -57,7 +57,7 @@ class Cells(NamedTuple):
 
 
 class Source(ABC):
-    """Data behind a widget: a run of one text, a profile, a similarity.
+    """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity).
 
     Attributes
     ----------

@@ -14,11 +14,11 @@ from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.analysis.opening import Opening, opening
 from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError, InputError
-from attn_widget.features.why.methods import METHODS
 from attn_widget.figures.arrays import Head
 from attn_widget.host.threads import HAS_THREADS, in_background
 from attn_widget.protocol.answer import log
-from attn_widget.protocol.initial_payload import first_paint
+from attn_widget.protocol.initial_payload import first_paint, opening
+from attn_widget.protocol.selection import Selection
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import REPORT_S, Analyze, CancelledError, Job, Work
 from attn_widget.widget.interventions import values_of
@@ -361,7 +361,7 @@ class Runs(Jobs):
                 self._choice.forget_parts()
             selected = self._choice.selection_in(analysis, opened, same)
         return {
-            "method": method if method in analysis.methods else METHODS[0],
+            "method": method if method in analysis.methods else Selection().method,
             **selected,
             **values_of(analysis),
             **present,

@@ -20,15 +20,11 @@ ROOMS = (
 )  # fmt: skip
 # Files of the core that still import a feature.
 LEFT: dict[str, str] = {
-    "analysis.analysis": "why",
-    "analysis.base": "why",
     "api": "why",
-    "page.manifest": "why",
     "page.recorded": "why",
     "page.saved_run": "why",
     "page.snapshot": "why",
     "protocol.selection": "why",
-    "widget.runs": "why",
     "widget.widget": "why",
 }
 MAX_AT_THE_TOP = 6
@@ -120,7 +116,15 @@ def test_nothing_stands_in_a_circle() -> None:
 
 def test_type_checkers_read_what_the_registry_says() -> None:
     def told(text: str) -> list[str]:
-        return sorted(map(ast.unparse, ast.parse(text).body))
+        lines = [ast.unparse(node) for node in ast.parse(text).body]
+        return sorted(
+            {*lines}
+            - {
+                "from typing import Any, overload",
+                "from typing import Any",
+                "from typing import overload",
+            }
+        )
 
     assert told(STUB.read_text(encoding="utf-8")) == told(stub()), "make catalog"
 

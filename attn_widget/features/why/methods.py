@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 Signed = Literal["decomposition", "gradient_x_input", "integrated_gradients", "occlusion"]
 Rolled = Literal["weights", "norms", "mixing", "alti", "value_zeroing"]
@@ -73,3 +73,8 @@ METHOD_TEXTS: dict[str, MethodTexts] = {
     ),
 }
 METHODS: tuple[str, ...] = tuple(METHOD_TEXTS)
+
+
+def catalog() -> list[dict[str, Any]]:
+    """The methods for the page's catalog."""
+    return [{"key": key, **asdict(texts)} for key, texts in METHOD_TEXTS.items()]
