@@ -59,7 +59,8 @@ class OrderTest:
     @staticmethod
     def none() -> OrderTest:
         """The test of what cannot be tested."""
-        return OrderTest(*[math.nan] * 5)
+        nan = math.nan
+        return OrderTest(nan, nan, nan, nan, nan)
 
     @staticmethod
     def of(
