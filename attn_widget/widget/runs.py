@@ -17,7 +17,7 @@ from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.figures.arrays import Head
 from attn_widget.host.threads import HAS_THREADS, in_background
 from attn_widget.protocol.answer import log
-from attn_widget.protocol.initial_payload import first_paint, opening
+from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.selection import Selection
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import REPORT_S, Analyze, CancelledError, Job, Work
