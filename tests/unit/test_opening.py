@@ -196,10 +196,10 @@ def test_a_copula_agrees_with_its_subject() -> None:
 
 
 def test_a_predicate_is_of_a_noun_in_its_clause() -> None:
-    words = "the movie was not good , but the actors were brilliant".split()
+    words = ["the", "movie", "was", "not", "good", ",", "but", "the", "actors", "were", "brilliant"]
     across, within = (0, 0, 10, 1, 0.5), (1, 2, 4, 1, 0.45)
     assert place(linked(words, across, within)) == (1, 2, 4, 1)
-    flies = "the time flies like an arrow near gray walls".split()
+    flies = ["the", "time", "flies", "like", "an", "arrow", "near", "gray", "walls"]
     assert place(linked(flies, (0, 0, 3, 5, 0.9), (1, 2, 7, 2, 0.4)))[:2] == (1, 2)
 
 
