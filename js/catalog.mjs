@@ -111,7 +111,10 @@ write(
   "catalog/function-words.ts",
   'const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));\n\n' +
     Object.entries(function_words)
-      .map(([name, set]) => `export const ${name} = /* @__PURE__ */ words(${JSON.stringify(set.join(" "))});\n`)
+      .map(
+        ([name, set]) =>
+          `export const ${name} = /* @__PURE__ */ words(${JSON.stringify(set.join(" "))});\n`,
+      )
       .join(""),
 );
 /** Views of features are listed by those (js/src/features/index.ts). */

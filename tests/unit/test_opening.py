@@ -195,6 +195,14 @@ def test_a_copula_agrees_with_its_subject() -> None:
     assert place(linked(there, (0, 0, 2, 0, 0.9)))[2] is None
 
 
+def test_a_predicate_is_of_a_noun_in_its_clause() -> None:
+    words = ["the", "movie", "was", "not", "good", ",", "but", "the", "actors", "were", "brilliant"]
+    across, within = (0, 0, 10, 1, 0.5), (1, 2, 4, 1, 0.45)
+    assert place(linked(words, across, within)) == (1, 2, 4, 1)
+    flies = ["the", "time", "flies", "like", "an", "arrow", "near", "gray", "walls"]
+    assert place(linked(flies, (0, 0, 3, 5, 0.9), (1, 2, 7, 2, 0.4)))[:2] == (1, 2)
+
+
 def test_words_are_joined_from_their_pieces_and_shown_so() -> None:
     widget = aw.show("El perro duerme en la cama de mi hermana.", progress=False)
     a, token = widget.analysis, widget.token
@@ -224,7 +232,7 @@ def test_words_are_joined_from_their_pieces_and_shown_so() -> None:
         ("The old farmer sold his tractor", "fCNVPN"),
         ("Anna met Ben Smith in Rome", "CCNNfN"),
         ("There was a king who ruled.", "fffNPV."),
-        ("I think the keys are lost", "IVfNKC"),
+        ("I think the keys are lost", "IVfNKA"),
         ("Mix the flour and wait", "VfNfN"),
         ("nobody in the house saw [MASK] [UNK]", "fffCNM."),
     ],
@@ -238,7 +246,7 @@ def test_lists_and_order_tell_what_a_word_is(text: str, expected: str) -> None:
     letters = {
         Kind.OUTSIDE: ".", Kind.FUNCTION: "f", Kind.PERSON: "I", Kind.PRONOUN: "P", Kind.COPULA: "K", Kind.MASK: "M"
     }  # fmt: skip
-    roles = {Role.UNTOLD: "C", Role.NOUN: "N", Role.VERB: "V"}
+    roles = {Role.UNTOLD: "C", Role.NOUN: "N", Role.VERB: "V", Role.PREDICATE: "A"}
     told = [letters.get(Kind(k)) or roles[Role(r)] for k, r in zip(found.kinds, found.roles, strict=True)]  # fmt: skip
     assert "".join(told) == expected
 
