@@ -1,6 +1,5 @@
 /** The bipartite flow: rows of the heatmap on the left, keys on the right, a line a link. */
 
-import { linkHorizontal } from "d3-shape";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import { fitCanvas, fitText } from "../canvas";
@@ -89,25 +88,21 @@ export function linksAbove(
   return above.sort((a, b) => a.weight - b.weight);
 }
 
-/** Path of a line between two places of the flow. */
-export function linkPath(g: Geometry, from: number, to: number) {
-  const path = linkHorizontal<
-    { source: [number, number]; target: [number, number] },
-    [number, number]
-  >();
-  const [keys, stub] = [keyTrack(g), STUB];
+/** Ends of a link; one to a key out of sight `leaves` at the edge beyond which that lies. */
+function linkEnds(g: Geometry, from: number, to: number) {
+  const keys = keyTrack(g);
   const middle = ({ start, size }: Track, i: number): number => start + (i + 0.5) * size;
-  /** Beyond the edge at which a key out of sight lies. */
   const edge = (key: number): number =>
-    middle(keys, key) < g.top ? g.top - stub : g.top + g.height + stub;
-  return {
-    path,
-    ends: (query: number, key: number, leaves = false) => ({
-      source: [from, middle(g.rows, query)] as [number, number],
-      target: [to, leaves ? edge(key) : middle(keys, key)] as [number, number],
-    }),
-  };
+    middle(keys, key) < g.top ? g.top - STUB : g.top + g.height + STUB;
+  return (query: number, key: number, leaves = false) =>
+    [from, middle(g.rows, query), to, leaves ? edge(key) : middle(keys, key)] as const;
 }
+
+/** Control points of a curve between two places that leaves and arrives horizontally. */
+export const curveOf = (x0: number, y0: number, x1: number, y1: number) => {
+  const middle = (x0 + x1) / 2;
+  return [middle, y0, middle, y1, x1, y1] as const;
+};
 
 /** Color of a link. */
 export const linkColor = ({ max, scale }: FlowData, weight: number, mode: Mode): string =>
@@ -139,8 +134,7 @@ export function paintFlow(
   const keys = keyTrack(g);
   const [before, after] = flowGutters(data, width);
   const [from, to] = [before, width - after];
-  const { path, ends } = linkPath(g, from, to);
-  path.context(context);
+  const ends = linkEnds(g, from, to);
   const { row, hover, pair } = highlights;
   const [litRow, litKey] = hover !== null ? [hover.row, hover.column] : [row, -1];
   const highlighted = ({ query, key }: FlowLink): boolean => {
@@ -148,9 +142,10 @@ export function paintFlow(
     if (litRow >= 0 && litKey >= 0) return query === litRow || key === litKey;
     return litRow >= 0 ? query === litRow : key === litKey;
   };
-  const line = (line: Parameters<typeof path>[0], color: string, thick: number): void => {
+  const line = (line: ReturnType<typeof ends>, color: string, thick: number): void => {
     context.beginPath();
-    path(line);
+    context.moveTo(line[0], line[1]);
+    context.bezierCurveTo(...curveOf(...line));
     context.strokeStyle = color;
     context.lineWidth = thick;
     context.stroke();

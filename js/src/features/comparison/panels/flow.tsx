@@ -1,8 +1,8 @@
 /** Changes of weights as lines from queries to keys: solid and orange for more in B, dashed and blue for less. */
 
-import { linkHorizontal } from "d3-shape";
 import { type Mode, ramp } from "../../../draw/color/ramp";
 import { signedIndex } from "../../../draw/color/scale";
+import { curveOf } from "../../../draw/heatmap/flow";
 import { largest } from "../../../figures/derive/matrix";
 import { shorten } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
@@ -22,10 +22,8 @@ const THICK = 5;
 /** A line paler than this is lost on the ground. */
 const PALEST = 0.35;
 const DASHES = "5 3";
-const path = linkHorizontal<
-  { source: [number, number]; target: [number, number] },
-  [number, number]
->();
+const path = (x0: number, y0: number, x1: number, y1: number): string =>
+  `M${x0},${y0}C${curveOf(x0, y0, x1, y1)}`;
 
 /** The first of `places` and each later one that lies at least `least` from those taken. */
 export function apart(places: readonly number[], least: number): Set<number> {
@@ -83,7 +81,7 @@ export function Flow({
       <path
         key={at}
         class={`aw-compare-link${row >= 0 && query !== row ? " is-faint" : ""}`}
-        d={path({ source: [LABELS, y(query)], target: [WIDTH - LABELS, y(key)] }) ?? ""}
+        d={path(LABELS, y(query), WIDTH - LABELS, y(key))}
         fill="none"
         stroke={itemAt(css, signedIndex(shade * 0.85, 1))}
         stroke-width={Math.max(1, Math.min(THICK, step) * part)}
