@@ -54,7 +54,11 @@ def descriptions(cls: type) -> dict[str, str]:
 
 @pytest.mark.parametrize("widget", [aw.AttentionWidget, ProfileWidget, SimilarityWidget])
 def test_every_trait_is_described(widget: type) -> None:
-    ours = [cls for cls in widget.__mro__ if cls.__module__.startswith("attn_widget.")]
+    ours = [
+        cls
+        for cls in widget.__mro__
+        if cls.__module__.startswith("attn_widget.") and cls.__module__ != "attn_widget.features"
+    ]
     described = ChainMap(*map(descriptions, ours))
     for name in own_traits(widget):
         assert described[name].endswith("."), name
