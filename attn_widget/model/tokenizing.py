@@ -113,8 +113,8 @@ def encode(
         return encode_ids(encoder, text, text_pair, any_length=any_length)
     limit = encoder.max_length
     if not any_length:
-        for name, given in (("text", text), ("text_pair", text_pair or "")):
-            check_characters_of(encoder, given, name)
+        check_characters_of(encoder, text, "text")
+        check_characters_of(encoder, text_pair or "", "text_pair")
     with encoder.lock:
         pair = None if text_pair is None else [text_pair]
         given: dict[str, Any] = {"text": [text], "text_pair": pair}

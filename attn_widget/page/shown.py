@@ -98,7 +98,7 @@ class ShownSource(Shown):
         return (self.source,)
 
     def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
-        share: dict[str, Any] = {} if budget is None else budget.of_one
+        share: Any = {} if budget is None else budget.of_one
         run = saved_run(self.source, self.selection, options, **share)
         if budget is not None:
             budget.take(run)

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import AttnWidgetError, SliceError
+from attn_widget.host.installed import needing
 
 # They declare what they answer.
-from attn_widget.features.corpus import near  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from attn_widget.features.why import slices  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from attn_widget.host.installed import needing
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from attn_widget.protocol.handlers import HANDLERS, Answer
 from attn_widget.protocol.pack import checked, describe, to_json

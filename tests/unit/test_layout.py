@@ -15,7 +15,7 @@ from scripts.public_names import STUB, stub
 PACKAGE = Path(__file__).parents[2] / "attn_widget"
 # From the ground up: a room imports what stands before it, and nothing that stands after it.
 ROOMS = (
-    "_version", "errors", "command", "checks", "host", "model", "trace", "language", "figures", "influence", "analysis",
+    "_version", "errors", "checks", "host", "command", "model", "trace", "language", "figures", "influence", "analysis",
     "protocol", "page", "widget", "api", "__init__", "__main__",
 )  # fmt: skip
 # Files of the core that still import a feature.

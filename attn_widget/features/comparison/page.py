@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.comparison.cells import compared_cells
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.proposals import LISTED, mode_of
 from attn_widget.features.why.slices import described, plain, value_error
@@ -22,7 +23,6 @@ from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.installed import needing
 from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, drawn, picture_of
-from attn_widget.page.run_cells import compared_cells
 from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
 from attn_widget.page.shown import Shown, output_run
 from attn_widget.page.size_budget import SizeBudget
