@@ -49,7 +49,6 @@ const LAYERS = [
   "views/",
   "features/",
   "style/phone.css",
-  "style/print.css",
 ];
 const sheets = readdirSync(join(root, "src"), { recursive: true })
   .map((name) => name.replaceAll("\\", "/"))

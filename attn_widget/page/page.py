@@ -75,7 +75,6 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 .aw-page-report button { cursor: pointer; }
 .aw-page-report :is(input, button):hover { border-color: light-dark(#5a6470, #9aa5b1); }
 .aw-page-report :is(input, button):focus-visible { outline: 2px solid light-dark(#1f6feb, #58a6ff); }
-.aw-page-all { position: absolute; left: -10000px; width: 740px; }
 @media (max-width: 900px) { .aw-page-report { grid-template-columns: 1fr; }
   .aw-page-report nav { position: static; max-height: 240px; } }
 @page { margin: 12mm; }
@@ -84,9 +83,6 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
   main, .aw-page-report { display: block; max-width: none; padding: 0; }
   .aw-page-report nav { display: none; }
   .aw-page-run + .aw-page-run { margin-top: 0; break-before: page; }
-  .aw-page-all { position: static; width: auto; }
-  main:has(> .aw-page-all) > .aw-page-run { display: none; }
-  main:has(.aw-print-alone) .aw-page-run:not(:has(.aw-print-alone)) { display: none; }
 }
 """
     + STATIC_CSS

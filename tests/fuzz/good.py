@@ -206,8 +206,6 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "to_json.path": lambda w: [None, file(w, ".json")],
     "save_png.path": lambda w: [file(w, ".png")],
     "save_svg.path": lambda w: [file(w, ".svg")],
-    "save_pdf.path": lambda w: [file(w, ".pdf")],
-    "paper": one_of("A4", "Letter"),
     "pooling": one_of("mean", "first"),
     "Profile.path": lambda w: [file(w, ".parquet")],
     "load.path": lambda w: [w.saved_profile],

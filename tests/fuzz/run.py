@@ -32,7 +32,7 @@ from tests.fuzz.world import World
 SECONDS = 10.0  # of the processor: a call on a busy machine takes longer
 GIVE_UP = 300.0  # seconds after which a call is ended
 LONGEST = 2100  # characters of a message with its hint
-DRAWN = {"save_png", "save_svg", "save_pdf"}  # start a browser
+DRAWN = {"save_png", "save_svg"}  # start a browser
 SELDOM = 8  # of so many turns, one goes to a call that takes seconds: a browser, a training, pip
 SLOW = DRAWN | {
     "fit_classifier",

@@ -36,9 +36,6 @@ SETTLED = """quiet => {
 }"""
 # The page waits for our figures, or had some of them not long ago: a busy machine takes as long as it takes.
 ANSWERED = "within => window.aw.asking > 0 || performance.now() - window.aw.asked < within"
-LAID_OUT = "() => document.querySelector('.aw-print-layout .aw-print-title') !== null"
-TITLE = "() => { document.title = document.querySelector('.aw-print-title').textContent; }"
-MARGIN = "12mm"  # of a printed page, as saved pages have it
 OPEN_VIEW = "() => document.querySelector('.aw-view > [data-view]')?.dataset.view"
 SAVE = """({format, scale}) => new Promise(resolve => {
   const failed = message => resolve({error: message});
@@ -93,13 +90,12 @@ def draw(
     answer: Callable[[str, object], tuple[object, list[bytes]]],
     width: int,
     scale: float,
-    paper: str | None = None,
 ) -> bytes:
     """Draw one view and return its file.
 
     Parameters
     ----------
-    format : {"png", "svg", "pdf"}
+    format : {"png", "svg"}
     view : str
     traits : mapping
         What the page reads; see `attn_widget.features.exports.mount.page_traits`.
@@ -111,8 +107,6 @@ def draw(
         Of the picture, CSS px.
     scale : float
         Pixels to a CSS pixel.
-    paper : {"A4", "Letter"}, optional
-        Of a PDF.
     """
     try:
         from playwright.sync_api import Error, sync_playwright
@@ -139,7 +133,7 @@ def draw(
                 )
                 mount_page(page, traits, paint, width=width)
                 wait_for_view(page, view)
-                return saved(page, format, view, scale) if paper is None else printed(page, paper)
+                return saved(page, format, view, scale)
             except Error as error:
                 raise NotAvailableError(
                     f"The view {view!r} could not be drawn: {error.message.splitlines()[0]}"
@@ -177,15 +171,3 @@ def saved(page: Page, format: str, view: str, scale: float) -> bytes:  # noqa: A
     if "error" in reply:
         raise NotAvailableError(f"The view {view!r} gives no {format.upper()}: {reply['error']}")
     return base64.b64decode(reply["data"])
-
-
-def printed(page: Page, paper: str) -> bytes:
-    """The page as it prints itself, with what it draws for paper alone."""
-    from playwright.sync_api import PdfMargins
-
-    page.emulate_media(media="print")
-    page.wait_for_function(LAID_OUT)
-    wait_settled(page)
-    page.evaluate(TITLE)
-    margin = PdfMargins(top=MARGIN, right=MARGIN, bottom=MARGIN, left=MARGIN)
-    return page.pdf(format=paper, margin=margin, print_background=True, tagged=True)

@@ -25,8 +25,6 @@ from attn_widget.widget.traits import CheckedWidget, page_traits
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
 PICTURE_THEMES = ("light", "dark")
-PAPERS = ("A4", "Letter")
-PAPER_WIDTH = 700  # CSS px: between the margins of both; the page's print.css has the same
 
 
 class Exports(CheckedWidget):
@@ -206,24 +204,6 @@ class Exports(CheckedWidget):
         target = destination(path, ".svg")
         write(target, self._draw("svg", view, width, 1, None))
 
-    def save_pdf(
-        self, path: str | os.PathLike[str], view: str | None = None, *, paper: str = "A4"
-    ) -> None:
-        """As `save_png`, on pages for printing: a file that ends with ``.pdf``.
-
-        The whole text, the heads, the view with all rows of its tables, and a caption; no controls,
-        in light colors. Text stays text: it can be searched and copied.
-
-        Parameters
-        ----------
-        path, view
-            As in `save_png`.
-        paper : {"A4", "Letter"}
-        """
-        check_choice(paper, "paper", PAPERS)
-        target = destination(path, ".pdf")
-        write(target, self._draw("pdf", view, PAPER_WIDTH, 1, "light", paper=paper))
-
     def _view(self, view: str | None) -> str:
         if view is None:
             return str(self.view)
@@ -243,8 +223,6 @@ class Exports(CheckedWidget):
         width: int,
         scale: float,
         theme: str | None,
-        *,
-        paper: str | None = None,
     ) -> bytes:
         name = self._view(view)
         if theme is not None:
@@ -252,7 +230,7 @@ class Exports(CheckedWidget):
         paint = self._paint()
         shown = theme or (self.theme if self.theme in PICTURE_THEMES else "light")
         asked: dict[str, Any] = {
-            "view": name, "theme": shown, "chrome": paper is not None, "status": "ready",
+            "view": name, "theme": shown, "chrome": False, "status": "ready",
             "error": {}, "progress": {}, "history": [],
         }  # fmt: skip
         traits = page_traits(self)
@@ -265,7 +243,6 @@ class Exports(CheckedWidget):
             answer=self._answer,
             width=width,
             scale=scale,
-            paper=paper,
         )
 
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:

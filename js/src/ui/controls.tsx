@@ -50,7 +50,6 @@ export function Segmented<T extends string>({
       readonly disabled?: boolean;
       readonly "aria-disabled"?: true | undefined;
       readonly title?: string;
-      readonly "data-print"?: "";
     },
   ])[];
   readonly value: T;

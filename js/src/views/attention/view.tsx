@@ -52,7 +52,6 @@ const LINKS_PER_ROW = 2;
 /** Beyond this many links the drawing is illegible. */
 const LINKS_MAX = 240;
 /** Height (px) of the matrix of a text of so many tokens on paper: the rest of the page has room below it, on A4 and on Letter. */
-const PRINTED = { tokens: 24, height: 360 } as const;
 const LINES = [
   ["sentence", "dashed: sentences"],
   ["segment", "solid: segments A and B"],
@@ -445,9 +444,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   function layout(next: number): void {
     width = next;
-    const short = (matrix.peek()?.queries.length ?? 0) <= PRINTED.tokens;
-    const printed = short && element.closest(".aw-print-layout") !== null;
-    const pictures = layoutPictures(width, printed ? PRINTED.height : state.get().height);
+    const pictures = layoutPictures(width, state.get().height);
     wide = pictures.wide;
     element.classList.toggle("aw-wide", wide);
     map.resize(pictures.width, pictures.height);

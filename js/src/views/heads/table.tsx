@@ -188,8 +188,7 @@ export function createHeadsTable(host: Element, model: TableModel) {
             <Segmented
               label="Figures"
               name="group"
-              // Paper has room for all, in several tables.
-              options={kinds.value.map((k) => [k, k, k === ALL ? { "data-print": "" } : {}])}
+              options={kinds.value.map((k) => [k, k])}
               value={kind.value}
               choose={setter(choice)}
             />
