@@ -252,7 +252,7 @@ export function farthest({ distances }: Compared): {
   layer: number;
   head: number;
   distance: number;
-  /** Of all heads. */
+  /** Median of all heads. */
   median: number;
 } | null {
   if (distances === null) return null;

@@ -43,7 +43,7 @@ export const UnitName = ({
   readonly labels: readonly string[];
   readonly twice: ReadonlySet<string>;
   readonly i: number;
-  /** How a label is written. */
+  /** Spelling of a label. */
   readonly write?: (text: string) => string;
 }) => {
   const text = itemAt(labels, i);

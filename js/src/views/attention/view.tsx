@@ -51,7 +51,6 @@ const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
 const LINKS_PER_ROW = 2;
 /** Beyond this many links the drawing is illegible. */
 const LINKS_MAX = 240;
-/** Height (px) of the matrix of a text of so many tokens on paper: the rest of the page has room below it, on A4 and on Letter. */
 const LINES = [
   ["sentence", "dashed: sentences"],
   ["segment", "solid: segments A and B"],
