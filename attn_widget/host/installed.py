@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.host.threads import HAS_THREADS, in_background
 
 IN_BROWSER = sys.platform == "emscripten"  # Pyodide
 # By module: the name, and what pip installs.
@@ -55,6 +54,9 @@ def _is_found(module: str) -> bool:
 
 def import_torch_early() -> None:
     """Import torch on a thread, where it is installed: what is asked for soon need not wait for it."""
+
+    # Here, so that the package is imported by the standard library alone: set-up does that.
+    from attn_widget.host.threads import HAS_THREADS, in_background
 
     def load() -> None:
         with suppress(Exception):  # reported where it is needed

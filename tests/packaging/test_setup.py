@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,8 @@ def test_a_wheel_is_built_without_the_tools_of_development() -> None:
     ).stdout
     assert ".venv" not in shown and "setup.py builder node page" in shown
     assert f"{setup.BUILDER.relative_to(setup.ROOT)}/bin/hatchling build" in shown
+
+
+def test_it_needs_the_standard_library_alone() -> None:
+    code = f"import sys; sys.path.insert(0, {str(setup.ROOT)!r}); import scripts.setup"
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
