@@ -54,7 +54,6 @@ def _is_found(module: str) -> bool:
 
 def import_torch_early() -> None:
     """Import torch on a thread, where it is installed: what is asked for soon need not wait for it."""
-
     # Here, so that the package is imported by the standard library alone: set-up does that.
     from attn_widget.host.threads import HAS_THREADS, in_background
 

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 from traitlets.config import Config
 
 import attn_widget as aw
+from tests.e2e.pdf import pictures
 from tests.e2e.saved import execute, offline
-from tests.e2e.test_paper import pictures
 
 LIVE = Config({"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}})
 TEXTS = ("the cat sat on the mat", "it slept", "a dog ran by", "rain fell all day")
