@@ -1,7 +1,7 @@
 """Take a feature away, with all that uses it, and see that everything else stands: ``python -m scripts.deletion tasks``.
 
-A copy of the working tree loses the folders of the features (`attn_widget/features`, `tests/features`, ``js/src/features``, ``docs``) and
-their lines in the registry. Then the rest is imported, shows a text, type-checks, and passes its quick tests.
+A copy of the working tree loses the folders of the features (`attn_widget/features`, `tests/features`, ``js/src/features``, ``js/tests/features``, ``docs``)
+and their lines in both registries. Then the rest is imported, shows a text, type-checks on both sides, and passes its quick tests.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,20 +19,30 @@ from pathlib import Path
 from attn_widget.features import FEATURES
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("attn_widget/features/{}", "tests/features/{}", "js/src/features/{}", "docs/{}.md")
+FOLDERS = (
+    "attn_widget/features/{}",
+    "tests/features/{}",
+    "js/src/features/{}",
+    "js/tests/features/{}",
+    "docs/{}.md",
+)
 UNTRACKED = ("attn_widget/static", "build/types")  # what the package needs of a build
 REGISTRY = "attn_widget/features/__init__.py"
+PAGE = "js/src/features/index.ts"
+PYTHON = sys.executable
 CHECKS = {
-    "stub": ("-m", "scripts.public_names"),
+    "page": ("node", "--input-type=module", "-e", "(await import('./js/features.mjs')).writeLazyFeatures()"),
+    "page types": ("npm", "run", "--silent", "check"),
+    "stub": (PYTHON, "-m", "scripts.public_names"),
     "show": (
-        "-c",
+        PYTHON, "-c",
         "import attn_widget as aw; w = aw.show('the cat sat', progress=False); "
         "w.to_html('cat.html'); print(w, *dir(aw)); w.close()",
     ),
-    "types": ("-m", "pyright", "attn_widget"),
-    "layout": ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/unit/test_layout.py"),
+    "types": (PYTHON, "-m", "pyright", "attn_widget"),
+    "layout": (PYTHON, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/unit/test_layout.py"),
     "tests": (
-        "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/unit/test_slices.py", "tests/unit/test_pack.py",
+        PYTHON, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/unit/test_slices.py", "tests/unit/test_pack.py",
         "tests/unit/test_analysis_analysis.py", "tests/unit/test_analysis_metrics.py", "tests/unit/test_mask.py",
     ),
 }  # fmt: skip
@@ -83,7 +94,8 @@ def copied(target: Path, features: set[str]) -> None:
     for name in UNTRACKED:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, target / name, dirs_exist_ok=True)
-    (target / ".venv").symlink_to((ROOT / ".venv").resolve())
+    for name in (".venv", "node_modules"):
+        (target / name).symlink_to((ROOT / name).resolve())
     for feature in features:
         for folder in FOLDERS:
             path = target / folder.format(feature)
@@ -91,6 +103,13 @@ def copied(target: Path, features: set[str]) -> None:
                 shutil.rmtree(path)
             elif path.exists():
                 path.unlink()
+    page = target / PAGE
+    lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+    named = re.compile(rf"features/({'|'.join(features)})[/\"]|\./({'|'.join(features)})\"")
+    page.write_text("".join(line for line in lines if not named.search(line)), encoding="utf-8")
+    for test in (target / "js/tests").rglob("*.ts"):  # of several features
+        if named.search(test.read_text(encoding="utf-8")):
+            test.unlink()
     registry = target / REGISTRY
     registry.write_text(
         without_lines(registry.read_text(encoding="utf-8"), features), encoding="utf-8"
@@ -110,7 +129,7 @@ def main() -> int:
         environment = {**os.environ, "PYTHONPATH": folder}
         for name in options.only or CHECKS:
             done = subprocess.run(
-                [sys.executable, *CHECKS[name]],
+                CHECKS[name],
                 cwd=folder,
                 env=environment,
                 capture_output=True,
