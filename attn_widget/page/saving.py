@@ -68,7 +68,7 @@ def save(
     for source in _sources(shown):
         check_options_of(source, options)
     alone = shown[0] if len(shown) == 1 else None
-    title = options.title or (alone.page_title if alone else TITLE)
+    title = options.title or (alone.title if alone else TITLE)
     layout = alone.layout if alone else "stack"
     if max_bytes is None:
         return write_page(path, packed(shown, options), title, layout)
@@ -92,7 +92,7 @@ def packed(shown: Sequence[Shown], options: ExportOptions) -> Iterator[SavedRun]
 def framed(shown: Shown, height: int, title: str | None) -> str:
     """The page of what is shown, in a sandboxed frame of ``height`` px."""
     runs = packed([shown], ExportOptions(title=title))
-    page = b"".join(page_parts(runs, title or shown.page_title, shown.layout))
+    page = b"".join(page_parts(runs, title or shown.title, shown.layout))
     return frame(page.decode(), title or shown.title, height)
 
 

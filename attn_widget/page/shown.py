@@ -12,7 +12,7 @@ from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.errors import InputError
 from attn_widget.figures.catalog.choices import VIEWS
-from attn_widget.page.page import TITLE, Layout
+from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.saved_run import (
     ExportOptions,
@@ -47,12 +47,7 @@ class Shown(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Name of its frame."""
-
-    @property
-    @abstractmethod
-    def page_title(self) -> str:
-        """Title of a page that holds nothing else."""
+        """Title of its frame, and of a page that holds nothing else."""
 
     @property
     @abstractmethod
@@ -88,10 +83,6 @@ class ShownSource(Shown):
     @property
     def title(self) -> str:
         return self.source.title
-
-    @property
-    def page_title(self) -> str:
-        return TITLE
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -8,6 +8,7 @@ import { explain, messageOf } from "./protocol/failure";
 import { itemAt, required } from "./protocol/required";
 import { inflate } from "./protocol/saved/inflate";
 import type { SavedSource } from "./protocol/saved/source";
+import { keepAddress } from "./state/address";
 import { openSaved } from "./state/saved";
 import type { State } from "./state/selection";
 import { mount } from "./ui/mount";
@@ -115,23 +116,25 @@ function refuse(place: HTMLElement, what: string, error: unknown): void {
 
 /**
  * Open a run, or a comparison of two, in `place`, unless it is no longer `wanted` by then; what cannot be opened says
- * why. The result closes it.
+ * why. An `addressed` run follows the page's address. The result closes it.
  */
 async function open(
   { run, b }: Pick<Entry, "run" | "b">,
   place: HTMLElement,
-  wanted: () => boolean = () => true,
-  view?: string,
-  live = attachEngine,
+  {
+    wanted = () => true,
+    addressed = false,
+  }: { readonly wanted?: () => boolean; readonly addressed?: boolean } = {},
 ): Promise<Close | null> {
   performance.mark("aw:open");
   try {
     if (b !== null) {
       const openPair = await pairOpener();
-      return await openPair(place, [chunksOf(run), chunksOf(run + 1)], { wanted, view });
+      return await openPair(place, [chunksOf(run), chunksOf(run + 1)], { wanted });
     }
-    const { source, state, followParts } = await openSaved(chunksOf(run), view);
+    const { source, state, followParts } = await openSaved(chunksOf(run));
     if (!wanted()) return null;
+    if (addressed) keepAddress(state, source.meta);
     const frame = createFrame(state);
     place.replaceChildren(frame.element);
     frame.show(source, null);
@@ -142,7 +145,7 @@ async function open(
         frame.report(message, hint);
       },
     );
-    const stop = live?.({ source, frame, state });
+    const stop = attachEngine?.({ source, frame, state });
     return () => {
       stop?.();
       frame.dispose();
@@ -160,7 +163,7 @@ async function stack(main: HTMLElement, index: Index): Promise<void> {
   for (const entry of entriesOf(index.runs)) {
     const place = h("section", { class: "aw-page-run", "aria-label": titleOf(entry) });
     main.append(place);
-    await open(entry, place);
+    await open(entry, place, { addressed: index.runs.length === 1 });
   }
 }
 
@@ -221,7 +224,7 @@ function report(main: HTMLElement, index: Index): void {
     close?.();
     close = null;
     place.setAttribute("aria-label", titleOf(entry));
-    const opened = await open(entry, place, current);
+    const opened = await open(entry, place, { wanted: current });
     if (current()) close = opened;
   }
   window.addEventListener("hashchange", () => void follow());

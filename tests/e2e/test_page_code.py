@@ -64,10 +64,20 @@ def test_without_scripts_the_page_says_what_it_needs(browser: Browser, saved: Pa
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
     page.goto(saved.as_uri())
-    expect(page).to_have_title("attn_widget")
+    expect(page).to_have_title("the cat sat")
     expect(page.locator("p.aw-static")).to_have_text(
         "This is a picture: the interactive page needs scripts, which do not run here. "
         "In JupyterLab, press Trust HTML."
     )
     expect(page.get_by_role("img")).to_be_visible()
     context.close()
+
+
+def test_the_address_of_a_page_keeps_view_head_and_token(browser: Browser, saved: Path) -> None:
+    page = browser.new_page()
+    page.goto(f"{saved.as_uri()}#view=tree&layer=1&head=4&token=2")
+    page.locator('[role="tab"][data-view="tree"][aria-selected="true"]').wait_for()
+    expect(page).to_have_title("the cat sat")
+    page.locator('[role="tab"][data-view="heads"]').click()
+    assert page.evaluate("location.hash") == "#view=heads&layer=1&head=4&token=2"
+    page.close()

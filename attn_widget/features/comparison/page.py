@@ -286,10 +286,6 @@ class ShownComparison(Shown):
         return " | ".join(source.title for source in self.sources)
 
     @property
-    def page_title(self) -> str:
-        return self.title
-
-    @property
     def sources(self) -> tuple[Source, ...]:
         return RunSource(self.comparison.a), RunSource(self.comparison.b)
 
