@@ -17,8 +17,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import ModelLoadError
+from attn_widget.features import tasks
 from attn_widget.host import store
 from attn_widget.model import gguf, places
 from tests.unit import tiny_models

@@ -21,9 +21,10 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.opening import opening
 from attn_widget.errors import InputError, NotAvailableError, TooLongError
 from attn_widget.page.encodings.codec import MAX_LEVELS
-from attn_widget.page.output import output_run, outputs
+from attn_widget.page.output import outputs
 from attn_widget.page.picture import picture_of
 from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.shown import output_run
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.features import tasks
 from attn_widget.model.encoder import Encoder
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb

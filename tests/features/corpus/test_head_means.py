@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget import tasks
 from attn_widget.errors import InputError, InputTypeError, NotFiniteError
+from attn_widget.features import tasks
 from attn_widget.model.encoder import HeadMeans
 from tests.close import assert_adds_up, assert_close
 from tests.features.why.test_head_effects import analysis, unshared
