@@ -37,7 +37,7 @@ async function encoded(text) {
 
 /** The page's own rule, which static/engine.js does not hold. */
 async function ruleOfOpenings() {
-  const source = new URL("../src/engine/page", import.meta.url).pathname;
+  const source = new URL("../src/features/engine/page", import.meta.url).pathname;
   const { outputFiles } = buildSync({
     stdin: {
       contents:

@@ -41,7 +41,7 @@ def choose(page: Page, view: str) -> None:
     "text", [HOSTILE, "a\0b \u202eevil\u202c", "שלום עולם 🙂 👩‍👩‍👧‍👦 你好", "x" * 400 + " é"]
 )
 def test_a_text_stays_a_text_in_every_view(page: Page, text: str) -> None:
-    widget = aw.show(text, progress=False)
+    widget = aw.show(text, words=False, progress=False)
     mount(page, widget)
     for view in VIEWS:
         choose(page, view)
