@@ -55,7 +55,9 @@ def test_the_difference_says_which_word_changed_and_which_head_differs_most(
     layer, head = divmod(int(distances.argmax()), distances.shape[1])
     panel = part(page, "difference")
     expect(panel).to_contain_text("Changed: “keys” → “key”.")
-    expect(panel).to_contain_text(f"layer {layer}, head {head} (distance {distances.max():#.3g}")
+    expect(panel).to_contain_text(
+        f"L{layer} · H{head} differs most: distance {distances.max():#.3g}"
+    )
     lines = part(page, "alignment").locator("line[data-a]")
     drawn = lines.evaluate_all("all => all.map(one => [+one.dataset.a, +one.dataset.b])")
     assert [tuple(pair) for pair in drawn] == list(c.alignment.tokens)

@@ -27,7 +27,7 @@ def test_cross_attention_of_two_runs_is_compared_in_every_panel(
     page.goto(path.as_uri())
     panel = part(page, "difference")
     layer, head = c.heads()[0]
-    expect(panel).to_contain_text(f"layer {layer}, head {head}")
+    expect(panel).to_contain_text(f"L{layer} · H{head}")
     expect(panel).to_contain_text(
         "Changed in the sources: “the … of November” → “March … ,”; in the outputs: “11” → “03”."
     )
