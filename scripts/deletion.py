@@ -62,6 +62,18 @@ def dependents(feature: str) -> set[str]:
     return found
 
 
+def dependents_of_page(features: set[str]) -> set[str]:
+    """These features on the page, and those that use them there."""
+    uses: dict[str, set[str]] = {}
+    for path in (ROOT / PAGE).parent.glob("*/index.ts"):
+        (names,) = re.findall(r"uses: \[(.*?)\]", path.read_text(encoding="utf-8")) or [""]
+        uses[path.parent.name] = set(re.findall(r'"(\w+)"', names))
+    found = set(features)
+    while more := {name for name, used in uses.items() if found & used} - found:
+        found |= more
+    return found
+
+
 def without_lines(registry: str, features: set[str]) -> str:
     """The registry without the lines of these features."""
     lines = registry.splitlines(keepends=True)
@@ -96,16 +108,17 @@ def copied(target: Path, features: set[str]) -> None:
             shutil.copytree(ROOT / name, target / name, dirs_exist_ok=True)
     for name in (".venv", "node_modules"):
         (target / name).symlink_to((ROOT / name).resolve())
-    for feature in features:
-        for folder in FOLDERS:
-            path = target / folder.format(feature)
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.exists():
-                path.unlink()
+    of_page = dependents_of_page(features)
+    gone = [folder.format(name) for name in features for folder in FOLDERS]
+    gone += [f"js/{part}/features/{name}" for name in of_page for part in ("src", "tests")]
+    for path in (target / name for name in gone):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
     page = target / PAGE
     lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
-    named = re.compile(rf"features/({'|'.join(features)})[/\"]|\./({'|'.join(features)})\"")
+    named = re.compile(rf"features/({'|'.join(of_page)})[/\"]|\./({'|'.join(of_page)})\"")
     page.write_text("".join(line for line in lines if not named.search(line)), encoding="utf-8")
     for test in (target / "js/tests").rglob("*.ts"):  # of several features
         if named.search(test.read_text(encoding="utf-8")):

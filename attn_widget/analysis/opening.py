@@ -157,7 +157,8 @@ def opening(
         return Opening(layer, head, queries[0], keys[0])
     among = analysis.trace.picked_rows(layer, np.array(queries))[head][:, keys]
     at, column = divmod(first_largest(among), len(keys))
-    return Opening(layer, head, queries[at], keys[column], words=True)
+    # Parts of an encoder-decoder share the selection, and one text of theirs may have no words of several tokens.
+    return Opening(layer, head, queries[at], keys[column], words=analysis.part == "self")
 
 
 def links_of(analysis: Analysis) -> Links:

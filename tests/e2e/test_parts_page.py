@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from attn_widget.features.why.proposals import proposals
 from scripts.lab import Lab, OpenNotebook
 from scripts.widget_parts import agree, values
@@ -113,7 +114,9 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         page.keyboard.press("Escape")
         # The tree goes on in the encoder; sentences are those of two texts.
         tree = choose(page, "tree")
-        expect(tree).to_contain_text("those inside the source: the encoder’s L1 · H1")
+        first = opening(encoder)
+        below = f"the encoder’s L{first.layer} · H{first.head}"
+        expect(tree).to_contain_text(f"those inside the source: {below}")
         sentences = choose(page, "sentences")
         expect(sentences.locator('[role="columnheader"][data-b="0"]')).to_have_text("source 0")
         # Why: both texts and the biases make the number. A saved page has the question that the text proposes.

@@ -116,7 +116,9 @@ def test_which_sentence_draws_the_attention_of_sentence_2(reader: Reader) -> Non
     row[2] = -1
     grid = reader.part("sentence-matrix")
     reader.act(grid.locator('[data-a="2"][data-b="2"]').click)
-    expect(reader.part("sentence")).to_contain_text(f"Of what S2 gives to other sentences, S{int(row.argmax())} gets most")
+    expect(reader.part("sentence")).to_contain_text(
+        f"Of what S2 gives to other sentences, S{int(row.argmax())} gets most"
+    )
     reader.agree(grid.locator(f'[data-a="2"][data-b="{int(row.argmax())}"]'), row.max())
 
 
