@@ -58,7 +58,7 @@
     });
     // On paper a frame keeps its layout, smaller: its own page learns of a new width too late.
     window.addEventListener("beforeprint", () => {
-      for (const { style } of document.querySelectorAll(".attn-widget-output > figure > svg")) {
+      for (const { style } of document.querySelectorAll(".attn-widget-output > figure > img")) {
         style.maxWidth = "100%";
         style.height = "auto";
       }

@@ -523,16 +523,31 @@ class Encoder(NotPickled):
         return copy
 
     def is_of(self, other: Encoder) -> bool:
-        """True if both are of one model, whatever its weights were and which heads were off."""
+        """True if both are of one model, whatever its weights were and which heads were off.
+
+        Parameters
+        ----------
+        other : Encoder
+        """
         return self._root is other._root
 
     def has_weights_of(self, other: Encoder) -> bool:
-        """True if the weights of one model were the same for both, as far as `weights_state` shows."""
+        """True if the weights of one model were the same for both, as far as `weights_state` shows.
+
+        Parameters
+        ----------
+        other : Encoder
+        """
         states = {self._weights, other._weights} - {None}
         return self.is_of(other) and len(states) < 2
 
     def runs_like(self, other: Encoder) -> bool:
-        """True if both give the same for the same text."""
+        """True if both give the same for the same text.
+
+        Parameters
+        ----------
+        other : Encoder
+        """
         return (
             self.has_weights_of(other)
             and (self.heads_off, self._off) == (other.heads_off, other._off)

@@ -70,13 +70,13 @@ def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
 def assembled(runs: Sequence[SavedRun], picture: Picture, layout: Layout, *, code: bool) -> str:
     """The output's element; without runs it is the picture alone."""
     if not runs:
-        return f'<div class="attn-widget-picture">\n{figure(picture)}\n</div>'
+        return f'<div class="attn-widget-picture">\n{figure(picture, inline=False)}\n</div>'
     title = " | ".join(run.title for run in runs)
     listed = [entry_of(run) for run in runs]
     parts = [
         f'<div class="attn-widget-output" data-version="{version()}" data-title="{markup(title)}" '
         f'data-text="{markup(LOST)}">',
-        figure(picture),
+        figure(picture, inline=False),
         f"<p>{WITHOUT_SCRIPTS}</p>",
         *(
             f'<script type="text/plain" class="aw-data" data-run="{number}" data-chunk="{name}">'

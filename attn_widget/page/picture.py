@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import struct
 import zlib
 from typing import NamedTuple
@@ -40,9 +42,14 @@ class Picture(NamedTuple):
     caption: str
 
 
-def figure(picture: Picture) -> str:
-    """The element that a document shows."""
-    return f"<figure>{picture.svg}<figcaption>{markup(picture.caption)}</figcaption></figure>"
+def figure(picture: Picture, *, inline: bool = True) -> str:
+    """The element that a document shows; not ``inline`` as an image, which hosts that sanitize outputs keep."""
+    drawing = picture.svg
+    if not inline:
+        (label,) = re.findall('aria-label="([^"]*)"', drawing)
+        data = base64.b64encode(drawing.encode()).decode()
+        drawing = f'<img alt="{label}" src="data:image/svg+xml;base64,{data}">'
+    return f"<figure>{drawing}<figcaption>{markup(picture.caption)}</figcaption></figure>"
 
 
 def picture_of(source: Source, selection: Selection) -> Picture:

@@ -202,7 +202,9 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_byte_level_tokens_are_readable_with_the_raw_ones_beside(page: Page, roberta: Path) -> None:
-    widget = aw.show("The naïve value 🙂 of the list.", model=roberta, tagger=None, progress=False)
+    widget = aw.show(
+        "The naïve value 🙂 of the list.", model=roberta, words=False, tagger=None, progress=False
+    )
     mount(page, widget, width=1000)
     ribbon = part(page, "ribbon")
     raw = [token.text for token in widget.analysis.tokens]

@@ -207,6 +207,8 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "save_png.path": lambda w: [file(w, ".png")],
     "save_svg.path": lambda w: [file(w, ".svg")],
     "pooling": one_of("mean", "first"),
+    "step": one_of("read", "written"),
+    "other": lambda w: [w.encoder],
     "Profile.path": lambda w: [file(w, ".parquet")],
     "load.path": lambda w: [w.saved_profile],
     "view": one_of(None, "heads"),

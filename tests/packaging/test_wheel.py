@@ -168,7 +168,9 @@ def test_holds_nothing_but_the_package(wheel: Path) -> None:
 
 def test_grows_by_less_than_150_kb_for_the_engine(wheel: Path) -> None:
     home = ROOT / "attn_widget"
-    python = [path.relative_to(ROOT).as_posix() for path in (home / "features" / "engine").glob("*.py")]
+    python = [
+        path.relative_to(ROOT).as_posix() for path in (home / "features" / "engine").glob("*.py")
+    ]
     pages = ["attn_widget/static/engine.js", "attn_widget/static/live.js"]
     with zipfile.ZipFile(wheel) as archive:
         sizes = {info.filename: info.compress_size for info in archive.infolist()}

@@ -253,7 +253,7 @@ def test_wrong_types_are_refused_in_words() -> None:
 
 def test_parts_of_encoder_decoders_and_recurrent_models_are_refused(tmp_path: Path) -> None:
     bart, tokenizer = tiny_models.build("bart")
-    tf.BlenderbotConfig(vocab_size=512, d_model=16).save_pretrained(tmp_path / "unknown")
+    tf.MvpConfig(vocab_size=512, d_model=16).save_pretrained(tmp_path / "unknown")
     tf.MarianConfig(share_encoder_decoder_embeddings=False).save_pretrained(tmp_path / "two")
     # Refused before any weights are looked for.
     tf.MambaConfig(vocab_size=512, hidden_size=16).save_pretrained(tmp_path / "mamba")

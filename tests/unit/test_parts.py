@@ -573,4 +573,4 @@ def test_the_command_line_forces_what_is_written_or_lets_the_model_write(
     assert "no target is given" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([SOURCE, *of_model, "--written", OUTPUT, "--against", "b", "-o", str(page)])
-    assert "go with one text" in capsys.readouterr().err
+    assert "cannot be combined with" in capsys.readouterr().err

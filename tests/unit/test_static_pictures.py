@@ -14,7 +14,7 @@ import attn_widget as aw
 from attn_widget.features.comparison.page import picture_of_compared, selections
 from attn_widget.page.labeled import RAMP, SIGNED, STEPS, svg
 from attn_widget.page.output import outputs
-from attn_widget.page.picture import Picture, picture_of
+from attn_widget.page.picture import Picture, figure, picture_of
 from attn_widget.page.pooling import pooled
 from attn_widget.protocol.source import Cells
 from tests.unit.tiny_models import build
@@ -144,8 +144,10 @@ def test_every_page_and_output_has_it_and_one_sentence(saved: Any, tmp_path: Pat
     picture = picture_of(widget.source, widget.selection)
     output = outputs(widget.shown, saved, code=False)["text/html"]
     page = widget.to_html(tmp_path / "a.html").read_text("utf-8")
-    for document in (output, page):
-        assert document.count(picture.svg) == 1
+    assert page.count(figure(picture)) == 1
+    assert (
+        output.count(figure(picture, inline=False)) == 1
+    )  # an image, which JupyterLab keeps of what it does not trust
     assert page.count("needs scripts") == 1 and output.count("needs scripts") == (
         saved != "picture"
     )

@@ -170,7 +170,7 @@ def test_what_cannot_be_profiled_is_refused_in_words() -> None:
         ({"part": "x"}, InputError, "part is 'x', expected one of 'encoder', 'decoder', 'cross'"),
         ({"texts": ["a text"]}, InputError, r"Text 0 of 1: .* no target is given\. Give pairs"),
         ({"generate": 3}, InputError, "Text 0 of 3: generate is 3, and an output is given"),
-        ({"texts": [("a", "b", "c")]}, InputTypeError, r"Text 0 of 1: .*expected a pair \(source"),
+        ({"texts": [("a", "b", "c")]}, InputTypeError, "text 0 is a tuple of 3, expected"),
         ({"texts": [("a", " ")]}, InputError, "Text 0 of 1: output holds only white space"),
         ({"texts": [("a", "b " * 90)]}, TooLongError, r"Text 0 of 1: output has \d+ tokens; .* writes at most 64"),
         ({"engine": "ray"}, NotAvailableError, "Ray read one text for each run"),

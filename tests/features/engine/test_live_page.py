@@ -38,7 +38,7 @@ def test_a_page_with_an_engine_holds_the_run_and_the_weights(tmp_path: Path) -> 
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', plain)
     assert policy is not None
     assert re.fullmatch(
-        r"default-src 'none'; script-src( 'sha256-\S+'){3}; style-src( 'sha256-\S+'){2}; "
+        r"default-src 'none'; script-src( 'sha256-\S+'){4}; style-src( 'sha256-\S+'){2}; "
         r"img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'",
         policy[1].replace("&#x27;", "'"),
     )

@@ -221,10 +221,9 @@ def test_heads_that_are_off_change_the_score_and_come_back(similar: aw.Similarit
         similar.ablate([(9, 0)])
 
 
-def test_a_ranking_without_a_score_says_that_there_is_nothing_to_draw(bert: Any) -> None:
-    r = compare(A, [" ", None], bert, pooling="mean")
-    with pytest.raises(NotAvailableError, match=r"No passage .* \(2 of 2 failed\)"):
-        r.show()
+def test_a_ranking_of_which_nothing_can_be_read_is_an_error(bert: Any) -> None:
+    with pytest.raises(InputError, match=r"No passage could be read\. Passage 0: .*white space"):
+        compare(A, [" ", None], bert, pooling="mean")
 
 
 def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_path: Path) -> None:

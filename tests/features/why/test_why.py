@@ -495,4 +495,4 @@ def test_what_it_cannot_explain_is_said(
 def test_it_goes_with_one_text_and_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["the cat", "--why", "cat=dog"])
-    assert "--why goes with one text" in capsys.readouterr().err
+    assert "--why needs -o PAGE" in capsys.readouterr().err

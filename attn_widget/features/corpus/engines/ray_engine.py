@@ -80,7 +80,7 @@ def profile_with_ray(
     elif not is_source(texts):
         if options.column is not None:
             raise InputError("column is for files and datasets.", "Leave it out for a list of str.")
-        texts = check_entries(texts, "texts")
+        texts = check_entries(texts, "texts", pairs=True)
         if not texts:
             raise InputError("texts is empty.", "Give at least one text.")
     encoder = load_for_profile(options)
