@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from attn_widget.analysis.external import from_attentions
     from attn_widget.analysis.texts import analyze
     from attn_widget.errors import AttnWidgetError
+    from attn_widget.features import public  # pyright: ignore[reportMissingModuleSource]
     from attn_widget.features.public import *  # noqa: F403  # pyright: ignore[reportMissingModuleSource]
     from attn_widget.model.encoder import Encoder
     from attn_widget.model.loading import load, unload
@@ -53,7 +54,9 @@ __all__ = [  # noqa: F405
 ]
 
 
-if not TYPE_CHECKING:  # a checker would take every name for one of ours
+if TYPE_CHECKING:
+    __all__ += public.__all__
+else:  # a checker would take every name for one of ours
     _HOMES |= declared("names")
     __all__ = sorted([*__all__, *dict(declared("names"))])
 
