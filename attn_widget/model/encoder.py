@@ -529,7 +529,7 @@ class Encoder(NotPickled):
         ----------
         other : Encoder
         """
-        return self._root is other._root
+        return isinstance(other, Encoder) and self._root is other._root
 
     def has_weights_of(self, other: Encoder) -> bool:
         """True if the weights of one model were the same for both, as far as `weights_state` shows.
@@ -538,8 +538,7 @@ class Encoder(NotPickled):
         ----------
         other : Encoder
         """
-        states = {self._weights, other._weights} - {None}
-        return self.is_of(other) and len(states) < 2
+        return self.is_of(other) and len({self._weights, other._weights} - {None}) < 2
 
     def runs_like(self, other: Encoder) -> bool:
         """True if both give the same for the same text.

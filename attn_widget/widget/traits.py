@@ -113,8 +113,11 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
             raise truncated_error(error) from error.__cause__
 
     def set_trait(self, name: str, value: Any) -> None:
-        """As in traitlets, which looks a name up that cannot be hashed."""
-        super().set_trait(check_name(name, "name"), value)
+        """As in traitlets, which looks a name up that cannot be hashed, and prints what it refuses whole."""
+        try:
+            super().set_trait(check_name(name, "name"), value)
+        except t.TraitError as error:
+            raise truncated_error(error) from error.__cause__
 
     def _assign(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
