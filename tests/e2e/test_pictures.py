@@ -239,8 +239,11 @@ def tree_forces(panel: Locator) -> None:
 
 
 def softmax(panel: Locator) -> None:
+    expect(panel.locator('[data-aw-part="sentence"]')).to_contain_text("surprises")  # all have run
     panel.locator(".aw-prediction").nth(7).click()
     panel.locator(".aw-softmax").wait_for()
+    # The list has scrolled to the row that the sentence speaks of, unless the click came first.
+    panel.evaluate("all => all.querySelectorAll('*').forEach(one => one.scrollTo(0, 0))")
 
 
 def pinned_pair(panel: Locator) -> None:
