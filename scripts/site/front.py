@@ -31,7 +31,7 @@ def write_assets(folder: Path = ASSETS) -> None:
     encoder = aw.load(progress=False)
     options = EngineOptions(folder=folder)
     model = page_model(encoder, folder / "page.html", options, [(SENTENCE, None)])
-    facts = {**json.loads(model.facts), "name": encoder.name, "views": LIVE_VIEWS}
+    facts = {**model.facts, "name": encoder.name, "views": LIVE_VIEWS}
     (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     subprocess.run(["node", ROOT / "js" / "site.mjs", folder], check=True, cwd=ROOT)
     (folder / "model.json").unlink()

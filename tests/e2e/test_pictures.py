@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 from playwright.sync_api import Browser, Locator, Page, expect
 from scipy.ndimage import maximum_filter, minimum_filter
 
 import attn_widget as aw
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.widget.base import SourceWidget
-from scripts.gallery import open_view, shrink
+from scripts.gallery import open_view
 from scripts.page import mount
 from scripts.widget_parts import STEP_MS
 from tests.e2e.compared import open_panel
@@ -54,7 +54,7 @@ WITHOUT_DIGITS = r"""
   even();
 }
 """
-COLORS = 96  # of a stored picture's palette
+BITS = 4  # of each channel that a stored picture keeps
 # Antialiasing: an edge may lie a pixel farther, and a pixel of it differ by this much (of 255, per channel).
 EDGE = 40
 FAR = 25  # pixels that may differ by more: a letter that another machine smooths otherwise
@@ -150,12 +150,18 @@ def differing(new: NDArray[np.int16], old: NDArray[np.int16]) -> NDArray[np.bool
 
 
 def shot(target: Locator, path: Path) -> NDArray[np.int16]:
-    """What is drawn, with a palette, and written to ``path``."""
+    """What is drawn, with 16 steps of each channel, and written to ``path``.
+
+    Steps are the same for every picture; a palette of its own would give a letter another color where others change.
+    """
     # It follows the selected head whenever a column arrives, in whatever order they do.
     target.locator(".aw-heads-scroll").evaluate_all(
         "all => all.forEach(table => table.scrollTo(0, 0))"
     )
-    shrink(target.screenshot(animations="disabled"), path, COLORS)
+    with Image.open(BytesIO(target.screenshot(animations="disabled"))) as image:
+        flat = ImageOps.posterize(image.convert("RGB"), BITS)
+    few = flat.getcolors(256) is not None
+    (flat.quantize(256, dither=Image.Dither.NONE) if few else flat).save(path, optimize=True)
     return pixels(path)
 
 
@@ -172,7 +178,7 @@ def difference(new: NDArray[np.int16], old: NDArray[np.int16]) -> str | None:
 
 
 def compare(target: Locator, name: str, tmp_path: Path) -> None:
-    """Compare what is drawn with the picture of this name, both with a palette.
+    """Compare what is drawn with the picture of this name, both with few colors.
 
     A busy machine draws late: what differs must go on differing. A new picture is one that stays as it is.
     """
