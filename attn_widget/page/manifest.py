@@ -57,7 +57,7 @@ def manifest() -> dict[str, Any]:
         "function_words": {
             name: sorted(words) for name, words in vars(function_words).items() if name.isupper()
         },
-        "selection": Selection(*Selection().place).as_dict(),
+        "selection": Selection(layer=0, head=0).as_dict(),
     }
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attn_widget.analysis import Analysis
+from attn_widget.features import declared, loaded
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.protocol.answer import Reply, answer
 from attn_widget.protocol.selection import NAMES
@@ -55,3 +58,9 @@ def title_of(analysis: Analysis) -> str:
     whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
+
+
+def view_of(analysis: Analysis) -> Any:
+    """The view that a run opens on."""
+    opening = (view for view, path in declared("opens_on") if loaded(path)(analysis))
+    return next(opening, "attention")

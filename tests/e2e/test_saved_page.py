@@ -17,6 +17,7 @@ from attn_widget.page.output import outputs
 from attn_widget.page.page import page_html, write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from scripts.page import DRAWN
 from scripts.probe import sentiment
 from tests.e2e.reference import MODEL
@@ -108,12 +109,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     """The coarsest code: every cell of the table twin is right to one unit of its last digit."""
     widget = shown(TEXT, layer=1, head=1)
     light = snapshot(
-        widget.analysis,
-        views=VIEWS,
-        selection={"layer": 1, "head": 1},
-        title="",
-        code="weights",
-        light=True,
+        widget.analysis, {"layer": 1, "head": 1}, PageSpec(views=VIEWS, light=True), code="weights"
     )
     run = SavedRun("bytes", widget.analysis.n_tokens, light)
     path = write_page(tmp_path / "bytes.html", [run], "bytes", "stack")

@@ -14,12 +14,11 @@ import pytest
 from attn_widget.features import FEATURES
 
 ROOT = Path(__file__).resolve().parents[2]
-LEFT = {"why"}  # files of the core still name it: LEFT of tests/unit/test_layout.py
 
 
 def cases() -> Iterator[Any]:
     """Every feature; that of the day is quick."""
-    features = sorted({*FEATURES} - LEFT)
+    features = sorted(FEATURES)
     today = features[date.today().toordinal() % len(features)]
     for feature in features:
         yield pytest.param(feature, marks=[pytest.mark.quick] if feature == today else [])
