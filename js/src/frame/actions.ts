@@ -3,6 +3,7 @@
 import { explain } from "../protocol/failure";
 import { itemAt } from "../protocol/required";
 import type { ViewContext } from "../views/contract";
+import { askCode } from "../views/lazy-views";
 import type { FrameModel } from "./outline";
 import { viewsOf } from "./tabs";
 
@@ -14,8 +15,10 @@ export function createActions(
   return {
     toggleKeys: () => {
       keysOpen.value = !keysOpen.peek();
-      if (keysOpen.peek())
-        root.querySelector(':scope [data-aw-part="keys"]')?.scrollIntoView({ block: "nearest" });
+      const { source } = run.peek() ?? {};
+      if (!keysOpen.peek() || source === undefined) return;
+      const list = root.querySelector(':scope [data-aw-part="keys"]');
+      askCode(source).then(() => list?.scrollIntoView({ block: "nearest" }), report);
     },
     closeKeys: () => {
       const open = keysOpen.peek();

@@ -7,9 +7,8 @@ import { Button } from "../ui/controls";
 import { selectionOf } from "../ui/mount";
 import { Tabs } from "../ui/tabs";
 import { viewNamed } from "../views";
-import type { ViewContext } from "../views/contract";
+import { lazyCode, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
-import { KeyList } from "./keys";
 import { createMessages, createProgress } from "./messages";
 import { Caption, ProfileHead, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
 import { createRunBox } from "./run-box";
@@ -120,6 +119,7 @@ export function Outline({
       <div class="aw-view" role="tabpanel" data-aw-part="view" id={panelId} />
     </div>
   );
+  const { KeyGroups } = lazyCode.value ?? {};
   const note = (part: string, text: string) => (
     <p class={`aw-${part}`} data-aw-part={part} hidden={text === ""}>
       {text}
@@ -147,7 +147,15 @@ export function Outline({
         {meta && !chrome && <Caption meta={meta} selection={place.value} />}
       </div>
       {meta && source?.precision && <SavedNote precision={source.precision} meta={meta} />}
-      <KeyList hidden={bare || !keysOpen.value} />
+      <div
+        class="aw-keylist"
+        role="region"
+        aria-label="Keys"
+        data-aw-part="keys"
+        hidden={bare || !keysOpen.value}
+      >
+        {KeyGroups && keysOpen.value && <KeyGroups />}
+      </div>
       <div class="aw-live" role="status" aria-live="polite" data-aw-part="live">
         {announced.value}
       </div>
