@@ -3,6 +3,7 @@
 export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
 export { Display } from "./frame/lazy/display";
+export { KeyGroups } from "./frame/lazy/key-groups";
 export { long, windows } from "./long";
 export { CarriedSum } from "./views/attention/lazy/carried-sum";
 export { AttentionDisplay } from "./views/attention/lazy/display";
