@@ -214,8 +214,11 @@ export class Heatmap {
     if (g === null || this.#data === null) return null;
     const box = this.element.getBoundingClientRect();
     const [x, y] = [clientX - box.left, clientY - box.top];
-    if (y < 0 || y >= g.top + g.height || x >= g.left + g.width || x < 0) return null;
-    const row = y < g.top ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
+    const foot = g.top + g.height;
+    if (y < 0 || y >= foot + (this.#layout?.below ?? 0) || x >= g.left + g.width || x < 0)
+      return null;
+    // A bar below the plot is of its column.
+    const row = y < g.top || y >= foot ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
     const column = x < g.left ? -1 : Math.floor((x - g.columns.start) / g.columns.size);
     const { rows, columns } = this.#data;
     return row < rows && column < columns && (row >= 0 || column >= 0) ? { row, column } : null;
