@@ -3,10 +3,12 @@
 export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
 export { Display } from "./frame/lazy/display";
+export { tagText } from "./frame/lazy/tag-text";
 export { long, windows } from "./long";
 export { CarriedSum } from "./views/attention/lazy/carried-sum";
 export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
+export { LabelCard } from "./views/attention/lazy/label-card";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { attentionVector } from "./views/attention/lazy/vector";
 export * from "./views/lazy-code";

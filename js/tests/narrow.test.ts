@@ -4,7 +4,7 @@ import { layoutHeatmap } from "../src/draw/heatmap/layout";
 import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import type { Matrix } from "../src/figures/matrix";
 import { cellsOf, highlightsOf } from "../src/views/attention/cells";
-import { isNarrow, layoutPictures, placeLabelCard } from "../src/views/attention/layout";
+import { isNarrow, layoutPictures, placeAtPointer } from "../src/views/attention/layout";
 import { linksOfRow, startsOfAxes } from "../src/views/attention/narrow";
 import { metaOf } from "./runs";
 
@@ -93,13 +93,10 @@ describe("a matrix of many tokens", () => {
   });
 });
 
-test("the card of a label is next to its row or column, where the pointer is", () => {
+test("a card at the pointer is beside it and within its room", () => {
   const card = { width: 100, height: 50 };
   const room = { width: 400, height: 300 };
-  const place = (x: number, y: number, pointer: number | null) =>
-    placeLabelCard({ x, y, width: 4, height: 4 }, card, room, pointer);
-  expect(place(60, 100, null)).toEqual({ x: 72, y: 116 });
-  expect(place(60, 280, null)).toEqual({ x: 72, y: 218 });
-  expect(place(200, 60, 10)).toEqual({ x: 216, y: 22 });
-  expect(place(380, 60, 295)).toEqual({ x: 268, y: 250 });
+  expect(placeAtPointer({ x: 60, y: 100 }, card, room)).toEqual({ x: 72, y: 120 });
+  expect(placeAtPointer({ x: 380, y: 290 }, card, room)).toEqual({ x: 268, y: 228 });
+  expect(placeAtPointer({ x: 5, y: 5 }, card, { width: 90, height: 40 })).toEqual({ x: 0, y: 0 });
 });

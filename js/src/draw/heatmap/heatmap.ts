@@ -14,7 +14,8 @@ import type { HeatmapLayout } from "./types";
 import { type Cell, type Geometry, type Highlights, type MapData, NO_HIGHLIGHTS } from "./types";
 
 interface HeatmapEvents {
-  hover(cell: Cell | null): void;
+  /** `at`: the pointer of a row's or a column's label, in the element (px). */
+  hover(cell: Cell | null, at: { readonly x: number; readonly y: number } | null): void;
   /** A click; `gather` where Ctrl or Cmd was held. */
   pick(cell: Cell, add: boolean): void;
   /** After every drawing: size, pan or zoom may have changed. */
@@ -317,13 +318,23 @@ export class Heatmap {
       },
       signal,
     );
-    element.addEventListener("pointermove", (event) => events.hover(under(event)), { signal });
-    element.addEventListener("pointerleave", () => events.hover(null), { signal });
+    element.addEventListener(
+      "pointermove",
+      (event) => {
+        const cell = under(event);
+        const box = element.getBoundingClientRect();
+        const at = { x: event.clientX - box.left, y: event.clientY - box.top };
+        events.hover(cell, cell === null || (cell.row >= 0 && cell.column >= 0) ? null : at);
+      },
+      { signal },
+    );
+    element.addEventListener("pointerleave", () => events.hover(null, null), { signal });
     element.addEventListener(
       "click",
       (event) => {
         const cell = under(event);
-        if (cell !== null) events.pick(cell, event.ctrlKey || event.metaKey);
+        // The second click of two would take back what the first has chosen.
+        if (cell !== null && event.detail < 2) events.pick(cell, event.ctrlKey || event.metaKey);
       },
       { signal },
     );

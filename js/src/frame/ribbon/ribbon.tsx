@@ -404,7 +404,8 @@ export function ribbon(
   function choose(event: MouseEvent): void {
     const index = indexOf(event.target);
     const unit = units[index];
-    if (unit === undefined) return;
+    // The second click of two would take back what the first has chosen.
+    if (unit === undefined || event.detail > 1) return;
     if (rowHere && (event.ctrlKey || event.metaKey)) addToSum(unit);
     else if (masking.peek() && maskable) mask(unit);
     else state.set({ token: state.get().token === unit.token ? null : unit.token });
@@ -432,6 +433,9 @@ export function ribbon(
   /** Mark a token that is pointed at in the view that paints the text. */
   function point(event: Event): void {
     describe(event);
+    const tagged = (event.target as Element).closest<HTMLElement>(".aw-word");
+    const { awPos, awEntity } = tagged?.dataset ?? {};
+    if (tagged) tagged.title = lazyCode.peek()?.tagText(awPos, awEntity) ?? "";
     if (overlay?.painted.peek() != null)
       overlay.pointed.value = units[indexOf(event.target)]?.token ?? null;
   }

@@ -60,17 +60,13 @@ export const flowWidth = (
   wide: boolean,
 ): number => (wide ? within(available - left - width - beside - FLOW.gap, FLOW) : available);
 
-interface Box extends Size {
+export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
 /** The upper left corner of a card of `width` by `height` px for a cell of the heatmap. */
-export function placeCard(
-  cell: Box,
-  { width, height }: Size,
-  room: Size,
-): { readonly x: number; readonly y: number } {
+export function placeCard(cell: Point & Size, { width, height }: Size, room: Size): Point {
   const right = cell.x + cell.width + CARD.beside;
   const before = cell.x - width - CARD.beside;
   const fits = right + width <= room.width;
@@ -86,23 +82,11 @@ export function placeCard(
   return { x: Math.round(x), y: Math.round(y) };
 }
 
-/** The same for a row (`pointer` null: below it, or above) or a column (beside it, at the pointer). */
-export function placeLabelCard(
-  { x, y, width, height }: Box,
-  card: Size,
-  room: Size,
-  pointer: number | null,
-): { readonly x: number; readonly y: number } {
-  if (pointer === null) {
-    const below = y + height + CARD.beside;
-    const fits = below + card.height <= room.height;
-    return {
-      x: Math.round(x + CARD.beside),
-      y: Math.round(fits ? below : y - card.height - CARD.beside),
-    };
-  }
-  const right = x + width + CARD.beside;
-  const left = right + card.width <= room.width ? right : Math.max(0, x - card.width - CARD.beside);
-  const top = Math.max(0, Math.min(pointer + CARD.beside, room.height - card.height));
-  return { x: Math.round(left), y: Math.round(top) };
+/** The same at the pointer, for what has no place of its own: below it and on its right where that fits. */
+export function placeAtPointer({ x, y }: Point, card: Size, room: Size): Point {
+  const right = x + CARD.beside;
+  const below = y + CARD.above;
+  const left = right + card.width <= room.width ? right : x - card.width - CARD.beside;
+  const top = below + card.height <= room.height ? below : y - card.height - CARD.beside;
+  return { x: Math.round(Math.max(0, left)), y: Math.round(Math.max(0, top)) };
 }

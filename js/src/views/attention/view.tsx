@@ -12,6 +12,7 @@ import {
   type FlowData,
   type FlowLink,
   flowAt,
+  linkAt,
   linksAbove,
 } from "../../draw/heatmap/flow";
 import { Heatmap } from "../../draw/heatmap/heatmap";
@@ -48,14 +49,14 @@ import { Head, Tools } from "./controls";
 import { attentionTable, restIn, windowOf } from "./export";
 import { askLanguage, factsOf, type Language } from "./facts";
 import { pressKey } from "./keys";
-import { LabelCard } from "./label-card";
 import {
   flowWidth,
   isNarrow,
   layoutFlow,
   layoutPictures,
+  type Point,
+  placeAtPointer,
   placeCard,
-  placeLabelCard,
   WIDE,
 } from "./layout";
 import { LinkCard, PairHint, PinnedPair } from "./link";
@@ -115,23 +116,14 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   /** Chosen by hand: kept as a share of the maximum when the head changes. */
   let share: number | null = null;
   let cursor: Cell | null = null;
-  let withCard = true;
-  /** The pointer in the map (px from its top): a column is pointed at above and below. */
-  let pointerY = 0;
+  /** The pointer in the flow, whose card is there. */
+  let pointer: Point | null = null;
   let colors: Palette | null = null;
 
   const facts = factsOf(source, () => language.value);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const map = new Heatmap({ hover, pick, drawn }, until);
   const painter = new CellPainter();
-  map.element.append(tip);
-  map.element.addEventListener(
-    "pointermove",
-    ({ clientY }) => {
-      pointerY = clientY - map.element.getBoundingClientRect().top;
-    },
-    { signal: until, capture: true },
-  );
   const pictures = createRef<HTMLDivElement>();
   const flow = createRef<HTMLCanvasElement>();
 
@@ -176,6 +168,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
               matrix={shown}
               focus={shown.queryOf(token)}
               tokens={keysOf(meta)}
+              choose={(token) => state.set({ token })}
               {...{ labels, facts }}
             />
           ) : (
@@ -194,11 +187,11 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             aria-label={shown ? `Links of ${spokenMatrix(shown)} as lines` : undefined}
             data-aw-part="flow"
             ref={flow}
-            onPointerMove={(event) => hover(flowCell(event), false)}
+            onPointerMove={(event) => hover(flowCell(event), pointIn(event))}
             onPointerLeave={() => hover(null)}
             onClick={(event) => {
               const cell = flowCell(event);
-              if (cell !== null) pick(cell, event.ctrlKey || event.metaKey);
+              if (cell !== null && event.detail < 2) pick(cell, event.ctrlKey || event.metaKey);
             }}
           />
         </div>
@@ -211,6 +204,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   }
   mount(element, View, until);
   pictures.current?.prepend(map.element);
+  pictures.current?.append(tip);
   showSettings(context, {
     View: Settings,
     changed: () => [
@@ -372,6 +366,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   const flowGeometry = (): Geometry | null => map.geometry && layoutFlow(map.geometry, wide);
 
+  let drawnFlow: FlowData | null = null;
   /** The links of the map as they were last asked for: moving the pointer changes none. */
   let above: {
     readonly by: string;
@@ -422,53 +417,60 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const data = flowData(shown, geometry, widest(penOf(canvas), colors.font));
     const room = flowWidth(geometry, width, wide);
     drawFlow(canvas, room, data, geometry, highlights(shown), colors);
+    drawnFlow = data;
     links.value = above?.links.length ?? 0;
   }
 
   function flowCell({ clientX, clientY }: MouseEvent): Cell | null {
     const box = flow.current?.getBoundingClientRect();
     const at = flowGeometry();
-    return at && box ? flowAt(at, box.width, clientX - box.left, clientY - box.top) : null;
+    if (!at || !box || drawnFlow === null) return null;
+    const [x, y] = [clientX - box.left, clientY - box.top];
+    return linkAt(drawnFlow, at, box.width, x, y) ?? flowAt(at, box.width, x, y);
   }
 
-  /** `card`: at the cell; the flow shows its links itself. */
-  function hover(cell: Cell | null, card = true): void {
+  function pointIn({ clientX, clientY }: MouseEvent): Point | null {
+    const box = pictures.current?.getBoundingClientRect();
+    return box === undefined ? null : { x: clientX - box.left, y: clientY - box.top };
+  }
+
+  function hover(cell: Cell | null, at: Point | null = null): void {
     if (cell?.row === cursor?.row && cell?.column === cursor?.column) return;
     cursor = cell;
+    pointer = at;
     if (matrix.value !== null) map.highlight(highlights(matrix.value));
     drawFlowPanel();
-    withCard = card;
     showTip();
     if (cell !== null && cell.row >= 0 && cell.column >= 0) loadNumbers();
   }
 
   function showTip(): void {
     const shown = matrix.value;
-    if (shown === null || cursor === null || !withCard) {
+    const { row, column } = cursor ?? { row: -1, column: -1 };
+    const isLink = row >= 0 && column >= 0;
+    const { LabelCard } = lazyCode.peek() ?? {};
+    if (shown === null || cursor === null || !(isLink || LabelCard)) {
       tip.hidden = true;
       return;
     }
-    const { row, column } = cursor;
     const of = { matrix: shown, row, column, labels };
     const card =
-      row < 0 || column < 0 ? (
+      !isLink && LabelCard ? (
         <LabelCard {...of} />
       ) : (
         <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
       );
     render(card, tip);
     tip.hidden = false;
-    const cell = map.boxOf(cursor);
-    if (cell === null) return;
     const size = { width: tip.offsetWidth, height: tip.offsetHeight };
     const room = {
       width: pictures.current?.clientWidth ?? width,
-      height: map.element.clientHeight,
+      height: pictures.current?.clientHeight ?? 0,
     };
+    const cell = map.boxOf(cursor);
+    if (cell === null) return;
     const { x, y } =
-      row < 0 || column < 0
-        ? placeLabelCard(cell, size, room, row < 0 ? pointerY : null)
-        : placeCard(cell, size, room);
+      pointer === null ? placeCard(cell, size, room) : placeAtPointer(pointer, size, room);
     tip.style.transform = `translate(${x}px, ${y}px)`;
   }
 
@@ -558,6 +560,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     arrivals.value++;
     redraw();
     mark();
+    showTip();
   }, until);
   askLanguage(source, until, (found) => {
     language.value = found;

@@ -1,12 +1,12 @@
 /** The card of a row or of a column: its largest weights, and what a key receives in all. */
 
-import { strongestOf } from "../../figures/derive/matrix";
-import { repeated } from "../../figures/derive/units";
-import { isSquare, type Matrix } from "../../figures/matrix";
-import type { AxisLabels } from "../../figures/names";
-import { itemAt } from "../../protocol/required";
-import { quoted } from "../../ui/sentence";
-import { UnitName, Value } from "./group";
+import { strongestOf } from "../../../figures/derive/matrix";
+import { repeated } from "../../../figures/derive/units";
+import { isSquare, type Matrix } from "../../../figures/matrix";
+import type { AxisLabels } from "../../../figures/names";
+import { itemAt } from "../../../protocol/required";
+import { quoted } from "../../../ui/sentence";
+import { UnitName, Value } from "../group";
 
 const LISTED = 5;
 
@@ -66,4 +66,10 @@ export function LabelCard({
       </dl>
     </div>
   );
+}
+
+declare module "../../contract" {
+  interface LazyCode {
+    readonly LabelCard: typeof LabelCard;
+  }
 }
