@@ -5,6 +5,7 @@ import {
   curveOf,
   drawFlow,
   FAINT_MAX,
+  type FlowData,
   flowGutters,
   linkAt,
   linksAbove,
