@@ -2,7 +2,7 @@
 
 import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels } from "./axis";
+import { giveWay, isSign, pickLabels } from "./axis";
 import type { Longest } from "./layout";
 import { nameFont, rowsName } from "./marks";
 import type { Track } from "./types";
@@ -17,8 +17,6 @@ import {
   LABEL_LEAST,
 } from "./types";
 
-/** Labels that stand on end only if they are words: a turned comma is an apostrophe. */
-const SIGN = /^[\p{P}\p{S}]{1,2}$/u;
 /** Half of the height of a label (px). */
 const HALF_LINE = 6;
 
@@ -74,7 +72,7 @@ function sparseText(
       const strong = inSight(highlighted, track, range);
       const begin = pickLabels(track, range, LABEL_GAP, first).filter((i) => starts.has(i));
       const others = pickLabels(track, range, 2 * LABEL_GAP, weight).filter(
-        (i) => !SIGN.test(names[i] ?? ""),
+        (i) => !isSign(names[i] ?? ""),
       );
       const chosen = giveWay(
         [...begin, ...giveWay(others, begin, track, LABEL_GAP)],
@@ -166,7 +164,7 @@ export function paintLabels(
       if (across) {
         context.textAlign = "right";
         context.fillText(written, room, label.at);
-      } else if (upright && SIGN.test(label.text)) {
+      } else if (upright && isSign(label.text)) {
         context.textAlign = "center";
         context.fillText(label.text, label.at, room - HALF_LINE + 2);
       } else if (upright) {
