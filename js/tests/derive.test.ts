@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { giveWay, pickLabels, windowOf } from "../src/draw/heatmap/axis";
+import { giveWay, isSign, pickLabels, windowOf } from "../src/draw/heatmap/axis";
 import { imagePixels } from "../src/draw/heatmap/cells";
 import { linksAbove } from "../src/draw/heatmap/flow";
 import { constrain, IDENTITY, zoomAt } from "../src/draw/heatmap/panzoom";
@@ -261,6 +261,11 @@ describe("labels of a crowded axis", () => {
     expect(pickLabels({ start: -20, size: 20, count: 5 }, [0, 60], 12, [0, 0, 0, 0, 0])).toEqual([
       1, 2, 3,
     ]);
+  });
+
+  test("stand on end if they are words, not signs", () => {
+    expect([".", ",", "…", "!?", "+"].map(isSign)).toEqual([true, true, true, true, true]);
+    expect(["a", "##s", "[CLS]", "猫", "...", "’s"].map(isSign)).toEqual(Array(6).fill(false));
   });
 
   test("give way to a highlighted one", () => {

@@ -1,7 +1,15 @@
 // @vitest-environment jsdom
 import { afterEach, expect, test, vi } from "vitest";
 import type { Palette } from "../src/draw/color/theme";
-import { drawFlow, FAINT_MAX, linksAbove } from "../src/draw/heatmap/flow";
+import {
+  curveOf,
+  drawFlow,
+  FAINT_MAX,
+  type FlowData,
+  flowGutters,
+  linkAt,
+  linksAbove,
+} from "../src/draw/heatmap/flow";
 import { textOf } from "../src/draw/heatmap/labels";
 import { type Geometry, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
 
@@ -57,4 +65,37 @@ test("all links of the chosen row are drawn, and of the others those that can be
   const faint = alphas.length - SIZE;
   expect(faint).toBeLessThanOrEqual(FAINT_MAX);
   expect(faint).toBeGreaterThan(FAINT_MAX - 2 * SIZE);
+});
+
+test("a link is under every point of its curve, and none is beside it", () => {
+  const nothing = { labels: () => [], font: () => 10, reach: 0 };
+  const data: FlowData = {
+    links: [
+      { query: 40, key: 200, weight: 0.2 },
+      { query: 250, key: 30, weight: 0.9 },
+    ],
+    leaving: null,
+    max: 1,
+    scale: "head",
+    text: { rows: nothing, columns: nothing },
+    longest: { rows: 20, columns: 20, names: 20 },
+    axes: { rows: "query", columns: "key" },
+    rowLeast: 0,
+    faint: 0.12,
+  };
+  const width = 400;
+  const [before, after] = flowGutters(data, width);
+  for (const { query, key } of data.links) {
+    const [x0, y0, x1, y1] = [before, query + 0.5, width - after, key + 0.5];
+    const [x2, y2, x3, y3] = curveOf(x0, y0, x1, y1);
+    const on = (t: number, from: number, a: number, b: number, to: number): number =>
+      (1 - t) ** 3 * from + 3 * (1 - t) ** 2 * t * a + 3 * (1 - t) * t ** 2 * b + t ** 3 * to;
+    for (const t of [0.05, 0.2, 0.35, 0.8, 0.95]) {
+      const [x, y] = [on(t, x0, x2, x3, x1), on(t, y0, y2, y3, y1)];
+      expect(linkAt(data, geometry, width, x, y)).toEqual({ row: query, column: key });
+      expect(linkAt(data, geometry, width, x, y + 8)).toBeNull();
+    }
+  }
+  // Labels have no links below them.
+  expect(linkAt(data, geometry, width, before - 1, 40.5)).toBeNull();
 });

@@ -198,6 +198,24 @@ describe("Tree", () => {
       "From cat the strongest path leads to dog: 60%, chance 33%; and from there nowhere in particular. true false false",
     );
   });
+
+  it("makes a word of it the root by a click", () => {
+    const meta = metaOf(["cat", "dog", "bird"]);
+    const units = firstUnits(meta, true);
+    const matrix = {
+      ...{ layer: 0, head: 0, quantity: "weights", queries: units, keys: units, allowed: null },
+      weights: Float32Array.of(0.1, 0.6, 0.3, 0.3, 0.4, 0.3, 0.3, 0.4, 0.3),
+      queryOf: (token: number) => token,
+    } as never;
+    const of = grow(matrix, 0, { topK: 2, depth: 3, bare: false }, sourceOf(meta));
+    const chosen: number[] = [];
+    const choose = (token: number) => void chosen.push(token);
+    const line = drawn(h(TreeSentence, { of, tokens: meta.tokens, choose }));
+    const words = [...line.querySelectorAll<HTMLElement>("button")];
+    expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog"]);
+    for (const word of words) word.click();
+    expect(chosen).toEqual([0, 1]);
+  });
 });
 
 describe("Sentences", () => {

@@ -192,7 +192,7 @@ def test_one_strong_link_of_512_tokens_is_seen(browser: Browser, width: int, rat
     tokens = [f"t{i}" for i in range(n)]
     analysis = aw.from_attentions(weights, tokens, tagger=None)
     widget = aw.AttentionWidget(analysis, layer=0, head=0, theme="light")
-    page = browser.new_page(viewport={"width": width, "height": 1000}, device_scale_factor=ratio)
+    page = browser.new_page(viewport={"width": width, "height": 1300}, device_scale_factor=ratio)
     mount(page, widget, width=width)
     pane = page.locator(".aw-map-pane").bounding_box()
     assert pane is not None

@@ -123,3 +123,46 @@ def test_the_grid_is_darkest_at_the_head_with_the_largest_figure(page: Page) -> 
     assert min(shades, key=shades.__getitem__) == ranked[-1]
     assert max(shades, key=shades.__getitem__) == ranked[0]
     widget.close()
+
+
+def test_labels_and_bars_have_cards_and_a_second_click_of_two_takes_nothing_back(
+    page: Page, shown: aw.AttentionWidget
+) -> None:
+    pane = page.locator(".aw-map-pane").bounding_box()
+    assert pane is not None
+    row, column = pane["height"] / N, pane["width"] / N
+    card = page.locator('[data-aw-part="label-card"]')
+    page.mouse.move(pane["x"] - 14, pane["y"] + (QUERY + 0.5) * row)
+    expect(card).to_contain_text(f"t{QUERY} attends most to")
+    expect(card.locator("dd").first).to_have_text("1.00")
+    received = one_link()[0, 0].mean(axis=0)[KEY]
+    for y in (pane["y"] - 10, pane["y"] + pane["height"] + 12):
+        page.mouse.move(pane["x"] + (KEY + 0.5) * column, y)
+        expect(card).to_contain_text(f"t{KEY} receives {received:.3f} on average, most from")
+        expect(card.locator("dt").first).to_have_text(f"t{QUERY}")
+        page.mouse.move(5, 5)
+        expect(card).to_be_hidden()
+    page.mouse.dblclick(pane["x"] + (KEY + 0.5) * column, pane["y"] + (QUERY + 0.5) * row)
+    pinned(page, shown, QUERY, KEY)
+    page.mouse.move(5, 5)
+    page.locator(".aw-ribbon").locator('[data-token="4"]').dblclick()
+    expect(page.locator('[data-token="4"][aria-pressed="true"]')).to_have_count(1)
+
+
+def test_a_line_of_the_flow_is_under_the_pointer_and_a_word_of_the_sentence_is_chosen(
+    page: Page, shown: aw.AttentionWidget
+) -> None:
+    flow = page.locator(".aw-flow").bounding_box()
+    pane = page.locator(".aw-map-pane").bounding_box()
+    assert flow is not None and pane is not None
+    # The middle of the only strong line is half-way between its ends.
+    y = pane["y"] + pane["height"] * (QUERY + KEY + 1) / 2 / N
+    at = flow["x"] + flow["width"] / 2
+    page.mouse.move(at, y)
+    expect(link_of(page, QUERY, KEY).first).to_contain_text("1.00")
+    page.mouse.click(at, y)
+    pinned(page, shown, QUERY, KEY)
+    sentence = page.locator('[data-aw-part="sentence"]')
+    expect(sentence).to_contain_text(f"t{QUERY} attends to t{KEY}")
+    sentence.get_by_role("button", name=f"t{KEY}").click()
+    expect(page.locator(f'[data-token="{KEY}"][aria-pressed="true"]')).to_have_count(1)

@@ -141,6 +141,41 @@ def test_a_saved_ranking_says_why_one_passage_is_above_another(page: Page, tmp_p
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("width", [390, 1000])
+def test_passages_are_readable_below_their_query_and_no_number_is_over_them(
+    page: Page, tmp_path: Path, width: int
+) -> None:
+    long = "When the river had risen over its banks, nobody in the old town could sleep that night."
+    r = compare(A, [*PASSAGES, long])
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(r.to_html(tmp_path / "page.html").as_uri())
+    settle(page)
+    query = part(page, "query")
+    expect(query).to_have_text(f"Query {A}")
+    list_box, query_box = page.locator("[data-passage]").first.bounding_box(), query.bounding_box()
+    assert list_box is not None and query_box is not None
+    assert query_box["y"] + query_box["height"] <= list_box["y"] + 0.5
+    for row in page.locator("[data-passage]").all():
+        # The longest number that there is.
+        row.locator("[data-aw-value]").evaluate("number => { number.textContent = '−5.12×10⁻⁴'; }")
+        text = row.locator(".aw-sim-text")
+        assert text.evaluate(
+            "e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight"
+        )
+        (x, y, right, low), (left, top, end, bottom) = (
+            one.evaluate(
+                """e => {
+                    const range = document.createRange();
+                    range.selectNodeContents(e);
+                    const box = range.getBoundingClientRect();
+                    return [box.left, box.top, box.right, box.bottom];
+                }"""
+            )
+            for one in (row.locator("[data-aw-value]"), text)
+        )
+        assert right <= left or end <= x or low <= top + 0.5 or bottom <= y
+
+
 @needs_minilm
 def test_two_sentences_are_typed_into_a_page_with_the_model_and_the_threads_follow(
     page: Page, tmp_path: Path

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { formatPercent } from "../figures/format";
 import { isFunctionWord } from "../figures/function-words";
 import type { TokenColumns } from "../protocol/types";
+import { Button } from "./controls";
 import { Num } from "./number";
 
 /** Digits of a share in a sentence; the number behind it has all. */
@@ -22,6 +23,22 @@ export const quoted = (text: string): string =>
 
 /** A token of the text, in a sentence. */
 export const Word = ({ text }: { readonly text: string }) => <bdi dir="ltr">{quoted(text)}</bdi>;
+
+/** A token of the text; a click makes it the focus token, where there is something to choose. */
+export const FocusWord = ({
+  choose,
+  children,
+}: {
+  readonly choose: (() => void) | null;
+  readonly children: ComponentChildren;
+}) =>
+  choose === null ? (
+    children
+  ) : (
+    <Button class="aw-flat aw-focus-word" title="Make it the focus token" onClick={choose}>
+      {children}
+    </Button>
+  );
 
 /** A share in a sentence: `61%`. */
 export const Share = ({

@@ -7,7 +7,7 @@ import { fitText, hatching, heatImage, penOf, pixelRatio } from "../canvas";
 import { inkOn, ramp } from "../color/ramp";
 import { signedIndex } from "../color/scale";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels } from "../heatmap/axis";
+import { giveWay, isSign, pickLabels } from "../heatmap/axis";
 import type { Track } from "../heatmap/types";
 import { type CellAt, type Geometry, GUTTER_PAD } from "./layout";
 
@@ -268,7 +268,7 @@ function paintLabels(
     strongest(columns, (j, k) => k * columns + j, rows),
     cells.map(({ column }) => column),
     (j, middle) => {
-      if (!g.upright) {
+      if (!g.upright || isSign(itemAt(columnLabels, j))) {
         context.textAlign = "center";
         context.fillText(itemAt(columnLabels, j), middle, g.top - 10);
         return;

@@ -3,6 +3,9 @@
 import { itemAt } from "../../protocol/required";
 import type { Geometry, Track } from "./types";
 
+/** Labels that stand on end only if they are words: a turned comma is an apostrophe. */
+export const isSign = (label: string): boolean => /^[\p{P}\p{S}]{1,2}$/u.test(label);
+
 export type Range = readonly [from: number, to: number];
 
 /** First and one past the last position of a track inside `[from, to]`. */

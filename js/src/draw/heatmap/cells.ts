@@ -201,7 +201,7 @@ export const boundaryStrength =
   (extent: number, n: number) =>
   (kind: Boundary["kind"]): number => {
     const apart = extent / (n + 1);
-    return kind === "segment" ? 1 : apart >= CROWDED ? 0.55 : apart >= DENSE ? 0.25 : 0;
+    return kind === "segment" ? 1 : apart >= CROWDED ? 0.55 : apart >= DENSE ? 0.15 : 0;
   };
 
 /** Starts of sentences (dashed) and segments (solid): ink with a rim, to be seen on any color. */

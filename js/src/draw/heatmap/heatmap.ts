@@ -14,7 +14,8 @@ import type { HeatmapLayout } from "./types";
 import { type Cell, type Geometry, type Highlights, type MapData, NO_HIGHLIGHTS } from "./types";
 
 interface HeatmapEvents {
-  hover(cell: Cell | null): void;
+  /** `at`: the pointer of a row's or a column's label, in the element (px). */
+  hover(cell: Cell | null, at: { readonly x: number; readonly y: number } | null): void;
   /** A click; `gather` where Ctrl or Cmd was held. */
   pick(cell: Cell, add: boolean): void;
   /** After every drawing: size, pan or zoom may have changed. */
@@ -214,8 +215,11 @@ export class Heatmap {
     if (g === null || this.#data === null) return null;
     const box = this.element.getBoundingClientRect();
     const [x, y] = [clientX - box.left, clientY - box.top];
-    if (y < 0 || y >= g.top + g.height || x >= g.left + g.width || x < 0) return null;
-    const row = y < g.top ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
+    const foot = g.top + g.height;
+    if (y < 0 || y >= foot + (this.#layout?.below ?? 0) || x >= g.left + g.width || x < 0)
+      return null;
+    // A bar below the plot is of its column.
+    const row = y < g.top || y >= foot ? -1 : Math.floor((y - g.rows.start) / g.rows.size);
     const column = x < g.left ? -1 : Math.floor((x - g.columns.start) / g.columns.size);
     const { rows, columns } = this.#data;
     return row < rows && column < columns && (row >= 0 || column >= 0) ? { row, column } : null;
@@ -314,13 +318,23 @@ export class Heatmap {
       },
       signal,
     );
-    element.addEventListener("pointermove", (event) => events.hover(under(event)), { signal });
-    element.addEventListener("pointerleave", () => events.hover(null), { signal });
+    element.addEventListener(
+      "pointermove",
+      (event) => {
+        const cell = under(event);
+        const box = element.getBoundingClientRect();
+        const at = { x: event.clientX - box.left, y: event.clientY - box.top };
+        events.hover(cell, cell === null || (cell.row >= 0 && cell.column >= 0) ? null : at);
+      },
+      { signal },
+    );
+    element.addEventListener("pointerleave", () => events.hover(null, null), { signal });
     element.addEventListener(
       "click",
       (event) => {
         const cell = under(event);
-        if (cell !== null) events.pick(cell, event.ctrlKey || event.metaKey);
+        // The second click of two would take back what the first has chosen.
+        if (cell !== null && event.detail < 2) events.pick(cell, event.ctrlKey || event.metaKey);
       },
       { signal },
     );

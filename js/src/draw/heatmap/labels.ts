@@ -2,7 +2,7 @@
 
 import { fitText } from "../canvas";
 import type { Palette } from "../color/theme";
-import { giveWay, pickLabels } from "./axis";
+import { giveWay, isSign, pickLabels } from "./axis";
 import type { Longest } from "./layout";
 import { nameFont, rowsName } from "./marks";
 import type { Track } from "./types";
@@ -14,6 +14,7 @@ import {
   type HeatmapData,
   type Highlights,
   LABEL_GAP,
+  LABEL_LEAST,
 } from "./types";
 
 /** Half of the height of a label (px). */
@@ -38,12 +39,16 @@ export function inSight(
 }
 
 /** Axis with a label a place: as many as fit, the weightiest first. */
-const placeText = (names: readonly string[], weight: ArrayLike<number>): AxisText => ({
+const placeText = (
+  names: readonly string[],
+  weight: ArrayLike<number>,
+  gap = LABEL_GAP,
+): AxisText => ({
   font: labelFont,
   reach: 1,
   labels(track, range, highlighted) {
     const strong = inSight(highlighted, track, range);
-    const chosen = giveWay(pickLabels(track, range, LABEL_GAP, weight), strong, track, LABEL_GAP);
+    const chosen = giveWay(pickLabels(track, range, gap, weight), strong, track, gap);
     return [...chosen, ...strong].map((i, at) => ({
       at: track.start + (i + 0.5) * track.size,
       text: names[i] ?? "",
@@ -52,21 +57,68 @@ const placeText = (names: readonly string[], weight: ArrayLike<number>): AxisTex
   },
 });
 
+/** Axis of narrow places: the first words of sentences, and between them the weightiest places, half as dense. */
+function sparseText(
+  names: readonly string[],
+  weight: ArrayLike<number>,
+  starts: ReadonlyMap<number, string>,
+): AxisText {
+  const all = placeText(names, weight, LABEL_LEAST);
+  const first = Uint8Array.from(names, (_, i) => (starts.has(i) ? 1 : 0));
+  return {
+    ...all,
+    labels(track, range, highlighted) {
+      if (track.size >= LABEL_LEAST) return all.labels(track, range, highlighted);
+      const strong = inSight(highlighted, track, range);
+      const begin = pickLabels(track, range, LABEL_GAP, first).filter((i) => starts.has(i));
+      const others = pickLabels(track, range, 2 * LABEL_GAP, weight).filter(
+        (i) => !isSign(names[i] ?? ""),
+      );
+      const chosen = giveWay(
+        [...begin, ...giveWay(others, begin, track, LABEL_GAP)],
+        strong,
+        track,
+        LABEL_GAP,
+      );
+      const label = (text: string | undefined, i: number, bold: boolean) => ({
+        at: track.start + (i + 0.5) * track.size,
+        text: text ?? "",
+        bold,
+      });
+      return [
+        ...chosen.map((i) => label(starts.get(i) ?? names[i], i, false)),
+        ...strong.map((i) => label(names[i], i, true)),
+      ];
+    },
+  };
+}
+
 /** Keys that receive much come first; rows of another text come in their order. */
-export const textOf = ({
+export function textOf({
   rows,
   rowLabels,
   columnLabels,
   marginal,
-}: Pick<HeatmapData, "rows" | "rowLabels" | "columnLabels" | "marginal">): AxesText => ({
-  rows: placeText(rowLabels, rowLabels === columnLabels ? marginal : new Uint8Array(rows)),
-  columns: placeText(columnLabels, marginal),
-});
+  starts,
+}: Pick<HeatmapData, "rows" | "rowLabels" | "columnLabels" | "marginal" | "starts">): AxesText {
+  const weight = rowLabels === columnLabels ? marginal : new Uint8Array(rows);
+  if (starts === undefined)
+    return { rows: placeText(rowLabels, weight), columns: placeText(columnLabels, marginal) };
+  return {
+    rows: sparseText(rowLabels, weight, starts.rows),
+    columns: sparseText(columnLabels, marginal, starts.columns),
+  };
+}
 
 /** Highlighted places of both axes, those that matter most first. */
-export const strongOf = ({ row, hover, pair, group }: Highlights) => ({
+export const strongOf = ({ row, hover, pair, group, links }: Highlights) => ({
   rows: [hover?.row ?? -1, row, pair?.row ?? -1, ...group.rows],
-  columns: [hover?.column ?? -1, pair?.column ?? -1, ...group.columns],
+  columns: [
+    hover?.column ?? -1,
+    pair?.column ?? -1,
+    ...links.map(({ column }) => column),
+    ...group.columns,
+  ],
 });
 
 /** Widths of the longest labels of both axes when highlighted, in bold, and of the name of the rows (px). */
@@ -112,6 +164,9 @@ export function paintLabels(
       if (across) {
         context.textAlign = "right";
         context.fillText(written, room, label.at);
+      } else if (upright && isSign(label.text)) {
+        context.textAlign = "center";
+        context.fillText(label.text, label.at, room - HALF_LINE + 2);
       } else if (upright) {
         context.save();
         // Half a line of the last one would lie outside of the canvas.

@@ -6,6 +6,7 @@ import {
   type HeatmapData,
   type HeatmapLayout,
   LABEL_GAP,
+  LABEL_LEAST,
   MARGINAL,
   REST,
 } from "./types";
@@ -19,6 +20,8 @@ export interface Longest {
 
 const CELL_MAX = 52;
 const GUTTER = { rows: 116, columns: 96, least: 52 } as const;
+/** Labels of narrow cells: first words are cut to this share of the width, and to these px above. */
+const NARROW = { rows: 0.2, columns: 60 } as const;
 /** Least length of the longer side of a plot (px). */
 const LEAST = 64;
 /** The shorter side of a plot is at least this share of the longer one, if there is room. */
@@ -36,19 +39,22 @@ export const isUpright = (longest: number, column: number): boolean =>
  * the plot are legible.
  */
 export function layoutHeatmap(
-  { rows, columns, rest }: Extent & Pick<HeatmapData, "rest">,
+  { rows, columns, rest, starts }: Extent & Pick<HeatmapData, "rest" | "starts">,
   longest: Longest,
   room: { readonly width: number; readonly height: number },
 ): HeatmapLayout {
   const widest = Math.max(longest.rows, longest.names, GUTTER.least);
-  const left = Math.ceil(Math.min(GUTTER.rows, widest)) + GUTTER_PAD;
+  const isNarrow = starts !== undefined && (room.width - widest) / columns < LABEL_LEAST;
+  const gutter = isNarrow ? NARROW.rows * room.width : widest;
+  const left = Math.ceil(Math.min(GUTTER.rows, gutter)) + GUTTER_PAD;
   const below = MARGINAL.gap + MARGINAL.height + MARGINAL.foot;
   const beside = rest ? REST.gap + REST.width : 0;
   const across = room.width - left - beside - 1;
   const cellIn = (down: number): number => Math.min(across / columns, down / rows, CELL_MAX);
   const upright = isUpright(longest.columns, cellIn(room.height - below - 24));
-  const top =
-    Math.ceil(upright ? Math.min(longest.columns, GUTTER.columns) : FLAT.height) + GUTTER_PAD;
+  const above = starts === undefined ? GUTTER.columns : NARROW.columns;
+  const named = isNarrow ? above : Math.min(longest.columns, above);
+  const top = Math.ceil(upright ? named : FLAT.height) + GUTTER_PAD;
   const down = room.height - below - top;
   const cell = cellIn(down);
   const extent = (count: number, other: number, most: number): number => {

@@ -1,14 +1,19 @@
 /** Marks over and around the cells: focus row, hover, pinned pair, group, names of the axes. */
 
+import { itemAt } from "../../protocol/required";
+import { ramp } from "../color/ramp";
 import type { Palette } from "../color/theme";
 import { type AxisNames, type Cell, type Geometry, GUTTER_PAD, type Highlights } from "./types";
 
 const GROUP = { from: 6, thick: 3 } as const;
+/** Least side of a marked link (px), and the line from its key's label down to it. */
+const LINK_LEAST = 6;
+const LEADER_OPACITY = 0.35;
 
 export function paintMarks(
   context: CanvasRenderingContext2D,
   g: Geometry,
-  { row, pair, hover, group }: Highlights,
+  { row, pair, hover, group, links }: Highlights,
   colors: Palette,
 ): void {
   const y = (i: number): number => g.rows.start + i * g.rows.size;
@@ -33,6 +38,18 @@ export function paintMarks(
     context.strokeStyle = colors.muted;
     if (hover.row >= 0) band(y(hover.row), true);
     if (hover.column >= 0) band(x(hover.column), false);
+  }
+  for (const { row, column, ramp: name, shade } of links) {
+    const [across, down] = [Math.max(wide, LINK_LEAST), Math.max(tall, LINK_LEAST)];
+    const [middle, at] = [x(column) + wide / 2, y(row) + tall / 2];
+    context.globalAlpha = LEADER_OPACITY;
+    context.fillStyle = colors.ink;
+    context.fillRect(middle - 0.5, g.top, 1, at - down / 2 - g.top);
+    context.globalAlpha = 1;
+    context.fillStyle = colors.muted;
+    context.fillRect(middle - across / 2 - 1, at - down / 2 - 1, across + 2, down + 2);
+    context.fillStyle = itemAt(ramp(name, colors.mode).css, shade);
+    context.fillRect(middle - across / 2, at - down / 2, across, down);
   }
   const box = (cell: Cell, color: string, line: number) => {
     if (cell.column < 0 || cell.row < 0) return;

@@ -114,6 +114,13 @@ export interface HeatmapData extends Extent {
   readonly rest?: Float32Array | null;
   /** Thin lines between units. */
   readonly boundaries: Boundaries;
+  /** First words of the sentences by their first row and column: labels of cells too narrow for one each. */
+  readonly starts?: Starts;
+}
+
+export interface Starts {
+  readonly rows: ReadonlyMap<number, string>;
+  readonly columns: ReadonlyMap<number, string>;
 }
 
 export interface Cell {
@@ -142,10 +149,24 @@ export interface Highlights {
   readonly hover: Cell | null;
   /** Rows and columns marked at the margins. */
   readonly group: { readonly rows: readonly number[]; readonly columns: readonly number[] };
+  /** The strongest cells of one row, drawn large enough to be seen; empty where all cells are. */
+  readonly links: readonly LinkMark[];
+}
+
+/** A cell of narrow cells, and its place on a ramp. */
+export interface LinkMark extends Cell {
+  readonly ramp: HeatmapData["ramp"];
+  readonly shade: number;
 }
 
 const NO_GROUP = { rows: [], columns: [] };
-export const NO_HIGHLIGHTS: Highlights = { row: -1, pair: null, hover: null, group: NO_GROUP };
+export const NO_HIGHLIGHTS: Highlights = {
+  row: -1,
+  pair: null,
+  hover: null,
+  group: NO_GROUP,
+  links: [],
+};
 /** Space between labels and plot (px). */
 export const GUTTER_PAD = 8;
 /** Bars below the plot (px). */
@@ -155,3 +176,5 @@ export const REST = { gap: 6, width: 12 } as const;
 /** From this size of a cell on (px) cells are set apart by lines. */
 export const GRID_FROM = 10;
 export const LABEL_GAP = 13;
+/** From this size on (px) every place of a crowded axis has a label, in the smallest size. */
+export const LABEL_LEAST = 11;

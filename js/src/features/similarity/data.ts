@@ -168,6 +168,16 @@ export interface Matrix {
   readonly ranked: readonly Pair[];
 }
 
+/** The largest cell, where it passes the strongest pair of words, the end of the colors: a bias, or a special token. */
+export function beyondRamp({ pairs, values, biasesA, biasesB, ranked }: Matrix): number | null {
+  const top = Math.abs(ranked[0]?.value ?? 0);
+  const biases = pairs.kind === "input" ? [...biasesA, ...biasesB, pairs.both] : [];
+  const most = [...values, ...biases].reduce((most, value) =>
+    Math.abs(value) > Math.abs(most) ? value : most,
+  );
+  return Math.abs(most) > top ? most : null;
+}
+
 /** `similar` with the sums of the rows and columns of `pairs`, where it has them by hidden states alone. */
 function withSums(similar: Similar, pairs: Pairs | null): Similar {
   if (similar.by !== "output" || pairs?.kind !== "input") return similar;

@@ -23,7 +23,7 @@ export function Ranking({
   readonly choose: (passage: number) => void;
   readonly compare: (passage: number | null) => void;
 }) {
-  const { passages, total, failed, complete } = ranking;
+  const { query, passages, total, failed, complete } = ranking;
   const most = Math.max(...passages.map(({ score }) => Math.abs(score)));
   const notes = [
     passages.length < total && `${passages.length} of ${formatCount(total)} passages`,
@@ -32,6 +32,10 @@ export function Ranking({
   ].filter(Boolean);
   return (
     <div class="aw-sim-ranking" data-aw-part="ranking">
+      <p class="aw-sim-query" data-aw-part="query" title={query}>
+        <span class="aw-muted">Query </span>
+        <bdi>{query}</bdi>
+      </p>
       <ol class="aw-scroll">
         {passages.map(({ index, text, score }, i) => (
           <li key={index}>
@@ -49,7 +53,7 @@ export function Ranking({
                 />
               </span>
               <Num value={score} />
-              <bdi class="aw-ellipsis">{text}</bdi>
+              <bdi class="aw-sim-text">{text}</bdi>
             </Button>
             <Button
               class="aw-plain-button aw-small"

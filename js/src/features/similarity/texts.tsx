@@ -135,7 +135,18 @@ export function Texts(props: TextsProps) {
         if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) point(null);
       }}
     >
-      <svg class="aw-sim-threads" aria-hidden="true" />
+      <svg
+        class="aw-sim-threads"
+        aria-hidden="true"
+        onPointerOver={({ target }) => {
+          const { a } = (target as SVGElement).dataset;
+          if (a !== undefined) point({ side: "a", unit: Number(a) });
+        }}
+        onClick={({ target, detail }) => {
+          const { a } = (target as SVGElement).dataset;
+          if (a !== undefined && detail < 2) pin({ side: "a", unit: Number(a) });
+        }}
+      />
       {followed === "a" && <Editor side="a" editing={props.editing} />}
       <Line {...props} side="a" at={at} top={top} />
       <Line {...props} side="b" at={at} top={top} />
@@ -193,7 +204,7 @@ function Line({
               title={signed(value, 4)}
               onPointerEnter={() => point({ side, unit: i })}
               onFocus={() => point({ side, unit: i })}
-              onClick={() => pin({ side, unit: i })}
+              onClick={({ detail }) => detail < 2 && pin({ side, unit: i })}
             >
               <bdi
                 class="aw-sim-face"
@@ -298,6 +309,8 @@ export function drawThreads(root: Element, pairs: readonly Pair[], top: number):
     const { left, width, top: y, bottom } = word.getBoundingClientRect();
     return { x: left + width / 2 - outer.left, y: (side === "a" ? bottom : y) - outer.top };
   };
+  const name = (side: SideName, unit: number): string =>
+    box.querySelector(`[data-side="${side}"][data-unit="${unit}"] > bdi`)?.textContent ?? "";
   const paths = pairs.flatMap(({ a, b, value }) => {
     const [from, to] = [middle("a", a), middle("b", b)];
     if (from === null || to === null) return [];
@@ -310,6 +323,10 @@ export function drawThreads(root: Element, pairs: readonly Pair[], top: number):
     path.setAttribute("class", value < 0 ? "is-less" : "is-more");
     path.setAttribute("stroke-width", (1 + (5 * Math.abs(value)) / (top || 1)).toFixed(2));
     path.setAttribute("data-aw-value", String(value));
+    path.setAttribute("data-a", String(a));
+    const title = document.createElementNS(canvas.namespaceURI, "title");
+    title.textContent = `${name("a", a)} · ${name("b", b)}: ${signed(value, 4)}`;
+    path.append(title);
     return [path];
   });
   canvas.replaceChildren(...paths);

@@ -30,6 +30,7 @@ import {
   askDeletions,
   askPairs,
   askSimilar,
+  beyondRamp,
   type Deletions,
   type MatrixKind,
   type Pairs,
@@ -409,6 +410,7 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
                     signed
                   />
                 )}
+                {matrix !== null && <Beyond matrix={matrix} />}
               </div>
             )}
             {found.matrices.length > 0 && (
@@ -543,6 +545,17 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
     options: () => (kind.peek() === null ? {} : { matrix: kind.peek() }),
   };
 };
+
+/** What the legend does not reach. */
+function Beyond({ matrix }: { readonly matrix: NonNullable<Shown["matrix"]> }) {
+  const most = beyondRamp(matrix);
+  return most === null ? null : (
+    <span class="aw-muted aw-small" data-aw-part="beyond">
+      {`beyond: ${matrix.pairs.kind === "input" ? "biases and special tokens" : "special tokens"}, up to `}
+      <Num value={most} text={signed(most, 3)} />
+    </span>
+  );
+}
 
 type Row = Table["rows"][number];
 type Ranked = NonNullable<NonNullable<ViewContext["source"]["meta"]["similarity"]>["ranking"]>;

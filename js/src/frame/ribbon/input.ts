@@ -62,7 +62,8 @@ export function createInput(
     choose(event: MouseEvent): void {
       const index = line.indexOf(event.target);
       const unit = line.units[index];
-      if (unit === undefined) return;
+      // The second click of two would take back what the first has chosen.
+      if (unit === undefined || event.detail > 1) return;
       if (rowHere && (event.ctrlKey || event.metaKey)) addToSum(unit);
       else if (masking.peek() && maskable) mask(unit);
       else state.set({ token: state.get().token === unit.token ? null : unit.token });

@@ -13,6 +13,7 @@ import { matrixRows, type RowStore } from "../../figures/row";
 import { firstLargest } from "../../protocol/ties";
 import { mount, onChange } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
+import { lazyCode } from "../../views/lazy-code";
 import { Corner, createMasking, createTagging, newMemory, type RibbonMemory } from "./corner";
 import { describe } from "./describe";
 import { createInput } from "./input";
@@ -61,6 +62,9 @@ export function ribbon(
       onFocusIn={describeAt}
       onPointerOver={(event) => {
         describeAt(event);
+        const tagged = (event.target as Element).closest<HTMLElement>(".aw-word");
+        const { awPos, awEntity } = tagged?.dataset ?? {};
+        if (tagged) tagged.title = lazyCode.peek()?.tagText(awPos, awEntity) ?? "";
         // Marks a token that is pointed at in the view that paints the text.
         if (overlay?.painted.peek() != null)
           overlay.pointed.value = line.units[line.indexOf(event.target)]?.token ?? null;

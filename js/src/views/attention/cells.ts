@@ -42,6 +42,7 @@ export function highlightsOf(
   matrix: Matrix,
   { token, pair, group }: Selection,
   hover: Cell | null,
+  links: (row: number) => Highlights["links"],
 ): Highlights {
   const { queryOf, keyOf } = matrix;
   const cell = pair === null ? null : { row: queryOf(pair[0]), column: keyOf(pair[1]) };
@@ -50,6 +51,7 @@ export function highlightsOf(
     row: queryOf(token),
     pair: cell !== null && cell.row >= 0 && cell.column >= 0 ? cell : null,
     hover,
+    links: links(hover !== null && hover.row >= 0 ? hover.row : queryOf(token)),
     group: { rows: isSquare(matrix) ? columns : [], columns },
   };
 }

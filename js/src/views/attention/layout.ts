@@ -1,11 +1,15 @@
 /** Layout of heatmap, flow and the card of a cell: numbers alone. */
 
-import type { Geometry } from "../../draw/heatmap/types";
+import type { Size } from "../../draw/heatmap/panzoom";
+import type { Extent, Geometry } from "../../draw/heatmap/types";
 
 /** Heatmap and flow stand side by side from this width on (px). */
-const WIDE = 640;
+export const WIDE = 640;
 export const FLOW = { least: 220, most: 340, gap: 24, top: 24 } as const;
 const HEIGHT = { least: 240, most: 520 } as const;
+/** From so many rows or columns on the matrix takes the width, and this height at most (px). */
+const NARROW_FROM = 40;
+const TALL = 800;
 /** Between a cell and its card (px). */
 const CARD = { beside: 12, above: 20, up: 8 } as const;
 
@@ -20,13 +24,19 @@ export interface Pictures {
   readonly height: number;
 }
 
-/** `height`: as the reader chose it, null for none. */
-export function layoutPictures(available: number, height: number | null): Pictures {
-  const wide = available >= WIDE;
+/** True if a matrix has so many cells that few of their labels can be written. */
+export const isNarrow = ({ rows, columns }: Extent): boolean =>
+  Math.max(rows, columns) >= NARROW_FROM;
+
+/** `height`: as the reader chose it, null for none. Of narrow cells the flow stands beside what is as large as it may be. */
+export function layoutPictures(available: number, height: number | null, narrow = false): Pictures {
+  const wide = available >= (narrow ? TALL + FLOW.least + FLOW.gap : WIDE);
+  const most = narrow ? TALL : HEIGHT.most;
   return {
     wide,
     width: wide ? available - FLOW.least - FLOW.gap : available,
-    height: height ?? within(wide ? available * 0.75 : available * 1.1, HEIGHT),
+    height:
+      height ?? within(wide && !narrow ? available * 0.75 : available * 1.1, { ...HEIGHT, most }),
   };
 }
 
@@ -50,17 +60,13 @@ export const flowWidth = (
   wide: boolean,
 ): number => (wide ? within(available - left - width - beside - FLOW.gap, FLOW) : available);
 
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 /** The upper left corner of a card of `width` by `height` px for a cell of the heatmap. */
-export function placeCard(
-  cell: {
-    readonly x: number;
-    readonly y: number;
-    readonly width: number;
-    readonly height: number;
-  },
-  { width, height }: { readonly width: number; readonly height: number },
-  room: { readonly width: number; readonly height: number },
-): { readonly x: number; readonly y: number } {
+export function placeCard(cell: Point & Size, { width, height }: Size, room: Size): Point {
   const right = cell.x + cell.width + CARD.beside;
   const before = cell.x - width - CARD.beside;
   const fits = right + width <= room.width;
@@ -74,4 +80,13 @@ export function placeCard(
       ? above
       : cell.y + cell.height + CARD.above;
   return { x: Math.round(x), y: Math.round(y) };
+}
+
+/** The same at the pointer, for what has no place of its own: below it and on its right where that fits. */
+export function placeAtPointer({ x, y }: Point, card: Size, room: Size): Point {
+  const right = x + CARD.beside;
+  const below = y + CARD.above;
+  const left = right + card.width <= room.width ? right : x - card.width - CARD.beside;
+  const top = below + card.height <= room.height ? below : y - card.height - CARD.beside;
+  return { x: Math.round(Math.max(0, left)), y: Math.round(Math.max(0, top)) };
 }

@@ -1,7 +1,7 @@
 /** One line in words above the pictures: what the focus word attends to, or the strongest link of all. */
 
 import { chanceOf, isAboveChance } from "../../figures/chance";
-import { repeated } from "../../figures/derive/units";
+import { repeated, type Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { type AxisLabels, matrixName } from "../../figures/names";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
@@ -9,7 +9,7 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { AgainstChance, quoted, SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { TokenFacts } from "./facts";
 import { UnitName } from "./group";
 
@@ -73,6 +73,7 @@ export function Sentence({
   labels,
   facts,
   tokens,
+  choose,
 }: {
   readonly matrix: Matrix;
   readonly focus: number;
@@ -80,6 +81,8 @@ export function Sentence({
   readonly facts: TokenFacts;
   /** Tokens of the keys. */
   readonly tokens: TokenColumns;
+  /** Make a query the focus token. */
+  readonly choose?: (token: number) => void;
 }) {
   const sentence = sentenceOf(matrix, focus);
   if (sentence === null) return <SentenceLine />;
@@ -88,13 +91,18 @@ export function Sentence({
   const { link, more } = sentence;
   const { queries, keys } = matrix;
   const twice = repeated(labels.keys);
+  const focusOn = (unit: Unit) => (choose === undefined ? null : () => choose(unit.token));
   const key = (i: number) => (
-    <UnitName {...{ units: keys, labels: labels.keys, twice, i }} write={quoted} />
+    <FocusWord choose={isSquare(matrix) ? focusOn(itemAt(keys, i)) : null}>
+      <UnitName {...{ units: keys, labels: labels.keys, twice, i }} write={quoted} />
+    </FocusWord>
   );
   const again = keys === queries ? twice : repeated(labels.queries);
   const query = (i: number) => (
     <>
-      <UnitName {...{ units: queries, labels: labels.queries, twice: again, i }} write={quoted} />
+      <FocusWord choose={focusOn(itemAt(queries, i))}>
+        <UnitName {...{ units: queries, labels: labels.queries, twice: again, i }} write={quoted} />
+      </FocusWord>
       {labels.written?.[i] != null && (
         <>
           {" → "}

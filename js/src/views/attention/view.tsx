@@ -5,9 +5,16 @@ import { createRef, render } from "preact";
 import { penOf } from "../../draw/canvas";
 import { onTheme, type Palette, palette } from "../../draw/color/theme";
 import { consume, h } from "../../draw/dom";
-import { windowOf as inWindow } from "../../draw/heatmap/axis";
+import { windowOf as inWindow, type Range } from "../../draw/heatmap/axis";
 import { CellPainter } from "../../draw/heatmap/cells";
-import { drawFlow, type FlowData, flowAt, linksAbove } from "../../draw/heatmap/flow";
+import {
+  drawFlow,
+  type FlowData,
+  type FlowLink,
+  flowAt,
+  linkAt,
+  linksAbove,
+} from "../../draw/heatmap/flow";
 import { Heatmap } from "../../draw/heatmap/heatmap";
 import { longestOf, textOf } from "../../draw/heatmap/labels";
 import type { Longest } from "../../draw/heatmap/layout";
@@ -27,6 +34,7 @@ import {
 } from "../../figures/names";
 import { createPairNumbers } from "../../figures/pairs";
 import { keysOf } from "../../protocol/meta";
+import { itemAt } from "../../protocol/required";
 import { memo } from "../../ui/memo";
 import { modeSignal, mount, selectionOf, watch } from "../../ui/mount";
 import {
@@ -41,9 +49,19 @@ import { Head, Tools } from "./controls";
 import { attentionTable, restIn, windowOf } from "./export";
 import { askLanguage, factsOf, type Language } from "./facts";
 import { pressKey } from "./keys";
-import { flowWidth, layoutFlow, layoutPictures, placeCard } from "./layout";
+import {
+  flowWidth,
+  isNarrow,
+  layoutFlow,
+  layoutPictures,
+  type Point,
+  placeAtPointer,
+  placeCard,
+  WIDE,
+} from "./layout";
 import { LinkCard, PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
+import { linksOfRow, startsOfAxes } from "./narrow";
 import { Sentence } from "./sentence";
 
 const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
@@ -51,6 +69,9 @@ const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
 const LINKS_PER_ROW = 2;
 /** Beyond this many links the drawing is illegible. */
 const LINKS_MAX = 240;
+/** Room of first words next to the flow, and the thickness of its links as of rows so high (px). */
+const SENTENCE_STARTS = { rows: 96, columns: 96 } as const;
+const NARROW_ROW = 5;
 const LINES = [
   ["sentence", "dashed: sentences"],
   ["segment", "solid: segments A and B"],
@@ -88,18 +109,21 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   let longest: Longest | null = null;
   let width = 0;
   let wide = true;
+  let narrow = false;
+  let starts: HeatmapData["starts"];
   /** True if the reader has chosen from which weight on links are drawn. */
   const chosen = signal(false);
   /** Chosen by hand: kept as a share of the maximum when the head changes. */
   let share: number | null = null;
   let cursor: Cell | null = null;
+  /** The pointer in the flow, whose card is there. */
+  let pointer: Point | null = null;
   let colors: Palette | null = null;
 
   const facts = factsOf(source, () => language.value);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
   const map = new Heatmap({ hover, pick, drawn }, until);
   const painter = new CellPainter();
-  map.element.append(tip);
   const pictures = createRef<HTMLDivElement>();
   const flow = createRef<HTMLCanvasElement>();
 
@@ -144,6 +168,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
               matrix={shown}
               focus={shown.queryOf(token)}
               tokens={keysOf(meta)}
+              choose={(token) => state.set({ token })}
               {...{ labels, facts }}
             />
           ) : (
@@ -162,11 +187,11 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             aria-label={shown ? `Links of ${spokenMatrix(shown)} as lines` : undefined}
             data-aw-part="flow"
             ref={flow}
-            onPointerMove={(event) => hover(flowCell(event))}
+            onPointerMove={(event) => hover(flowCell(event), pointIn(event))}
             onPointerLeave={() => hover(null)}
             onClick={(event) => {
               const cell = flowCell(event);
-              if (cell !== null) pick(cell, event.ctrlKey || event.metaKey);
+              if (cell !== null && event.detail < 2) pick(cell, event.ctrlKey || event.metaKey);
             }}
           />
         </div>
@@ -179,6 +204,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   }
   mount(element, View, until);
   pictures.current?.prepend(map.element);
+  pictures.current?.append(tip);
   showSettings(context, {
     View: Settings,
     changed: () => [
@@ -230,6 +256,12 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       named = rowLabels(labels);
       longest = null;
       boundaries.value = boundariesOfAxes(next);
+      const shape = isNarrow({ rows, columns });
+      if (shape !== narrow) {
+        narrow = shape;
+        layout(width);
+      }
+      nameStarts(next);
     }
     cursor = cursor !== null && cursor.row < rows && cursor.column < columns ? cursor : null;
     threshold.value =
@@ -266,7 +298,16 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     });
   }
 
-  const axisData = () => ({ rowLabels: named, columnLabels: labels.keys, axes });
+  const axisData = () => ({
+    rowLabels: named,
+    columnLabels: labels.keys,
+    axes,
+    ...(starts === undefined ? {} : { starts }),
+  });
+
+  function nameStarts(axes: Pick<Matrix, "queries" | "keys">): void {
+    starts = narrow ? startsOfAxes(axes, meta.tokens, keysOf(meta), boundaries.value) : undefined;
+  }
 
   const mapData = (shown: Matrix, { most, ...values }: Cells): HeatmapData => ({
     rows: shown.queries.length,
@@ -294,7 +335,10 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     return { rows, columns: boundariesOf(axes.keys, language.value?.keySentence ?? null) };
   };
 
-  const highlights = (shown: Matrix): Highlights => highlightsOf(shown, state.get(), cursor);
+  const highlights = (shown: Matrix): Highlights =>
+    highlightsOf(shown, state.get(), cursor, (row) =>
+      narrow && cells !== null ? linksOfRow(shown, cells, row, state.get().scale) : [],
+    );
 
   function redraw(): void {
     const shown = matrix.peek();
@@ -322,22 +366,44 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   const flowGeometry = (): Geometry | null => map.geometry && layoutFlow(map.geometry, wide);
 
+  let drawnFlow: FlowData | null = null;
+  /** The links of the map as they were last asked for: moving the pointer changes none. */
+  let above: {
+    readonly by: string;
+    readonly of: Matrix;
+    readonly links: FlowData["links"];
+  } | null = null;
+  function linksFrom(shown: Matrix, windows: readonly [Range, Range]): FlowData["links"] {
+    const by = JSON.stringify([threshold.value, windows]);
+    if (above?.by !== by || above.of !== shown) {
+      const data = { columns: shown.keys.length, values: shown.weights };
+      above = { by, of: shown, links: linksAbove(data, threshold.value, ...windows) };
+    }
+    return above.links;
+  }
+
   function flowData(shown: Matrix, { rows, columns, ...g }: Geometry, longest: Longest): FlowData {
     const [width, height] = [shown.keys.length, shown.queries.length];
-    const data = { rows: height, columns: width, values: shown.weights, marginal: shown.received };
+    const data = { rows: height, columns: width, marginal: shown.received };
     const windows = [
       inWindow(rows, g.top, g.top + g.height),
       inWindow(columns, g.left, g.left + g.width),
     ] as const;
+    const links = linksFrom(shown, windows);
+    // Those of the row in question are drawn, whatever the weight from which on links are.
+    const own = highlights(shown).links.flatMap(({ row, column }): FlowLink[] => {
+      const weight = itemAt(shown.weights, row * width + column);
+      return weight < threshold.value ? [{ query: row, key: column, weight }] : [];
+    });
     return {
-      links: linksAbove(data, threshold.value, ...windows),
+      links: own.length === 0 ? links : [...links, ...own],
       leaving: null,
       max: topOf(shown, state.get().scale),
       scale: state.get().scale,
       text: textOf({ ...data, ...axisData() }),
       axes,
-      longest,
-      rowLeast: 0,
+      longest: starts === undefined ? longest : { ...longest, ...SENTENCE_STARTS },
+      rowLeast: narrow ? NARROW_ROW : 0,
       faint: 0.12,
     };
   }
@@ -351,19 +417,28 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const data = flowData(shown, geometry, widest(penOf(canvas), colors.font));
     const room = flowWidth(geometry, width, wide);
     drawFlow(canvas, room, data, geometry, highlights(shown), colors);
-    links.value = data.links.length;
+    drawnFlow = data;
+    links.value = above?.links.length ?? 0;
   }
 
   function flowCell({ clientX, clientY }: MouseEvent): Cell | null {
     const box = flow.current?.getBoundingClientRect();
     const at = flowGeometry();
-    return at && box ? flowAt(at, box.width, clientX - box.left, clientY - box.top) : null;
+    if (!at || !box || drawnFlow === null) return null;
+    const [x, y] = [clientX - box.left, clientY - box.top];
+    return linkAt(drawnFlow, at, box.width, x, y) ?? flowAt(at, box.width, x, y);
   }
 
-  function hover(cell: Cell | null): void {
+  function pointIn({ clientX, clientY }: MouseEvent): Point | null {
+    const box = pictures.current?.getBoundingClientRect();
+    return box === undefined ? null : { x: clientX - box.left, y: clientY - box.top };
+  }
+
+  function hover(cell: Cell | null, at: Point | null = null): void {
     if (cell?.row === cursor?.row && cell?.column === cursor?.column) return;
     cursor = cell;
-    map.highlight({ hover: cell });
+    pointer = at;
+    if (matrix.value !== null) map.highlight(highlights(matrix.value));
     drawFlowPanel();
     showTip();
     if (cell !== null && cell.row >= 0 && cell.column >= 0) loadNumbers();
@@ -371,22 +446,31 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   function showTip(): void {
     const shown = matrix.value;
-    if (shown === null || cursor === null || cursor.column < 0 || cursor.row < 0) {
+    const { row, column } = cursor ?? { row: -1, column: -1 };
+    const isLink = row >= 0 && column >= 0;
+    const { LabelCard } = lazyCode.peek() ?? {};
+    if (shown === null || cursor === null || !(isLink || LabelCard)) {
       tip.hidden = true;
       return;
     }
-    const { row, column } = cursor;
-    const link = numbers.of(shown, row, column);
-    render(<LinkCard {...{ matrix: shown, row, column, labels, link, facts }} />, tip);
+    const of = { matrix: shown, row, column, labels };
+    const card =
+      !isLink && LabelCard ? (
+        <LabelCard {...of} />
+      ) : (
+        <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
+      );
+    render(card, tip);
     tip.hidden = false;
-    const cell = map.boxOf(cursor);
-    if (cell === null) return;
-    const card = { width: tip.offsetWidth, height: tip.offsetHeight };
+    const size = { width: tip.offsetWidth, height: tip.offsetHeight };
     const room = {
       width: pictures.current?.clientWidth ?? width,
-      height: map.element.clientHeight,
+      height: pictures.current?.clientHeight ?? 0,
     };
-    const { x, y } = placeCard(cell, card, room);
+    const cell = map.boxOf(cursor);
+    if (cell === null) return;
+    const { x, y } =
+      pointer === null ? placeCard(cell, size, room) : placeAtPointer(pointer, size, room);
     tip.style.transform = `translate(${x}px, ${y}px)`;
   }
 
@@ -443,9 +527,10 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
 
   function layout(next: number): void {
     width = next;
-    const pictures = layoutPictures(width, state.get().height);
+    const pictures = layoutPictures(width, state.get().height, narrow);
     wide = pictures.wide;
     element.classList.toggle("aw-wide", wide);
+    element.classList.toggle("aw-roomy", width >= WIDE);
     map.resize(pictures.width, pictures.height);
   }
 
@@ -475,17 +560,21 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     arrivals.value++;
     redraw();
     mark();
+    showTip();
   }, until);
   askLanguage(source, until, (found) => {
     language.value = found;
-    if (units !== null) boundaries.value = boundariesOfAxes(units);
+    if (units !== null) {
+      boundaries.value = boundariesOfAxes(units);
+      nameStarts(units);
+    }
     if (boundaries.value.rows.length + boundaries.value.columns.length > 0) redraw();
     arrivals.value++;
     showTip();
   });
   return {
     dispose() {
-      element.classList.remove("aw-wide");
+      element.classList.remove("aw-wide", "aw-roomy");
       render(null, element);
     },
     table: () => (matrix.value === null ? null : attentionTable(context, matrix.value)),

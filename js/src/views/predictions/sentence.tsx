@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
 import { isUnknown } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
-import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
 import { countedIn, mostSurprising } from "./subject";
@@ -36,12 +36,15 @@ export function PredictionsSentence({
   subject,
   meta,
   scheme,
+  choose,
 }: {
   readonly predictions: Predictions | null;
   /** The position that is spoken of; null as long as it is not known. */
   readonly subject: number | null;
   readonly meta: Meta;
   readonly scheme: TokenScheme;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const { tokens } = meta;
   const counted = countedIn(meta);
@@ -59,8 +62,10 @@ export function PredictionsSentence({
     const surprise = answer?.original && !answer.guesses[0]?.original && (
       <>
         {"; "}
-        <Name label={answer.original.label} />
-        <Nth {...{ tokens }} position={(position ?? 0) + 1} />
+        <FocusWord choose={() => choose((position ?? 0) + 1)}>
+          <Name label={answer.original.label} />
+          <Nth {...{ tokens }} position={(position ?? 0) + 1} />
+        </FocusWord>
         {" surprises it most: "}
         <Share value={answer.original.probability} />
         {", where it expects "}
@@ -94,10 +99,10 @@ export function PredictionsSentence({
   const lead =
     predictions.mode === "masked" ? "With each word hidden in turn, " : "Read as it is, ";
   const word = (
-    <>
+    <FocusWord choose={() => choose(subject)}>
       <Name label={original.label} />
       <Nth {...{ tokens, position: subject }} />
-    </>
+    </FocusWord>
   );
   if (first.original)
     return say(

@@ -74,6 +74,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
           subject={model.subject.value}
           meta={meta}
           scheme={scheme.value}
+          choose={(token) => state.set({ token })}
         />
         <Head model={model} source={source} />
         <MaskedStrip model={model} source={source} state={state} />

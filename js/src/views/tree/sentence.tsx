@@ -6,7 +6,7 @@ import { nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
-import { AgainstChance, quoted, SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
 /** A link of the tree. */
@@ -43,8 +43,11 @@ export function strongestLinks({
 export function TreeSentence({
   of,
   tokens,
+  choose,
 }: {
   readonly of: Grown;
+  /** Make a token the root. */
+  readonly choose?: (token: number) => void;
   /** Tokens of the keys. */
   readonly tokens: TokenColumns;
 }) {
@@ -52,16 +55,18 @@ export function TreeSentence({
   if (first === undefined) return <SentenceLine />;
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  const across = of.matrix.queries !== of.matrix.keys;
   const named = (node: TreeNode) => {
     const { name, index } = of.token(node);
+    const { token } = itemAt(of.matrix.keys, node.unit);
+    const roots = choose !== undefined && !across;
     return (
-      <>
+      <FocusWord choose={roots ? () => choose(token) : null}>
         <bdi dir="ltr">{quoted(name)}</bdi>
         {index !== null && <span class="aw-muted aw-nth">{index}</span>}
-      </>
+      </FocusWord>
     );
   };
-  const across = of.matrix.queries !== of.matrix.keys;
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {
     return (

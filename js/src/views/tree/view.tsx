@@ -66,7 +66,11 @@ export function tree(host: HTMLElement, context: ViewContext, bare = signal(true
           trail={trail.value.map((token) => ({ name: of.nameOf(token), token }))}
           back={interaction.reroot}
         />
-        <TreeSentence of={of} tokens={keysOf(context.source.meta)} />
+        <TreeSentence
+          of={of}
+          tokens={keysOf(context.source.meta)}
+          choose={(token) => context.state.set({ token })}
+        />
         <p class="aw-hint aw-tree-note" data-aw-part="tree-note" hidden={note === ""}>
           {note}
         </p>

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  beyondRamp,
   deletedWords,
   type MatrixKind,
   type Pairs,
@@ -126,4 +127,15 @@ test("words are shaded by the rows of input, once a page has computed it", () =>
   const pairSum = pairs.pairs.reduce((sum, value) => sum + value, 0);
   const biases = [...pairs.biasesA, ...pairs.biasesB, pairs.both].reduce((a, b) => a + b, 0);
   expect(total).toBeCloseTo(pairSum + biases, 6);
+});
+
+test("the legend tells of a bias or a special token that passes the strongest pair of words", () => {
+  const beyond = (change: Partial<Pairs>): number | null => {
+    const { matrix } = shownOf(similar, { ...pairs, ...change }, true);
+    return matrix === null ? null : beyondRamp(matrix);
+  };
+  expect(beyond({})).toBeNull();
+  expect(beyond({ both: -0.7 })).toBe(-0.7);
+  expect(beyond({ pairs: Float32Array.from([0.75, 0.02, 0, 0, 0, 0.4, 0, 0.1]) })).toBe(0.75);
+  expect(beyond({ kind: "output", both: -0.7 })).toBeNull();
 });
