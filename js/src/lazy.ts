@@ -2,6 +2,7 @@
 
 export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
+export { headLens } from "./frame/head-grid/lens";
 export { Display } from "./frame/lazy/display";
 export { long, windows } from "./long";
 export { CarriedSum } from "./views/attention/lazy/carried-sum";

@@ -8,6 +8,7 @@ import { inkOn, rampImage } from "../../draw/color/ramp";
 import { palette, ROOT_CLASS } from "../../draw/color/theme";
 import { consume } from "../../draw/dom";
 import { onResize } from "../../draw/resize";
+import { scrollAcross } from "../../draw/scroll";
 import { byTouch } from "../../draw/touch";
 import { ALIGNMENT_KEYS, PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
 import { ABSENT, exact, formatNumber } from "../../figures/format";
@@ -24,14 +25,7 @@ import { memo } from "../../ui/memo";
 import { modeSignal, selectionOf, signalOf, watch } from "../../ui/mount";
 import { type LazyCode, type ViewContext, withLazyCode } from "../../views/contract";
 import { createHeadsOff, createTyping } from "./off";
-import {
-  largestOf,
-  paintFigures,
-  paintRoles,
-  paintThumbnails,
-  thumbnailNote,
-  waitingFor,
-} from "./paint";
+import { largestOf, paintFigures, paintRoles, paintThumbnails, sizeOf, waitingFor } from "./paint";
 
 const GAP = 2;
 const AXIS = 26;
@@ -41,8 +35,9 @@ const CELL = { least: 9, touch: 24, most: 28 } as const;
 const TALL = 540;
 /** Width of the widget, px: below, it is one column. */
 const PHONE = 480;
-/** The smallest cell above which two digits have room. */
+/** The smallest cell above which two digits have room; below it, every so many columns are named. */
 const LABEL_CELL = 13;
+const NAMED = { upright: 2, side: 5 } as const;
 const RAMP_STOPS = 18;
 
 /** Shading of the heads: their own thumbnails, a figure, or their roles. */
@@ -64,7 +59,7 @@ interface About {
 const Head = ({
   layer,
   head,
-  about: { label, title, value, role },
+  about: { label, value, role },
   pressed,
   entry,
   off,
@@ -81,7 +76,6 @@ const Head = ({
   <Button
     class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
     label={label}
-    title={title}
     tabIndex={entry ? 0 : -1}
     aria-pressed={pressed}
     aria-disabled={absent || undefined}
@@ -97,6 +91,9 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const { arrays, meta } = source;
   const { n_layers: layers, n_heads: heads } = meta.model;
   const { profile, metrics, snapshot } = meta;
+  /** On its side, with layers as columns, a grid of many layers takes the width that is there, and a third of the height. */
+  const side = layers > heads;
+  const [columns, rows] = side ? [layers, heads] : [heads, layers];
   const isSaved = (layer: number, head: number): boolean =>
     snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
   const figuresOf = (key: string): ArrayLike<number> | null =>
@@ -201,9 +198,9 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     const { figures, roles, key } = shade.value;
     void mode.value;
     const step = cell.value + GAP;
-    const cells = { layers, heads, cell: cell.value, step };
+    const cells = { layers, heads, cell: cell.value, step, side };
     const some = only !== undefined && figures === null && roles === null && !layered.value;
-    const context = some ? penOf(canvas) : fitCanvas(canvas, heads * step, layers * step);
+    const context = some ? penOf(canvas) : fitCanvas(canvas, ...sizeOf(cells, layers));
     const [thumbs, maxima] = [arrays.get("thumbs"), arrays.get("head_max")];
     if (layered.value) strips?.paint(context, cells);
     else if (roles !== null) paintRoles(context, cells, palette(host), roles.labels);
@@ -253,19 +250,20 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   function press(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [layer, head] = chosen();
+    const [row, column] = side ? [head, layer] : [layer, head];
     const moves: Record<string, readonly [number, number]> = {
-      ArrowLeft: [layer, head - 1],
-      ArrowRight: [layer, head + 1],
-      ArrowUp: [layer - 1, head],
-      ArrowDown: [layer + 1, head],
-      Home: [layer, 0],
-      End: [layer, heads - 1],
-      PageUp: [0, head],
-      PageDown: [layers - 1, head],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      Home: [row, 0],
+      End: [row, columns - 1],
+      PageUp: [0, column],
+      PageDown: [rows - 1, column],
     };
     const move = moves[event.key];
     if (move !== undefined) {
-      const [l, k] = move;
+      const [l, k] = side ? [move[1], move[0]] : move;
       if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k);
     } else if (event.key === "o" && profile === null) off.toggle(layer, head);
     else if (event.key === "O" && profile === null) off.clear();
@@ -282,14 +280,17 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       about: words,
       pressed,
       entry,
+      unnamed,
     }: {
       readonly layer: number;
+      /** Class of a label that has no room. */
+      readonly unnamed: string;
       readonly about: readonly About[];
       readonly pressed: number | "all" | null;
       readonly entry: number;
     }) => (
       <>
-        <span class="aw-grid-row" aria-hidden="true">
+        <span class={`aw-grid-layer${unnamed}`} aria-hidden="true">
           {layer}
         </span>
         {Array.from({ length: heads }, (_, k) => (
@@ -314,14 +315,18 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     const mean = head === "mean" || byLayer;
     const words = about.value;
     const [, column] = chosen();
+    const tight = cell.value < LABEL_CELL && columns > 10;
+    const unnamed = (i: number, across: boolean): string =>
+      tight && across && i % NAMED[side ? "side" : "upright"] !== 0 ? " is-unnamed" : "";
+    const lines = { along: "2 / -1", layer: `${row + 2} / ${row + 3}` };
     return (
       <div
-        class={`aw-grid${byLayer ? " is-layers" : ""}${cell.value < LABEL_CELL && heads > 10 ? " is-tight" : ""}`}
+        class={`aw-grid ${side ? "is-side" : "is-upright"}${byLayer ? " is-layers" : ""}`}
         role="group"
         aria-label="Heads by layer"
         aria-busy={waiting.value !== null || undefined}
         data-aw-mean={mean ? "" : undefined}
-        style={{ "--aw-cell": `${cell.value}px`, "--aw-heads": heads }}
+        style={{ "--aw-cell": `${cell.value}px`, "--aw-heads": heads, "--aw-layers": layers }}
         ref={(element) => {
           if (element !== null) grid = element;
         }}
@@ -336,11 +341,11 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
           }}
         />
         <span class="aw-grid-corner" aria-hidden="true">
-          <span class="aw-grid-heads">head</span>
-          <span class="aw-grid-layers">layer</span>
+          <span class="aw-grid-across">{side ? "layer" : "head"}</span>
+          <span class="aw-grid-down">{side ? "head" : "layer"}</span>
         </span>
         {Array.from({ length: heads }, (_, k) => (
-          <span key={`h${k}`} class={`aw-grid-column${k % 2 ? " is-odd" : ""}`} aria-hidden="true">
+          <span key={`h${k}`} class={`aw-grid-number${unnamed(k, !side)}`} aria-hidden="true">
             {k}
           </span>
         ))}
@@ -348,6 +353,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
           <Row
             key={`l${l}`}
             layer={l}
+            unnamed={unnamed(l, side)}
             about={words}
             pressed={l !== row ? null : byLayer ? 0 : mean ? "all" : head}
             entry={l === row ? (byLayer ? 0 : column) : -1}
@@ -358,7 +364,11 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
           class="aw-grid-mean"
           aria-hidden="true"
           hidden={!mean}
-          style={{ gridColumn: "2 / -1", gridRow: `${row + 2} / ${row + 3}` }}
+          style={
+            side
+              ? { gridColumn: lines.layer, gridRow: lines.along }
+              : { gridColumn: lines.along, gridRow: lines.layer }
+          }
         />
       </div>
     );
@@ -377,16 +387,14 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
         ? waitingFor(late)
         : byLayer
           ? "one cell per layer: contribution of each token"
-          : figures === null && roles === null
-            ? thumbnailNote(scale.value)
-            : figures !== null && largest === null
-              ? "N/A for this text"
-              : "";
+          : figures !== null && largest === null
+            ? "N/A for this text"
+            : "";
     const [layer, head] = [Math.floor((largest ?? 0) / heads), (largest ?? 0) % heads];
     const signed = isSigned(key);
     return (
       <>
-        <div class="aw-grid-foot">
+        <div class="aw-grid-foot" hidden={note === "" && largest === null}>
           <span class="aw-grid-note" hidden={note === ""}>
             {note}
           </span>
@@ -470,16 +478,30 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   onResize(
     host,
     (width) => {
-      const room = Math.min((width - AXIS) / heads, TALL / layers) - GAP;
+      const room = Math.min((width - AXIS) / columns, TALL / rows) - GAP;
       const whole = host.closest<HTMLElement>(`.${ROOT_CLASS}`)?.clientWidth ?? Infinity;
       const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
       cell.value = Math.max(least, Math.min(CELL.most, Math.floor(room)));
     },
     until,
   );
+  // Where the grid scrolls sideways, to the chosen head.
+  watch(() => {
+    const { layer, head } = selection.value;
+    if (cell.value === 0) return;
+    const column = side ? layer : head === "mean" ? 0 : head;
+    const from = column * (cell.value + GAP);
+    requestAnimationFrame(() => scrollAcross(grid, from, AXIS + from + 2 * (cell.value + GAP)));
+  }, until);
   state.on(["metric"], () => void reshade(), until);
   state.on(["target"], () => void (state.get().metric === "effect" && reshade()), until);
-  withLazyCode(({ layerStrips, long }) => {
+  withLazyCode(({ headLens, layerStrips, long }) => {
+    headLens(
+      host,
+      context,
+      (index) => itemAt(about.peek(), index).title,
+      () => shade.peek().figures === null && shade.peek().roles === null && !layered.peek(),
+    );
     strips = layerStrips(host, context, redraw);
     long.layerProgress(context, grid, (layer) => {
       filled.value++;
