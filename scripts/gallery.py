@@ -117,9 +117,6 @@ def open_view(root: Locator, view: str) -> None:
     panel = root.locator('[data-aw-part="view"]')
     root.locator(f'[role="tab"][data-view="{view}"]').click()
     panel.locator(f'> [data-view="{view}"]').wait_for()
-    if view == "heads":  # the map of roles is asked for when it is looked at
-        root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
-        root.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
     if view == "why":  # one method after the other; the test comes late, or is offered
         said = panel.locator('[data-aw-part="why-said"]')
         expect(said).to_contain_text(SAID, timeout=STEP_MS)

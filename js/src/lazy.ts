@@ -2,6 +2,7 @@
 
 export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
+export { headLens } from "./frame/head-grid/lens";
 export { Display } from "./frame/lazy/display";
 export { KeyGroups } from "./frame/lazy/key-groups";
 export { tagText } from "./frame/lazy/tag-text";

@@ -25,7 +25,7 @@ from tests.e2e.runs import shown
 from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
 from tests.e2e.test_accessibility import AXE
-from tests.e2e.views import READY, choose, part, setting
+from tests.e2e.views import READY, choose, part, setting, unfold
 from tests.unit.tiny_models import build
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came to the river."
@@ -190,7 +190,7 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
         one.page.keyboard.press("Escape")
         one.page.wait_for_function(READY)
         expect(gradients.locator('[data-aw-part="gradient-rows"]')).to_be_visible()
-        named = one.page.locator(".aw-grid-column:visible")
+        named = one.page.locator(".aw-grid-number:visible")
         shown = named.evaluate_all(
             """all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => {
                 const range = document.createRange();
@@ -266,7 +266,8 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     part(page, "heads").locator('[data-layer="4"][data-head="7"]').click()
     expect(page.get_by_role("heading", name="Layer 4, head 7")).to_be_visible()
-    roles = page.get_by_role("heading", name="Roles")
+    unfold(page, "roles")
+    roles = part(page, "roles")
     roles.scroll_into_view_if_needed()
     expect(page.locator("body")).not_to_contain_text("needs a kernel")
     assert page.evaluate("() => window.hit") is None

@@ -9,7 +9,7 @@ import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import type { GridInput } from "./input";
 import type { GridModel } from "./model";
-import { largestOf, thumbnailNote, waitingFor } from "./paint";
+import { largestOf, waitingFor } from "./paint";
 import { isSigned } from "./shadings";
 
 const RAMP_STOPS = 18;
@@ -50,7 +50,7 @@ export const Foot = memo(function Foot({
   readonly model: GridModel;
   readonly input: GridInput;
 }) {
-  const { heads, shade, layered, waiting, scale, ends, mode, off } = model;
+  const { heads, shade, layered, waiting, ends, mode, off } = model;
   const { key, figures, roles } = shade.value;
   const byLayer = layered.value;
   const late = waiting.value;
@@ -60,16 +60,14 @@ export const Foot = memo(function Foot({
       ? waitingFor(late)
       : byLayer
         ? "one cell per layer: contribution of each token"
-        : figures === null && roles === null
-          ? thumbnailNote(scale.value)
-          : figures !== null && largest === null
-            ? "N/A for this text"
-            : "";
+        : figures !== null && largest === null
+          ? "N/A for this text"
+          : "";
   const [layer, head] = [Math.floor((largest ?? 0) / heads), (largest ?? 0) % heads];
   const signed = isSigned(key);
   return (
     <>
-      <div class="aw-grid-foot">
+      <div class="aw-grid-foot" hidden={note === "" && largest === null}>
         <span class="aw-grid-note" hidden={note === ""}>
           {note}
         </span>

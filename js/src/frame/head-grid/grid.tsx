@@ -7,13 +7,14 @@ import { memo } from "../../ui/memo";
 import type { GridInput } from "./input";
 import type { About, GridModel } from "./model";
 
-/** The smallest cell above which two digits have room. */
+/** The smallest cell above which two digits have room; below it, every so many columns are named. */
 const LABEL_CELL = 13;
+const NAMED = { upright: 2, side: 5 } as const;
 
 const Head = ({
   layer,
   head,
-  about: { label, title, value, role },
+  about: { label, value, role },
   pressed,
   entry,
   off,
@@ -30,7 +31,6 @@ const Head = ({
   <Button
     class={`aw-grid-head${absent ? " is-absent" : ""}${off ? " is-off" : ""}`}
     label={label}
-    title={title}
     tabIndex={entry ? 0 : -1}
     aria-pressed={pressed}
     aria-disabled={absent || undefined}
@@ -49,15 +49,18 @@ const Row = memo(
     about: words,
     pressed,
     entry,
+    unnamed,
   }: {
     readonly model: GridModel;
     readonly layer: number;
+    /** Class of a label that has no room. */
+    readonly unnamed: string;
     readonly about: readonly About[];
     readonly pressed: number | "all" | null;
     readonly entry: number;
   }) => (
     <>
-      <span class="aw-grid-row" aria-hidden="true">
+      <span class={`aw-grid-layer${unnamed}`} aria-hidden="true">
         {layer}
       </span>
       {Array.from({ length: heads }, (_, k) => (
@@ -83,20 +86,24 @@ export const Grid = memo(function Grid({
   readonly model: GridModel;
   readonly input: GridInput;
 }) {
-  const { layers, heads, selection, layered, about, cell, waiting, parts } = model;
+  const { layers, heads, side, columns, selection, layered, about, cell, waiting, parts } = model;
   const { layer: row, head } = selection.value;
   const byLayer = layered.value;
   const mean = head === "mean" || byLayer;
   const words = about.value;
   const [, column] = input.chosen();
+  const tight = cell.value < LABEL_CELL && columns > 10;
+  const unnamed = (i: number, across: boolean): string =>
+    tight && across && i % NAMED[side ? "side" : "upright"] !== 0 ? " is-unnamed" : "";
+  const lines = { along: "2 / -1", layer: `${row + 2} / ${row + 3}` };
   return (
     <div
-      class={`aw-grid${byLayer ? " is-layers" : ""}${cell.value < LABEL_CELL && heads > 10 ? " is-tight" : ""}`}
+      class={`aw-grid ${side ? "is-side" : "is-upright"}${byLayer ? " is-layers" : ""}`}
       role="group"
       aria-label="Heads by layer"
       aria-busy={waiting.value !== null || undefined}
       data-aw-mean={mean ? "" : undefined}
-      style={{ "--aw-cell": `${cell.value}px`, "--aw-heads": heads }}
+      style={{ "--aw-cell": `${cell.value}px`, "--aw-heads": heads, "--aw-layers": layers }}
       ref={(element) => {
         if (element !== null) parts.grid = element;
       }}
@@ -111,11 +118,11 @@ export const Grid = memo(function Grid({
         }}
       />
       <span class="aw-grid-corner" aria-hidden="true">
-        <span class="aw-grid-heads">head</span>
-        <span class="aw-grid-layers">layer</span>
+        <span class="aw-grid-across">{side ? "layer" : "head"}</span>
+        <span class="aw-grid-down">{side ? "head" : "layer"}</span>
       </span>
       {Array.from({ length: heads }, (_, k) => (
-        <span key={`h${k}`} class={`aw-grid-column${k % 2 ? " is-odd" : ""}`} aria-hidden="true">
+        <span key={`h${k}`} class={`aw-grid-number${unnamed(k, !side)}`} aria-hidden="true">
           {k}
         </span>
       ))}
@@ -124,6 +131,7 @@ export const Grid = memo(function Grid({
           model={model}
           key={`l${l}`}
           layer={l}
+          unnamed={unnamed(l, side)}
           about={words}
           pressed={l !== row ? null : byLayer ? 0 : mean ? "all" : head}
           entry={l === row ? (byLayer ? 0 : column) : -1}
@@ -134,7 +142,11 @@ export const Grid = memo(function Grid({
         class="aw-grid-mean"
         aria-hidden="true"
         hidden={!mean}
-        style={{ gridColumn: "2 / -1", gridRow: `${row + 2} / ${row + 3}` }}
+        style={
+          side
+            ? { gridColumn: lines.layer, gridRow: lines.along }
+            : { gridColumn: lines.along, gridRow: lines.layer }
+        }
       />
     </div>
   );

@@ -4,7 +4,9 @@ import { computed } from "@preact/signals-core";
 import { render } from "preact";
 import { ROOT_CLASS } from "../../draw/color/theme";
 import { onResize } from "../../draw/resize";
+import { scrollAcross } from "../../draw/scroll";
 import { byTouch } from "../../draw/touch";
+import { itemAt } from "../../protocol/required";
 import { Select } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
@@ -26,7 +28,7 @@ const PHONE = 480;
 export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const { state, signal: until } = context;
   const model = createGridModel(host, context);
-  const { layers, heads, selection, layered, cell, parts, redraw } = model;
+  const { side, columns, rows, about, shade, selection, layered, cell, parts, redraw } = model;
   const input = createGridInput(context, model);
   const options = shadings(context);
   const metric = computed(() => selection.value.metric);
@@ -55,14 +57,30 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   onResize(
     host,
     (width) => {
-      const room = Math.min((width - AXIS) / heads, TALL / layers) - GAP;
+      const room = Math.min((width - AXIS) / columns, TALL / rows) - GAP;
       const whole = host.closest<HTMLElement>(`.${ROOT_CLASS}`)?.clientWidth ?? Infinity;
       const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
       cell.value = Math.max(least, Math.min(CELL.most, Math.floor(room)));
     },
     until,
   );
-  withLazyCode(({ layerStrips, long }) => {
+  // Where the grid scrolls sideways, to the chosen head.
+  watch(() => {
+    const { layer, head } = selection.value;
+    if (cell.value === 0) return;
+    const column = side ? layer : head === "mean" ? 0 : head;
+    const from = column * (cell.value + GAP);
+    requestAnimationFrame(() => {
+      if (parts.grid) scrollAcross(parts.grid, from, AXIS + from + 2 * (cell.value + GAP));
+    });
+  }, until);
+  withLazyCode(({ headLens, layerStrips, long }) => {
+    headLens(
+      host,
+      context,
+      (index) => itemAt(about.peek(), index).title,
+      () => shade.peek().figures === null && shade.peek().roles === null && !layered.peek(),
+    );
     parts.strips = layerStrips(host, context, redraw);
     if (parts.grid === undefined) return;
     long.layerProgress(context, parts.grid, (layer) => {

@@ -8,7 +8,7 @@ import { createTyping } from "./off";
 export function createGridInput(context: ViewContext, model: GridModel) {
   const { state, source } = context;
   const { profile } = source.meta;
-  const { layers, heads, layered, off, parts } = model;
+  const { layers, heads, side, columns, rows, layered, off, parts } = model;
 
   const chosen = (): readonly [layer: number, head: number] => {
     const { layer, head } = state.get();
@@ -37,19 +37,20 @@ export function createGridInput(context: ViewContext, model: GridModel) {
   function press(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [layer, head] = chosen();
+    const [row, column] = side ? [head, layer] : [layer, head];
     const moves: Record<string, readonly [number, number]> = {
-      ArrowLeft: [layer, head - 1],
-      ArrowRight: [layer, head + 1],
-      ArrowUp: [layer - 1, head],
-      ArrowDown: [layer + 1, head],
-      Home: [layer, 0],
-      End: [layer, heads - 1],
-      PageUp: [0, head],
-      PageDown: [layers - 1, head],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      Home: [row, 0],
+      End: [row, columns - 1],
+      PageUp: [0, column],
+      PageDown: [rows - 1, column],
     };
     const move = moves[event.key];
     if (move !== undefined) {
-      const [l, k] = move;
+      const [l, k] = side ? [move[1], move[0]] : move;
       if (l >= 0 && l < layers && k >= 0 && k < heads) select(l, k);
     } else if (event.key === "o" && profile === null) off.toggle(layer, head);
     else if (event.key === "O" && profile === null) off.clear();

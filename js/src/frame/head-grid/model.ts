@@ -15,7 +15,7 @@ import { itemAt } from "../../protocol/required";
 import { modeSignal, selectionOf, signalOf } from "../../ui/mount";
 import type { LazyCode, ViewContext } from "../../views/contract";
 import { createHeadsOff } from "./off";
-import { paintFigures, paintRoles, paintThumbnails } from "./paint";
+import { paintFigures, paintRoles, paintThumbnails, sizeOf } from "./paint";
 import { isSigned } from "./shadings";
 
 /** Between cells, px. */
@@ -100,6 +100,9 @@ export function createGridModel(host: HTMLElement, context: ViewContext) {
   const { arrays, meta } = source;
   const { n_layers: layers, n_heads: heads } = meta.model;
   const { snapshot } = meta;
+  /** On its side, with layers as columns, a grid of many layers takes the width that is there, and a third of the height. */
+  const side = layers > heads;
+  const [columns, rows] = side ? [layers, heads] : [heads, layers];
   const isSaved = (layer: number, head: number): boolean =>
     snapshot === undefined || (snapshot.layers.includes(layer) && snapshot.heads.includes(head));
   const selection = selectionOf(state, ["layer", "head", "metric", "scale"], until);
@@ -159,11 +162,9 @@ export function createGridModel(host: HTMLElement, context: ViewContext) {
     const { figures, roles, key } = shade.value;
     void mode.value;
     const step = cell.value + GAP;
-    const cells = { layers, heads, cell: cell.value, step };
+    const cells = { layers, heads, cell: cell.value, step, side };
     const some = only !== undefined && figures === null && roles === null && !layered.value;
-    const context = some
-      ? penOf(parts.canvas)
-      : fitCanvas(parts.canvas, heads * step, layers * step);
+    const context = some ? penOf(parts.canvas) : fitCanvas(parts.canvas, ...sizeOf(cells, layers));
     const [thumbs, maxima] = [arrays.get("thumbs"), arrays.get("head_max")];
     if (layered.value) parts.strips?.paint(context, cells);
     else if (roles !== null) paintRoles(context, cells, palette(host), roles.labels);
@@ -186,7 +187,22 @@ export function createGridModel(host: HTMLElement, context: ViewContext) {
   }
 
   return {
-    ...{ layers, heads, isSaved, selection, scale, mode, off, shade, waiting, filled, layered },
+    ...{
+      layers,
+      heads,
+      side,
+      columns,
+      rows,
+      isSaved,
+      selection,
+      scale,
+      mode,
+      off,
+      shade,
+      waiting,
+      filled,
+      layered,
+    },
     ...{ cell, ends, parts, about, paint, open },
     redraw(): void {
       ends.value = paint();

@@ -24,8 +24,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "Heads beside the view": {
     arrows: "layer, head",
     "3 . 5": "layer 3, head 5",
-    "Home End": "first, last head",
-    "PgUp PgDn": "first, last layer",
+    "Home End": "first, last of the row",
+    "PgUp PgDn": "first, last of the column",
     o: "switch the head off, on again",
     "Shift O": "all heads on",
   },
