@@ -355,7 +355,8 @@ export function createFrame(state: State): Frame {
       missing.value = "";
     }, signal);
 
-    const context: ViewContext = { ...base, matrix, overlay: createOverlay(), display };
+    const pairs = FEATURES.flatMap(({ pair }) => pair ?? []);
+    const context: ViewContext = { ...base, matrix, overlay: createOverlay(), display, pairs };
     const disposers: (() => void)[] = [];
     const drawText = (rows?: RowStore): void => {
       disposers.push(ribbon(parts.ribbon, context, memory, rows));
