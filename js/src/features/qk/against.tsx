@@ -31,7 +31,7 @@ export function AgainstControl({ found, names, choose, listing, list }: Props) {
   const chosen = typeof against === "number";
   const another = chosen ? <SideToken names={names} side="key" token={against} /> : "another key …";
   return (
-    <span class="aw-inline">
+    <span class="aw-qk-against">
       <span class="aw-muted">against</span>
       <Segmented<Group | typeof KEY>
         label="Compared with"

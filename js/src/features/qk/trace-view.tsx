@@ -189,12 +189,11 @@ export function createTrace(
           A solid link is a share of the cell’s contrast. A dashed link is a new question: the cell
           at which that head read most of what it brings.
         </p>
-        <ul class="aw-qk-cells aw-small">
-          {of.items
-            .filter(({ side }) => side === null)
-            .map(({ path, cell }) => (
-              <Cell key={path} of={cell} />
-            ))}
+        <h4 class="aw-title">Where it stops</h4>
+        <ul class="aw-qk-cells aw-small" data-aw-part="qk-stops">
+          {of.items.flatMap(({ side, path, cell }) =>
+            side === null && cell.stop !== null ? <Cell key={path} of={cell} /> : [],
+          )}
         </ul>
       </section>
     );

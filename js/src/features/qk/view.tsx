@@ -6,6 +6,7 @@
  */
 
 import { batch, computed, signal } from "@preact/signals-core";
+import { render } from "preact";
 import { formatNumber, formatPercent } from "../../figures/format";
 import { headName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
@@ -119,6 +120,8 @@ export const qk: PairPart = (place, context, cell) => {
   const pairsOpen = signal(false);
   const traceOpen = signal(false);
   const listing = signal(false);
+  /** Of the last sums: what is below stays where it is while others are computed, px. */
+  let height = 0;
   onChange(
     computed(() => [cell.value?.query, cell.value?.key] as const),
     // Another key is one of this row.
@@ -336,7 +339,12 @@ export const qk: PairPart = (place, context, cell) => {
     if (at === null) return null;
     const waits = task.value?.state.value.status === "running" && found.value === null;
     return (
-      <div class="aw-qk" data-aw-part="qk" aria-busy={waits ? "true" : undefined}>
+      <div
+        class="aw-qk"
+        data-aw-part="qk"
+        aria-busy={waits ? "true" : undefined}
+        style={{ minBlockSize: waits ? `${height}px` : "" }}
+      >
         <div class="aw-cluster">
           <Button
             class="aw-plain-button aw-small"
@@ -356,8 +364,11 @@ export const qk: PairPart = (place, context, cell) => {
       </div>
     );
   }
-  mount(place, View, until, pairs.threads);
-  onAbort(until, () => place.replaceChildren());
+  mount(place, View, until, () => {
+    if (found.peek() !== null) height = place.offsetHeight;
+    pairs.threads();
+  });
+  onAbort(until, () => render(null, place));
 };
 
 declare module "../../views/contract" {
