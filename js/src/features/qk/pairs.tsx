@@ -1,7 +1,6 @@
 /** The pairs of the sum: by tokens threads between query side and key side and the matrix, by parts the largest. */
 
-import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
-import type { Mode } from "../../draw/color/ramp";
+import { computed, signal } from "@preact/signals-core";
 import { onResize } from "../../draw/resize";
 import { visible } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
@@ -20,6 +19,7 @@ import {
   type UnitOfText,
 } from "../similarity/texts";
 import type { Found, SideName } from "./data";
+import type { QkModel } from "./model";
 import { type Names, PartName } from "./names";
 
 const CELLS = { rowHeight: null, cellMost: 34, heightMost: 560 };
@@ -64,16 +64,47 @@ export function linkedOf({ parts, sums, matrix }: Found, names: Names): Linked |
   };
 }
 
-export function createPairs(
-  place: HTMLElement,
-  found: ReadonlySignal<Found | null>,
-  open: ReadonlySignal<boolean>,
-  names: Names,
-  mode: ReadonlySignal<Mode>,
-  /** Compare with another key. */
-  compare: (key: number) => void,
-  until: AbortSignal,
-) {
+/** The largest pairs, and all others. */
+function Largest({
+  of: { pairs, pairsRest, parts },
+  names,
+}: {
+  readonly of: Found;
+  readonly names: Names;
+}) {
+  const top = Math.max(...[...pairs.map(([, , value]) => value), pairsRest].map(Math.abs));
+  return (
+    <table class="aw-qk-sum" data-aw-part="qk-pairs">
+      <caption>Largest pairs: query side · key side</caption>
+      <tbody>
+        {pairs.map(([a, b, value]) => (
+          <tr key={`${a} ${b}`}>
+            <th scope="row">
+              <PartName names={names} side="query" part={itemAt(parts.query, a)} />
+              {" · "}
+              <PartName names={names} side="key" part={itemAt(parts.key, b)} />
+            </th>
+            <Change value={value} top={top} />
+          </tr>
+        ))}
+        <tr class="aw-qk-rest">
+          <th scope="row">all other pairs</th>
+          <Change value={pairsRest} top={top} />
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+export function createPairs({
+  place,
+  found,
+  pairsOpen: open,
+  names,
+  mode,
+  choose,
+  until,
+}: QkModel) {
   const linked = computed(() => {
     const now = found.value;
     return open.value && now?.by === "tokens" ? linkedOf(now, names) : null;
@@ -145,7 +176,7 @@ export function createPairs(
           </span>
         ))}
         {own === "b" && pinned.value !== null && token !== null && (
-          <Button class="aw-link" part="qk-compare" onClick={() => compare(token)}>
+          <Button class="aw-link" part="qk-compare" onClick={() => choose(token)}>
             compare with it
           </Button>
         )}
@@ -153,7 +184,7 @@ export function createPairs(
     );
   }
 
-  function Linked() {
+  function Threads() {
     const now = linked.value;
     if (now === null) return null;
     return (
@@ -189,32 +220,6 @@ export function createPairs(
     );
   }
 
-  /** The largest pairs, and all others. */
-  function Largest({ of: { pairs, pairsRest, parts } }: { readonly of: Found }) {
-    const top = Math.max(...[...pairs.map(([, , value]) => value), pairsRest].map(Math.abs));
-    return (
-      <table class="aw-qk-sum" data-aw-part="qk-pairs">
-        <caption>Largest pairs: query side · key side</caption>
-        <tbody>
-          {pairs.map(([a, b, value]) => (
-            <tr key={`${a} ${b}`}>
-              <th scope="row">
-                <PartName names={names} side="query" part={itemAt(parts.query, a)} />
-                {" · "}
-                <PartName names={names} side="key" part={itemAt(parts.key, b)} />
-              </th>
-              <Change value={value} top={top} />
-            </tr>
-          ))}
-          <tr class="aw-qk-rest">
-            <th scope="row">all other pairs</th>
-            <Change value={pairsRest} top={top} />
-          </tr>
-        </tbody>
-      </table>
-    );
-  }
-
   return {
     /** After each drawing: the words have their places. */
     threads,
@@ -223,7 +228,7 @@ export function createPairs(
       if (now === null || !open.value) return null;
       return (
         <section class="aw-qk-pairs">
-          {linked.value !== null ? <Linked /> : <Largest of={now} />}
+          {linked.value !== null ? <Threads /> : <Largest of={now} names={names} />}
         </section>
       );
     },

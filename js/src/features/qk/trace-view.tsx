@@ -1,6 +1,6 @@
 /** The trace drawn by the collapsible tree, with what heads, FFNs and the rest of every cell hold below it. */
 
-import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { computed, signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
 import { formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
@@ -12,6 +12,7 @@ import { createRuler } from "../../views/tree/measure";
 import { type NodeFacts, Picture } from "../../views/tree/picture";
 import { tidy } from "../../views/tree/tidy";
 import { SIDES, type Traced } from "./data";
+import type { QkModel } from "./model";
 import { type Names, SideToken } from "./names";
 import { spokenItem, type TraceItem, traceTree } from "./trace";
 
@@ -23,13 +24,35 @@ const WIDTH = 560;
 const ASKS = 0.12;
 const LEVELS = 6;
 
-export function createTrace(
-  place: HTMLElement,
-  traced: ReadonlySignal<Traced | null>,
-  names: Names,
-  go: (cell: Traced) => void,
-  until: AbortSignal,
-) {
+/** A cell in words, with what its sides hold, and why nothing below it is followed. */
+const Cell = ({ of, names }: { readonly of: Traced; readonly names: Names }) => (
+  <li>
+    <strong>{headName(of.layer, of.head)}</strong>{" "}
+    <SideToken names={names} side="query" token={of.query} />
+    {" → "}
+    <SideToken names={names} side="key" token={of.key} />
+    {" ("}
+    <Percent value={of.weight} />
+    {"): "}
+    <Num value={of.contrast} />
+    {SIDES.map((side) => {
+      const { heads, ffns, rest } = of.sides[side];
+      return (
+        <span key={side} class="aw-muted">
+          {`; ${side} side heads `}
+          <Num value={heads} />
+          {", FFNs "}
+          <Num value={ffns} />
+          {", rest "}
+          <Num value={rest} />
+        </span>
+      );
+    })}
+    .{of.stop !== null && ` ${of.stop}`}
+  </li>
+);
+
+export function createTrace({ place, traced, names, way: { go }, until }: QkModel) {
   const ruler = createRuler(place);
   const width = widthOf(place, WIDTH, until);
   const closed = signal<ReadonlySet<string>>(new Set());
@@ -95,7 +118,9 @@ export function createTrace(
     closed.value = next;
   }
   const choose = (box: TreeBox): void => {
-    if (box.parent !== null) go(itemOf(box.node).cell);
+    if (box.parent === null) return;
+    const { layer, head, query, key } = itemOf(box.node).cell;
+    go({ layer, head, query, key });
   };
   /** ARIA's tree pattern. */
   function press(key: string, box: TreeBox): boolean {
@@ -135,34 +160,6 @@ export function createTrace(
     },
   };
 
-  /** A cell in words, with what its sides hold, and why nothing below it is followed. */
-  const Cell = ({ of }: { readonly of: Traced }) => (
-    <li>
-      <strong>{headName(of.layer, of.head)}</strong>{" "}
-      <SideToken names={names} side="query" token={of.query} />
-      {" → "}
-      <SideToken names={names} side="key" token={of.key} />
-      {" ("}
-      <Percent value={of.weight} />
-      {"): "}
-      <Num value={of.contrast} />
-      {SIDES.map((side) => {
-        const { heads, ffns, rest } = of.sides[side];
-        return (
-          <span key={side} class="aw-muted">
-            {`; ${side} side heads `}
-            <Num value={heads} />
-            {", FFNs "}
-            <Num value={ffns} />
-            {", rest "}
-            <Num value={rest} />
-          </span>
-        );
-      })}
-      .{of.stop !== null && ` ${of.stop}`}
-    </li>
-  );
-
   return function Trace() {
     const [drawn, of] = [layout.value, tree.value];
     if (drawn === null || of === null) return null;
@@ -192,7 +189,7 @@ export function createTrace(
         <h4 class="aw-title">Where it stops</h4>
         <ul class="aw-qk-cells aw-small" data-aw-part="qk-stops">
           {of.items.flatMap(({ side, path, cell }) =>
-            side === null && cell.stop !== null ? <Cell key={path} of={cell} /> : [],
+            side === null && cell.stop !== null ? <Cell key={path} of={cell} names={names} /> : [],
           )}
         </ul>
       </section>
