@@ -262,15 +262,26 @@ describe("the sides", () => {
     expect(find("qk-back")).toBeNull();
   });
 
-  test("compare with a group of keys, for every pair", async () => {
+  test("compare with a group of keys for every pair, and with another key for this one in every head", async () => {
     draw();
+    const asked = () => fieldsOf(fake.asked.at(-1)!).against;
     await press(find("why-here"));
     await press(place.querySelector<HTMLElement>('[data-against="all"]'));
-    expect(fieldsOf(fake.asked.at(-1)!).against).toBe("all");
     expect(text("qk-line")).toContain("all other tokens");
     cell.value = { ...CELL, key: 3 };
     await settled();
-    expect(fieldsOf(fake.asked.at(-1)!).against).toBe("all");
+    expect(asked()).toBe("all");
+    await press(find("qk-show-pairs"));
+    await press(place.querySelector<HTMLElement>('[data-side="b"][data-unit="5"]'));
+    await press(find("qk-compare"));
+    expect(asked()).toBe(5);
+    expect(text("qk-line")).toMatch(/(above|below) keys5\.$/);
+    cell.value = { ...CELL, key: 3, head: 0 };
+    await settled();
+    expect(asked()).toBe(5);
+    cell.value = { ...CELL, key: 1 };
+    await settled();
+    expect(asked()).toBe("others");
   });
 });
 
