@@ -23,7 +23,7 @@ export function Line({
   readonly cell: PinnedCell;
   readonly names: Names;
 }) {
-  const { against, contrast, weight, capped, unreliable } = found;
+  const { against, contrast, constant, weight, capped, unreliable } = found;
   return (
     <p class="aw-qk-line" data-aw-part="qk-line">
       <SideToken names={names} side="query" token={cell.query} />
@@ -40,16 +40,14 @@ export function Line({
         THAN[against]
       )}
       .
-      {capped !== null && (
-        <span class="aw-qk-mark" title="The model caps its scores; the sum holds the cap’s factor.">
-          {`capped to ${formatPercent(capped)}`}
+      {constant !== 0 && (
+        <span class="aw-muted">
+          {" Log-odds of this weight: "}
+          <Num value={contrast + constant} />.
         </span>
       )}
-      {unreliable && (
-        <span class="aw-qk-mark" title="The logarithm of a weight this small is unreliable.">
-          unreliable
-        </span>
-      )}
+      {capped !== null && <span class="aw-qk-mark">{`capped to ${formatPercent(capped)}`}</span>}
+      {unreliable && <span class="aw-qk-mark">unreliable</span>}
     </p>
   );
 }

@@ -50,6 +50,8 @@ export function createQkModel(
   const by = signal<By | null>(null);
   const pairsOpen = signal(false);
   const traceOpen = signal(false);
+  /** Whether the network runs without the largest entries. */
+  const checking = signal(false);
 
   const request = computed(() => {
     const of = cell.value;
@@ -60,12 +62,7 @@ export function createQkModel(
   });
   const answered = computed(() => request.value !== null && isAnswered(source, request.value));
   const question = computed(() => (answered.value ? request.value : null));
-  const task = taskOf<CellRequest, Found>(
-    question,
-    (of, step) => askCell(source, of, step),
-    until,
-    true,
-  );
+  const task = taskOf<CellRequest, Found>(question, (of, step) => askCell(source, of, step), until);
   const found = computed(() => task.value?.state.value.value ?? null);
   /** What runs the network again, for the cell on screen. */
   const further = computed(() =>
@@ -73,17 +70,17 @@ export function createQkModel(
       ? null
       : { ...ofCell(question.value), by: found.value.by },
   );
+  const wanted = (open: ReadonlySignal<boolean>) =>
+    computed(() => (open.value ? further.value : null));
   const check = taskOf<OfCell, Effects>(
-    further,
+    wanted(checking),
     (of, step) => askEffects(source, of, step),
     until,
-    false,
   );
   const trace = taskOf<OfCell, Traced>(
-    computed(() => (traceOpen.value ? further.value : null)),
+    wanted(traceOpen),
     (of, step) => askTrace(source, of, DEPTH, step),
     until,
-    true,
   );
   const effects = computed(() => check.value?.state.value.value ?? null);
 
@@ -107,6 +104,7 @@ export function createQkModel(
     by,
     pairsOpen,
     traceOpen,
+    checking,
     listing: computed(() => listed.value === pairOf(cell.value)),
     list(open: boolean): void {
       listed.value = open ? pairOf(cell.peek()) : null;

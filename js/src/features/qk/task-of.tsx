@@ -8,12 +8,11 @@ import { watch } from "../../ui/mount";
 /** Answers that are kept. */
 const KEPT = 24;
 
-/** The task of the present question, null without one. `starts`: at once, instead of at the reader's wish. */
+/** The task of the present question, which starts at once; null without one. */
 export function taskOf<Q, T>(
   question: ReadonlySignal<Q | null>,
   work: (of: Q, step: Step<T>) => Promise<T>,
   until: AbortSignal,
-  starts: boolean,
 ): ReadonlySignal<Task<T> | null> {
   const tasks = new Map<string, Task<T>>();
   const task = computed(() => {
@@ -33,13 +32,13 @@ export function taskOf<Q, T>(
     untracked(() => {
       if (last !== now) last?.stop();
       last = now;
-      if (starts && now !== null && now.state.peek().value === null) void now.start();
+      if (now !== null && now.state.peek().value === null) void now.start();
     });
   }, until);
   return task;
 }
 
-/** How far a task is, why it gave nothing, or a button that starts it; nothing once its value is here. */
+/** How far a task is, why it gave nothing, or, once it was stopped, a button that starts it; nothing once its value is here. */
 export function Waiting({
   task,
   doing,

@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-check, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -68,16 +68,17 @@ const Controls = ({ model, found }: Of) => (
 
 /** What can be asked for further. */
 function Further({ model, found, cell }: Of) {
-  const { live, pairsOpen, traceOpen } = model;
+  const { live, pairsOpen, traceOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
   return (
     <div class="aw-cluster">
-      {live && check !== null && (
-        <Waiting
-          task={check}
-          doing="Running without each of the largest"
-          start="Check by running"
-          part="qk-check"
+      {live && (
+        <Toggle
+          text="without it"
+          part="qk-without"
+          on={checking.value}
+          set={setter(checking)}
+          title="Run the network without each of the largest entries"
         />
       )}
       <Toggle
@@ -100,12 +101,15 @@ function Further({ model, found, cell }: Of) {
           title="Follow the heads that bring most, from cell to cell"
         />
       )}
-      {trace !== null && (
-        <Waiting task={trace} doing="Following heads" start="Trace" part="qk-tracing" />
-      )}
       <Button class="aw-link" part="qk-csv" onClick={() => model.save(found, cell)}>
         Save the sums as CSV
       </Button>
+      {check !== null && (
+        <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
+      )}
+      {trace !== null && (
+        <Waiting task={trace} doing="Following heads" start="Trace" part="qk-tracing" />
+      )}
     </div>
   );
 }
@@ -205,11 +209,13 @@ export const qk: PairPart = (place, context, pinned) => {
             <pairs.View />
             <Trace />
             <div class="aw-qk-notes" data-aw-part="qk-notes">
-              {now.notes.map((note) => (
-                <p class="aw-view-note" key={note}>
-                  {note}
-                </p>
-              ))}
+              {now.notes
+                .filter((note) => note !== now.fallback)
+                .map((note) => (
+                  <p class="aw-view-note" key={note}>
+                    {note}
+                  </p>
+                ))}
             </div>
           </>
         )}
