@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -59,10 +59,21 @@ def embedding_shift(encoder: Encoder) -> torch.Tensor | None:
         return projection(shift)
 
 
-@contextmanager
-def entering(run: Run, vectors: torch.Tensor) -> Generator[None]:
+def layers_of(run: Run) -> list[Any]:
+    """The modules of a run's layers."""
+    return [layer_of(run, layer) for layer in range(run.encoder.n_layers)]
+
+
+def entering(run: Run, vectors: torch.Tensor) -> AbstractContextManager[None]:
     """The first layer reads ``vectors`` [B, n, d] whatever the embeddings give. Hold the encoder's lock."""
+    return entering_first(layers_of(run), vectors)
+
+
+@contextmanager
+def entering_first(modules: Sequence[Any], vectors: torch.Tensor) -> Generator[None]:
+    """`entering` the first of a network's layers."""
     turns = 0
+    uses = sum(module is modules[0] for module in modules)
 
     def replace(_module: Any, args: Any, kwargs: Any) -> Any:
         nonlocal turns
@@ -71,9 +82,7 @@ def entering(run: Run, vectors: torch.Tensor) -> Generator[None]:
             return None
         return with_hidden(vectors, args, kwargs)
 
-    module = layer_of(run, 0)
-    uses = sum(layer_of(run, layer) is module for layer in range(run.encoder.n_layers))
-    with hooked([module], before=replace):
+    with hooked(modules[:1], before=replace):
         yield
 
 
