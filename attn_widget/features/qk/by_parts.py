@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch.func import jvp, vmap
 
-from attn_widget.errors import NotAvailableError, NotEnoughMemoryError
+from attn_widget.errors import NotEnoughMemoryError
 from attn_widget.features.qk.recorded import Recorded
 from attn_widget.features.qk.split import BIAS, Kind, Part, Split
 from attn_widget.features.qk.stream import check_parts, steps
 from attn_widget.features.why.linearized import Linearized
-from attn_widget.influence.attention_block import linear_weight
+from attn_widget.influence.attention_block import layers_of, linear_weight
 from attn_widget.model.families import submodule
 from attn_widget.trace.embeddings import EmbeddingParts, embedding_parts
 from attn_widget.trace.forward import inference_mode
@@ -78,7 +78,7 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
         )
     with inference_mode(encoder, "eager"):
         parts, stack = _embedded(run, first)
-        for step in steps(run, layer):
+        for step in steps(encoder, layers_of(run)[:layer]):
             at = step.layer
             if step.kind == "norm":
                 stack.through(step.module)
@@ -109,19 +109,16 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
 def _embedded(run: Run, first: Any) -> tuple[list[Part], _Stack]:
     """Word, position and segment, if their sum gives what enters the first layer; else one part."""
     one = [Part("embedding")], _Stack(first, first[None], torch.zeros_like(first[None]))
-    try:
-        found = embedding_parts(run.encoder, run.encoding)
-    except NotAvailableError:
+    names, base = run.encoder.family.embeddings, run.encoder.network.base_model
+    several = [] if names is None else [names.position, names.segment]
+    if names is None or all(submodule(base, name) is None for name in several):
         return one
-    named = _named(found)
-    names = run.encoder.family.embeddings
-    if len(named) == 1 or names is None:
-        return one
+    named = _named(embedding_parts(run.encoder, run.encoding))
     parts = torch.stack([torch.from_numpy(np.array(value))[None] for _, value in named]).to(first)
     summed = parts.sum(dim=0)
     stack = _Stack(summed, parts, torch.zeros_like(parts[:1]))
     for name in (names.norm, names.projection):
-        module = submodule(run.encoder.network.base_model, name)
+        module = submodule(base, name)
         if module is not None:
             stack.through(module)
     if not torch.allclose(stack.whole, first, atol=SAME * float(first.abs().max())):

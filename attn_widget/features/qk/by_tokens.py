@@ -10,14 +10,15 @@ from typing import Any
 import torch
 from torch.func import jvp, vmap
 
+from attn_widget.errors import NotAvailableError
 from attn_widget.features.qk.split import BIAS, Biases, Part, Split
-from attn_widget.features.why.decomposition import check_linear
 from attn_widget.features.why.linearized import (
     Linearized,
     activations_of,
     held_activations,
 )
-from attn_widget.features.why.passes import entering_first, first_vectors, layers_of
+from attn_widget.features.why.passes import entering_first, first_vectors
+from attn_widget.influence.attention_block import layers_of
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.hooks import hidden_of, hooked
 from attn_widget.trace.run import Run
@@ -40,10 +41,15 @@ def split_by_tokens(
     Raises
     ------
     NotAvailableError
-        As `attn_widget.features.why.decomposition.check_linear`.
+        A family whose layers are not known, or mixtures of experts.
     """
-    check_linear(run)
     encoder = run.encoder
+    block = encoder.family.block
+    if block is not None and block.experts:
+        raise NotAvailableError(
+            f"The feed-forward networks of {encoder.name} are mixtures of experts, which are not linear with their gates held.",
+            "by='parts' takes each as one part.",
+        )
     runs = [run.of("encoder"), run.of("decoder")] if encoder.parts else [run]
     entered = [first_vectors(each) for each in runs]
     parts, tangents, constants = _copies(entered, placed=biases == "placed" and len(runs) == 1)

@@ -10,6 +10,7 @@ from attn_widget.checks.places import index_in, is_mean
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.installed import require_torch
 from attn_widget.trace.forward import Progress
+from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
     from attn_widget.features.qk.attribution import QKAttribution
@@ -96,18 +97,8 @@ class QKFigures(AnalysisBase):
     @property
     def qk_ways(self) -> tuple[str, ...]:
         """The ways in which `qk_attribution` can split a score, the default first."""
-        from attn_widget.features.qk.stream import check_parts
-
         run = self._require_tokens()
-        block = run.encoder.family.block
-        ways = ["parts", "tokens"] if run.encoder.predicts == "next" else ["tokens", "parts"]
-        if block is not None and block.experts:
-            ways.remove("tokens")
-        try:
-            check_parts(run)
-        except NotAvailableError:
-            ways.remove("parts")
-        return tuple(ways)
+        return self._cached("qk_ways", lambda: _ways(run))
 
     @property
     def qk_kept(self) -> Kept:
@@ -117,7 +108,7 @@ class QKFigures(AnalysisBase):
         run = self._require_tokens()
         return self._cached("qk", lambda: Kept(run))
 
-    def _require_tokens(self) -> Any:
+    def _require_tokens(self) -> Run:
         from attn_widget.model.encoder import HeadMeans
 
         self.trace.check_one_pass("Why a head looks there")
@@ -128,3 +119,17 @@ class QKFigures(AnalysisBase):
                 "Switch them off with ablation='zero'.",
             )
         return run
+
+
+def _ways(run: Run) -> tuple[str, ...]:
+    from attn_widget.features.qk.stream import check_parts
+
+    block = run.encoder.family.block
+    ways = ["parts", "tokens"] if run.encoder.predicts == "next" else ["tokens", "parts"]
+    if block is not None and block.experts:
+        ways.remove("tokens")
+    try:
+        check_parts(run)
+    except NotAvailableError:
+        ways.remove("parts")
+    return tuple(ways)

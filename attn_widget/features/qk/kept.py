@@ -13,7 +13,7 @@ from attn_widget.features.qk.reading import Read, read
 from attn_widget.features.qk.recorded import Recorded, recorded
 from attn_widget.features.qk.split import Biases, By, Split
 from attn_widget.figures.arrays import Float32
-from attn_widget.influence.attention_block import projected
+from attn_widget.influence.attention_block import layers_of, projected
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
@@ -30,6 +30,7 @@ class Kept:
         self.run = run
         self._lock = threading.RLock()
         self._pass: Recorded | None = None
+        self._layers: list[Any] | None = None
         self._states: dict[tuple[Biases, int], Split] = {}
         self._reads: OrderedDict[Any, Read] = OrderedDict()
         self._projected: dict[int, tuple[Float32, Float32, Float32]] = {}
@@ -41,6 +42,12 @@ class Kept:
             if self._pass is None:
                 self._pass = recorded(self.run)
             return self._pass
+
+    def layers(self) -> list[Any]:
+        """The modules of all layers."""
+        if self._layers is None:
+            self._layers = layers_of(self.run)
+        return self._layers
 
     @property
     def first(self) -> Split:
@@ -61,6 +68,7 @@ class Kept:
         self, layer: int, head: int, by: By, biases: Biases, progress: Progress | None = None
     ) -> tuple[Read, int]:
         """Queries and keys of a layer, and where the head stands in them."""
+        self.run.encoder.check_weights()
         with self._lock:
             for alone in (None, head):
                 key = (layer, by, biases, alone)

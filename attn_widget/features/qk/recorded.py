@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
-from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.attention_block import layers_of
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting
 from attn_widget.trace.hooks import hidden_of, hooked, uses_of, with_hidden
@@ -46,7 +46,7 @@ def recorded(run: Run) -> Recorded:
     """Run the text once more. Of an encoder-decoder the calls alone are kept."""
     encoder = run.encoder
     whole = Recorded(calls=[(None, None)] * encoder.n_layers)
-    modules = [layer_of(run, layer) for layer in range(encoder.n_layers)]
+    modules = layers_of(run)
     turns = {module: cycle(uses) for module, uses in uses_of(modules).items()}
 
     def keep_call(module: Any, args: Any, kwargs: Any) -> None:

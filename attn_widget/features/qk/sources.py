@@ -15,7 +15,6 @@ from attn_widget.features.qk.stream import steps
 from attn_widget.features.why.linearized import Linearized
 from attn_widget.features.why.passes import differentiable
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.attention_block import layer_of
 from attn_widget.trace.base import to_numpy
 
 
@@ -31,8 +30,8 @@ def slopes(
     """
     run, known = kept.run, kept.plain
     encoder = run.encoder
-    module = layer_of(run, layer)
-    below = [*steps(run, layer)]
+    layers = kept.layers()
+    module, below = layers[layer], [*steps(encoder, layers[:layer])]
     with differentiable(encoder, "eager"):
         hidden = known.hidden(layer).detach().clone().requires_grad_()
         mode = Reading(

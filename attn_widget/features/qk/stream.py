@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.influence.attention_block import layer_of
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import submodule
 from attn_widget.trace.run import Run
 
@@ -61,12 +62,11 @@ def check_parts(run: Run) -> None:
         )
 
 
-def steps(run: Run, layer: int) -> Iterator[Step]:
-    """What happens to the stream below a layer."""
-    block = run.encoder.family.block
+def steps(encoder: Encoder, layers: Sequence[Any]) -> Iterator[Step]:
+    """What happens to the stream in the first ``layers``."""
+    block = encoder.family.block
     assert block is not None  # `check_parts` has asked
-    for below in range(layer):
-        module = layer_of(run, below)
+    for below, module in enumerate(layers):
         inner = submodule(module, block.attention_added)
         yield Step(below, "attention", inner, module.get_submodule(block.attention_output))
         if not block.pre_norm:

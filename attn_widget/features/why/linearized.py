@@ -13,7 +13,8 @@ from torch.autograd import forward_ad
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from attn_widget.features.why.passes import differentiable, entering, layers_of
+from attn_widget.features.why.passes import differentiable, entering
+from attn_widget.influence.attention_block import layers_of
 from attn_widget.trace.hooks import hooked
 from attn_widget.trace.run import Run
 from attn_widget.trace.softmax_tap import SOFTMAX

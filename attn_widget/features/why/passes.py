@@ -12,7 +12,7 @@ import torch
 from attn_widget.errors import NotAvailableError, NotFiniteError
 from attn_widget.features.why.bound_target import BoundTarget
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.attention_block import layer_of, layers_of
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import submodule
 from attn_widget.trace.forward import Progress, inference_mode, on_device
@@ -57,11 +57,6 @@ def embedding_shift(encoder: Encoder) -> torch.Tensor | None:
         return None if bias is None else bias.detach()
     with torch.no_grad():
         return projection(shift)
-
-
-def layers_of(run: Run) -> list[Any]:
-    """The modules of a run's layers."""
-    return [layer_of(run, layer) for layer in range(run.encoder.n_layers)]
 
 
 def entering(run: Run, vectors: torch.Tensor) -> AbstractContextManager[None]:
