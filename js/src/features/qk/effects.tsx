@@ -26,8 +26,10 @@ export function Verdict({
   );
   const part = least && found.parts[least.side][least.part];
   if (least === null || !part) return null;
+  const named = part.kind === "token" || part.kind === "head";
   const name = (
     <strong>
+      {named ? "" : "the "}
       <PartName names={names} side={least.side} part={part} />
     </strong>
   );

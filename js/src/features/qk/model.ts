@@ -1,6 +1,7 @@
 /** State of the sums of a pinned cell as signals: what is asked, what is open, and the answers. */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { required } from "../../protocol/required";
 import { modeSignal, signalOf } from "../../ui/mount";
 import type { PinnedCell, ViewContext } from "../../views/contract";
 import { toCsv } from "../exports/csv";
@@ -74,7 +75,7 @@ export function createQkModel(
     computed(() => (open.value ? further.value : null));
   const check = taskOf<OfCell, Effects>(
     wanted(checking),
-    (of, step) => askEffects(source, of, step),
+    async (of, step) => askEffects(source, of, required(found.peek(), "The sum"), step),
     until,
   );
   const trace = taskOf<OfCell, Traced>(

@@ -1,7 +1,7 @@
 /** One side of the sum: its largest entries with bars, the rest, and what they add up to; next to it what running without them gives. */
 
 import type { ComponentChild } from "preact";
-import { formatNumber } from "../../figures/format";
+import { formatNumber, formatSigned } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { Num, Percent } from "../../ui/number";
@@ -68,19 +68,26 @@ export function SideSum({
   const top = Math.max(...shown.map(({ value }) => Math.abs(value)));
   const total = groups.reduce((sum, group) => sum + group.total, 0);
   const ofPart = new Map(effects?.map((effect) => [effect.part, effect]));
-  const bars = Math.max(top, ...[...ofPart.values()].map((effect) => Math.abs(effect.total)));
+  // A token stands on both sides, and is taken out of both.
+  const both = found.by === "tokens";
+  const bars = Math.max(
+    top,
+    ...[...ofPart.values()].flatMap(({ direct, total }) => [direct, total].map(Math.abs)),
+  );
   const run = (part: number | null) => {
     if (effects === null) return null;
     const effect = part === null ? undefined : ofPart.get(part);
     if (effect === undefined)
       return (
         <>
+          {both && <td />}
           <td />
           <td />
         </>
       );
     return (
       <>
+        {both && <Change value={effect.direct} top={bars} />}
         <Change value={effect.total} top={bars} />
         <td>
           <Percent value={effect.weight} />
@@ -95,7 +102,8 @@ export function SideSum({
         <thead>
           <tr>
             <td />
-            <th scope="col">direct</th>
+            <th scope="col">{both ? "this side" : "direct"}</th>
+            {both && <th scope="col">both sides</th>}
             <th scope="col">total, run</th>
             <th scope="col">weight without it</th>
           </tr>
@@ -107,7 +115,7 @@ export function SideSum({
             <tr class="aw-qk-group">
               <th scope="rowgroup">{name}</th>
               <td>
-                <Num value={sum} text={formatNumber(sum)} />
+                <Num value={sum} text={formatSigned(sum)} />
               </td>
               {run(null)}
             </tr>
