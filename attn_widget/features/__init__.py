@@ -116,6 +116,12 @@ FEATURES = {
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "qk": Feature(
+        uses=("why",),
+        names={"QKAttribution": "attribution"},
+        analysis={"qk": "figures:QKFigures"},
+        slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
+    ),
     "similarity": Feature(
         uses=("why",),
         names={"Ranking": "ranking", "Similarity": "similarity", "similarity": "texts"},

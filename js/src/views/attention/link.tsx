@@ -13,6 +13,7 @@ import { Button } from "../../ui/controls";
 import { Figure } from "../../ui/number";
 import { lazyCode, type ViewContext } from "../contract";
 import type { TokenFacts } from "./facts";
+import type { PairPlace } from "./pair-place";
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */
 const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
@@ -241,8 +242,14 @@ export function Arithmetic({ matrix, link }: Pick<Pair, "matrix" | "link">) {
 export function PinnedPair({
   mode,
   context,
+  hold,
   ...pair
-}: Pair & { readonly mode: Mode; readonly context: ViewContext }) {
+}: Pair & {
+  readonly mode: Mode;
+  readonly context: ViewContext;
+  /** Takes the place of what features add. */
+  readonly hold?: PairPlace["hold"];
+}) {
   const { matrix, row, column, link } = pair;
   const { layer, head, quantity, queries, keys } = matrix;
   const { VectorStrips, CarriedSum } = lazyCode.value ?? {};
@@ -268,6 +275,7 @@ export function PinnedPair({
           {link.absent !== null && !summed && <p class="aw-muted">N/A: {link.absent}.</p>}
         </>
       )}
+      <div ref={hold ?? null} />
       <Button
         label="Unpin this pair"
         title="Unpin"

@@ -1,0 +1,199 @@
+"""`QKAttribution`: a score of one head as an exact sum over pairs of parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from attn_widget.checks import check_choice
+from attn_widget.checks.values import check_count
+from attn_widget.errors import InputError
+from attn_widget.features.qk.against import Against
+from attn_widget.features.qk.split import By, Part
+from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.host.frames import Records
+from attn_widget.trace.forward import Progress
+
+if TYPE_CHECKING:
+    from attn_widget.features.qk.cell import Cell
+    from attn_widget.features.qk.effects import Effects
+    from attn_widget.features.qk.tree import Node
+
+Side = Literal["query", "key"]
+SIDES: tuple[Side, ...] = ("query", "key")
+PAIRS = 8  # that are named; the others are a rest
+
+
+@dataclass(frozen=True, eq=False)
+class QKAttribution(Records):
+    """Why a head looks from one token at another: its score, against others of its row, as an exact sum.
+
+    ``matrix.sum() + gap = contrast``.
+
+    Attributes
+    ----------
+    layer, head, query, key : int
+    by : {"tokens", "parts"}
+    score : float
+        The scaled score, with what positions add.
+    weight : float
+        The attention weight.
+    contrast : float
+        ``sum_k c_k score_k`` with 1 at the key: how far it stands above the others.
+    constant : float
+        What makes log-odds of the contrast against "rivals" and "sink"; else 0.
+    against : str or int
+        What the score is compared with: "all" where there is no other word.
+    distance : float
+        What scores have from positions alone, in the contrast; 0 in models where they have nothing.
+    matrix : float32 [A, B]
+        By part of the query (rows) and part of the key (columns).
+    query_parts, key_parts : tuple of Part
+        What rows and columns are.
+    query_sums, key_sums : float64 [A], [B]
+        Sums of rows and columns.
+    biases : float or None
+        Of all pairs with the part "biases"; None where each bias stands with the token at which it enters, or there is none.
+    gap : float
+        What the sum misses, by rounding.
+    fallback : str or None
+        Why "all" took the place of "others".
+    capped : float or None
+        What a cap leaves of the score, where it is below 0.9.
+    """
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    by: By
+    score: float
+    weight: float
+    contrast: float
+    constant: float
+    against: Against | int
+    distance: float
+    matrix: Float32
+    query_parts: tuple[Part, ...]
+    key_parts: tuple[Part, ...]
+    query_sums: Float64
+    key_sums: Float64
+    biases: float | None
+    gap: float
+    fallback: str | None = None
+    capped: float | None = None
+    _cell: Cell | None = field(default=None, repr=False)
+
+    @property
+    def unreliable(self) -> bool:
+        """True if the weight is so small that its logarithm says little."""
+        return self.weight < 1e-6
+
+    @property
+    def rest(self) -> float:
+        """What all pairs besides the eight largest bring."""
+        return self.contrast - sum(value for *_, value in self.pairs())
+
+    def pairs(self, k: int = PAIRS) -> list[tuple[int, int, float]]:
+        """The ``k`` largest pairs by size: row, column and what the pair brings.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            ``k`` is no number of pairs.
+        """
+        check_count(k, "k", 1, self.matrix.size)
+        flat = np.abs(self.matrix).ravel()
+        k = min(k, flat.size)
+        top = np.argpartition(-flat, k - 1)[:k]
+        top = top[np.lexsort((top, -flat[top]))]
+        rows, columns = np.unravel_index(top, self.matrix.shape)
+        return [
+            (int(row), int(column), float(self.matrix[row, column]))
+            for row, column in zip(rows, columns, strict=True)
+        ]
+
+    def parts(self, side: Side) -> tuple[tuple[Part, ...], Float64]:
+        """The parts of a side, and what each brings."""
+        check_choice(side, "side", SIDES)
+        if side == "query":
+            return self.query_parts, self.query_sums
+        return self.key_parts, self.key_sums
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One record a pair: ``query_part, key_part, value``."""
+        rows = [part.name for part in self.query_parts]
+        columns = [part.name for part in self.key_parts]
+        return [
+            {"query_part": rows[row], "key_part": columns[column], "value": float(value)}
+            for (row, column), value in np.ndenumerate(self.matrix)
+        ]
+
+    def total_effects(
+        self, k: int = 5, side: Side = "key", *, parts: Any = (), progress: Progress | None = None
+    ) -> Effects:
+        """What taking parts out really does, the network running on, next to what they bring directly.
+
+        By parts, on the key side: at the key, the part is replaced where it is written by its average over the other
+        keys (with the contrast's coefficients); on the query side it is taken out at the query. By tokens: the token is
+        masked, or in a decoder replaced by the mean of the other tokens' vectors, and the direct number is row and column together.
+
+        Parameters
+        ----------
+        k : int
+            How many: the largest by size.
+        side : {"key", "query"}
+        parts : sequence of int, optional
+            Which parts of that side instead.
+        progress : callable, optional
+            Called with ``(done, all)``.
+
+        Returns
+        -------
+        Effects
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No such parts.
+        NotAvailableError
+            An encoder-decoder.
+        """
+        from attn_widget.features.qk.effects import total_effects
+
+        return total_effects(self, k, side, parts, progress)
+
+    def trace(self, depth: int = 3, *, progress: Progress | None = None) -> Node:
+        """Where the largest heads read what they bring: a tree of cells, each a question of its own.
+
+        Parameters
+        ----------
+        depth : int
+            1 to 5.
+        progress : callable, optional
+            Called with ``(cells done, cells found)``.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A depth out of range; an attribution by tokens, which names no heads.
+        """
+        from attn_widget.features.qk.tree import traced
+
+        if self.by != "parts":
+            raise InputError(
+                "A trace follows heads, and this attribution is by tokens.", "Ask by='parts'."
+            )
+        return traced(self, depth, progress)
+
+    @property
+    def cell(self) -> Cell:
+        """What the attribution was computed from."""
+        assert self._cell is not None  # of every attribution of an analysis
+        return self._cell
+
+    def __repr__(self) -> str:
+        where = f"layer {self.layer}, head {self.head}, {self.query} -> {self.key}"
+        return f"QKAttribution({where}: {self.contrast:+.4f} against {self.against}, by {self.by})"
