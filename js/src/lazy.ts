@@ -14,5 +14,6 @@ export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { LabelCard } from "./views/attention/lazy/label-card";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { MatrixCells } from "./views/attention/lazy/matrix-cells";
+export { attentionTable } from "./views/attention/lazy/table";
 export { attentionVector } from "./views/attention/lazy/vector";
 export * from "./views/lazy-code";
