@@ -46,7 +46,7 @@ import {
 } from "../contract";
 import { type Cells, cellsOf, gatherCell, highlightsOf, pickCell, spokenCell } from "./cells";
 import { Head, Tools } from "./controls";
-import { attentionTable, restIn, windowOf } from "./export";
+import { restIn, windowOf } from "./export";
 import { askLanguage, factsOf, type Language } from "./facts";
 import { pressKey } from "./keys";
 import {
@@ -591,7 +591,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       element.classList.remove("aw-wide", "aw-roomy");
       render(null, element);
     },
-    table: () => (matrix.value === null ? null : attentionTable(context, matrix.value)),
+    table: () => matrix.value && (lazyCode.peek()?.attentionTable(context, matrix.value) ?? null),
     part(of) {
       const shown = map.geometry === null ? null : windowOf(map.geometry);
       const bars = of === "svg" ? lazyCode.peek()?.windows.bars(source.meta) : null;
