@@ -124,6 +124,7 @@ export function createFrame(state: State): Frame {
     const bare = meta === undefined || !chrome;
     const folded = narrow.value && !unfolded.value;
     const name = meta ? viewOf(meta, view) : "";
+    const views = meta ? viewsOf(meta) : [];
     const side = (
       <div class="aw-side" key="side" hidden={!chrome || meta?.similarity !== undefined}>
         {narrow.value && (
@@ -155,13 +156,14 @@ export function createFrame(state: State): Frame {
           label="Views"
           part="tabs"
           controls={panelId}
-          tabs={(meta ? viewsOf(meta) : []).map((each, i) => {
+          tabs={views.map((each, i) => {
             const { label } = viewNamed(each);
             return { name: each, label, title: `${label} (${i + 1})` };
           })}
           chosen={name}
           choose={(next) => state.set({ view: next })}
-          hidden={!chrome}
+          // One alone leaves nothing to choose.
+          hidden={!chrome || views.length === 1}
         />
         <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
           {missing.value}

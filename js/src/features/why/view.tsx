@@ -16,7 +16,7 @@ import { Chooser } from "./chooser";
 import { createWhyModel } from "./model";
 import { Panels } from "./panels";
 import { Readout } from "./readout";
-import { Link, MethodRow, Title } from "./rows";
+import { Link, MethodRow, refusalOf, Title } from "./rows";
 import { WhySentence } from "./sentence";
 import { Header } from "./strips";
 import { SumLine, sumOf, sumOfUnit } from "./sum";
@@ -51,14 +51,15 @@ export const why: DrawView<ViewContext> = (host, context) => {
     () => (pointedAt.value && model.found(pointedAt.value.method)) ?? current.value,
   );
 
-  /** Names of methods that are defined for one text alone, where two are explained. */
-  const refused = computed(() =>
-    explained.sources === 0
-      ? []
-      : model.methods.flatMap(({ name }, i) =>
-          model.stages.value[i]?.state.value.failure?.message.includes("of one text") ? [name] : [],
-        ),
-  );
+  /** Names of the methods that are N/A, by the reason. */
+  const refused = computed((): ReadonlyMap<string, readonly string[]> => {
+    const byReason = new Map<string, string[]>();
+    model.methods.forEach(({ name }, i) => {
+      const reason = refusalOf(model.stages.value[i]);
+      if (reason !== null) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+    });
+    return byReason;
+  });
 
   /** True where the matrix on screen leads from the text to its source. */
   const isAcross = (): boolean => {
@@ -124,7 +125,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
           </span>
           {model.methods.map(
             (method, i) =>
-              !refused.value.includes(method.name) && (
+              refusalOf(model.stages.value[i]) === null && (
                 <MethodRow
                   key={method.key}
                   model={model}
@@ -135,10 +136,18 @@ export const why: DrawView<ViewContext> = (host, context) => {
               ),
           )}
         </div>
-        {refused.value.length > 0 && (
-          <p class="aw-hint aw-small" data-aw-part="why-refused">
-            {`N/A, because they explain one text: ${refused.value.join(", ")}.`}
-          </p>
+        {refused.value.size > 0 && (
+          <details class="aw-why-refused aw-small" data-aw-part="why-refused">
+            <summary class="aw-ellipsis">
+              {`N/A here: ${[...refused.value.values()].flat().join(", ")}`}
+            </summary>
+            {[...refused.value].map(([reason, names]) => (
+              <p key={reason} class="aw-hint">
+                {refused.value.size > 1 && `${names.join(", ")}: `}
+                {reason}
+              </p>
+            ))}
+          </details>
         )}
         <Readout
           context={context}
