@@ -243,11 +243,13 @@ describe("the sides", () => {
     cell.value = { ...CELL, layer: 0, head: 1, query: CELL.key, key: 4 };
     await settled();
     expect(text("qk-back")).toBe("← back to L1 · H2, 4 → 2");
+    expect(document.activeElement, "the head's button is gone").toBe(find("qk-back"));
     await press(find("qk-back"));
     expect(fake.state.get()).toMatchObject({ layer: 1, head: 2, pair: [4, 2] });
     cell.value = CELL;
     await settled();
     expect(find("qk-back")).toBeNull();
+    expect(document.activeElement).toBe(find("why-here"));
   });
 
   test("forget the way back once the reader pins another pair", async () => {
