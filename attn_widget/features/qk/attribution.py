@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,19 +12,29 @@ from attn_widget.checks import check_choice
 from attn_widget.checks.values import check_count
 from attn_widget.errors import InputError
 from attn_widget.features.qk.against import Against
-from attn_widget.features.qk.split import By, Part
+from attn_widget.features.qk.node import Node
+from attn_widget.features.qk.split import SIDES, By, Part, Side
+from attn_widget.features.qk.table import Effects
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records
 from attn_widget.trace.forward import Progress
 
-if TYPE_CHECKING:
-    from attn_widget.features.qk.cell import Cell
-    from attn_widget.features.qk.effects import Effects
-    from attn_widget.features.qk.tree import Node
-
-Side = Literal["query", "key"]
-SIDES: tuple[Side, ...] = ("query", "key")
 PAIRS = 8  # that are named; the others are a rest
+
+
+class Further(NamedTuple):
+    """Questions that follow on an attribution, answered above this file.
+
+    Attributes
+    ----------
+    effects : callable
+        ``(found, k, side, parts, progress) -> Effects``
+    trace : callable
+        ``(found, depth, progress) -> Node``
+    """
+
+    effects: Callable[..., Effects]
+    trace: Callable[..., Node]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +73,8 @@ class QKAttribution(Records):
         Why "all" took the place of "others".
     capped : float or None
         What a cap leaves of the score, where it is below 0.9.
+    cell, further
+        What it was computed from, and what answers `total_effects` and `trace`.
     """
 
     layer: int
@@ -84,7 +97,8 @@ class QKAttribution(Records):
     gap: float
     fallback: str | None = None
     capped: float | None = None
-    _cell: Cell | None = field(default=None, repr=False)
+    cell: Any = field(default=None, repr=False)
+    further: Further | None = field(default=None, repr=False)
 
     @property
     def unreliable(self) -> bool:
@@ -161,9 +175,8 @@ class QKAttribution(Records):
         NotAvailableError
             An encoder-decoder.
         """
-        from attn_widget.features.qk.effects import total_effects
-
-        return total_effects(self, k, side, parts, progress)
+        assert self.further is not None  # of every attribution of an analysis
+        return self.further.effects(self, k, side, parts, progress)
 
     def trace(self, depth: int = 3, *, progress: Progress | None = None) -> Node:
         """Where the largest heads read what they bring: a tree of cells, each a question of its own.
@@ -180,19 +193,12 @@ class QKAttribution(Records):
         InputError, InputTypeError
             A depth out of range; an attribution by tokens, which names no heads.
         """
-        from attn_widget.features.qk.tree import traced
-
         if self.by != "parts":
             raise InputError(
                 "A trace follows heads, and this attribution is by tokens.", "Ask by='parts'."
             )
-        return traced(self, depth, progress)
-
-    @property
-    def cell(self) -> Cell:
-        """What the attribution was computed from."""
-        assert self._cell is not None  # of every attribution of an analysis
-        return self._cell
+        assert self.further is not None
+        return self.further.trace(self, depth, progress)
 
     def __repr__(self) -> str:
         where = f"layer {self.layer}, head {self.head}, {self.query} -> {self.key}"

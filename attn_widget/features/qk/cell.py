@@ -11,6 +11,7 @@ from attn_widget.errors import InputError
 from attn_widget.features.qk.against import Against, Contrast, Row, contrast_of
 from attn_widget.features.qk.attribution import QKAttribution
 from attn_widget.features.qk.kept import Kept
+from attn_widget.features.qk.reading import Read
 from attn_widget.features.qk.sources import named, slopes
 from attn_widget.features.qk.split import DISTANCE, Biases, By, Part
 from attn_widget.features.why.decomposition import check_closes
@@ -103,9 +104,10 @@ def attribution(cell: Cell, progress: Progress | None = None) -> QKAttribution:
     table = rows @ columns.T
     query_parts, key_parts = found.split.parts, found.split.parts
     table, query_parts, key_parts = _without_target(kept, table, query_parts, key_parts)
-    added = positions(kept.run.trace, cell.layer, cell.head, query, row)
-    corner = 0.0 if added is None or found.of_query is not None else float(coefficients @ added)
+    added = positions(found, head, query, row)
+    corner = 0.0 if added is None else float(coefficients @ added)
     if found.of_query is not None:
+        corner = 0.0
         table = _bordered(
             table,
             double(found.of_query[:, head, query]) @ coefficients,
@@ -148,7 +150,7 @@ def attribution(cell: Cell, progress: Progress | None = None) -> QKAttribution:
         gap=gap,
         fallback=cell.contrast.fallback,
         capped=_capped(kept.run.trace, cell.layer, row.scores[key]),
-        _cell=cell,
+        cell=cell,
     )
 
 
@@ -156,14 +158,11 @@ def double(tensor: Any) -> Float64:
     return tensor.detach().double().cpu().numpy()
 
 
-def positions(trace: Trace, layer: int, head: int, query: int, row: Row) -> Float64 | None:
+def positions(found: Read, head: int, query: int, row: Row) -> Float64 | None:
     """What scores have besides ``q . k``, float64 [m]; None where that is rounding."""
-    if not trace.has_qkv:
-        return None
-    bias = trace.bias(layer, head)
-    if bias is None:
-        return None
-    added = np.where(row.allowed, bias[query].astype(np.float64), 0.0)
+    added = np.where(
+        row.allowed, np.where(row.allowed, row.scores, 0) - double(found.product[head, query]), 0.0
+    )
     scores = np.abs(row.scores[row.allowed]).max()
     return None if np.abs(added).max() < ROUNDED * max(1.0, float(scores)) else added
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from attn_widget.checks import check_callable, check_choice
 from attn_widget.checks.places import indices_in
 from attn_widget.checks.values import check_count
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.qk.attribution import SIDES, QKAttribution, Side
+from attn_widget.features.qk.attribution import QKAttribution
 from attn_widget.features.qk.cell import Cell, double
-from attn_widget.features.qk.split import Part
+from attn_widget.features.qk.split import SIDES, Part, Side
+from attn_widget.features.qk.table import Effect, Effects
 from attn_widget.figures.arrays import Float64
-from attn_widget.host.frames import Records
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting
 from attn_widget.trace.softmax_tap import SoftmaxMode
@@ -28,60 +27,6 @@ if TYPE_CHECKING:
 
 MOST = 10
 TOKENS_AT_ONCE = 2048
-
-
-@dataclass(frozen=True)
-class Effect:
-    """Effect of one part on a contrast.
-
-    Attributes
-    ----------
-    part : int
-        Its index in its side.
-    direct : float
-        What it brings with all else held.
-    total : float
-        By how much the contrast falls without it.
-    weight : float
-        The cell's weight without it.
-    """
-
-    part: int
-    direct: float
-    total: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class Effects(Records):
-    """Direct and total effects of a side's parts.
-
-    Attributes
-    ----------
-    side : {"query", "key"}
-    parts : tuple of Part
-        Of the whole side.
-    effects : tuple of Effect
-    weight : float
-        The cell's weight as it is.
-    """
-
-    side: Side
-    parts: tuple[Part, ...]
-    effects: tuple[Effect, ...]
-    weight: float
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """One record a part: ``part, direct, total, weight``."""
-        return [
-            {
-                "part": self.parts[effect.part].name,
-                "direct": effect.direct,
-                "total": effect.total,
-                "weight": effect.weight,
-            }
-            for effect in self.effects
-        ]
 
 
 def total_effects(
@@ -95,7 +40,7 @@ def total_effects(
     check_choice(side, "side", SIDES)
     check_callable(progress, "progress")
     parts, sums = found.parts(side)
-    cell = found.cell
+    cell: Cell = found.cell
     if cell.kept.run.encoder.parts:
         raise NotAvailableError(
             f"{cell.kept.run.encoder.name} is an encoder-decoder, whose total effects are not known here."

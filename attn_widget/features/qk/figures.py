@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import AnalysisBase
@@ -74,7 +75,10 @@ class QKFigures(AnalysisBase):
         ('tokens', (10, 10), True)
         """
         require_torch("Why a head looks there")
+        from attn_widget.features.qk.attribution import Further
         from attn_widget.features.qk.cell import attribution, cell_of
+        from attn_widget.features.qk.effects import total_effects
+        from attn_widget.features.qk.tree import traced
 
         if is_mean(head):
             raise InputError(
@@ -92,7 +96,7 @@ class QKFigures(AnalysisBase):
         biases = check_choice(biases, "biases", ("placed", "apart"))
         apart = by == "parts" or bool(kept.run.encoder.parts)
         cell = cell_of(kept, *at, *to, against, by, "apart" if apart else biases)
-        return attribution(cell, progress)
+        return replace(attribution(cell, progress), further=Further(total_effects, traced))
 
     @property
     def qk_ways(self) -> tuple[str, ...]:

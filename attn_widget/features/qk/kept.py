@@ -13,7 +13,8 @@ from attn_widget.features.qk.reading import Read, read
 from attn_widget.features.qk.recorded import Recorded, recorded
 from attn_widget.features.qk.split import Biases, By, Split
 from attn_widget.figures.arrays import Float32
-from attn_widget.influence.attention_block import layers_of, projected
+from attn_widget.influence.attention_block import layers_of, linear_weight
+from attn_widget.trace.base import to_numpy
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
@@ -55,9 +56,20 @@ class Kept:
         return split_by_parts(self.run, self.plain, 0)
 
     def projected(self, layer: int) -> tuple[Float32, Float32, Float32]:
-        """`attn_widget.influence.attention_block.projected`, once."""
+        """Weights [H, n, n] as the output sees them, values [H, n, head_dim] and output projection [H, head_dim, d] of a layer."""
         if layer not in self._projected:
-            self._projected[layer] = projected(self.run, layer)
+            encoder, values = self.run.encoder, to_numpy(self.plain.values[layer])
+            block = encoder.family.block
+            assert block is not None  # of all whose layers are known
+            output = self.layers()[layer].get_submodule(block.attention_output)
+            weights = self.run.trace.layer_weights(layer)
+            off = [head for at, head in encoder.heads_off if at == layer]
+            if off:
+                weights = weights.copy()
+                own = encoder.ablation == "mean"
+                weights[off] = weights[off].mean(axis=1, keepdims=True) if own else 0
+            matrix = to_numpy(linear_weight(output)).reshape(values.shape[0], values.shape[2], -1)
+            self._projected[layer] = weights, values, matrix
         return self._projected[layer]
 
     def is_known(self, layer: int, by: By, biases: Biases) -> bool:
@@ -89,7 +101,7 @@ class Kept:
         parts = trace.n_tokens + (trace.n_keys if encoder.parts else 0)
         if by == "parts":
             parts = layer * (encoder.n_heads + 1) + 4
-        one = parts * (trace.n_tokens + trace.n_keys) * max(trace.head_dim, 1) * 4
+        one = parts * (trace.n_tokens + trace.n_keys) * encoder.head_dim * 4
         if one > ONE_HEAD_BYTES:
             raise NotEnoughMemoryError(
                 f"Queries and keys of one head are {one / 1e9:.2g} GB, in {parts:,} parts of each of {trace.n_tokens:,} tokens.",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch.func import jvp, vmap
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.qk.by_tokens import source_of, with_source
-from attn_widget.features.qk.recorded import Recorded
-from attn_widget.features.qk.split import Split
+from attn_widget.features.qk.recorded import PRODUCTS, Recorded
+from attn_widget.features.qk.split import Side, Split
 from attn_widget.features.why.linearized import (
     Linearized,
     activations_of,
@@ -25,11 +25,7 @@ from attn_widget.trace.qkv import grouped
 from attn_widget.trace.run import Run
 from attn_widget.trace.softmax_tap import SOFTMAX, SoftmaxMode
 
-PRODUCTS = (
-    *(torch.matmul, torch.bmm, torch.Tensor.matmul, torch.Tensor.bmm, torch.Tensor.__matmul__),
-)
 WITH_BIAS = (torch.baddbmm, torch.Tensor.baddbmm)
-Side = Literal["query", "key"]
 ROWS_AT_ONCE = 16_384  # positions of all parts in flight
 
 
@@ -120,6 +116,8 @@ class Read:
     key : tensor [P, H, m, head_dim]
     factor : tensor [H, n, m]
         What one unit of ``q . k`` adds to the score: the scale, and what a cap leaves, held.
+    product : float64 tensor [H, n, m]
+        What ``q . k`` adds to the scores.
     of_query, of_key : tensor [P, H, n, m] or None
         Scores that a part of the query, or of the key, has from distances alone.
     """
@@ -128,6 +126,7 @@ class Read:
     query: Any
     key: Any
     factor: Any
+    product: Any
     of_query: Any = None
     of_key: Any = None
 
@@ -183,7 +182,9 @@ def read(run: Run, calls: Recorded, layer: int, split: Split, head: int | None =
         query, key = parts()
         nothing = [torch.zeros_like(each) for each in (*entered, constant)]
         unit = (*nothing, torch.ones_like(step))
-        factor = jvp(made, (*entered, constant, step), unit)[1][2]
+        found, slopes = jvp(made, (*entered, constant, step), unit)
+        product = found[0].double() @ found[1].double().transpose(-1, -2)
+        of = (split, query, key, slopes[2], product * slopes[2])
         if not encoder.family.name.startswith("deberta"):
-            return Read(split, query, key, factor)
-        return Read(split, query, key, factor, *parts("query"), *parts("key"))
+            return Read(*of)
+        return Read(*of, *parts("query"), *parts("key"))

@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
+import torch
+from torch.overrides import TorchFunctionMode
+
 from attn_widget.influence.attention_block import layers_of
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting
 from attn_widget.trace.hooks import hidden_of, hooked, uses_of, with_hidden
+from attn_widget.trace.qkv import grouped
 from attn_widget.trace.run import Run
+from attn_widget.trace.softmax_tap import SOFTMAX, SoftmaxMode
+
+PRODUCTS = (
+    *(torch.matmul, torch.bmm, torch.Tensor.matmul, torch.Tensor.bmm, torch.Tensor.__matmul__),
+)
 
 
 @dataclass
@@ -24,12 +33,14 @@ class Recorded:
         Of each layer.
     heads : list of tensor [n, H, head_dim]
         Each layer's ``A v``.
+    values : list of tensor [H, n, head_dim]
     attention, ffn : list of tensor [n, d]
         What they add to the residual stream.
     """
 
     calls: list[tuple[Any, Any]] = field(default_factory=lambda: [])
     heads: list[Any] = field(default_factory=lambda: [])
+    values: list[Any] = field(default_factory=lambda: [])
     attention: list[Any] = field(default_factory=lambda: [])
     ffn: list[Any] = field(default_factory=lambda: [])
 
@@ -40,6 +51,28 @@ class Recorded:
     def with_hidden(self, layer: int, hidden: Any) -> tuple[Any, Any]:
         """A layer's arguments with other hidden states."""
         return with_hidden(hidden, *self.calls[layer])
+
+
+class _Values(TorchFunctionMode):
+    """Keeps what the weights of each softmax are multiplied with."""
+
+    def __init__(self, n_heads: int, values: list[Any]) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.values = values
+        self.waits = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in SOFTMAX:
+            scores = args[0] if args else (kwargs or {})["input"]
+            self.waits = scores.ndim > 2  # else of a router to experts
+        elif func in PRODUCTS and self.waits:
+            self.waits = False
+            value = args[1].detach()
+            self.values.append(grouped(value.reshape(-1, *value.shape[-2:]), self.n_heads).clone())
+        return func(*args, **(kwargs or {}))
 
 
 def recorded(run: Run) -> Recorded:
@@ -61,6 +94,8 @@ def recorded(run: Run) -> Recorded:
     with inference_mode(encoder, "eager"), ExitStack() as stack:
         if not encoder.parts:
             stack.enter_context(visiting(encoder, keep))
+            stack.enter_context(_Values(encoder.n_heads, whole.values))
+            stack.enter_context(SoftmaxMode(encoder.n_heads))
         stack.enter_context(hooked(modules, before=keep_call))
         encoder.network.base_model(**on_device(encoder, run.encoding.inputs))
     return whole

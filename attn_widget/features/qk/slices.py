@@ -10,11 +10,12 @@ from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
 from attn_widget.errors import SliceError
 from attn_widget.features.qk.against import choices
-from attn_widget.features.qk.attribution import PAIRS, SIDES, QKAttribution, Side
+from attn_widget.features.qk.attribution import PAIRS, QKAttribution
 from attn_widget.features.qk.effects import MOST
+from attn_widget.features.qk.node import Node, Sums
 from attn_widget.features.qk.notes import notes
-from attn_widget.features.qk.split import Part
-from attn_widget.features.qk.tree import DEEPEST, Node, Sums
+from attn_widget.features.qk.split import SIDES, Part, Side
+from attn_widget.features.qk.tree import DEEPEST
 from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
 from attn_widget.trace.forward import Progress

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 By = Literal["tokens", "parts"]
+Side = Literal["query", "key"]
+SIDES: tuple[Side, ...] = ("query", "key")
 Biases = Literal["placed", "apart"]
 Kind = Literal[
     "token", "word", "position", "segment", "embedding", "head", "ffn", "bias", "distance"

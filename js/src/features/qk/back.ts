@@ -45,11 +45,19 @@ export function createWay(
     });
     expected = key;
   }, until);
+  let moved = false;
   function set(place: Place): void {
     expected = keyOf(place);
+    moved = true;
     state.set(place);
   }
   return {
+    /** True once after each step: what had the focus is gone with the cell that it was of. */
+    arrived(): boolean {
+      const before = moved;
+      moved = false;
+      return before;
+    },
     /** The place that is next on the way back. */
     last: computed(() => trail.value?.at(-1) ?? null),
     go(to: Omit<PinnedCell, "merged">): void {

@@ -1,7 +1,6 @@
 /** Questions about the score of a pinned pair and their answers, typed. */
 
-import { largest } from "../../figures/derive/matrix";
-import { arrayOf, itemAt } from "../../protocol/required";
+import { arrayOf } from "../../protocol/required";
 import type { Slice, SliceOptions, SliceRequest, Source } from "../../protocol/types";
 import type { PinnedCell } from "../../views/contract";
 
@@ -10,8 +9,6 @@ export type Against = "others" | "all" | "rivals" | "sink" | number;
 export type By = "tokens" | "parts";
 export type SideName = "query" | "key";
 export const SIDES: readonly SideName[] = ["key", "query"];
-/** Entries of a side that the network is run without. */
-const CHECKED = 5;
 
 /** One entry of a side of the sum. */
 export interface Part {
@@ -115,18 +112,11 @@ export interface Effect {
 }
 export type Effects = Readonly<Record<SideName, readonly Effect[]>>;
 
-/** The largest entries of a side; a distance cannot be taken out. */
-const largestOf = ({ parts, sums }: Found, side: SideName): readonly number[] =>
-  largest(
-    parts[side].map(({ kind }, i) => (kind === "distance" ? -1 : Math.abs(itemAt(sums[side], i)))),
-    CHECKED,
-  );
-
-/** The largest entries of both sides, one side after the other. */
+/** Entries of both sides, one side after the other. */
 export async function askEffects(
   source: Source,
   cell: OfCell,
-  sums: Found,
+  parts: Readonly<Record<SideName, readonly number[]>>,
   { signal, progress }: Required<SliceOptions>,
 ): Promise<Effects> {
   const found: Record<SideName, readonly Effect[]> = { key: [], query: [] };
@@ -136,7 +126,7 @@ export async function askEffects(
       progress: (done: number, total: number) =>
         progress(i * (total || 1) + done, SIDES.length * (total || 1)),
     };
-    const request = { ...cell, side, parts: largestOf(sums, side) };
+    const request = { ...cell, side, parts: parts[side] };
     const slice = await source.ask({ kind: "qk_effects", ...request }, options);
     found[side] = slice.data.effects as readonly Effect[];
   }

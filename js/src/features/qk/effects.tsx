@@ -1,5 +1,6 @@
 /** What running the network without the largest entries gives, in a sentence: here alone one may say because. */
 
+import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/number";
 import type { PinnedCell } from "../../views/contract";
 import { type Effects, type Found, SIDES } from "./data";
@@ -19,48 +20,58 @@ export function Verdict({
   readonly names: Names;
   readonly cell: PinnedCell;
 }) {
-  const all = SIDES.flatMap((side) => effects[side].map((effect) => ({ side, ...effect })));
-  const least = all.reduce<(typeof all)[number] | null>(
-    (one, next) => (one === null || next.weight < one.weight ? next : one),
-    null,
-  );
-  const part = least && found.parts[least.side][least.part];
-  if (least === null || !part) return null;
-  const named = part.kind === "token" || part.kind === "head";
-  const name = (
-    <strong>
-      {named ? "" : "the "}
-      <PartName names={names} side={least.side} part={part} />
-    </strong>
-  );
-  const side = found.by === "parts" ? ` on the ${least.side} side` : "";
-  const weights = (
-    <>
-      <Percent value={least.weight} />
-      {" instead of "}
-      <Percent value={found.weight} />
-    </>
-  );
+  // Of each side the entry without which least of the weight is left.
+  const [first, second] = SIDES.flatMap((side) =>
+    effects[side]
+      .map((effect) => ({ side, ...effect }))
+      .sort((one, other) => one.weight - other.weight)
+      .slice(0, 1),
+  ).sort((one, other) => one.weight - other.weight);
+  if (first === undefined) return null;
+  const byParts = found.by === "parts";
+  const Entry = ({ of: { side, part } }: { readonly of: typeof first }) => {
+    const entry = itemAt(found.parts[side], part);
+    const named = entry.kind === "token" || entry.kind === "head";
+    return (
+      <>
+        <strong>
+          {named ? "" : "the "}
+          <PartName names={names} side={side} part={entry} />
+        </strong>
+        {byParts && ` on the ${side} side`}
+      </>
+    );
+  };
   return (
     <p data-aw-part="qk-verdict" role="status">
-      {least.weight < MAKES * found.weight ? (
+      {first.weight < MAKES * found.weight ? (
         <>
           <SideToken names={names} side="query" token={cell.query} />
           {" looks at "}
           <SideToken names={names} side="key" token={cell.key} />
           {" because of "}
-          {name}
-          {`${side}: without it the weight is `}
-          {weights}.
+          <Entry of={first} />
+          {": without it the weight is "}
         </>
       ) : (
         <>
           {"None of these alone makes the head look there: without "}
-          {name}
-          {`${side}, which counts most, the weight is `}
-          {weights}.
+          <Entry of={first} />
+          {", which counts most, the weight is "}
         </>
       )}
+      <Percent value={first.weight} />
+      {" instead of "}
+      <Percent value={found.weight} />
+      {byParts && second !== undefined && (
+        <>
+          {"; without "}
+          <Entry of={second} />
+          {" it is "}
+          <Percent value={second.weight} />
+        </>
+      )}
+      .
     </p>
   );
 }

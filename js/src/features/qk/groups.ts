@@ -2,10 +2,12 @@
 
 import { largest } from "../../figures/derive/matrix";
 import { itemAt } from "../../protocol/required";
-import type { Part } from "./data";
+import type { Found, Part, SideName } from "./data";
 
 /** Entries that are listed of a group. */
 const LISTED = 5;
+/** Entries of a side that the kernel takes out at most. */
+const CHECKED = 10;
 
 export interface Group {
   /** Null where one group is all. */
@@ -47,4 +49,15 @@ export function groupsOf(parts: readonly Part[], sums: Float32Array): readonly G
     const members = all.filter((i) => has(itemAt(parts, i)));
     return members.length > 0 ? [groupOf(name, of, members, sums)] : [];
   });
+}
+
+/** Entries of a side that the network is run without: those that are listed, heads first; a distance cannot be taken out. */
+export function checkedOf({ parts, sums }: Found, side: SideName): readonly number[] {
+  const rows = groupsOf(parts[side], sums[side]).flatMap(({ rows }) => rows);
+  const order = (at: number): number => (itemAt(parts[side], at).kind === "head" ? 0 : 1);
+  return rows
+    .filter(({ part }) => itemAt(parts[side], part).kind !== "distance")
+    .sort((a, b) => order(a.part) - order(b.part) || Math.abs(b.value) - Math.abs(a.value))
+    .slice(0, CHECKED)
+    .map(({ part }) => part);
 }

@@ -22,6 +22,7 @@ import {
   ofCell,
   type Traced,
 } from "./data";
+import { checkedOf } from "./groups";
 import { namesOf } from "./names";
 import type { Follow } from "./sums";
 import { sumsTable } from "./table";
@@ -75,7 +76,15 @@ export function createQkModel(
     computed(() => (open.value ? further.value : null));
   const check = taskOf<OfCell, Effects>(
     wanted(checking),
-    async (of, step) => askEffects(source, of, required(found.peek(), "The sum"), step),
+    (of, step) => {
+      const now = required(found.peek(), "The sum");
+      return askEffects(
+        source,
+        of,
+        { key: checkedOf(now, "key"), query: checkedOf(now, "query") },
+        step,
+      );
+    },
     until,
   );
   const trace = taskOf<OfCell, Traced>(

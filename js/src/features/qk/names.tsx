@@ -53,7 +53,7 @@ export const SideToken = ({
 }) => <TokenName name={names.token(side, token)} token={token} />;
 
 /** A part as text, a token with its position. */
-export const PartName = ({
+export function PartName({
   names,
   side,
   part,
@@ -61,9 +61,13 @@ export const PartName = ({
   readonly names: Names;
   readonly side: SideName;
   readonly part: Part;
-}) =>
-  part.kind === "token" ? (
-    <SideToken names={names} side={textSide(side, part.text)} token={part.token ?? 0} />
-  ) : (
-    <span>{names.part(side, part)}</span>
+}) {
+  if (part.kind !== "token") return <span>{names.part(side, part)}</span>;
+  const of = textSide(side, part.text);
+  return (
+    <>
+      <SideToken names={names} side={of} token={part.token ?? 0} />
+      {of !== side && <span class="aw-muted"> of the source</span>}
+    </>
   );
+}

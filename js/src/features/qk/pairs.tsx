@@ -22,7 +22,7 @@ import type { Found, SideName } from "./data";
 import type { QkModel } from "./model";
 import { type Names, PartName } from "./names";
 
-const CELLS = { rowHeight: null, cellMost: 34, heightMost: 560 };
+const CELLS = { rowHeight: null, cellMost: 42, heightMost: 560 };
 const LINES: TextNames = {
   both: "Query side and key side",
   part: "qk-texts",
@@ -143,7 +143,10 @@ export function createPairs({
       columnLabels: columns.map((j) => itemAt(now.b.names, j)),
       name: "What each pair of a token on the query side and one on the key side adds",
       signed: true,
-      mark: markOf(topOf()),
+      mark: (value, width) => {
+        const text = markOf(topOf())(value, width);
+        return text === "0" ? null : text;
+      },
     });
   }, until);
 

@@ -225,6 +225,11 @@ export const qk: PairPart = (place, context, pinned) => {
   mount(place, View, until, () => {
     if (found.peek() !== null) height = place.offsetHeight;
     pairs.threads();
+    if (pinned.peek() === null || !way.arrived()) return;
+    const [button] = ["qk-back", "why-here"].flatMap(
+      (name) => place.querySelector<HTMLElement>(`[data-aw-part="${name}"]`) ?? [],
+    );
+    button?.focus({ preventScroll: true });
   });
   onAbort(until, () => render(null, place));
 };

@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
-import { groupsOf } from "../../../src/features/qk/groups";
+import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
 import { namesOf } from "../../../src/features/qk/names";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
@@ -243,11 +243,13 @@ describe("the sides", () => {
     cell.value = { ...CELL, layer: 0, head: 1, query: CELL.key, key: 4 };
     await settled();
     expect(text("qk-back")).toBe("← back to L1 · H2, 4 → 2");
+    expect(document.activeElement, "the head's button is gone").toBe(find("qk-back"));
     await press(find("qk-back"));
     expect(fake.state.get()).toMatchObject({ layer: 1, head: 2, pair: [4, 2] });
     cell.value = CELL;
     await settled();
     expect(find("qk-back")).toBeNull();
+    expect(document.activeElement).toBe(find("why-here"));
   });
 
   test("forget the way back once the reader pins another pair", async () => {
@@ -283,6 +285,17 @@ describe("the sides", () => {
     await settled();
     expect(asked()).toBe("others");
   });
+});
+
+test("the network is run without the entries that are listed, heads first, never without a distance", async () => {
+  draw();
+  const found = await foundFor("parts");
+  expect(checkedOf(found, "key").slice(0, 3).sort()).toEqual([1, 2, 3]);
+  expect(checkedOf(found, "key")).toHaveLength(PARTS.length);
+  const key = found.parts.key.map((each) =>
+    each.kind === "ffn" ? { ...each, kind: "distance" as const } : each,
+  );
+  expect(checkedOf({ ...found, parts: { ...found.parts, key } }, "key")).not.toContain(4);
 });
 
 describe("running without the largest", () => {
