@@ -99,15 +99,18 @@ def _change(cell: Cell, side: Side, part: Part) -> Change:
             at = part.token
             copy[at] = (copy.sum(dim=0) - copy[at]) / max(1, len(copy) - 1)
 
+    known = {"head": head, "ffn": ffn, "token": token}
+    if part.kind in known:
+        return known[part.kind]
+    own = _embedded(cell, part)
+    changed = own.clone()
+    replace(changed)
+
     def embedding(kind: PieceKind, layer: int, copy: Any) -> None:
         if kind == "state" and layer == 0:
-            own = _embedded(cell, part).to(copy)
-            before = own.clone()
-            replace(own)
-            copy += own - before
+            copy += changed - own
 
-    known = {"head": head, "ffn": ffn, "token": token}
-    return known.get(part.kind, embedding)
+    return embedding
 
 
 def _embedded(cell: Cell, part: Part) -> Any:

@@ -21,7 +21,7 @@ from attn_widget.trace.run import Run
 STATES_BYTES = 128 * 2**20  # of layers' inputs by tokens
 READ_BYTES = 64 * 2**20  # of a layer's queries and keys; of a longer text one head's
 ONE_HEAD_BYTES = 128 * 2**20  # of one head's
-LAYERS = 2  # whose queries and keys are kept
+LAYERS = 4  # whose queries and keys are kept
 
 
 class Kept:
@@ -72,9 +72,10 @@ class Kept:
             self._projected[layer] = weights, values, matrix
         return self._projected[layer]
 
-    def is_known(self, layer: int, by: By, biases: Biases) -> bool:
-        """True if the queries and keys of a layer are kept."""
-        return any(key[:3] == (layer, by, biases) for key in self._reads)
+    def forget(self) -> None:
+        """Drop the splits, queries and keys; the plain pass stays."""
+        with self._lock:
+            self._states, self._reads = {}, OrderedDict()
 
     def read(
         self, layer: int, head: int, by: By, biases: Biases, progress: Progress | None = None

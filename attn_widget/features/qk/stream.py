@@ -67,7 +67,7 @@ def steps(encoder: Encoder, layers: Sequence[Any]) -> Iterator[Step]:
     block = encoder.family.block
     assert block is not None  # `check_parts` has asked
     for below, module in enumerate(layers):
-        inner = submodule(module, block.attention_added)
+        inner: Any = submodule(module, block.attention_added)
         yield Step(below, "attention", inner, module.get_submodule(block.attention_output))
         if not block.pre_norm:
             yield Step(below, "norm", module.get_submodule(block.attention_norm))
