@@ -1,4 +1,4 @@
-"""What taking a part out really does: the part is replaced where it is written, and the network runs on."""
+"""Effects of parts: each is replaced where it is written, and the network runs on."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Change = Callable[[PieceKind, int, Any], None]
 
 
 def _change(cell: Cell, side: Side, part: Part) -> Change:
-    """What takes a part out of one copy of the text."""
+    """Function that takes a part out of one copy of the text."""
     coefficients = torch.from_numpy(cell.contrast.coefficients)
 
     def replace(vectors: Any) -> None:

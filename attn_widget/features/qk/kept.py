@@ -1,4 +1,4 @@
-"""What is kept between two questions about one run: the pass, the layers' inputs by tokens, queries and keys of the last layers."""
+"""Store between two questions about one run: its pass, the layers' inputs by tokens, queries and keys of the last layers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Kept:
 
     @property
     def first(self) -> Split:
-        """What enters the first layer, by parts."""
+        """The first layer's input, by parts."""
         return split_by_parts(self.run, self.plain, 0)
 
     def projected(self, layer: int) -> tuple[Float32, Float32, Float32]:

@@ -86,7 +86,7 @@ def _back(module: Any, stream: Any, slope: Any) -> Any:
 
 
 def by_source(kept: Kept, layer: int, slope: Any) -> Float64:
-    """What each head of a layer brings, split by the token that it read, float64 [H, m].
+    """Part of each head of a layer, split by the token that it read, float64 [H, m].
 
     Parameters
     ----------

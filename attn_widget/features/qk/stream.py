@@ -63,7 +63,7 @@ def check_parts(run: Run) -> None:
 
 
 def steps(encoder: Encoder, layers: Sequence[Any]) -> Iterator[Step]:
-    """What happens to the stream in the first ``layers``."""
+    """Steps of the stream in the first ``layers``."""
     block = encoder.family.block
     assert block is not None  # `check_parts` has asked
     for below, module in enumerate(layers):

@@ -229,9 +229,9 @@ def held_activations(activations: Activations, constant: torch.Tensor) -> Genera
             return output.detach()
         return _in_proportion(vectors, output, module.forward, constant)
 
-    with _written_out(activations.modules):
-        with hooked(activations.modules, before=take, after=hold):
-            yield
+    modules = activations.modules
+    with _written_out(modules), hooked(modules, before=take, after=hold):
+        yield
 
 
 @contextmanager
