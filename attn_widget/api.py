@@ -19,7 +19,6 @@ from attn_widget.features import declared, loaded, with_options
 from attn_widget.host.idle import activity
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Result, show_result
-from attn_widget.model.loading import is_loaded
 from attn_widget.protocol.run_source import view_of
 from attn_widget.protocol.selection import NAMES, Traits
 
@@ -122,8 +121,7 @@ def show(
     if isinstance(text, Analysis):
         check_not_run(text_pair, options)
 
-    cold = not isinstance(text, Analysis) and not is_loaded(options.get("model"))
-    with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
+    with activity.busy(), loading_notice(options.get("progress", True) is True):
         analysis = text if isinstance(text, Analysis) else analyze(text, text_pair, **options)
         is_run = analysis is not text
         for name, path in declared("added"):

@@ -42,8 +42,8 @@ class Feature(NamedTuple):
         Options of `attn_widget.show` alone, and what turns an analysis and its traits into those that are shown.
     views, views_of_results : mapping
         Views that it adds to a run, in the order of their tabs, or that its results have.
-    opens_on, opened : mapping
-        By view, whether a run opens on it, and what to do once one does.
+    opened : mapping
+        By view, what to do once a run has opened on it.
     recorded : mapping
         By view, what a saved page carries for it; a page has no view without anything.
     sections : mapping
@@ -78,7 +78,6 @@ class Feature(NamedTuple):
     page_options: Mapping[str, str] = NONE
     views: Mapping[str, str] = NONE
     views_of_results: Mapping[str, str] = NONE
-    opens_on: Mapping[str, str] = NONE
     opened: Mapping[str, str] = NONE
     recorded: Mapping[str, str] = NONE
     sections: Mapping[str, str] = NONE
@@ -116,6 +115,12 @@ FEATURES = {
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "qk": Feature(
+        uses=("why",),
+        names={"QKAttribution": "attribution"},
+        analysis={"qk": "figures:QKFigures"},
+        slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
+    ),
     "similarity": Feature(
         uses=("why",),
         names={"Ranking": "ranking", "Similarity": "similarity", "similarity": "texts"},
@@ -125,7 +130,7 @@ FEATURES = {
     ),
     "tasks": Feature(
         uses=("comparison",),
-        views={"task": "view:TASK"}, opens_on={"task": "opening:has_classes"},
+        views={"task": "view:TASK"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "why": Feature(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from attn_widget.analysis import Analysis
-from attn_widget.features import declared, loaded
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.protocol.answer import Reply, answer
 from attn_widget.protocol.selection import NAMES
@@ -62,5 +61,7 @@ def title_of(analysis: Analysis) -> str:
 
 def view_of(analysis: Analysis) -> Any:
     """The view that a run opens on."""
-    opening = (view for view, path in declared("opens_on") if loaded(path)(analysis))
-    return next(opening, "attention")
+    for view in VIEWS.values():
+        if view.opens and getattr(analysis, view.opens) is not None:
+            return view.name
+    return "attention"

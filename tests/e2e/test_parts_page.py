@@ -132,7 +132,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         shares = a.written_shares.shares
         expect(part(page, "why-shares").locator(".aw-written-share")).to_have_count(len(shares))
         one.agree(part(page, "why-shares").locator("[data-aw-value]"), shares.ravel(), rel=1e-4)
-        expect(why).to_contain_text("N/A, because they explain one text: Gradient × input")
+        expect(why).to_contain_text("N/A here: Gradient × input")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             assert violations(page) == []

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attn_widget.api import show
 from attn_widget.page.compress import inflate
 from attn_widget.page.recorded import light_requests
+from attn_widget.page.saved_run import saved_run
 from attn_widget.page.snapshot import Snapshot, snapshot
 from attn_widget.page.spec import PageSpec
 from attn_widget.page.tensors import fitting
@@ -35,8 +38,6 @@ def runs() -> dict[str, Any]:
 
 @cache
 def paint_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from attn_widget.page.saved_run import saved_run
-
     analysis, options, _ = runs()[name]
     return unpack(
         saved_run(RunSource(analysis), Selection(layer=1, head=0), **options).snapshot.chunks[
@@ -52,7 +53,8 @@ def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
     of_long_texts = {"heads", "pyramid", "tile", "links"}
     of_an_open_index = {"near"}  # a page has none, and its view Inside no panel for one
     of_parts = {"alignment", "part_paint", "written_shares"}  # tests/unit/test_parts.py
-    others = of_long_texts | of_an_open_index | of_parts | {"code"}
+    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # a page has no queries and keys of parts
+    others = of_long_texts | of_an_open_index | of_parts | of_a_cell | {"code"}
     assert asked - {"nothing"} == set(HANDLERS) - others
 
 
@@ -248,3 +250,31 @@ def test_the_golden_pages_are_what_python_makes_now() -> None:
             "coarse"
         ):  # the smaller code, and the random model's two are nearly of a size
             assert said["code"] == golden_said["code"]
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("factors and tensors", {"words": True}),
+        ("factors and tensors", {"special": False}),
+        ("factors and tensors", {"words": True, "special": False}),
+        ("a decoder", {"words": True}),
+    ],
+)
+def test_a_view_of_words_is_saved_without_what_is_of_tokens(
+    name: str, of: dict[str, bool], tmp_path: Path
+) -> None:
+    words = runs()[name][0].view(**of)
+    reply, _ = answer(words, {"kind": "mixing", "quantity": "mixing", "layer": 1})
+    assert reply["ok"] and "ratio" not in {array["name"] for array in reply["arrays"]}
+    chosen = Selection(layer=1, head=0, quantity="mixing")
+    meta, _ = unpack(saved_run(RunSource(words), chosen).snapshot.chunks["paint"])
+    about = meta["snapshot"]
+    assert "why" not in about["views"] and about["selection"]["quantity"] == "mixing"
+    coded = [entry for entry in meta["recorded"] if entry["request"]["kind"] == "mixing_code"]
+    assert {entry["request"]["quantity"] for entry in coded} >= {"norms", "mixing", "alti"}
+    assert not any("ratio" in entry["arrays"] for entry in coded)
+    assert not {"targets", "contributions", "value_lengths"} & {
+        entry["request"]["kind"] for entry in meta["recorded"]
+    }
+    show(words, progress=False).to_html(tmp_path / "words.html")

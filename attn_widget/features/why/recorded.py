@@ -49,8 +49,11 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec) ->
 def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) -> list[Target]:
     """The target of the selection; without one what the text proposes, but for the output of a cell.
 
-    None for a text whose methods would multiply matrices too large for a rollout: it takes a ``why`` of its own.
+    None for a view of words, since a target is a token of its base, and for a text whose methods would multiply matrices too
+    large for a rollout: it takes a ``why`` of its own.
     """
+    if analysis.base is not None:
+        return []
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
     if analysis.part == "cross":  # its heads have effects on what the decoder writes

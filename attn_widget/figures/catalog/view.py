@@ -28,6 +28,8 @@ class View:
         Whether it is drawn in another way over a long text.
     lazy : bool
         Whether its code comes after the first picture.
+    opens : str
+        Figure of a run that opens on it where it has that figure.
     """
 
     name: str
@@ -38,3 +40,4 @@ class View:
     scores: bool = False
     long: bool = False
     lazy: bool = True
+    opens: str = ""

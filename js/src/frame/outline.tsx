@@ -99,19 +99,21 @@ export function Outline({
       />
     </div>
   );
+  const views = meta ? viewsOf(meta) : [];
   const main = (
     <div class="aw-main" key="main">
       <Tabs
         label="Views"
         part="tabs"
         controls={panelId}
-        tabs={(meta ? viewsOf(meta) : []).map((each, i) => {
+        tabs={views.map((each, i) => {
           const { label } = viewNamed(each);
           return { name: each, label, title: `${label} (${i + 1})` };
         })}
         chosen={name}
         choose={(next) => state.set({ view: next })}
-        hidden={!chrome}
+        // One alone leaves nothing to choose.
+        hidden={!chrome || views.length === 1}
       />
       <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
         {missing.value}

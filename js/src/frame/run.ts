@@ -62,7 +62,8 @@ export function drawRun(
     missing.value = "";
   }, signal);
 
-  const context: ViewContext = { ...base, matrix, overlay: createOverlay() };
+  const pairs = FEATURES.flatMap(({ pair }) => pair ?? []);
+  const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs };
   const disposers: (() => void)[] = [];
   const drawText = (rows?: RowStore): void => {
     disposers.push(ribbon(parts.ribbon, context, memory, rows));

@@ -5,7 +5,7 @@ import type { Unit } from "../../figures/derive/units";
 import { shareOf } from "../../protocol/task";
 import type { Contributions } from "./data";
 import type { WhyModel } from "./model";
-import { Link, MethodRow } from "./rows";
+import { Link, MethodRow, refusalOf } from "./rows";
 import { Header } from "./strips";
 import { sumOfUnit } from "./sum";
 import { sentence } from "./trust";
@@ -20,7 +20,6 @@ export function Strips({
   model,
   found,
   sources,
-  refused,
   nameUnit,
   width,
   mode,
@@ -30,8 +29,6 @@ export function Strips({
   readonly found: Contributions | null;
   /** Units of the source, which stand before those of the text. */
   readonly sources: number;
-  /** Names of methods that are defined for one text alone, where two are explained. */
-  readonly refused: readonly string[];
   readonly nameUnit: (unit: Unit) => string;
   /** Of a strip, px. */
   readonly width: number;
@@ -79,13 +76,30 @@ export function Strips({
       </span>
       {model.methods.map(
         (method, i) =>
-          !refused.includes(method.name) && (
+          refusalOf(model.stages.value[i]) === null && (
             <MethodRow key={method.key} model={model} index={i} width={width} mode={mode} />
           ),
       )}
     </div>
   );
 }
+
+/** Methods that are N/A in a line, with the reasons on demand. */
+export const Refused = ({
+  byReason,
+}: {
+  readonly byReason: ReadonlyMap<string, readonly string[]>;
+}) => (
+  <details class="aw-why-refused aw-small" data-aw-part="why-refused">
+    <summary class="aw-ellipsis">{`N/A here: ${[...byReason.values()].flat().join(", ")}`}</summary>
+    {[...byReason].map(([reason, names]) => (
+      <p key={reason} class="aw-hint">
+        {byReason.size > 1 && `${names.join(", ")}: `}
+        {reason}
+      </p>
+    ))}
+  </details>
+);
 
 /** The verdict of the masking test or its progress, or why nothing can be explained. */
 export function Verdict({ model }: { readonly model: WhyModel }) {

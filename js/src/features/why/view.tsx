@@ -14,11 +14,11 @@ import type { DrawView, ViewContext } from "../../views/contract";
 import type { Explained } from "./both-texts";
 import { Chooser } from "./chooser";
 import type { Contributions } from "./data";
-import { Strips, Verdict } from "./methods";
+import { Refused, Strips, Verdict } from "./methods";
 import { createWhyModel } from "./model";
 import { Panels } from "./panels";
 import { Readout } from "./readout";
-import { Title } from "./rows";
+import { refusalOf, Title } from "./rows";
 import { WhySentence } from "./sentence";
 import { SumLine, sumOf } from "./sum";
 
@@ -48,14 +48,15 @@ export const why: DrawView<ViewContext> = (host, context) => {
     () => (pointedAt.value && model.found(pointedAt.value.method)) ?? current.value,
   );
 
-  /** Names of methods that are defined for one text alone, where two are explained. */
-  const refused = computed(() =>
-    explained.sources === 0
-      ? []
-      : model.methods.flatMap(({ name }, i) =>
-          model.stages.value[i]?.state.value.failure?.message.includes("of one text") ? [name] : [],
-        ),
-  );
+  /** Names of the methods that are N/A, by the reason. */
+  const refused = computed((): ReadonlyMap<string, readonly string[]> => {
+    const byReason = new Map<string, string[]>();
+    model.methods.forEach(({ name }, i) => {
+      const reason = refusalOf(model.stages.value[i]);
+      if (reason !== null) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+    });
+    return byReason;
+  });
 
   /** True where the matrix on screen leads from the text to its source. */
   const isAcross = (): boolean => {
@@ -90,16 +91,12 @@ export const why: DrawView<ViewContext> = (host, context) => {
           )}
         </div>
         <Strips
-          {...{ model, found, sources: sources.value, refused: refused.value, nameUnit }}
+          {...{ model, found, sources: sources.value, nameUnit }}
           width={stripWidth.value}
           mode={mode.value}
           events={events}
         />
-        {refused.value.length > 0 && (
-          <p class="aw-hint aw-small" data-aw-part="why-refused">
-            {`N/A, because they explain one text: ${refused.value.join(", ")}.`}
-          </p>
-        )}
+        {refused.value.size > 0 && <Refused byReason={refused.value} />}
         <Readout
           context={context}
           token={found && (pointedAt.value?.token ?? null)}

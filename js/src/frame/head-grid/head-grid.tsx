@@ -64,7 +64,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     },
     until,
   );
-  // Where the grid scrolls sideways, to the chosen head.
+  // A grid that scrolls sideways follows the chosen head.
   watch(() => {
     const { layer, head } = selection.value;
     if (cell.value === 0) return;

@@ -13,9 +13,9 @@ const GAP = 8;
 export function headLens(
   host: HTMLElement,
   { source, state, signal }: Pick<ViewContext, "source" | "state" | "signal">,
-  /** What the head of an index is called. */
+  /** Name and figure of a head. */
   called: (index: number) => string,
-  /** Whether cells show thumbnails. */
+  /** True where cells show thumbnails. */
   hasThumbnails: () => boolean,
 ): void {
   const { n_heads: heads } = source.meta.model;

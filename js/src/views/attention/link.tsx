@@ -11,6 +11,7 @@ import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { lazyCode, type ViewContext } from "../contract";
 import type { TokenFacts } from "./facts";
+import type { PairPlace } from "./pair-place";
 
 /** A query and a key of a matrix, and the numbers of their link. */
 export interface Pair {
@@ -102,8 +103,14 @@ export const Sign = ({ text }: { readonly text: string }) => (
 export function PinnedPair({
   mode,
   context,
+  hold,
   ...pair
-}: Pair & { readonly mode: Mode; readonly context: ViewContext }) {
+}: Pair & {
+  readonly mode: Mode;
+  readonly context: ViewContext;
+  /** Takes the place of what features add. */
+  readonly hold?: PairPlace["hold"];
+}) {
   const { matrix, row, column, link } = pair;
   const { layer, head, quantity, queries, keys } = matrix;
   const { VectorStrips, Arithmetic, CarriedSum } = lazyCode.value ?? {};
@@ -129,6 +136,7 @@ export function PinnedPair({
           {link.absent !== null && !summed && <p class="aw-muted">N/A: {link.absent}.</p>}
         </>
       )}
+      <div ref={hold ?? null} />
       <Button
         label="Unpin this pair"
         title="Unpin"

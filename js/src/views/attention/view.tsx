@@ -62,6 +62,7 @@ import {
 import { PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
 import { linksOfRow, startsOfAxes } from "./narrow";
+import { createPairPlace } from "./pair-place";
 import { Sentence } from "./sentence";
 
 const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
@@ -127,10 +128,22 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   const pictures = createRef<HTMLDivElement>();
   const flow = createRef<HTMLCanvasElement>();
 
+  /** Row and column of the pinned pair, -1 where it is not shown. */
+  const pinned = (shown: Matrix): readonly [row: number, column: number] => {
+    const { pair } = selection.value;
+    return pair === null ? [-1, -1] : [shown.queryOf(pair[0]), shown.keyOf(pair[1])];
+  };
+  const place = createPairPlace(context);
+  watch(() => {
+    if (matrix.value === null) return;
+    const [row, column] = pinned(matrix.value);
+    place.show({ matrix: matrix.value, row, column });
+  }, until);
+
   const Below = memo(function Below({ shown }: { readonly shown: Matrix }) {
-    const { token, pair } = selection.value;
+    const { token } = selection.value;
     arrivals.value;
-    const [row, column] = pair === null ? [-1, -1] : [shown.queryOf(pair[0]), shown.keyOf(pair[1])];
+    const [row, column] = pinned(shown);
     const link = row >= 0 && column >= 0 && numbers.of(shown, row, column);
     return (
       <div class="aw-below">
@@ -139,6 +152,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             <PinnedPair
               {...{ matrix: shown, row, column, labels, link, facts, context }}
               mode={mode.value}
+              hold={place.hold}
             />
           ) : (
             <PairHint empty={isEmpty(shown)} />

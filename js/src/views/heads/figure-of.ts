@@ -45,7 +45,7 @@ export function matrixFigure(model: HeadsModel, metric: Metric): CardFigure {
     ...{ key, name, warning },
     values: () => model.valuesOf(key),
     uniform: (layer) => scaleAt(key, layer)[2],
-    /** Of the entropy, which grows with n, its share of the maximum. */
+    /** The entropy, which grows with n, as a share of its maximum. */
     detail(value) {
       const { layer } = selection.value;
       if (profile !== null && chosen.value >= 0) return spread(model, key, chosen.value);

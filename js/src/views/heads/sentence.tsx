@@ -97,7 +97,7 @@ function standingsOf(
   return byDistance.sort((a, b) => a.rank - b.rank);
 }
 
-/** Where a head, or a layer, stands out. */
+/** Figures in which a head, or a layer, stands out. */
 export interface Standings {
   /** The first token's share, where it makes the head a sink. */
   readonly sink: Standing | undefined;

@@ -338,7 +338,7 @@ function createContent(model: HeadsModel, { specialization, patterns }: Found) {
         </div>
         <Plot />
         {refusals.length > 0 && (
-          <p class="aw-view-note" data-aw-part="specialization-refusals">
+          <p class="aw-view-note aw-radar-refusals" data-aw-part="specialization-refusals">
             {refusals.join(" ")}
           </p>
         )}

@@ -71,12 +71,17 @@ export function createInsideModel(host: HTMLElement, context: ViewContext) {
     const found = changesOf.answer.value;
     return found === null ? [] : column(found.path.cosines).map((cosine) => 1 - cosine);
   });
+  /** Parts of the embeddings and heads that the model does not have are no boxes: the strips of the embeddings say why. */
+  const isOfModel = ({ missing, zone }: StageBox): boolean =>
+    missing === null || (zone !== "embeddings" && zone !== "output");
   const mapData = computed((): MapData | null => {
     const arch = parts.answer.value;
     if (arch === null) return null;
     const { layer } = selection.value;
     return {
-      stages: stages.value.map((box) => ({ ...box, missing: absent(box)?.reason ?? null })),
+      stages: stages.value
+        .filter(isOfModel)
+        .map((box) => ({ ...box, missing: absent(box)?.reason ?? null })),
       ...{ layers, layer, open: open.value, bars: bars.value },
       headings: zoneNames(layer, layers, arch.preNorm),
     };
