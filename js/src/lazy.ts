@@ -12,6 +12,7 @@ export { CarriedSum } from "./views/attention/lazy/carried-sum";
 export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { LabelCard } from "./views/attention/lazy/label-card";
+export { LinkCard } from "./views/attention/lazy/link-card";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
 export { MatrixCells } from "./views/attention/lazy/matrix-cells";
 export { attentionTable } from "./views/attention/lazy/table";

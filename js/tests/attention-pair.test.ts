@@ -9,7 +9,8 @@ import { NOT_OF_WEIGHTS } from "../src/figures/quantities";
 import * as lazy from "../src/lazy";
 import { Arithmetic } from "../src/views/attention/lazy/arithmetic";
 import { GroupStrip } from "../src/views/attention/lazy/group-strip";
-import { LinkCard, PinnedPair } from "../src/views/attention/link";
+import { LinkCard } from "../src/views/attention/lazy/link-card";
+import { PinnedPair } from "../src/views/attention/link";
 import { lazyCode, type ViewContext } from "../src/views/contract";
 import {
   DIM,

@@ -1,16 +1,14 @@
-/** One query–key pair: the hover card and the pinned arithmetic. */
+/** One query–key pair: its ends, and the strip where it is pinned. */
 
 import type { ComponentChild } from "preact";
 import type { Mode } from "../../draw/color/ramp";
 import { byTouch } from "../../draw/touch";
-import { ABSENT, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { AxisLabels } from "../../figures/names";
 import type { Link } from "../../figures/pairs";
-import { calledOf, isRolled } from "../../figures/quantities";
+import { isRolled } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
-import { Figure } from "../../ui/number";
 import { lazyCode, type ViewContext } from "../contract";
 import type { TokenFacts } from "./facts";
 import type { PairPlace } from "./pair-place";
@@ -59,7 +57,7 @@ export const End = ({
   </div>
 );
 
-function Ends({ matrix, row, column, labels, facts }: Pair) {
+export function Ends({ matrix, row, column, labels, facts }: Pair) {
   const end = (index: number, role: "query" | "key") => {
     const axis = role === "query" ? "queries" : "keys";
     const [unit, label] = [itemAt(matrix[axis], index), itemAt(labels[axis], index)];
@@ -85,71 +83,14 @@ function Ends({ matrix, row, column, labels, facts }: Pair) {
   );
 }
 
-const isImpossible = ({ matrix: { allowed, keys }, row, column }: Pair): boolean =>
+export const isImpossible = ({ matrix: { allowed, keys }, row, column }: Pair): boolean =>
   allowed !== null && allowed[row * keys.length + column] === 0;
 
-function impossible({ matrix, row, facts }: Pair): string {
+export function impossible({ matrix, row, facts }: Pair): string {
   const window = facts.window(itemAt(matrix.queries, row).token);
   return window === null
     ? "masked: this query cannot see this key"
     : `N/A: this key is outside of the query’s ${window}`;
-}
-
-export const percentOf = (link: Link) => (share: number) =>
-  formatPercent({ value: share, error: link.errors.share });
-
-/** True where share and weight are one number: a row that is shown whole. */
-export const isWhole = ({ share, weight }: Link): boolean =>
-  Math.abs(share - weight) <= 1e-3 * weight;
-
-/** The card at the pointer; where scores are what the colors show, the score comes first. */
-export function LinkCard(pair: Pair) {
-  const { matrix, row, column, link } = pair;
-  const { errors } = link;
-  const absent = link.pending ? "…" : ABSENT;
-  const { length } = matrix.keys;
-  const possible = matrix.allowed?.subarray(row * length, (row + 1) * length);
-  const keys = possible?.reduce((sum, cell) => sum + Math.sign(cell), 0) ?? length;
-  const rank = <span class="aw-muted">{` ${formatOrdinal(link.rank)} of ${keys}`}</span>;
-  const weight = (
-    <Figure key="weight" name={calledOf(matrix.quantity)} value={link.weight} error={errors.weight}>
-      {isWhole(link) && rank}
-    </Figure>
-  );
-  const share = !isWhole(link) && (
-    <Figure
-      key="share"
-      name="share of row"
-      value={link.share}
-      error={errors.share}
-      format={percentOf(link)}
-    >
-      {rank}
-    </Figure>
-  );
-  const score = (
-    <Figure
-      key="score"
-      name="scaled score"
-      value={link.score}
-      error={errors.score}
-      absent={absent}
-    />
-  );
-  return (
-    <div class="aw-link-card" data-aw-part="link" data-aw-row={row} data-aw-column={column}>
-      <Ends {...pair} />
-      {isImpossible(pair) ? (
-        <p class="aw-muted">{impossible(pair)}</p>
-      ) : (
-        <dl class="aw-figures">
-          {matrix.scores === null ? [weight, share, score] : [score, weight, share]}
-          <Figure name="q · k" value={link.product} error={errors.product} absent={absent} />
-        </dl>
-      )}
-      {link.absent !== null && <p class="aw-muted aw-link-why">N/A: {link.absent}.</p>}
-    </div>
-  );
 }
 
 export const Sign = ({ text }: { readonly text: string }) => (

@@ -59,7 +59,7 @@ import {
   placeCard,
   WIDE,
 } from "./layout";
-import { LinkCard, PairHint, PinnedPair } from "./link";
+import { PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
 import { linksOfRow, startsOfAxes } from "./narrow";
 import { createPairPlace } from "./pair-place";
@@ -462,18 +462,17 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const shown = matrix.value;
     const { row, column } = cursor ?? { row: -1, column: -1 };
     const isLink = row >= 0 && column >= 0;
-    const { LabelCard } = lazyCode.peek() ?? {};
-    if (shown === null || cursor === null || !(isLink || LabelCard)) {
+    const { LabelCard, LinkCard } = lazyCode.peek() ?? {};
+    if (shown === null || cursor === null || !LabelCard || !LinkCard) {
       tip.hidden = true;
       return;
     }
     const of = { matrix: shown, row, column, labels };
-    const card =
-      !isLink && LabelCard ? (
-        <LabelCard {...of} />
-      ) : (
-        <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
-      );
+    const card = isLink ? (
+      <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
+    ) : (
+      <LabelCard {...of} />
+    );
     render(card, tip);
     tip.hidden = false;
     const size = { width: tip.offsetWidth, height: tip.offsetHeight };

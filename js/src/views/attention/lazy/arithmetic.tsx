@@ -1,12 +1,20 @@
 /** The arithmetic of a pinned pair. */
 
-import { formatNumber } from "../../../figures/format";
+import { formatNumber, formatPercent } from "../../../figures/format";
+import type { Link } from "../../../figures/pairs";
 import { calledOf } from "../../../figures/quantities";
 import { Figure } from "../../../ui/number";
-import { isWhole, type Pair, percentOf, Sign } from "../link";
+import { type Pair, Sign } from "../link";
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */
 const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
+
+export const percentOf = (link: Link) => (share: number) =>
+  formatPercent({ value: share, error: link.errors.share });
+
+/** True where share and weight are one number: a row that is shown whole. */
+export const isWhole = ({ share, weight }: Link): boolean =>
+  Math.abs(share - weight) <= 1e-3 * weight;
 
 /** From the dot product to the weight, every number as the next step takes it. */
 export function Arithmetic({ matrix, link }: Pick<Pair, "matrix" | "link">) {
