@@ -1,4 +1,4 @@
-"""What a saved page carries for the view Why."""
+"""Slices that a saved page carries for the view Why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** What stands in the frame: places for the ribbon, the heads, the bar and the view, and words about the run. */
+/** Contents of the frame: places for the ribbon, the heads, the bar and the view, and words about the run. */
 
 import { signal } from "@preact/signals-core";
 import type { Activity, Source } from "../protocol/types";

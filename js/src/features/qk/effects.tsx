@@ -1,4 +1,4 @@
-/** What running the network without the largest entries gives, in a sentence: here alone one may say because. */
+/** The run without the largest entries, in a sentence: here alone one may say because. */
 
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/number";
@@ -20,7 +20,7 @@ export function Verdict({
   readonly names: Names;
   readonly cell: PinnedCell;
 }) {
-  // Of each side the entry without which least of the weight is left.
+  // The entry of each side without which least of the weight is left.
   const [first, second] = SIDES.flatMap((side) =>
     effects[side]
       .map((effect) => ({ side, ...effect }))

@@ -1,4 +1,4 @@
-/** What the tag of a word says, for the pointer. */
+/** The tag of a word in words, for the pointer. */
 
 /** Universal parts of speech, in words. */
 const POS_NAMES: Readonly<Record<string, string>> = {

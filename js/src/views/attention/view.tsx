@@ -404,7 +404,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       inWindow(columns, g.left, g.left + g.width),
     ] as const;
     const links = linksFrom(shown, windows);
-    // Those of the row in question are drawn, whatever the weight from which on links are.
+    // Links of the row in question are drawn whatever their weight.
     const own = highlights(shown).links.flatMap(({ row, column }): FlowLink[] => {
       const weight = itemAt(shown.weights, row * width + column);
       return weight < threshold.value ? [{ query: row, key: column, weight }] : [];
