@@ -60,7 +60,7 @@ def same_json(file: Path, widget: Any) -> None:
     """The same as JSON, with the view and the text of its caption."""
     shown, frame = json.loads(file.read_text("utf-8")), widget.to_dataframe()
     same_cells(shown["rows"], cells_of(frame))
-    text = getattr(widget, "text", None)
+    text = getattr(widget, "text", "")
     assert (shown["columns"], shown["view"], shown["text"]) == ([*frame.columns], widget.view, text)
 
 
