@@ -32,6 +32,7 @@ const frame = (act: () => void): void => void requestAnimationFrame(act);
 export class Task<T> {
   readonly #work: (step: Step<T>) => Promise<T>;
   readonly #until: AbortSignal;
+  readonly #initial: TaskState<T>;
   readonly #state: Signal<TaskState<T>>;
   #running: AbortController | null = null;
   /** Reports that wait for the next frame: what comes in pieces is drawn once for all of them. */
@@ -45,7 +46,8 @@ export class Task<T> {
   ) {
     this.#work = work;
     this.#until = until;
-    this.#state = signal({ ...IDLE, ...initial });
+    this.#initial = { ...IDLE, ...initial };
+    this.#state = signal(this.#initial);
   }
 
   get state(): ReadonlySignal<TaskState<T>> {
@@ -73,7 +75,7 @@ export class Task<T> {
       };
     const [set, report] = [when(this.#set), when(this.#report)];
     const value = this.#reported?.value ?? this.#state.peek().value;
-    set({ ...IDLE, status: "running", value });
+    set({ ...this.#initial, status: "running", value });
     try {
       const value = await this.#work({
         signal: AbortSignal.any([running.signal, this.#until]),
