@@ -10,7 +10,7 @@ import { viewNamed } from "../views";
 import { lazyCode, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { createMessages, createProgress } from "./messages";
-import { Caption, ProfileHead, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
+import { Caption, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
 import { createRunBox } from "./run-box";
 import { viewOf, viewsOf } from "./tabs";
 
@@ -121,7 +121,7 @@ export function Outline({
       <div class="aw-view" role="tabpanel" data-aw-part="view" id={panelId} />
     </div>
   );
-  const { KeyGroups } = lazyCode.value ?? {};
+  const { KeyGroups, ProfileHead } = lazyCode.value ?? {};
   const note = (part: string, text: string) => (
     <p class={`aw-${part}`} data-aw-part={part} hidden={text === ""}>
       {text}
@@ -137,7 +137,7 @@ export function Outline({
       </div>
       <Skeleton hidden={meta !== undefined || closed} />
       <div class="aw-ribbon" data-aw-part="ribbon" hidden={bare}>
-        {meta && meta.profile !== null && chrome && <ProfileHead {...meta} />}
+        {meta?.profile && chrome && ProfileHead && <ProfileHead {...meta} />}
       </div>
       {note("truncated", meta ? readingNote(meta) : "")}
       {note("unknown", meta ? unknownNote(meta) : "")}
