@@ -162,8 +162,8 @@ export function createFrame(state: State): Frame {
           })}
           chosen={name}
           choose={(next) => state.set({ view: next })}
-          // One alone leaves nothing to choose.
-          hidden={!chrome || views.length === 1}
+          // A profile and a similarity have one, and nothing to choose.
+          hidden={!chrome || (meta !== undefined && !ofOneRun(meta) && views.length === 1)}
         />
         <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
           {missing.value}
