@@ -7,7 +7,7 @@ import { Button } from "../ui/controls";
 import { selectionOf } from "../ui/mount";
 import { Tabs } from "../ui/tabs";
 import { viewNamed } from "../views";
-import { lazyCode, type ViewContext } from "../views/contract";
+import { lazyCode, ofOneRun, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { createMessages, createProgress } from "./messages";
 import { Caption, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
@@ -112,8 +112,8 @@ export function Outline({
         })}
         chosen={name}
         choose={(next) => state.set({ view: next })}
-        // One alone leaves nothing to choose.
-        hidden={!chrome || views.length === 1}
+        // A profile and a similarity have one, and nothing to choose.
+        hidden={!chrome || (meta !== undefined && !ofOneRun(meta) && views.length === 1)}
       />
       <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
         {missing.value}
