@@ -16,7 +16,7 @@ import {
   spokenUnit,
   type Tags,
 } from "../../draw/text-line";
-import { tapTwice } from "../../draw/touch";
+import { isSecondClick, tapTwice } from "../../draw/touch";
 import { toggled } from "../../figures/derive/group";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { formatNumber, visible } from "../../figures/format";
@@ -404,8 +404,7 @@ export function ribbon(
   function choose(event: MouseEvent): void {
     const index = indexOf(event.target);
     const unit = units[index];
-    // The second click of two would take back what the first has chosen.
-    if (unit === undefined || event.detail > 1) return;
+    if (unit === undefined || isSecondClick(event)) return;
     if (rowHere && (event.ctrlKey || event.metaKey)) addToSum(unit);
     else if (masking.peek() && maskable) mask(unit);
     else state.set({ token: state.get().token === unit.token ? null : unit.token });

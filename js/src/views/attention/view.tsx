@@ -20,7 +20,7 @@ import { longestOf, textOf } from "../../draw/heatmap/labels";
 import type { Longest } from "../../draw/heatmap/layout";
 import type { Cell, Geometry, HeatmapData, Highlights } from "../../draw/heatmap/types";
 import { onResize } from "../../draw/resize";
-import { tapTwice } from "../../draw/touch";
+import { isSecondClick, tapTwice } from "../../draw/touch";
 import { boundariesOf } from "../../figures/derive/boundaries";
 import { valueOfRank } from "../../figures/derive/matrix";
 import { isSquare, type Matrix, NO_OVERFLOW, overflowOf, topOf } from "../../figures/matrix";
@@ -191,7 +191,8 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             onPointerLeave={() => hover(null)}
             onClick={(event) => {
               const cell = flowCell(event);
-              if (cell !== null && event.detail < 2) pick(cell, event.ctrlKey || event.metaKey);
+              if (cell !== null && !isSecondClick(event))
+                pick(cell, event.ctrlKey || event.metaKey);
             }}
           />
         </div>
