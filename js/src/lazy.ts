@@ -9,6 +9,8 @@ export { CarriedSum } from "./views/attention/lazy/carried-sum";
 export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { LabelCard } from "./views/attention/lazy/label-card";
+export { linkAt } from "./views/attention/lazy/link-at";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
+export { startsOfAxes } from "./views/attention/lazy/starts";
 export { attentionVector } from "./views/attention/lazy/vector";
 export * from "./views/lazy-code";

@@ -12,7 +12,6 @@ import {
   type FlowData,
   type FlowLink,
   flowAt,
-  linkAt,
   linksAbove,
 } from "../../draw/heatmap/flow";
 import { Heatmap } from "../../draw/heatmap/heatmap";
@@ -61,9 +60,10 @@ import {
 } from "./layout";
 import { LinkCard, PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
-import { linksOfRow, startsOfAxes } from "./narrow";
+import { linksOfRow } from "./narrow";
 import { Sentence } from "./sentence";
 
+const NO_STARTS: HeatmapData["starts"] = { rows: new Map(), columns: new Map() };
 const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
@@ -307,7 +307,10 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   });
 
   function nameStarts(axes: Pick<Matrix, "queries" | "keys">): void {
-    starts = narrow ? startsOfAxes(axes, meta.tokens, keysOf(meta), boundaries.value) : undefined;
+    const of = lazyCode.peek()?.startsOfAxes;
+    starts = narrow
+      ? (of?.(axes, meta.tokens, keysOf(meta), boundaries.value) ?? NO_STARTS)
+      : undefined;
   }
 
   const mapData = (shown: Matrix, { most, ...values }: Cells): HeatmapData => ({
@@ -391,7 +394,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       inWindow(columns, g.left, g.left + g.width),
     ] as const;
     const links = linksFrom(shown, windows);
-    // Those of the row in question are drawn, whatever the weight from which on links are.
+    // Links of the row in question are drawn, whatever their weight.
     const own = highlights(shown).links.flatMap(({ row, column }): FlowLink[] => {
       const weight = itemAt(shown.weights, row * width + column);
       return weight < threshold.value ? [{ query: row, key: column, weight }] : [];
@@ -427,7 +430,8 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const at = flowGeometry();
     if (!at || !box || drawnFlow === null) return null;
     const [x, y] = [clientX - box.left, clientY - box.top];
-    return linkAt(drawnFlow, at, box.width, x, y) ?? flowAt(at, box.width, x, y);
+    const link = lazyCode.peek()?.linkAt(drawnFlow, at, box.width, x, y);
+    return link ?? flowAt(at, box.width, x, y);
   }
 
   function pointIn({ clientX, clientY }: MouseEvent): Point | null {
@@ -558,6 +562,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     until,
   );
   withLazyCode(() => {
+    if (units !== null) nameStarts(units);
     arrivals.value++;
     redraw();
     mark();
