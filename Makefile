@@ -70,12 +70,12 @@ NARROW := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUC
 # Hostile calls, messages, files and command lines: two minutes.
 FUZZ ?= --calls 1500 --messages 2000 --files 80 --lines 60
 
-# Browsers and kernels leave a core idle now and then: the narrow tests have it, at a lower priority.
-test-all: checks  ## Everything: make test, the slow units, every browser test, notebooks, wheel, narrow instructions, fuzz
-	@mkdir -p build; $(MAKE) --no-print-directory narrow-tests > build/narrow-tests.log 2>&1 & narrow=$$!; \
-	  trap "kill $$narrow" INT TERM; failed=0; \
+# Browsers and kernels leave a core idle now and then: narrow tests and other versions have it, at a lower priority.
+test-all: checks  ## Everything: make test, the slow units, every browser test, notebooks, wheel, narrow instructions, other versions, fuzz
+	@mkdir -p build; nice -n 10 $(MAKE) --no-print-directory -k narrow-tests versions > build/beside.log 2>&1 & beside=$$!; \
+	  trap "kill $$beside" INT TERM; failed=0; \
 	  echo "[test] pytest"; $(PYTEST) --timings build/timings.tsv || failed=1; \
-	  wait $$narrow || failed=1; cat build/narrow-tests.log; \
+	  wait $$beside || failed=1; cat build/beside.log; \
 	  $(PY) -m tests.fuzz --fast $(FUZZ) || failed=1; exit $$failed
 
 timings: checks  ## tests/timings.tsv, which chooses the cases of make test: run it on quiet cores

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from attn_widget.model.loading import load, unload
     from attn_widget.widget import AttentionWidget, close_all
     from attn_widget.widget.saving import as_html, to_html
+
+# Torch's threads spin while they wait for each other, which next to other work takes a short text several times the seconds
+# (benchmarks/threads.py). OpenMP reads this when torch is imported.
+if "torch" not in sys.modules:
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.
 _HOMES = {

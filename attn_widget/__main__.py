@@ -36,9 +36,6 @@ OPTIONS = {
     "json": Option("print the whole analysis as JSON", SWITCH, (), ("output",)),
     "top_k": Option("predictions per position (5); a page has all that it can show", {"metavar": "K", "type": int}, (), ("output",)),
     "masked": Option("predict each position with a mask in its place", SWITCH),
-    "max_bytes": Option(
-        "maximum size of the page; parts left out are listed", {"metavar": "N", "type": int}, ("output",),
-    ),
     "windows": Option(
         'read a text that is too long in overlapping windows; "auto": as long as the model allows', {"metavar": "SIZE,OVERLAP"},
         (), ("truncation",),
@@ -95,10 +92,10 @@ def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
 def write_page_of(features: Sequence[Any], options: argparse.Namespace) -> None:
     """A page of one text, or what a feature writes instead."""
     from attn_widget.host.files import destination
-    from attn_widget.page.saved_run import ExportOptions
+    from attn_widget.page.spec import PageSpec
 
     target = destination(options.output)  # before the model runs
-    ExportOptions(title=options.title)
+    PageSpec(title=options.title)
     run: dict[str, Any] = {"model": options.model, "truncation": options.truncation}
     written = (
         feature.write(options, target, run) for feature in features if hasattr(feature, "write")
@@ -112,10 +109,9 @@ def write_one(
 ) -> Path:
     """The page of one text, with what features add to it."""
     from attn_widget.analysis.texts import analyze
-    from attn_widget.page.page import write_page
-    from attn_widget.page.saved_run import ExportOptions, PageOptions, saved_run
     from attn_widget.page.saving import save_page
     from attn_widget.page.shown import ShownSource
+    from attn_widget.page.spec import PageSpec
     from attn_widget.protocol.run_source import RunSource
     from attn_widget.protocol.selection import Selection
 
@@ -137,16 +133,8 @@ def write_one(
             selection, page = {**selection, **selected}, {**page, **asked}
     if "cross" in analysis.parts and not selection:
         analysis = analysis.of("cross")
-    source, chosen = RunSource(analysis), Selection(**selection)
-    shown = [ShownSource(source, chosen)]
-    why = page.pop("why", None)
-    if options.max_bytes is not None:
-        limited = PageOptions(title=options.title or source.title, why=why)
-        return save_page(shown, target, {**limited, "max_bytes": options.max_bytes})
-    if page:
-        return save_page(shown, target, PageOptions(title=options.title, **page))
-    saved = saved_run(source, chosen, ExportOptions(title=options.title, why=why))
-    return write_page(target, [saved], saved.title, "stack")
+    shown = ShownSource(RunSource(analysis), Selection(**selection))
+    return save_page([shown], target, PageSpec(title=options.title, **page))
 
 
 def print_analysis(options: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.analysis import Analysis
@@ -15,36 +14,34 @@ from attn_widget.analysis.texts import (
     run_two_texts,
 )
 from attn_widget.checks import check_keywords
-from attn_widget.errors import InputError, InputTypeError
-from attn_widget.features.why.proposals import proposals
-from attn_widget.features.why.slices import as_target
-from attn_widget.features.why.targets import Target
+from attn_widget.errors import InputTypeError
+from attn_widget.features import declared, loaded, with_options
 from attn_widget.host.idle import activity
-from attn_widget.host.installed import require_torch
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Result, show_result
-from attn_widget.model.loading import is_loaded
+from attn_widget.protocol.run_source import view_of
 from attn_widget.protocol.selection import NAMES, Traits
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from attn_widget.features.public import OfShow  # pyright: ignore[reportMissingModuleSource]
     from attn_widget.model.prepared import TokenIds
     from attn_widget.trace.forward import Progress
     from attn_widget.widget import AttentionWidget
     from attn_widget.widget.actions import Analyze
     from attn_widget.widget.widget import Saved
+else:
+    OfShow = with_options("show_options")
 
 WIDGET_TRAITS = (*NAMES, "saved")
-CONTRIBUTIONS = "contributions"
 RUN_OPTIONS = tuple(RunOptions.__annotations__)
 
 
-class WidgetOptions(Traits, total=False):
+class WidgetOptions(Traits, OfShow, total=False):
     """Options of `show` for an `Analysis`."""
 
     saved: Saved | None
-    contributions: Mapping[str, Any] | None
     progress: bool
 
 
@@ -120,44 +117,24 @@ def show(
     check_options(options)
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
-    contributions = options.pop(CONTRIBUTIONS, None)
+    added = {name: options.pop(name) for name, _ in declared("added") if name in options}
     if isinstance(text, Analysis):
         check_not_run(text_pair, options)
 
-    cold = not isinstance(text, Analysis) and not is_loaded(options.get("model"))
-    with activity.busy(), loading_notice(cold and options.get("progress", True) is True):
+    with activity.busy(), loading_notice(options.get("progress", True) is True):
         analysis = text if isinstance(text, Analysis) else analyze(text, text_pair, **options)
-        if analysis is not text and analysis.part != "self":
-            traits.setdefault("part", "decoder" if contributions is not None else "cross")
+        is_run = analysis is not text
+        for name, path in declared("added"):
+            if added.get(name) is not None:
+                analysis, traits = loaded(path)(analysis, added[name], traits)
+        if is_run and analysis.part != "self":
+            traits.setdefault("part", "cross")
         from attn_widget.widget import AttentionWidget
 
-        if contributions is not None:
-            analysis = analysis.writing
-            target = target_of(analysis, traits.get("target"))
-            analysis = analysis.with_contributions(contributions, target)
-            traits = {"view": "why", **traits, "target": target}
-        if "view" not in traits and analysis.classification is not None:
-            traits["view"] = "task"
+        traits.setdefault("view", view_of(analysis))
         widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
         widget.display()
     return widget
-
-
-def target_of(analysis: Analysis, chosen: Target | Mapping[str, Any] | None) -> Target:
-    """Target of contributions from elsewhere: the chosen one, or the one that Why opens on."""
-    if isinstance(chosen, Target):
-        return chosen
-    if chosen is not None:
-        return as_target(chosen)
-    analysis._require_model("contributions")  # pyright: ignore[reportPrivateUsage]
-    require_torch("Why")
-    proposed = proposals(analysis)
-    if not proposed:
-        raise InputError(
-            "contributions are given, and this text proposes nothing that they could be about.",
-            "Name it: target=attn_widget.target(...).",
-        )
-    return proposed[0]
 
 
 def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
@@ -201,7 +178,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
 
 def check_options(options: dict[str, Any]) -> None:
     """Refuse keywords that `show` does not know, naming the nearest one."""
-    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, CONTRIBUTIONS), "show()")
+    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, *dict(declared("added"))), "show()")
 
 
 def check_not_run(text_pair: str | None, options: dict[str, Any]) -> None:

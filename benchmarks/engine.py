@@ -1,17 +1,15 @@
-"""The engine of a page: times, differences from the kernel, light weights, typing and memory.
+"""The engine of a page: times, differences from the kernel, typing and memory.
 
 Run ``npm run build && python -m benchmarks.engine WHAT``, WHAT being one or several of
 
 passes   ms a pass with all weights of all heads, in Node, one thread
 parity   largest differences from the kernel, and of both from float64, over 300 texts
-light    (``light FILE``: words of a text file, a paragraph a line) share of 2,000 masked words with the same first answer by 8-bit weights, and differences of their attention
 typing   sizes of pages, time until they can be typed into, and from a key to the drawn matrix, in Chromium
 memory   growth of the page's heap over ten minutes of random typing (``memory 2``: two minutes)
 """
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
 import sys
@@ -23,17 +21,13 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 import attn_widget as aw
-from attn_widget.features.engine.packing import pack_model
-from attn_widget.features.engine.rounding import SAMPLES, rounded, rounding_of
 from attn_widget.features.exports.browser import launch
-from tests.engine_parity import MINI, WORDS, compare, parity_texts, run_engine
-from tests.hard_texts import HARD_TEXTS
+from tests.engine_parity import WORDS, compare, parity_texts, run_engine
 
 LENGTHS = (20, 64, 128, 512)
 TEXT = "the old man said that the river near the house was never so small and so light"
 TYPED = " as a cat of the doctor"
 KEY_MS = 50  # 20 keys a second
-TOKENS = 48  # of a masked text
 KEYS = 40  # of one measurement of typing
 FIELD = '[data-aw-part="run-text"]'
 READY = 'html[data-aw-engine="ready"]'
@@ -61,13 +55,8 @@ def typing() -> None:
     plain = widget.to_html
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
-        pages = {
-            "float16": plain(folder / "full.html", engine=True),
-            "light": plain(folder / "light.html", engine="light"),
-        }
-        beside = plain(folder / "beside.html", engine=True, assets="beside")
-        [script] = folder.glob("*.engine.js")
-        print(f"beside: page {mb(beside)}, weights {mb(script)}; without an engine {mb(plain(folder / 'p.html'))}")  # fmt: skip
+        pages = {"float16": plain(folder / "full.html", engine=True)}
+        print(f"without an engine {mb(plain(folder / 'p.html'))}")
         browser = launch(playwright)
         for kind, path in pages.items():
             times = []
@@ -137,62 +126,6 @@ def memory(minutes: float) -> None:
     )
 
 
-def light(texts: list[str], count: int = 2000) -> None:
-    """First answers of both weights in masked words of texts, by the engine, and differences of attention on others."""
-    encoder = aw.load(progress=False)
-    mask, end = encoder.tokenizer.mask_token_id, encoder.tokenizer.sep_token_id
-    rows: list[dict[str, Any]] = []
-    rng = random.Random(0)
-    for text in texts:
-        if len(rows) >= count or not text.strip():
-            continue
-        ids = list(encoder.encode(text, truncation=True).inputs["input_ids"][0].tolist())[:TOKENS]
-        ids[-1] = end
-        for position in rng.sample(range(1, len(ids) - 1), min(8, len(ids) - 2)):
-            row = [*ids[:position], mask, *ids[position + 1 :]]
-            rows.append({"ids": row, "position": position})
-    del rows[count:]
-    answers = []
-    for light in (False, True):
-        with tempfile.TemporaryDirectory() as name:
-            (Path(name) / "model.bin").write_bytes(pack_model(MINI, light=light))
-            answers.append(run_engine(Path(name), relaxed=True, masks=rows))
-    one, two = answers
-    same = sum(a == b for a, b in zip(one, two, strict=True))
-    print(f"same first answer on {same} of {len(one)} masked words: {same / len(one):.1%}")
-    moved = rounding_of(encoder, [], light=True)
-    print(
-        f"attention on {moved['texts']} texts: largest difference {moved['weight']:.3f}; rollout {moved['rollout']:.3f}"
-    )
-    differences(encoder)
-
-
-def differences(encoder: Any) -> None:
-    import numpy as np
-
-    other = rounded(encoder, light=True)
-    every: list[Any] = []
-    for text in SAMPLES:
-        one, two = (
-            aw.analyze(text, model=each, tagger=None, progress=False) for each in (encoder, other)
-        )
-        every += [
-            np.abs(one.attention(k, h) - two.attention(k, h)).ravel()
-            for k in range(6)
-            for h in range(12)
-        ]
-    values = np.concatenate(every)
-    print(f"  99.9% below {np.quantile(values, 0.999):.4f}, mean {values.mean():.1e}")
-
-
-def prompts() -> list[str]:
-    """Sentences of the model's evaluation, and of the tests."""
-    path = Path(__file__).parents[1] / "training" / "prompts" / "everyday.json"
-    groups: dict[str, list[dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))
-    written = [str(one.get("text", "")).replace("[MASK]", "it") for group in groups.values() for one in group]  # fmt: skip
-    return [text for text in (*written, *SAMPLES, *HARD_TEXTS) if len(text.split()) > 5]
-
-
 def passes() -> None:
     with tempfile.TemporaryDirectory() as name:
         print("instructions  tokens  median ms  fastest ms")
@@ -222,13 +155,10 @@ def shown(differences: Any) -> str:
 
 
 def main() -> None:
-    asked = sys.argv[1:] or ["passes", "parity", "light", "typing"]
+    asked = sys.argv[1:] or ["passes", "parity", "typing"]
     for what, after in zip(asked, [*asked[1:], ""], strict=True):
         if what == "memory":
             memory(float(after) if after.replace(".", "").isdigit() else 10)
-        elif what == "light":
-            given = Path(after) if after.endswith(".txt") else None
-            light(prompts() if given is None else given.read_text(encoding="utf-8").splitlines())
         elif what in ("passes", "parity", "typing"):
             {"passes": passes, "parity": parity, "typing": typing}[what]()
 

@@ -31,7 +31,7 @@ SETTLE_MS = 500
 # The picture that a view is about: its first mark, not its headings.
 PICTURES = {
     "attention": ".aw-map, .aw-flow",
-    "heads": ".aw-cards",
+    "heads": ".aw-cards-first .aw-card",
     "tree": ".aw-tree-svg",
     "sentences": ".aw-isa, .aw-empty",
     "predictions": ".aw-predictions-list",

@@ -33,6 +33,7 @@ from attn_widget.page.compress import packed
 from attn_widget.page.page import write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.trace.qkv import QKVTrace
 from benchmarks.shapes import MINI, table, text_of, tokenizer
@@ -112,7 +113,7 @@ def page_bytes(a: aw.Analysis) -> tuple[int, int, float]:
     """Compressed bytes of a run: all of it, and its layers' chunks; the largest error of a weight."""
     chosen = {"layer": 0, "head": 0, "quantity": "weights", "target": None}
     views = ["attention", "heads", "tree", "sentences", "predictions"]
-    saved = snapshot(a, views=views, selection=chosen, title="", tensors=0)
+    saved = snapshot(a, chosen, PageSpec(views=views, tensors=0))
     sizes = {name: len(packed(chunk)) for name, chunk in saved.chunks.items()}
     return sum(sizes.values()), sum(sizes.values()) - sizes["paint"], saved.error
 

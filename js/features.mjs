@@ -16,10 +16,12 @@ export const featureNames = () =>
   );
 
 export const lazyFeatures = () =>
-  `/** Written by the build from the list in index.ts. Do not edit. */\n\n${featureNames()
-    .filter((name) => existsSync(join(folder, name, "lazy.ts")))
-    .map((name) => `export * from "./${name}/lazy";\n`)
-    .join("")}`;
+  `/** Written by the build from the list in index.ts. Do not edit. */\n\n${
+    featureNames()
+      .filter((name) => existsSync(join(folder, name, "lazy.ts")))
+      .map((name) => `export * from "./${name}/lazy";\n`)
+      .join("") || "export {};\n"
+  }`;
 
 /** Write the list where it has changed. */
 export function writeLazyFeatures() {

@@ -119,7 +119,8 @@ def copied(target: Path, features: set[str]) -> None:
     page = target / PAGE
     lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
     named = re.compile(rf"features/({'|'.join(of_page)})[/\"]|\./({'|'.join(of_page)})\"")
-    page.write_text("".join(line for line in lines if not named.search(line)), encoding="utf-8")
+    kept = "".join(line for line in lines if not named.search(line))
+    page.write_text(kept if "export" in kept else "export {};\n", encoding="utf-8")
     for test in (target / "js/tests").rglob("*.ts"):  # of several features
         if named.search(test.read_text(encoding="utf-8")):
             test.unlink()

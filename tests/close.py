@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from attn_widget.checks.rounding import rounding
-from attn_widget.features.why.contributions import Contributions
 
 
 def assert_close(
@@ -29,7 +28,7 @@ def assert_close(
     np.testing.assert_allclose(actual, expected, rtol=0, atol=allowed)
 
 
-def assert_adds_up(found: Contributions, *, terms: int, steps: int = 1) -> None:
-    """Assert that contributions, bias and baseline add up to the value, as `assert_close`."""
+def assert_adds_up(found: Any, *, terms: int, steps: int = 1) -> None:
+    """Assert that `Contributions`, their bias and baseline add up to the value, as `assert_close`."""
     parts = [float(np.abs(found.values).sum()), abs(found.bias or 0), abs(found.baseline or 0)]
     assert_close(found.total, found.value, terms=terms, steps=steps, size=sum(parts))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attn_widget.analysis.comparison_text import ComparisonText
 from attn_widget.checks import check_choice, check_kind
 from attn_widget.errors import NotAvailableError, NotPickled
+from attn_widget.host.installed import imported
+from attn_widget.host.threads import torch_threads
 from attn_widget.language import Language, Word, annotate, without_words
 from attn_widget.language.taggers import check_tagger, is_ready
 from attn_widget.model.encoding import Masked
@@ -290,7 +292,7 @@ class AnalysisBase(NotPickled):
     def _cached(self, key: object, compute: Callable[[], Value]) -> Value:
         with self.lock:
             if key not in self._cache:
-                self._cache[key] = compute()
+                self._cache[key] = self._computed(compute)
             return self._cache[key]
 
     def _cached_unlocked(self, key: object, compute: Callable[[], Value]) -> Value:
@@ -298,9 +300,17 @@ class AnalysisBase(NotPickled):
         with self.lock:
             if key in self._cache:
                 return self._cache[key]
-        value = compute()
+        value = self._computed(compute)
         with self.lock:
             return self._cache.setdefault(key, value)
+
+    def _computed(self, compute: Callable[[], Value]) -> Value:
+        """Figures that layers are asked for one by one need no more threads than the text can feed."""
+        if self.run is None or imported("torch") is None:
+            return compute()
+        with torch_threads() as choose:
+            choose(self.n_tokens * self.run.encoder.hidden_size)
+            return compute()
 
     def _untagged(self) -> Self:
         if "language" in self._cache or self.run is None:

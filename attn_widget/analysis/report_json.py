@@ -8,6 +8,7 @@ from typing import Any
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
+from attn_widget.features import declared, loaded
 from attn_widget.model.predictions import Mode
 
 
@@ -64,10 +65,11 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
         "parameters": lambda: analysis.parameters,
     }
     if analysis.part != "self":
-        sections |= {
-            "alignment": lambda: analysis.alignment.as_dict(),
-            "written_shares": lambda: _written_shares(analysis),
-        }
+        sections["alignment"] = lambda: analysis.alignment.as_dict()
+    for name, path in declared("sections"):
+        section = loaded(path)(analysis)
+        if section is not None:
+            sections[name] = section
     figures: dict[str, Any] = {}
     reasons: dict[str, str] = {}
     for name, section in sections.items():
@@ -109,11 +111,6 @@ def _roles(analysis: Analysis) -> dict[str, Any]:
         "layout": roles.layout,
         "seed": roles.seed,
     }
-
-
-def _written_shares(analysis: Analysis) -> dict[str, Any]:
-    written = analysis.written_shares
-    return {"tokens": list(written.tokens), "logits": written.logits, "shares": written.shares}
 
 
 def _sentences(analysis: Analysis) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from attn_widget.checks import (
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.idle import activity
-from attn_widget.host.notice import tell
+from attn_widget.host.notice import tell_on
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import encode
@@ -249,11 +249,11 @@ def run_two_texts(
             encoder, source, truncation=truncation, add_special_tokens=add_special_tokens
         )
         if output is None:
-            tell("Writing")
+            tell_on("Writing")
             encoding = translated(encoder, read, generate, progress)
         else:
             encoding = encode_target(encoder, read, output)
-        tell("Running the model")
+        tell_on("Running the model")
         run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
     return Analysis(run.trace, run=run, tagger=tagger)
 
@@ -324,9 +324,9 @@ def run_text(
                 hint = "Shorten it: what is written follows the whole of it."
                 raise TooLongError(error.message, hint) from None
             if generate:
-                tell("Writing")
+                tell_on("Writing")
                 encoding = continued(encoder, encoding, generate)
-            tell("Running the model")
+            tell_on("Running the model")
             run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
         else:
             encoding = encode(
@@ -337,6 +337,6 @@ def run_text(
                 any_length=True,
                 add_special_tokens=add_special_tokens,
             )
-            tell("Running the model")
+            tell_on("Running the model")
             run = run_in_windows(encoder, encoding, *span, progress=progress)
     return Analysis(run.trace, run=run, tagger=tagger)

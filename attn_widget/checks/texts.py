@@ -41,8 +41,8 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
     return check_characters(value, name)
 
 
-def check_title(title: object) -> None:
-    """Refuse what no page can have as its title; None is no title.
+def check_title(title: object) -> str | None:
+    """``title``, if a page can have it; None is no title.
 
     Raises
     ------
@@ -52,12 +52,13 @@ def check_title(title: object) -> None:
         A lone surrogate, which has no place in a file.
     """
     if title is None:
-        return
+        return None
     if not isinstance(title, str):
         raise InputTypeError(
             f"title is a {type(title).__name__}, expected a str.", "title='a title'"
         )
     check_characters(title, "title")
+    return title
 
 
 def check_path(value: Any, name: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -31,14 +31,29 @@ class Feature(NamedTuple):
         Addresses of requests besides the run of a widget, and what answers those of one widget.
     model_types : mapping
         Types of models that `transformers` does not know, and the modules that tell it of them.
-    widgets, analysis : mapping
-        Under any name, a class whose methods every widget, or every `Analysis`, has as its own.
+    widgets, analysis, traits : mapping
+        Under any name, a class whose methods every widget, every `Analysis`, or the widget of every run has as its own.
+    selection, page : mapping
+        Under any name, a dataclass whose fields every `Selection`, or every `PageSpec`, has: options of a view or a page, each
+        with its default and check.
+    selection_options, show_options, page_options : mapping
+        The same, for type checkers: TypedDicts of keywords.
+    added : mapping
+        Options of `attn_widget.show` alone, and what turns an analysis and its traits into those that are shown.
+    views, views_of_results : mapping
+        Views that it adds to a run, in the order of their tabs, or that its results have.
+    opened : mapping
+        By view, what to do once a run has opened on it.
+    recorded : mapping
+        By view, what a saved page carries for it; a page has no view without anything.
+    sections : mapping
+        Figures that it adds to the command line's JSON, of a run that has them.
     tables : mapping
         Views that it adds, and what gives their columns and rows for a file.
     catalog : mapping
         Entries of the catalog that the page shares, and what gives them.
-    page_options : mapping
-        Options of `attn_widget.to_html` besides those of the core, and what writes a page that has them (or gives None).
+    writers : mapping
+        Options of a page, and what writes a page that has them (or gives None).
     commands : mapping
         Commands besides ``attn-widget TEXT``, and what runs them.
     options : mapping
@@ -54,9 +69,21 @@ class Feature(NamedTuple):
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
+    traits: Mapping[str, str] = NONE
+    selection: Mapping[str, str] = NONE
+    page: Mapping[str, str] = NONE
+    selection_options: Mapping[str, str] = NONE
+    show_options: Mapping[str, str] = NONE
+    added: Mapping[str, str] = NONE
+    page_options: Mapping[str, str] = NONE
+    views: Mapping[str, str] = NONE
+    views_of_results: Mapping[str, str] = NONE
+    opened: Mapping[str, str] = NONE
+    recorded: Mapping[str, str] = NONE
+    sections: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
     catalog: Mapping[str, str] = NONE
-    page_options: Mapping[str, str] = NONE
+    writers: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
     options: Mapping[str, str] = NONE
 
@@ -80,21 +107,30 @@ FEATURES = {
     ),
     "engine": Feature(
         uses=("similarity", "why"),
-        page_options={"engine": "live:save_with", "assets": "live:save_with"},
+        page={"engine": "page:EnginePage"}, page_options={"engine": "page:EngineOption"},
+        writers={"engine": "live:save_with"},
         options={"engine": "command"},
     ),
     "exports": Feature(
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "qk": Feature(
+        uses=("why",),
+        names={"QKAttribution": "attribution"},
+        analysis={"qk": "figures:QKFigures"},
+        slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
+    ),
     "similarity": Feature(
         uses=("why",),
         names={"Ranking": "ranking", "Similarity": "similarity", "similarity": "texts"},
         results={"Ranking": "widget:widget_of", "Similarity": "widget:widget_of"},
+        views_of_results={"similarity": "catalog_view:SIMILARITY"},
         commands={"similarity": "command:main"},
     ),
     "tasks": Feature(
         uses=("comparison",),
+        views={"task": "view:TASK"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "why": Feature(
@@ -102,7 +138,15 @@ FEATURES = {
         analysis={"why": "trust:TrustFigures"},
         tables={"why": "table:why_table"},
         catalog={"methods": "methods:catalog"},
-        slices=dict.fromkeys(("targets", "contributions", "trust", "head_effects", "components", "logit_lens"), "slices"),
+        views={"why": "view:WHY"}, opened={"why": "opened:import_torch"},
+        traits={"why": "traits:WhyTraits"},
+        selection={"why": "selection:WhySelection"}, selection_options={"why": "selection:WhyOptions"},
+        show_options={"why": "selection:ContributionsOption"}, added={"contributions": "opened:with_contributions"},
+        page={"why": "page:WhyPage"}, page_options={"why": "page:WhyOption"}, recorded={"why": "recorded:answers_of"},
+        sections={"written_shares": "sections:written_shares"},
+        slices=dict.fromkeys(
+            ("targets", "contributions", "trust", "head_effects", "components", "logit_lens", "written_shares"), "slices"
+        ),
         options={"why": "command"},
     ),
 }  # fmt: skip
@@ -123,6 +167,14 @@ def loaded(path: str) -> Any:
 
 
 def with_features(field: str, base: type) -> type:
-    """``base`` with the methods of the classes that a field names."""
+    """``base`` with the methods, traits or fields of the classes that a field names."""
     found = tuple(loaded(path) for _, path in declared(field))
     return type(base)(f"{base.__name__}WithFeatures", (*found, base), {"__module__": __name__})
+
+
+def with_options(field: str) -> Any:
+    """The keywords of the TypedDicts that a field names, as one."""
+    keywords: dict[str, Any] = {}
+    for _, path in declared(field):
+        keywords |= loaded(path).__annotations__
+    return TypedDict("Options", keywords, total=False)  # pyright: ignore[reportArgumentType]

@@ -1,5 +1,5 @@
 # Written by `make catalog` from the registry, for type checkers alone.
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from typing_extensions import Unpack
 
@@ -19,17 +19,21 @@ from attn_widget.features.corpus.trust import faithfulness as faithfulness
 from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
 from attn_widget.features.corpus.words.build import index as index
 from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
+from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
+from attn_widget.features.why.page import WhyOption, WhyPage
+from attn_widget.features.why.selection import ContributionsOption, WhyOptions, WhySelection
 from attn_widget.features.why.targets import Target as Target
 from attn_widget.features.why.targets import target as target
+from attn_widget.features.why.traits import WhyTraits
 from attn_widget.features.why.trust import TrustFigures
 from attn_widget.widget import AttentionWidget
-from attn_widget.widget.traits import CheckedWidget
+from attn_widget.widget.traits import CheckedWidget, RunTraits
 
 __all__ = [
     "Comparison",
@@ -53,7 +57,17 @@ __all__ = [
 ]
 
 class OfAnalysis(TrustFigures, MixingFigures): ...
+class OfPage(EnginePage, WhyPage): ...
+class OfPageOptions(EngineOption, WhyOption, total=False): ...
+class OfRuns(WhyTraits, RunTraits): ...
+class OfSelection(WhySelection): ...
+class OfShow(ContributionsOption, total=False): ...
+class OfTraits(WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
+
+ViewName = Literal[
+    "attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why"
+]
 
 @overload
 def show(text: Comparison, **options: Any) -> ComparisonWidget: ...

@@ -55,6 +55,11 @@ class LoadingNotice:
         else:
             self._handle.update(data, raw=True)
 
+    @property
+    def is_shown(self) -> bool:
+        """True once something was said."""
+        return self._handle is not None
+
     def take(self) -> Any:
         """The handle of the output, for what takes the notice's place; None if there was no notice."""
         handle, self._handle = self._handle, None
@@ -97,15 +102,22 @@ def current_notice() -> LoadingNotice | None:
 
 
 def tell(text: str, share: float | None = None) -> None:
-    """Tell the reader of the running cell what is being done; without a notice, do nothing."""
+    """Tell the reader of the running cell what is being loaded; where no notice is wanted, do nothing."""
     notice = _current.get()
     if notice is not None:
         notice.say(text, share)
 
 
+def tell_on(text: str) -> None:
+    """Tell what follows the loading, where something was loaded."""
+    notice = _current.get()
+    if notice is not None and notice.is_shown:
+        notice.say(text)
+
+
 @contextmanager
 def loading_notice(wanted: bool) -> Generator[None]:
-    """Show a notice in the running notebook cell until the end; outside a notebook or unless ``wanted``, none."""
+    """A notice in the running notebook cell from the first word of `tell` to the end; outside a notebook or unless ``wanted``, none."""
     if not wanted or _current.get() is not None or notebook_shell() is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Threads: of our own, where the interpreter has them, and one for numpy's linear algebra.
+"""Threads: of our own, where the interpreter has them, one for numpy's linear algebra, and as many of torch's as the work can feed.
 
 A browser's kernel (Pyodide) has none: work is then done by the one who asks for it. BLAS splits products that are too small for it, and its threads then wait for each other by spinning: for a
 head of 512 tokens that costs four times the processor time, and more as soon as something else runs.
@@ -6,6 +6,7 @@ head of 512 tokens that costs four times the processor time, and more as soon as
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -19,6 +20,9 @@ from threadpoolctl import ThreadpoolController
 HAS_THREADS = sys.platform != "emscripten"
 _lock = threading.Lock()
 _asking: list[Any] = []  # one for each that is inside; the first holds what was before
+_counting: list[int] = []  # the same, of torch
+_here = threading.local()  # how deep this thread is
+SPLIT = 32_768  # numbers that torch gives one thread before it wakes another (ATen's GRAIN_SIZE)
 
 
 @contextmanager
@@ -41,6 +45,49 @@ def one_blas_thread() -> Generator[None]:
             limits = _asking.pop()
             if not _asking:
                 limits.restore_original_limits()
+
+
+@contextmanager
+def torch_threads() -> Generator[Callable[[int], None]]:
+    """Choose torch's threads by the work: what is yielded takes the numbers in a hidden state, and is called before each pass.
+
+    Threads that wait for each other spin. On a short text that gains nothing, and next to other work it costs several
+    times the seconds. Never more threads than there were, which are back at the end; where the environment sets
+    their number (``OMP_NUM_THREADS``, ``MKL_NUM_THREADS``), it stays.
+
+    Examples
+    --------
+    >>> import torch
+    >>> before = torch.get_num_threads()
+    >>> with torch_threads() as choose:
+    ...     choose(20 * 384)
+    ...     print(torch.get_num_threads())
+    1
+    >>> torch.get_num_threads() == before
+    True
+    """
+    if "OMP_NUM_THREADS" in os.environ or "MKL_NUM_THREADS" in os.environ:
+        yield lambda _values: None
+        return
+    import torch
+
+    with _lock:  # a thread that begins takes over what another has chosen for the time being
+        _counting.append(_counting[0] if _counting else torch.get_num_threads())
+        most, before = _counting[0], torch.get_num_threads()
+    _here.deep = deep = getattr(_here, "deep", 0) + 1
+
+    def choose(values: int) -> None:
+        threads = min(most, -(-values // SPLIT))
+        if threads != torch.get_num_threads():
+            torch.set_num_threads(threads)
+
+    try:
+        yield choose
+    finally:
+        _here.deep = deep - 1
+        with _lock:
+            _counting.pop()
+            torch.set_num_threads(before if deep > 1 else most)
 
 
 def in_background(work: Callable[..., None], *args: Any, name: str) -> threading.Thread | None:

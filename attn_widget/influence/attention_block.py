@@ -108,6 +108,11 @@ def norm_output(run: Run, layer: int, sums: Float32, residual: Float32) -> Float
 
 def layer_of(run: Run, layer: int, network: Any = None) -> Any:
     """The module of a layer of ``network``: of ``run.encoder.network`` unless given."""
+    return layers_of(run, network)[layer]
+
+
+def layers_of(run: Run, network: Any = None) -> list[Any]:
+    """The modules of all layers, of weights that are as they were: one check for all of them."""
     encoder = run.encoder
     encoder.check_weights()
     network = encoder.network if network is None else network
@@ -118,7 +123,7 @@ def layer_of(run: Run, layer: int, network: Any = None) -> Any:
             "attention carries is unknown.",
             f"Attention weights{' and predictions' if run.encoder.has_lm else ''} are available.",
         )
-    return layers[layer]
+    return layers
 
 
 def _working(run: Run, layer: int) -> Float32:

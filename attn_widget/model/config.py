@@ -92,6 +92,9 @@ UNSEEN = {
     "prophetnet": "its decoder predicts several tokens ahead, each in a stream of attention of its own",
 }
 
+# Families that `transformers` runs as another model below a version: that version, and what it does until then.
+WRONG_BELOW = {"umt5": ("5.18", "lets the decoder see later tokens")}
+
 
 def check_config(config: Any, name: str) -> None:
     """Refuse what does not read text by attention, before its weights are fetched."""
@@ -114,6 +117,8 @@ def check_config(config: Any, name: str) -> None:
                 f"The attention of {name!r} ({kind}) cannot be read: {UNSEEN[kind]}.",
                 ENCODER_DECODERS_HINT,
             )
+        if kind in WRONG_BELOW:
+            _check_version(kind, name)
         if kind == COMPOSED:
             _check_composed(config, f"{name!r} ({kind})")
         elif kind not in ENCODER_DECODERS:
@@ -140,6 +145,19 @@ def check_config(config: Any, name: str) -> None:
             raise ModelLoadError(f"{name!r} ({kind}) has no attention heads.", MODELS_HINT)
         _check_head_widths(stack, f"{name!r} ({kind})")
         check_sizes(stack, f"{name!r} ({kind})")
+
+
+def _check_version(kind: str, name: str) -> None:
+    """Refuse a family that the installed `transformers` runs as another model."""
+    import transformers
+    from packaging.version import Version  # which transformers brings
+
+    mended, fault = WRONG_BELOW[kind]
+    if Version(transformers.__version__) < Version(mended):
+        raise ModelLoadError(
+            f"{name!r} ({kind}) needs transformers {mended}: version {transformers.__version__}, which is installed, {fault}.",
+            f"pip install 'transformers>={mended}'",
+        )
 
 
 def _check_head_widths(config: Any, name: str) -> None:

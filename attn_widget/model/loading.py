@@ -99,7 +99,7 @@ def load(
     options = {"tokenizer": tokenizer, "device": device, "dtype": dtype, "revision": revision}
     set_options = [name for name, value in options.items() if value is not None]
     embedder = None
-    if not isinstance(model, Encoder):
+    if not (model is None or isinstance(model, Encoder)):
         model, embedder = model_and_tokenizer(model), model
     if isinstance(model, (Encoder, tuple, list)):
         if set_options:
@@ -114,22 +114,8 @@ def load(
             "(model, tokenizer) or an Encoder.",
             "Pass both: model=(model, tokenizer)." if hasattr(model, "parameters") else "",
         )
-    with loading_notice(progress and not is_loaded(model)):
+    with loading_notice(progress):
         return _loaded(model, tokenizer, device, dtype, revision, progress)
-
-
-def is_loaded(model: Any) -> bool:
-    """True if `load` has what it needs in memory, as far as is known without loading anything."""
-    if model is not None and not isinstance(model, (str, Path)):
-        return True
-    try:
-        wanted = locate(model)
-    except ModelLoadError:
-        return True  # `load` says what is wrong
-    stamps = [
-        stamp for (place, *_), (_, stamp) in list(_LOADED.items()) if place.name == wanted.name
-    ]
-    return any(stamp[0] == stamp_of(wanted.path) for stamp in stamps)
 
 
 def _loaded(
@@ -144,7 +130,8 @@ def _loaded(
     place = locate(model, revision)
     where, kind = "cpu", "torch.float32"
     if any(option is not None for option in (model, tokenizer, device, dtype)):
-        tell("Loading PyTorch")
+        if imported("torch") is None:
+            tell("Loading PyTorch")
         require_torch("A model other than the embedded one", transformers=model is not None)
         where, kind = _device(device), _dtype(dtype)
     named = tokenizer if tokenizer is None or isinstance(tokenizer, (str, Path)) else id(tokenizer)

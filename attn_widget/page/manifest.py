@@ -19,7 +19,7 @@ from attn_widget.figures.catalog.specializations import (
 from attn_widget.language import function_words
 from attn_widget.protocol.selection import Selection
 
-_IN_PYTHON = ("bounds", "uniform")  # the page gets their figures with a run
+_IN_PYTHON = ("bounds", "uniform", "opens")  # the page gets their figures with a run
 
 
 def manifest() -> dict[str, Any]:
@@ -41,12 +41,12 @@ def manifest() -> dict[str, Any]:
     ]
     return {
         "names": {figure.key: figure.name for figure in (*metrics, *specializations)},
-        "cards": [{k: v for k, v in card.items() if k not in _IN_PYTHON} for card in cards],
+        "cards": [of_the_page(card) for card in cards],
         "specializations": [asdict(metric) for metric in SPECIALIZATIONS],
         "patterns": [asdict(metric) for metric in PATTERNS],
         "alignment": [asdict(metric) for metric in ALIGNMENT],
         "first_token": asdict(FIRST_TOKEN),
-        "views": {name: asdict(view) for name, view in choices.ALL_VIEWS.items()},
+        "views": {name: of_the_page(asdict(view)) for name, view in choices.ALL_VIEWS.items()},
         "lists": {
             name: getattr(choices, name)
             for name in ("MIXINGS", "QUANTITIES", "OF_A_HEAD", "SCALES", "THEMES")
@@ -57,8 +57,13 @@ def manifest() -> dict[str, Any]:
         "function_words": {
             name: sorted(words) for name, words in vars(function_words).items() if name.isupper()
         },
-        "selection": Selection(*Selection().place).as_dict(),
+        "selection": Selection(layer=0, head=0).as_dict(),
     }
+
+
+def of_the_page(fields: dict[str, Any]) -> dict[str, Any]:
+    """What the page has of a figure or a view."""
+    return {name: value for name, value in fields.items() if name not in _IN_PYTHON}
 
 
 if __name__ == "__main__":

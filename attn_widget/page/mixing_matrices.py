@@ -123,7 +123,7 @@ def recorded(analysis: Analysis, kind: str, layer: int, encoded: EncodedWeights)
     if allowed is not None and not codes[~allowed].any():
         codes = codes[allowed]
     arrays: dict[str, Any] = code_planes(codes, encoded.levels)
-    if kind == "mixing":
+    if kind == "mixing" and analysis.base is None:  # a ratio is of a token, not of a word
         arrays["ratio"] = analysis.mixing_ratio(layer)
     request = {"kind": "mixing_code", "quantity": kind, "layer": layer}
     return request, {"levels": encoded.levels, "largest": encoded.largest}, arrays

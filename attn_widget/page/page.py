@@ -28,7 +28,6 @@ Layout = Literal["stack", "report", "compare"]
 
 TITLE = "attn_widget"
 OPENS_WITH = 2  # chunks of a run: its first picture, and the layer that it opens on
-INDEX_BYTES = 8 * TITLE_CHARACTERS  # at most, of a page's list of runs
 # Nothing is loaded from anywhere: scripts and styles by their hashes, pictures made in the page.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data: blob:; "

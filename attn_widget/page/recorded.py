@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,6 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.why.slices import canonical, described
-from attn_widget.features.why.targets import Target
 from attn_widget.protocol.answer import answer
 from attn_widget.trace.embeddings import embedding_parts
 from attn_widget.trace.layer_activations import inside
@@ -24,20 +22,6 @@ Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
 LISTED = 20  # tokens of an opened softmax that a page can list
 MASKED_TOKENS = 64  # up to here a page keeps masked predictions: one forward pass a token
 MAX_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
-TESTED_TOKENS = 10  # up to here a page tests all methods of Why: at most 256 sets of masked words
-# Methods whose contributions take one or two passes of the model.
-QUICK = (
-    "decomposition",
-    "gradient_x_input",
-    "attention_gradient",
-    "weights",
-    "norms",
-    "mixing",
-    "alti",
-)
-# Methods that a page of its own also has of a short text: a pass per token, layer or head of it.
-MORE = ("occlusion", "value_zeroing")
-NEVER = ("integrated_gradients",)  # refused by decoders, without a pass
 # Recorded for the output of a cell: what takes milliseconds.
 SMALL: tuple[Asked, ...] = (
     {"kind": "language"},
@@ -79,8 +63,6 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
         yield {"kind": "alignment"}
     else:
         yield from _of_all_runs(analysis, masked=masked)
-    if analysis.part in ("decoder", "cross") and analysis.run is not None:
-        yield {"kind": "written_shares"}
 
 
 def _of_all_runs(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
@@ -105,59 +87,6 @@ def _of_all_runs(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]
             yield {"kind": "sentences", "aggregation": aggregation}
             for layer in range(analysis.n_layers):
                 yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
-
-
-def why_slices(
-    analysis: Analysis, targets: Sequence[Target], *, whole: bool, short: bool = False
-) -> Iterator[Answered]:
-    """Answers that the view Why shows of `targets`, and the list of them; nothing without any.
-
-    ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
-    ``short``: the effects of heads, and methods with a pass for each token or layer, too.
-    A method that a decoder does not have is recorded with the reason, and so are numbers from elsewhere about another target,
-    and the test of an encoder-decoder.
-    """
-    if not targets:
-        return
-    decoder = analysis.default_mode == "next"
-    two_texts = analysis.part != "self"
-    # On cross-attention the decoder answers for all but the effects of heads.
-    methods_of = () if analysis.part == "cross" else analysis.methods
-    yield {"kind": "targets"}, {"targets": [described(analysis, target) for target in targets]}, {}
-    for wanted_target in targets:
-        target = canonical(analysis, wanted_target)
-        requests: list[Asked] = [
-            {"kind": "contributions", "target": target, "method": method}
-            for method in methods_of
-            if whole
-            or two_texts
-            or method in (*QUICK, *analysis.outside)
-            or (short and method in MORE)
-            or (decoder and method in NEVER)
-        ]
-        answers: list[Answered] = []
-        for request in requests:
-            reply = answer(analysis, request)
-            answers += (found := list(replied(request, reply)))
-            if not found and (decoder or request["method"] in analysis.outside):
-                yield refused(request, reply)
-        yield from answers
-        methods = [request["method"] for request, _, _ in answers]
-        if (whole or two_texts) and methods:
-            request = {"kind": "trust", "target": target, "methods": methods}
-            reply = answer(analysis, request)
-            found = list(replied(request, reply))
-            yield from found or ([refused(request, reply)] if two_texts else [])
-        if whole or short:
-            yield from record(analysis, {"kind": "head_effects", "target": target})
-        yield from record(analysis, {"kind": "logit_lens", "target": target})
-        if decoder:
-            yield from record(analysis, {"kind": "components", "target": target})
-
-
-def refused(request: Asked, reply: tuple[Any, list[bytes]]) -> Answered:
-    """A refusal with its reason, which a page gives in the kernel's words."""
-    return request, {"refused": {key: reply[0][key] for key in ("error", "hint")}}, {}
 
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attn_widget.analysis import Analysis
@@ -14,17 +14,9 @@ from attn_widget.errors import InputError
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, picture_of
-from attn_widget.page.saved_run import (
-    ExportOptions,
-    SavedRun,
-    check_views,
-    other_part,
-    saved_run,
-    with_part,
-)
+from attn_widget.page.saved_run import SavedRun, of_parts, saved_run
 from attn_widget.page.size_budget import SizeBudget
-from attn_widget.page.size_limit import parts_left_out
-from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 
@@ -55,7 +47,7 @@ class Shown(ABC):
         """The sources of its runs."""
 
     @abstractmethod
-    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+    def runs(self, spec: PageSpec, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
         """Its runs for a page; several entries of a page share a ``budget``."""
 
     @abstractmethod
@@ -88,9 +80,10 @@ class ShownSource(Shown):
     def sources(self) -> tuple[Source, ...]:
         return (self.source,)
 
-    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
-        share: Any = {} if budget is None else budget.of_one
-        run = saved_run(self.source, self.selection, options, **share)
+    def runs(self, spec: PageSpec, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+        if budget is not None:
+            spec = replace(spec, **budget.of_one)
+        run = saved_run(self.source, self.selection, spec)
         if budget is not None:
             budget.take(run)
         yield run
@@ -106,50 +99,33 @@ def single_sources(shown: Sequence[Shown]) -> list[ShownSource]:
     """``shown``, if every entry is one source; pages of two runs take none of the options that need that."""
     single = [entry for entry in shown if isinstance(entry, ShownSource)]
     if len(single) < len(shown):
-        raise InputError(
-            "A page of two runs takes no engine, assets or max_bytes.", "Leave them out."
-        )
+        raise InputError("A page of two runs takes no engine.", "Leave them out.")
     return single
 
 
 def output_run(source: Source, selection: Selection, *, full: bool, parts: bool = True) -> SavedRun:
     """One run of an output's page, small unless ``full``; without ``parts``, of an encoder-decoder the shown part alone."""
     if source.analysis is None:
-        return saved_run(source, selection, light=True, pictured=False)
+        return saved_run(source, selection, PageSpec(light=True), pictured=False)
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
-    views = check_views(None if full else OUTPUT_VIEWS)
-    chosen = selection.as_dict()
-    if chosen["view"] not in views:
-        chosen["view"] = views[0]
-    if analysis.part != "self":
-        chosen["part"] = analysis.part
     whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
     there = analysis.parts if whole and parts else (analysis.part,)
-    recorded = snapshot(
-        analysis,
+    spec = PageSpec(
         layers=layers,
         heads=heads,
-        views=views,
-        selection=chosen,
-        title="",
-        light=not full,
+        views=None if full else OUTPUT_VIEWS,
         tensors=FULL_TENSORS,
+        light=not full,
         left_out=parts_left_out(analysis, there),
-        parts=None if analysis.part == "self" else there,
     )
-    for name in there:
-        if name != analysis.part:
-            other = other_part(
-                analysis.of(name),
-                chosen,
-                ExportOptions(views=views),
-                there,
-                tensors=FULL_TENSORS,
-                light=not full,
-            )
-            recorded = with_part(recorded, name, other)
-    return SavedRun(source.title, source.n_tokens, recorded)
+    return SavedRun(source.title, source.n_tokens, of_parts(analysis, selection, spec, there))
+
+
+def parts_left_out(analysis: Analysis, parts: Sequence[str]) -> str:
+    """Parts of an encoder-decoder that a page lacks, in words; empty if none."""
+    lacking = [name for name in analysis.parts if name not in parts]
+    return f"the parts {' and '.join(lacking)}, which need a kernel" if lacking else ""
 
 
 def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, list[Any] | None]:

@@ -13,7 +13,7 @@ ENOUGH = 8  # runs, from which the size of the page is foreseen
 
 
 class Share(TypedDict):
-    """Share of a page that `attn_widget.page.saved_run.saved_run` may use for one run."""
+    """Share of a page that one run may take, as fields of a `PageSpec`."""
 
     tensors: float
     most: float
@@ -41,7 +41,7 @@ class SizeBudget:
 
     @property
     def of_one(self) -> Share:
-        """Share of one run, as `saved_run` takes it."""
+        """Share of one run."""
         count = len(self._tokens)
         return {"tensors": 1 / count, "most": FOR_ATTENTION * MAX_BYTES / count}
 

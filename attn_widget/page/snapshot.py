@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.why.proposals import proposals
-from attn_widget.features.why.slices import as_target
-from attn_widget.features.why.targets import Target
+from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Float32
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.figures.rollout import rollout
 from attn_widget.host.threads import one_blas_thread
 from attn_widget.page.compress import deflate_all
@@ -39,16 +38,8 @@ from attn_widget.page.encodings.chunks import (
 from attn_widget.page.encodings.codec import MAX_LEVELS, EncodedFactors, encode_weights
 from attn_widget.page.encodings.long import encode_layer
 from attn_widget.page.mixing_matrices import MixingMatrices, has, mixing_matrices
-from attn_widget.page.recorded import (
-    MASKED_TOKENS,
-    TESTED_TOKENS,
-    Answered,
-    light_requests,
-    record,
-    replied,
-    wanted,
-    why_slices,
-)
+from attn_widget.page.recorded import Answered, light_requests, record, replied, wanted
+from attn_widget.page.spec import WHOLE, PageSpec
 from attn_widget.page.tensors import focus_row
 from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.initial_payload import first_paint
@@ -56,9 +47,6 @@ from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
-
-if TYPE_CHECKING:
-    pass
 
 # Size budget of a short text's page, compressed, without the widget's own script; tensors of the
 # view Inside take what attention leaves of it.
@@ -99,19 +87,10 @@ class Snapshot:
 
 def snapshot(
     analysis: Analysis,
-    *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
-    views: Sequence[str],
     selection: Mapping[str, Any],
-    title: str,
+    spec: PageSpec = WHOLE,
+    *,
     code: Code | None = None,
-    light: bool = False,
-    tensors: float = 1.0,
-    most: float | None = None,
-    masked: bool = True,
-    why: Sequence[Target] | None = None,
-    left_out: str = "",
     parts: Sequence[str] | None = None,
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
@@ -119,31 +98,17 @@ def snapshot(
     Parameters
     ----------
     analysis : Analysis
-    layers, heads : sequence of int, optional
-        Whose weights go along; by default all.
-    views : sequence of str
-        Names of the tabs.
     selection : mapping
         The widget's traits; its layer and head are moved to one that is saved.
-    title : str
+    spec : PageSpec
+        What of the run, and in how much room.
     code : {"weights", "qk"}, optional
         By default factors of the scores where there are queries and keys.
-    tensors : float
-        Share of the room of a short page that tensors of the view Inside may take: many texts share one.
-    most : float, optional
-        Bytes, compressed, that the attention of this run may take; a coarser code is chosen for it.
-    masked : bool
-        Compute masked predictions of a short text, where the view is saved; those that were computed before
-        always go along.
-    why : sequence of Target, optional
-        Recorded in full for the view Why. By default the chosen target, or what the text proposes.
-    left_out : str
-        What a page of a given size lacks, in words, for its reader.
-    light : bool
-        The coarsest code and `light_requests` alone: quick to make and small, for the output of a cell.
     parts : sequence of str, optional
         Parts of an encoder-decoder that the page has; by default this one alone.
     """
+    layers, heads, light = spec.layers, spec.heads, spec.light
+    views = list(VIEWS) if spec.views is None else list(spec.views)
     kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
     kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
     chosen, two_texts = dict(selection), analysis.part != "self"
@@ -162,7 +127,7 @@ def snapshot(
         encoding = (
             LIGHT_ENCODINGS[code or code_of(analysis)]
             if light
-            else best_encoding(analysis, kept_layers, kept_heads, code=code, most=most)
+            else best_encoding(analysis, kept_layers, kept_heads, code=code, most=spec.most)
         )
         attention = encode_attention(analysis, kept_layers, kept_heads, encoding)
         chunks = attention.chunks
@@ -170,7 +135,7 @@ def snapshot(
         score_error = max(attention.score_errors, default=None)
         rollout_error = error_of_rollout(analysis, kept_layers, attention.means)
         used = sum(len(zlib.compress(chunk, 1)) for chunk in chunks.values())
-        budget = 0 if light else tensors * (SHORT_BYTES - used) / PACKED
+        budget = 0 if light else spec.tensors * (SHORT_BYTES - used) / PACKED
         # No view of a long text shows them.
         mixed = MixingMatrices() if long else mixing_matrices(analysis, chosen, kept_layers, budget)
         budget -= mixed.bytes
@@ -190,33 +155,27 @@ def snapshot(
             "rollout_error": rollout_error,
             "mixing_errors": mixed.errors,
             "scaling": scalings(analysis, kept_layers),
-            "views": list(views),
+            "views": views,
             "selection": chosen,
-            "title": title,
+            "title": spec.title or "",
         }
-        if left_out:
-            about["left_out"] = left_out
+        if spec.left_out:
+            about["left_out"] = spec.left_out
         others = ({"kind": "beside"},) if analysis.beside else ()
         requests = (
             (*light_requests(analysis), *others)
             if light
-            else wanted(analysis, masked=masked and "predictions" in views)
+            else wanted(analysis, masked=spec.masked and "predictions" in views)
         )
         answers = chain(mixed.answers, *(record(analysis, request) for request in requests))
-        if "why" in views:
-            explained = why if why is not None else targets_of(analysis, chosen, light=light)
-            few = analysis.n_tokens <= MASKED_TOKENS and not light
-            tested = masked and analysis.n_tokens <= TESTED_TOKENS
-            whole = why is not None or (few and (tested or bool(chosen["target"])))
-            found = [
-                *why_slices(analysis, explained, whole=whole and not light, short=few and masked)
-            ]
-            answers = chain(answers, found)
-            if not found:
-                views = [view for view in views if view != "why"]
-                about["views"] = views
+        for view, path in declared("recorded"):
+            if view in views:
+                found: list[Answered] = loaded(path)(analysis, chosen, spec)
+                answers = chain(answers, found)
+                if not found:
+                    views.remove(view)
         if "inside" in views and not light:
-            answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, most))
+            answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
         if budget > 0 and analysis.trace.square:
             answers = chain(
                 answers,
@@ -281,19 +240,6 @@ def encode_attention(
     return found
 
 
-def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) -> list[Target]:
-    """The target of the selection; without one what the text proposes, but for the output of a cell.
-
-    None for a text whose methods would multiply matrices too large for a rollout: it takes a ``why`` of its own.
-    """
-    if chosen.get("target") is not None:
-        return [as_target(chosen["target"])]
-    if analysis.part == "cross":  # its heads have effects on what the decoder writes
-        analysis = analysis.writing
-    long = analysis.n_tokens > ROLLOUT_TOKENS
-    return [] if light or long or analysis.trace.windows is not None else proposals(analysis)[:1]
-
-
 def opens_on(
     analysis: Analysis,
     chosen: Mapping[str, Any],
@@ -350,11 +296,9 @@ def error_of_rollout(
     return max(errors) + ROUNDING if errors else None
 
 
-def exact_snapshot(
-    source: Source, selection: Selection, title: str, *, light: bool = False
-) -> Snapshot:
-    """Pack a source without a run: its first paint and its own answers, with all digits; ``light`` as in `Source.recorded`."""
-    selection, paint, asked = source.recorded(selection, light=light)
+def exact_snapshot(source: Source, selection: Selection, spec: PageSpec = WHOLE) -> Snapshot:
+    """Pack a source without a run: its first paint and its own answers, with all digits."""
+    selection, paint, asked = source.recorded(selection, light=spec.light)
     n_layers, n_heads = source.shape
     about = {
         "code": None,
@@ -369,7 +313,7 @@ def exact_snapshot(
         "scaling": [None] * n_layers,
         "views": list(source.views),
         "selection": selection.as_dict(source.options),
-        "title": title,
+        "title": spec.title or "",
     }
     answers = (answer for request in asked for answer in replied(request, source.answer(request)))
     return Snapshot({"paint": painted(paint, about, answers)}, None, 0.0, None, None)

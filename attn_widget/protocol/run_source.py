@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attn_widget.analysis import Analysis
 from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.protocol.answer import Reply, answer
@@ -55,3 +57,11 @@ def title_of(analysis: Analysis) -> str:
     whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
+
+
+def view_of(analysis: Analysis) -> Any:
+    """The view that a run opens on."""
+    for view in VIEWS.values():
+        if view.opens and getattr(analysis, view.opens) is not None:
+            return view.name
+    return "attention"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_count, check_flag, index_in, is_mean
-from attn_widget.features.why.methods import METHODS, Method
-from attn_widget.features.why.targets import Target
+from attn_widget.features import with_features, with_options
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import (
@@ -24,6 +23,13 @@ from attn_widget.figures.catalog.choices import (
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
 from attn_widget.model.families import Part
+from attn_widget.protocol.fields import one_of
+
+if TYPE_CHECKING:
+    from attn_widget.features.public import OfSelection, OfTraits  # pyright: ignore[reportMissingModuleSource]
+else:
+    OfSelection = with_features("selection", object)
+    OfTraits = with_options("selection_options")
 
 SHADES = (
     "thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, *(metric.key for metric in ALIGNMENT), "role", "effect"
@@ -33,14 +39,10 @@ ACCURACIES = tuple(f"accuracy: {name}" for name in (*POSITIONAL, *RELATIONS))
 LARGEST_HEIGHT = 100_000  # px
 LARGEST_TOP_K = 10
 LARGEST_DEPTH = 6
-CHOICES = {
-    "metric": (*SHADES, *ACCURACIES), "view": tuple(ALL_VIEWS), "quantity": QUANTITIES, "scale": SCALES, "theme": THEMES,
-    "method": METHODS,
-}  # fmt: skip
 
 
-class ProfileTraits(TypedDict, total=False):
-    """Traits of a `ProfileWidget` that can be chosen when it is made; None is the default."""
+class ReportTraits(OfTraits, total=False):
+    """Traits that texts of one page can share; None is the default."""
 
     layer: int | None
     head: Head | None
@@ -48,20 +50,6 @@ class ProfileTraits(TypedDict, total=False):
     theme: Theme | None
     height: int | None
     chrome: bool | None
-
-
-class SimilarityTraits(TypedDict, total=False):
-    """Traits of a `SimilarityWidget` that can be chosen when it is made; None is the default."""
-
-    words: bool | None
-    theme: Theme | None
-    height: int | None
-    chrome: bool | None
-
-
-class ReportTraits(ProfileTraits, total=False):
-    """Traits that texts of one page can share."""
-
     part: Part | None
     view: ViewName | None
     quantity: Quantity | None
@@ -70,8 +58,6 @@ class ReportTraits(ProfileTraits, total=False):
     special: bool | None
     words: bool | None
     scale: Scale | None
-    target: Target | Mapping[str, Any] | None
-    method: Method | str | None
 
 
 class Traits(ReportTraits, total=False):
@@ -82,8 +68,8 @@ class Traits(ReportTraits, total=False):
     group: Sequence[int] | None
 
 
-@dataclass(frozen=True)
-class Selection:
+@dataclass(frozen=True, kw_only=True)
+class Selection(OfSelection):
     """The visible part of a source; the fields are the traits of `AttentionWidget`.
 
     Attributes
@@ -95,28 +81,24 @@ class Selection:
         itself.
     token, pair, group
         Places in one text.
-    target : optional
-        Fields of an `attn_widget.features.why.targets.Target`, by ids; None: the text's own proposal.
-    metric, view, quantity, top_k, depth, special, words, scale, method, theme, height, chrome
-        As a new widget has them.
+    metric, view, quantity, top_k, depth, special, words, scale, theme, height, chrome
+        As a new widget has them, like the fields of features.
     """
 
     layer: int | None = None
     head: Head | None = None
     token: int | None = None
     pair: Sequence[int] | None = None
-    metric: str = "thumbnails"
-    view: str = "attention"
-    quantity: str = "weights"
+    metric: str = one_of("thumbnails", (*SHADES, *ACCURACIES))
+    view: str = one_of("attention", (*ALL_VIEWS,))
+    quantity: str = one_of("weights", QUANTITIES)
     group: Sequence[int] = ()
     top_k: int = 3
     depth: int = 3
     special: bool = True
     words: bool = False
-    scale: str = "words"
-    target: Mapping[str, Any] | None = None
-    method: str = "decomposition"
-    theme: str = "auto"
+    scale: str = one_of("words", SCALES)
+    theme: str = one_of("auto", THEMES)
     height: int | None = None
     chrome: bool = True
     part: str | None = None
@@ -161,8 +143,9 @@ class Selection:
             index_in(self.layer, n_layers, "layer")
         if self.head is not None and not is_mean(self.head):
             index_in(self.head, n_heads, "head")
-        for name, choices in CHOICES.items():
-            check_choice(getattr(self, name), name, choices)
+        for field in fields(self):
+            if "choices" in field.metadata:
+                check_choice(getattr(self, field.name), field.name, field.metadata["choices"])
         for name in ("special", "words", "chrome"):
             check_flag(getattr(self, name), name)
         check_count(self.top_k, "top_k", 1, LARGEST_TOP_K)

@@ -10,7 +10,7 @@ import numpy as np
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.model_failures import named_failures
-from attn_widget.host.threads import one_blas_thread
+from attn_widget.host.threads import one_blas_thread, torch_threads
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import Part, layer_modules, states_module, submodule
@@ -48,7 +48,7 @@ def inference_mode(
         ``encoder.network`` unless given; `Encoder.traced` for a pass that is recorded.
     """
     network = encoder.network if network is None else network
-    with encoder.lock, _no_grad(network):
+    with encoder.lock, _no_grad(network), _threads(encoder, network):
         encoder.check_weights()
         modules = list(network.modules())
         training = [module for module in modules if module.training]
@@ -102,6 +102,26 @@ def _no_grad(network: Any) -> Any:
     import torch
 
     return torch.no_grad()
+
+
+@contextmanager
+def _threads(encoder: Encoder, network: Any) -> Generator[None]:
+    """Each pass with as many of torch's threads as its texts can feed."""
+    if isinstance(network, Module):
+        yield
+        return
+    with torch_threads() as choose:
+
+        def begin(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            texts = [x for x in (*args, *kwargs.values()) if getattr(x, "ndim", 0) in (2, 3)]
+            width = encoder.hidden_size
+            choose(max((x.shape[:2].numel() * width for x in texts), default=0))
+
+        hook = network.base_model.register_forward_pre_hook(begin, with_kwargs=True)
+        try:
+            yield
+        finally:
+            hook.remove()
 
 
 def inputs_of(encoder: Encoder, encoding: Encoding) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from attn_widget.features import with_features
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import THEMES, Theme
 from attn_widget.host.installed import imported
-from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import framed, save_page
 from attn_widget.page.shown import Shown, ShownSource
+from attn_widget.page.spec import PageOptions, PageSpec
 from attn_widget.protocol.answer import Reply, replied
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
@@ -192,7 +192,7 @@ class SourceWidget(OfWidgets):
         'cat.html'
         >>> w.close()
         """
-        return save_page([self.shown], path, options)
+        return save_page([self.shown], path, PageSpec.of(options))
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.

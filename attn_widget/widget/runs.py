@@ -18,7 +18,6 @@ from attn_widget.figures.arrays import Head
 from attn_widget.host.threads import HAS_THREADS, in_background
 from attn_widget.protocol.answer import log
 from attn_widget.protocol.initial_payload import first_paint
-from attn_widget.protocol.selection import Selection
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.actions import REPORT_S, Analyze, CancelledError, Job, Work
 from attn_widget.widget.interventions import values_of
@@ -92,7 +91,7 @@ class HeadChoice:
 
     def selection_in(self, analysis: Analysis, opened: Opening, same: bool) -> dict[str, Any]:
         """The selection as far as it means something in ``analysis``, which opens on ``opened``."""
-        dropped = {} if same else {"pair": None, "group": [], "target": None}
+        dropped = {} if same else {"pair": None, "group": []}
         if same or self._is_chosen():  # while it ran a reader may have gone to another head
             opened = self._nearest(analysis)
             token = {} if same else {"token": None}
@@ -261,8 +260,8 @@ class Runs(Jobs):
     analyze : Analyze, optional
         Runs another text.
     choice : HeadChoice
-    opened : callable
-        Gives the selected method of Why, and the view.
+    view, in_another : callable
+        Give the view, and the values of features' traits in another run.
 
     Attributes
     ----------
@@ -278,7 +277,8 @@ class Runs(Jobs):
         analysis: Analysis,
         analyze: Analyze | None,
         choice: HeadChoice,
-        opened: Callable[[], tuple[str, str]],
+        view: Callable[[], str],
+        in_another: Callable[..., dict[str, Any]],
     ) -> None:
         shown: dict[str, Any] = {
             **past_run(analysis),
@@ -289,7 +289,8 @@ class Runs(Jobs):
         self.analysis: Analysis | None = analysis
         self.analyze = analyze
         self._choice = choice
-        self._opened = opened
+        self._view = view
+        self._in_another = in_another
 
     def require(self) -> Analysis:
         """The analysis that is shown; raises `InputError` once the widget is closed."""
@@ -343,7 +344,7 @@ class Runs(Jobs):
             job.step(DRAWING),
             streamed=comes_in_layers(analysis.trace),
             live=True,
-            view=self._opened()[1],
+            view=self._view(),
         )
         return analysis, opened, paint
 
@@ -352,8 +353,7 @@ class Runs(Jobs):
         before, self.analysis = self.require(), analysis
         present = past_run(analysis)
         past = [run for run in self.shown["history"] if run != present]
-        method, _view = self._opened()  # numbers from elsewhere are of one run
-        if of_same_run(before, analysis):
+        if same := of_same_run(before, analysis):
             selected = self._choice.selection_in_part(before.part, analysis, opened)
         else:
             same = same_positions(before, analysis)
@@ -361,7 +361,7 @@ class Runs(Jobs):
                 self._choice.forget_parts()
             selected = self._choice.selection_in(analysis, opened, same)
         return {
-            "method": method if method in analysis.methods else Selection().method,
+            **self._in_another(analysis, same=same),
             **selected,
             **values_of(analysis),
             **present,

@@ -11,10 +11,10 @@ from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several, is_iterable
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.host.results import Result, widget_of
-from attn_widget.page.saved_run import PageOptions
 from attn_widget.page.saving import save_page
 from attn_widget.page.shown import Shown, ShownSource
-from attn_widget.protocol.run_source import RunSource
+from attn_widget.page.spec import PageOptions, PageSpec
+from attn_widget.protocol.run_source import RunSource, view_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.widget.base import SourceWidget
 
@@ -50,17 +50,10 @@ def to_html(
         - ``why`` (sequence of Target): targets that the view Why explains, by all methods, with their tests and the effects of
           heads. By default the chosen target or, without one, the text's proposal: by the quick methods, and for a text of up
           to 10 tokens by all of them with their test.
-        - ``engine`` (bool or "light"): include the model (50 MB for the embedded one), so that the page runs any text typed
+        - ``engine`` (bool): include the model (50 MB for the embedded one), so that the page runs any text typed
           into it, also with words masked or heads switched off. For BERT, with or without a masked-LM head or a text
           classifier, in all views except why. Widgets with the same model share it. Weights wider than float16 are rounded,
-          and the page states the effect. ``"light"`` halves the size with 8-bit matrices, and the page states how far its
-          figures are off.
-        - ``assets`` ("inside", "beside", or a folder): place of the engine's weights: in the page, or in a script in the page's
-          folder or another one, which the page loads when you first type. Pages of the same model share it. Move the page
-          and the script together.
-        - ``max_bytes`` (int): maximum size of the page of one widget, including its code (0.5 MB). The selected head comes
-          first, then its layer, then the layers around it, in the finest encoding that fits; figures and thumbnails of all
-          heads are always included. A warning and the page state what was left out.
+          and the page states the effect.
 
     Returns
     -------
@@ -72,9 +65,7 @@ def to_html(
         An object that is neither a widget nor a result, an unknown option, a title that is not a str, or layers, heads or views that are not
         sequences.
     InputError
-        Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a page can hold, or
-        fewer ``max_bytes`` than the smallest page takes; ``max_bytes`` with several widgets, an engine or a comparison; widgets
-        of several models with an engine; a file that cannot be written (no partial file is left).
+        Nothing to save, a closed widget, a layer, head or view that does not exist; more widgets than a page can hold; widgets of several models with an engine; a file that cannot be written (no partial file is left).
     NotAvailableError
         A model that the engine cannot run.
 
@@ -95,14 +86,13 @@ def to_html(
     every = [_shown(widget) for widget in check_several(widgets, "widgets", "widgets")]
     if not every:
         raise InputError("There is no widget to save.", "Give one, or a list of them.")
-    return save_page(every, path, options)
+    return save_page(every, path, PageSpec.of(options))
 
 
 def _shown(given: object) -> Shown:
     """Content of a widget, or of the one that `show` would make of a result."""
     if isinstance(given, Analysis):
-        classifies = given.classification is not None
-        return ShownSource(RunSource(given), Selection(view="task" if classifies else "attention"))
+        return ShownSource(RunSource(given), Selection(view=view_of(given)))
     if isinstance(given, Result):
         widget = widget_of(given, {})
         try:

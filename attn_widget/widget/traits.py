@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import anywidget
 import traitlets as t
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import as_int, check_keywords, check_name, is_plain, short_repr
 from attn_widget.errors import AttnWidgetError, NotPickled, truncate
 
@@ -147,6 +149,20 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
             super().notify_change(change)
 
 
+class RunTraits(CheckedWidget):
+    """Traits that a feature adds to the widget of a run."""
+
+    @property
+    @abstractmethod
+    def analysis(self) -> Analysis:
+        """The figures of what is shown."""
+
+    def _in_another(self, analysis: Analysis, *, same: bool) -> dict[str, Any]:
+        """Values of these traits once another run is shown; ``same``: with the same tokens."""
+        del analysis, same
+        return {}
+
+
 def _check_plain(name: str, value: Any) -> None:
     if not is_plain(value, DEEPEST):
         raise t.TraitError(f"{name} is {short_repr(value)}, which it cannot be.")
@@ -204,6 +220,6 @@ NOT_THE_PAGES = ("layout", "tabbable", "tooltip", "first_paint")
 
 def page_traits(widget: Any) -> dict[str, Any]:
     """The synced traits that the page reads, by name."""
-    synced = widget.trait_names(sync=True)
-    names = (name for name in synced if not name.startswith("_") or name == "_compared")
+    names = [name for name in widget.trait_names(sync=True) if not name.startswith("_")]
+    names += widget.trait_names(sync=True, of_the_page=True)
     return {name: getattr(widget, name) for name in names if name not in NOT_THE_PAGES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 import traitlets as t
 
@@ -13,9 +13,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.checks import check_choice, check_flag, check_kind, short_repr
 from attn_widget.errors import InputTypeError, SliceError
-from attn_widget.features import declared, loaded
-from attn_widget.features.why.slices import as_target, canonical, plain
-from attn_widget.features.why.targets import Target
+from attn_widget.features import declared, loaded, with_features
 from attn_widget.figures.catalog.choices import (
     QUANTITIES,
     SCALES,
@@ -24,7 +22,6 @@ from attn_widget.figures.catalog.choices import (
     Scale,
     ViewName,
 )
-from attn_widget.host.installed import import_torch_early
 from attn_widget.model.encoder import HeadAddress
 from attn_widget.model.families import Part
 from attn_widget.protocol.initial_payload import first_paint, opening_of, without_other_parts
@@ -46,7 +43,15 @@ from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part,
 from attn_widget.widget.open_widgets import OPEN, warn_of_many
 from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import PLACES, HeadChoice, Runs
-from attn_widget.widget.traits import Int, Name, Trait, as_trait_error, check_traits, synced
+from attn_widget.widget.traits import (
+    Int,
+    Name,
+    RunTraits,
+    Trait,
+    as_trait_error,
+    check_traits,
+    synced,
+)
 
 Status = Literal["ready", "loading", "running", "closed", "error"]
 Saved = Literal["page", "full", "picture", "none"]
@@ -55,7 +60,13 @@ SAVED: tuple[Saved, ...] = get_args(Saved)
 REPR_CHARACTERS = 40
 
 
-class AttentionWidget(RunWidget[Runs]):
+if TYPE_CHECKING:
+    from attn_widget.features.public import OfRuns  # pyright: ignore[reportMissingModuleSource]
+else:
+    OfRuns = with_features("traits", RunTraits)
+
+
+class AttentionWidget(OfRuns, RunWidget[Runs]):
     """An interactive view of a model's run on one text.
 
     Made by `attn_widget.show`; `analysis` holds the figures. Without a layer or a head it opens on a link between two words
@@ -112,13 +123,6 @@ class AttentionWidget(RunWidget[Runs]):
     """The ramp: ``"words"`` (default; 0 to the largest weight between words, special tokens beyond it
     hatched), ``"head"`` (0 to this head's maximum), ``"unit"`` (0 to 1) or ``"sqrt"`` (square root, to this
     head's maximum)."""
-    target: t.TraitType[dict[str, Any] | None, Target | dict[str, Any] | None] = synced(
-        t.Instance(dict, allow_none=True)
-    )
-    """Number that the view Why explains: None (default; derived from the text) or a target from `attn_widget.target`.
-    It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
-    method: Trait[str] = synced(t.Unicode("decomposition"))
-    """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
     status: Trait[Status] = synced(t.Enum(STATUSES, "ready"))
     """Activity of the kernel for this widget: one of `STATUSES`."""
     history: Trait[list[dict[str, Any]]] = synced(t.List(t.Dict()))
@@ -130,7 +134,6 @@ class AttentionWidget(RunWidget[Runs]):
     )
     """``[layer, head]`` of each head that is switched off in this run; set it to run again. Default none. Of an
     encoder-decoder ``[part, layer, head]``; two numbers are a head of the part that is shown."""
-    _compared: Trait[int] = synced(Int(0))
     saved: Trait[Saved] = cast("Any", t.Unicode("page"))
     """Content of the output for readers without a kernel: ``"page"`` (default; a small live page and a
     picture), ``"full"`` (all that `to_html` keeps), ``"picture"`` or ``"none"``. Not synced; read when the widget is displayed."""
@@ -155,7 +158,7 @@ class AttentionWidget(RunWidget[Runs]):
             analysis = analysis.of(check_part(analysis, part))
         choice = HeadChoice(lambda: {name: getattr(self, name) for name in (*PLACES, "words")})
         self._runs = runs = Runs(
-            self._batch, analysis, analyze, choice, lambda: (self.method, self.view)
+            self._batch, analysis, analyze, choice, lambda: self.view, self._in_another
         )
         self._tasks = Tasks(lambda: runs.analysis)
         self._tasks_of_parts = {
@@ -176,11 +179,8 @@ class AttentionWidget(RunWidget[Runs]):
             set_traits(**{**opened.selected(), **words}, first_paint=paint)
         OPEN.add(self)
         warn_of_many()
-        if self.view == "why":  # with gradients, which the page asks for once the kernel is idle
-            import_torch_early()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, plain(value) if isinstance(value, Target) else value)
+        if self.view in (opened := dict(declared("opened"))):
+            loaded(opened[self.view])()
 
     def _assign(self, name: str, value: Any) -> None:
         if name not in INTERVENTIONS:
@@ -355,20 +355,11 @@ class AttentionWidget(RunWidget[Runs]):
     def _valid_group(self, proposal: Any) -> list[int]:
         return [in_range("group", i, self.analysis.n_keys) for i in proposal["value"]]
 
-    @t.validate("target")
-    def _valid_target(self, proposal: Any) -> dict[str, Any] | None:
-        value = proposal["value"]
-        if value is None:
-            return None
-        with as_trait_error("target: "):
-            return canonical(self.analysis, as_target(value))
-
-    @t.validate("method", "metric", "saved")
+    @t.validate("metric", "saved")
     def _valid_name(self, proposal: Any) -> str:
         name: str = proposal["trait"].name
-        choices = {"metric": SHADES, "saved": SAVED}
         with as_trait_error():
-            return check_choice(proposal["value"], name, choices.get(name) or self.analysis.methods)
+            return check_choice(proposal["value"], name, SHADES if name == "metric" else SAVED)
 
     # -- how it prints -----------------------------------------------------------------------
 

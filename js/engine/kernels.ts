@@ -3,8 +3,7 @@
  *
  * They know addresses and sizes alone: js/src/features/engine/ lays out the memory and calls them. Nothing is allocated here.
  * Activations are float32, row-major, in buffers whose number of rows is a multiple of 4 (ROWS). Weight matrices are
- * float16 in panels of 8 outputs (COLUMNS): a panel holds [input][8], and the last one is filled with zeros. Matrices of
- * 8 bits have panels of int8 after the 8 float32 scales of their outputs.
+ * float16 in panels of 8 outputs (COLUMNS): a panel holds [input][8], and the last one is filled with zeros.
  */
 
 export { carry, head } from "./attention";

@@ -1,7 +1,7 @@
 /** Rows times a matrix: a decoded panel at a time, four rows at a time. */
 
-import { COLUMNS, F32, fused, fused64, pair, ROWS, STEP, storePair } from "./lanes";
-import { decode, decodeBytes, panelBytes } from "./panels";
+import { COLUMNS, F32, fused, fused64, HALF_STEP, pair, ROWS, STEP, storePair } from "./lanes";
+import { decode } from "./panels";
 
 /** Products that are summed before they join the total: short sums round less, the more so without fused ones. */
 const BLOCK = ASC_FEATURE_RELAXED_SIMD ? 128 : 64;
@@ -265,19 +265,17 @@ export function linear(
   bias: usize,
   out: usize,
   scratch: usize,
-  bits: i32,
 ): void {
   const outStride: usize = panels * COLUMNS * F32;
   for (let panel = 0; panel < panels; panel++) {
-    if (bits == 8) decodeBytes(matrix, n, scratch);
-    else decode(matrix, n, scratch);
+    decode(matrix, n, scratch);
     const sums = scratch + <usize>n * STEP;
     if (rows <= SHORT) wideProduct(x, n * F32, rows, scratch, n, 1, bias, out, outStride);
     else for (let row = 0; row < rows; row += ROWS) {
       const from = x + <usize>row * n * F32;
       longTile(from, n * F32, scratch, n, bias, out + <usize>row * outStride, outStride, sums);
     }
-    matrix += panelBytes(n, bits);
+    matrix += <usize>n * HALF_STEP;
     bias += COLUMNS * F32;
     out += COLUMNS * F32;
   }

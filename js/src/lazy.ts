@@ -2,15 +2,21 @@
 
 export * from "./features/lazy";
 export { layerStrips } from "./frame/head-grid/layers";
+export { headLens } from "./frame/head-grid/lens";
 export { Display } from "./frame/lazy/display";
+export { KeyGroups } from "./frame/lazy/key-groups";
 export { tagText } from "./frame/lazy/tag-text";
 export { long, windows } from "./long";
+export { Arithmetic } from "./views/attention/lazy/arithmetic";
 export { CarriedSum } from "./views/attention/lazy/carried-sum";
 export { AttentionDisplay } from "./views/attention/lazy/display";
 export { GroupStrip } from "./views/attention/lazy/group-strip";
 export { LabelCard } from "./views/attention/lazy/label-card";
 export { linkAt } from "./views/attention/lazy/link-at";
+export { LinkCard } from "./views/attention/lazy/link-card";
 export { VectorStrips } from "./views/attention/lazy/link-vectors";
+export { MatrixCells } from "./views/attention/lazy/matrix-cells";
 export { startsOfAxes } from "./views/attention/lazy/starts";
+export { attentionTable } from "./views/attention/lazy/table";
 export { attentionVector } from "./views/attention/lazy/vector";
 export * from "./views/lazy-code";

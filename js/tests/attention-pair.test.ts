@@ -7,8 +7,10 @@ import type { Matrix } from "../src/figures/matrix";
 import { createPairNumbers, type Link } from "../src/figures/pairs";
 import { NOT_OF_WEIGHTS } from "../src/figures/quantities";
 import * as lazy from "../src/lazy";
+import { Arithmetic } from "../src/views/attention/lazy/arithmetic";
 import { GroupStrip } from "../src/views/attention/lazy/group-strip";
-import { Arithmetic, LinkCard, PinnedPair } from "../src/views/attention/link";
+import { LinkCard } from "../src/views/attention/lazy/link-card";
+import { PinnedPair } from "../src/views/attention/link";
 import { lazyCode, type ViewContext } from "../src/views/contract";
 import {
   DIM,

@@ -14,9 +14,9 @@ import { focus } from "../src/frame/focus";
 import { Display } from "../src/frame/lazy/display";
 import { mount, selectionOf } from "../src/ui/mount";
 import { Head } from "../src/views/attention/controls";
-import { cellTable } from "../src/views/attention/export";
 import { moveCell } from "../src/views/attention/keys";
 import { CarriedSum } from "../src/views/attention/lazy/carried-sum";
+import { cellTable } from "../src/views/attention/lazy/table";
 import { sentenceOf } from "../src/views/attention/sentence";
 import {
   LENGTHS,

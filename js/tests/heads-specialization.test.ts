@@ -31,6 +31,7 @@ import {
   standardOf,
 } from "./head-figures";
 import { HEADS, LAYERS } from "./tiny-text";
+import { unfold } from "./unfold";
 
 /** jsdom lays nothing out: every element is told that it is 400 px wide. */
 class Laid implements ResizeObserver {
@@ -51,6 +52,8 @@ async function draw(options: Parameters<typeof run>[0] = {}): Promise<Run> {
   element = document.createElement("div");
   document.body.append(element);
   drawn = heads(element, made.context as Parameters<typeof heads>[1]);
+  await settled();
+  unfold(element);
   await settled();
   return made;
 }
@@ -139,13 +142,24 @@ describe("where the selected head looks", () => {
     expect(all(".aw-radar-chance")).toHaveLength(0);
     one("[data-form=raw]").click();
     expect(all(".aw-radar-chance")).toHaveLength(SPECIALIZATIONS.length - 1);
-    one("[data-form=z]").click();
-    expect(all(".aw-radar-ring.is-zero")).toHaveLength(1);
     one("[data-aw-part=radar-all]").click();
     expect(all(".aw-radar-head")).toHaveLength(0);
     expect(one("[data-aw-part=radar]").getAttribute("aria-label")).toContain(
       "Entities not available",
     );
+  });
+
+  it("explains an axis whose name is clicked, also while the numbers are folded", async () => {
+    const { state } = await draw();
+    const numbers = one("[data-aw-part=fold-numbers]") as HTMLDetailsElement;
+    numbers.open = false;
+    numbers.dispatchEvent(new Event("toggle"));
+    expect(one(".aw-specializations")).toBeNull();
+    one(".aw-radar-label[data-key=self] text").dispatchEvent(
+      new MouseEvent("click", { bubbles: true }),
+    );
+    expect(one("[role=dialog]").getAttribute("aria-label")).toBe("Self");
+    expect(state.get().metric).toBe("self");
   });
 
   it("walks through the heads of the layer with arrow keys, one stop for Tab", async () => {
@@ -313,10 +327,6 @@ it("gives away every head's metrics and raw specializations, N/A as null", async
 
 it("sums layers and the model up: mean, smallest, largest", async () => {
   await draw();
-  const summary = one("[data-aw-part=layers-summary]") as HTMLDetailsElement;
-  expect(all(".aw-layers-table tr")).toHaveLength(0);
-  summary.open = true;
-  summary.dispatchEvent(new Event("toggle"));
   const rows = all(".aw-layers-table tbody tr");
   expect(rows.map((row) => row.querySelector("th")?.textContent)).toEqual([
     "L0",
@@ -332,6 +342,31 @@ it("sums layers and the model up: mean, smallest, largest", async () => {
   );
 });
 
+it("keeps open what a reader has opened, over other tabs, and draws nothing that is folded", async () => {
+  const made = run();
+  element = document.createElement("div");
+  document.body.append(element);
+  const open = (): (string | undefined)[] =>
+    all(".aw-fold[open]").map(({ dataset }) => dataset.awPart);
+  drawn = heads(element, made.context);
+  await settled();
+  expect(open()).toEqual([]);
+  expect(all(".aw-cards, .aw-heads-table, .aw-specializations, .aw-roles")).toEqual([]);
+  expect(all(".aw-cards-first .aw-card").length).toBeGreaterThan(1);
+  const roles = one("[data-aw-part=fold-roles]") as HTMLDetailsElement;
+  roles.open = true;
+  roles.dispatchEvent(new Event("toggle"));
+  drawn.dispose();
+  drawn = heads(element, made.context);
+  await settled();
+  expect(open()).toEqual(["fold-roles"]);
+  expect(one("[data-aw-part=roles]")).not.toBeNull();
+  const again = one("[data-aw-part=fold-roles]") as HTMLDetailsElement;
+  again.open = false;
+  again.dispatchEvent(new Event("toggle"));
+  expect(one("[data-aw-part=roles]")).toBeNull();
+});
+
 describe("the radar's geometry", () => {
   it("puts the first axis up and the rest clockwise", () => {
     expect(axisPoint(0, 4, 10)[1]).toBeCloseTo(-10);
@@ -344,11 +379,9 @@ describe("the radar's geometry", () => {
     expect(open.area.match(/Z/g)).toHaveLength(2);
     expect(open.points[1]).toBeNull();
   });
-  it("draws zero z in the middle ring and raw figures by their square root", () => {
-    const z = radarScale("z", [-1.4, 2.6]);
-    expect([z.low, z.high, shareOf(0, z)]).toEqual([-3, 3, 0.5]);
+  it("draws raw figures by their square root", () => {
     const raw = radarScale("raw", [0.03, 0.37]);
-    expect([raw.low, raw.high]).toEqual([0, 0.5]);
+    expect(raw.high).toBe(0.5);
     expect(raw.rings.map((ring) => shareOf(ring, raw))).toEqual([0.25, 0.5, 0.75, 1]);
     expect(radarScale("scaled", []).rings.at(-1)).toBe(1);
   });

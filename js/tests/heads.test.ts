@@ -21,6 +21,7 @@ import { opened, settled } from "./fake";
 import { type Run, run } from "./figures-run";
 import { ATTENTION, figureOf } from "./head-figures";
 import { HEADS, LAYERS, TOKENS } from "./tiny-text";
+import { unfold } from "./unfold";
 
 let dispose: () => void = () => undefined;
 let element: HTMLElement;
@@ -30,6 +31,7 @@ function draw(options: Parameters<typeof run>[0] = {}): Run {
   element = document.createElement("div");
   document.body.append(element);
   dispose = opened(heads, element, made, made.context).dispose;
+  unfold(element);
   return made;
 }
 beforeAll(() => {
@@ -78,7 +80,7 @@ describe("cards", () => {
     const { state } = draw();
     state.set({ layer: 2, head: 0 });
     expect(value("uniformity")).toBe(Math.fround(figureAt(2, 0, "uniformity")));
-    expect(element.querySelectorAll(".aw-dot.is-this")).toHaveLength(METRICS.length);
+    expect(element.querySelectorAll(".aw-cards .aw-dot.is-this")).toHaveLength(METRICS.length);
     expect(element.querySelector(".aw-dot.is-this")?.getAttribute("data-index")).toBe("8");
   });
 

@@ -48,8 +48,8 @@ test("what the mask forbids is clear, whatever is there", () => {
 
 test.each([
   [9, "sentence", 0.55], // 50 px apart
-  [10, "sentence", 0.25],
-  [49, "sentence", 0.25],
+  [10, "sentence", 0.15],
+  [49, "sentence", 0.15],
   [50, "sentence", 0],
   [50, "segment", 1],
 ] as const)("of %i lines on 500 px one of a %s has strength %d", (n, kind, strength) => {

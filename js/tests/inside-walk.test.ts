@@ -185,7 +185,7 @@ describe("a saved page with a part of the stages", () => {
   it("shows the row of the token that it has, with the numbers of that row", async () => {
     await draw({ token: 2 }, { live: false, has: ofToken2 });
     expect(panel().dataset.stage).toBe("token");
-    expect(grayed()).toEqual(["segment"]);
+    expect(grayed()).toEqual([]);
     await open("ffn_output");
     const { rows } = (await drawn!.table())!;
     const own = rows.filter(([name]) => name === "ffn_output").map((row) => row.at(-1));

@@ -68,10 +68,10 @@ describe("the map", () => {
     expect(sentence()).toMatch(/ is moved much like the other words; it turns most in L\d: /);
   });
 
-  it("opens a stage that the model lacks with the reason", async () => {
+  it("has no box for a part of the embeddings that the model lacks, and says why with the others", async () => {
     await draw();
-    expect(stage("segment").classList.contains("is-absent")).toBe(true);
-    await open("segment");
+    expect(element.querySelector("[data-stage=segment]")).toBeNull();
+    await open("token");
     expect(one("[data-aw-part=stage-panel]").textContent).toContain("No segment embeddings.");
   });
 });

@@ -137,7 +137,7 @@ it("draws a layer once, and none of those that were there", async () => {
   const drawn: number[] = [];
   const layerProgress = startLayerProgress(source, new AbortController().signal);
   lineOf(source, layerProgress, (layer) => drawn.push(layer));
-  await vi.waitFor(() => expect(drawn).toEqual([2, 1]));
+  await vi.waitFor(() => expect([...drawn].sort()).toEqual([1, 2])); // both in a frame, or one in each
   expect(layerProgress?.state.peek().status).toBe("done");
 });
 

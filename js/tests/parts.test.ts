@@ -5,7 +5,8 @@ import { createMatrix } from "../src/figures/matrix";
 import { bar } from "../src/frame/bar";
 import { headGrid } from "../src/frame/head-grid/head-grid";
 import { createHeadsOff } from "../src/frame/head-grid/off";
-import { newMemory, ribbon } from "../src/frame/ribbon/ribbon";
+import { newMemory } from "../src/frame/ribbon/corner";
+import { ribbon } from "../src/frame/ribbon/ribbon";
 import { viewsOf } from "../src/frame/tabs";
 import { KernelSource } from "../src/protocol/kernel";
 import { PARTS, type Part } from "../src/protocol/meta";
@@ -20,6 +21,7 @@ import { sentences } from "../src/views/sentences/view";
 import { tree } from "../src/views/tree/view";
 import { fakeRun } from "./fake";
 import { openPart, paintOf } from "./parts";
+import { unfold } from "./unfold";
 
 let host: HTMLElement;
 let stop: AbortController;
@@ -190,6 +192,7 @@ describe("the heads of cross-attention", () => {
     const context = await contextOf("cross");
     context.state.set({ metric: "monotony" });
     const drawn = heads(host, context);
+    unfold(host, "heads");
     expect(host.querySelector("input")?.placeholder).toContain("monotony > 0.3");
     const sorted = () => host.querySelector('th[data-key="monotony"]')?.getAttribute("aria-sort");
     await vi.waitFor(() => expect(sorted()).toBe("descending"));

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { SliceFailure } from "../src/protocol/failure";
 import { type Step, shareOf, Task } from "../src/protocol/task";
 import { onChange } from "../src/ui/mount";
@@ -7,11 +7,25 @@ const forever = ({ signal }: Pick<Step<never>, "signal">): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 const life = () => new AbortController();
 
+/** Draws a frame. */
+let draw: () => void;
+beforeEach(() => {
+  let frames: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (act: () => void) => frames.push(act));
+  draw = () => {
+    const due = frames;
+    frames = [];
+    for (const act of due) act();
+  };
+});
+
 test("a task says how far it is, and has its result", async () => {
   const seen: (number | null)[] = [];
   const task = new Task<string>(async ({ progress }) => {
     progress(0, 0);
+    draw();
     progress(1, 4);
+    draw();
     return "answer";
   }, life().signal);
   onChange(task.state, (state) => seen.push(shareOf(state)), life().signal);
@@ -19,6 +33,30 @@ test("a task says how far it is, and has its result", async () => {
   await task.start();
   expect(task.state.peek()).toMatchObject({ status: "done", value: "answer", failure: null });
   expect(seen).toEqual([null, 0, 0.25, 0.25]);
+});
+
+test("answers that come in pieces are drawn once a frame, and none is lost", async () => {
+  let seen = 0;
+  const task = new Task<number>(async ({ progress, partial, signal }) => {
+    for (let i = 1; i <= 20; i++) {
+      progress(i, 40);
+      partial(i);
+      await Promise.resolve();
+      if (i % 5 === 0) draw();
+    }
+    partial(21);
+    return forever({ signal });
+  }, life().signal);
+  onChange(task.state, () => seen++, life().signal);
+  const end = task.start();
+  await vi.waitFor(() => expect(task.state.peek().value).toBe(20));
+  expect(seen).toBe(1 + 4);
+  expect(task.state.peek()).toMatchObject({ status: "running", done: 20, total: 40 });
+  task.stop();
+  expect(task.state.peek()).toMatchObject({ status: "stopped", value: 21 });
+  draw();
+  await end;
+  expect(seen).toBe(1 + 4 + 1);
 });
 
 test("a task that is stopped keeps its part, and goes on from what it has", async () => {
@@ -32,7 +70,10 @@ test("a task that is stopped keeps its part, and goes on from what it has", asyn
     return parts;
   }, life().signal);
   const first = task.start();
-  await vi.waitFor(() => expect(task.state.peek().value).toEqual([0, 1]));
+  await vi.waitFor(() => {
+    draw();
+    expect(task.state.peek().value).toEqual([0, 1]);
+  });
   task.toggle();
   await first;
   expect(task.state.peek()).toMatchObject({ status: "stopped", value: [0, 1] });

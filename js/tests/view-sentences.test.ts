@@ -13,7 +13,7 @@ import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
-import { HeadSentence } from "../src/views/heads/sentence";
+import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
@@ -44,14 +44,19 @@ describe("Heads", () => {
       next === undefined ? null : { keys: ["next"], values: () => next, chance: () => chance },
   });
   const spread = [3, 1.5, 2, 2, 2, 2];
-  const PROPS = { source: sourceOf(META), layer: 0, head: 1, spread } as const;
+  const PROPS = { source: sourceOf(META), layer: 0, head: 1 } as const;
   const say = (
     answer: ReturnType<typeof found> | null,
     head: number | "mean" = 1,
     source = sourceOf(META),
     keys = spread,
   ): string =>
-    textOf(h(HeadSentence, { source, layer: 0, head, found: answer, spread: keys, waits: false }));
+    textOf(
+      h(HeadSentence, {
+        ...{ source, layer: 0, head },
+        standings: standingsIn(source, { layer: 0, head }, answer, keys),
+      }),
+    );
 
   it("says in what it stands out among all heads, with chance", () => {
     const raw = { cls: [0.1, 0.1, 0.1, 0.1, 0.1, 0.4], syntax: [0.1, 0.3, 0.2, 0.1, 0.1, 0.1] };
@@ -83,10 +88,19 @@ describe("Heads", () => {
     );
   });
 
+  it("says of an ordinary head what its focus token attends to, where that tells", () => {
+    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] };
+    const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+    const link = { query: "it", key: "keys", weight: { value: 0.6, error: 0 }, chance: 0.1 };
+    expect(textOf(h(HeadSentence, { ...PROPS, standings, link }))).toBe(
+      "In L0 · H1 “it” attends to keys: 60%, chance 10%. Over the whole text the head is ordinary: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+    );
+  });
+
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
     const line =
       "Of the 6 heads, L0 · H1 spreads attention the most narrowly: over 1.50 keys of a query.";
-    expect(textOf(h(HeadSentence, { ...PROPS, found: null, waits: true }))).toBe("");
+    expect(textOf(h(HeadSentence, { ...PROPS, standings: NO_STANDINGS }))).toBe("");
     expect(say(null)).toBe(line);
     expect(say(found({ entities: [Number.NaN, Number.NaN, Number.NaN] }, 0.2))).toBe(line);
   });

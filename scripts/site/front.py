@@ -10,9 +10,10 @@ from pathlib import Path
 
 import attn_widget as aw
 from attn_widget.features.engine.live import SUFFIX, page_model
-from attn_widget.features.engine.options import LIVE_VIEWS, EngineOptions
+from attn_widget.features.engine.options import LIVE_VIEWS
 from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.built import bundle
 from scripts.sentence import SENTENCE
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
@@ -29,8 +30,7 @@ def write_assets(folder: Path = ASSETS) -> None:
     """Write what the pages' widgets need: script, styles, engine, and the model, which is loaded when it is first used."""
     folder.mkdir(parents=True, exist_ok=True)
     encoder = aw.load(progress=False)
-    options = EngineOptions(folder=folder)
-    model = page_model(encoder, folder / "page.html", options, [(SENTENCE, None)])
+    model = page_model(encoder, [(SENTENCE, None)], folder=folder)
     facts = {**model.facts, "name": encoder.name, "views": LIVE_VIEWS}
     (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     subprocess.run(["node", ROOT / "js" / "site.mjs", folder], check=True, cwd=ROOT)
@@ -44,7 +44,7 @@ def write_assets(folder: Path = ASSETS) -> None:
 def playground() -> str:
     """The place of the front page's widget: a picture at first, then a recorded run, then whatever is typed."""
     widget = aw.show(SENTENCE, progress=False)
-    kept = ExportOptions(views=LIVE_VIEWS)
+    kept = PageSpec(views=LIVE_VIEWS)
     run = saved_run(widget.source, widget.selection, kept)
     widget.close()
     pictures = "".join(

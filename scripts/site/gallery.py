@@ -24,7 +24,7 @@ SINGLE_VIEWS = {"300-light-1200": "sentences", "chinese-light-1200": "attention"
 THEMES = ("light", "dark")
 ABOUT = {
     "attention": "One head: its matrix, its links, and the arithmetic behind a pinned pair.",
-    "heads": "Metrics of every head, the radar of specializations, and the map of roles.",
+    "heads": "Where a head stands out among all heads, and the radar of its specializations.",
     "tree": "The tokens that a token attends to, those that they attend to, and so on.",
     "sentences": "How much each sentence attends to each other one.",
     "predictions": "The five best tokens at every position, with their probabilities.",

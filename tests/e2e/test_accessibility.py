@@ -12,7 +12,7 @@ import attn_widget as aw
 from scripts.lab import ROOT
 from scripts.page import mount
 from scripts.probe import sentiment
-from tests.e2e.views import choose, part, setting
+from tests.e2e.views import choose, part, setting, unfold
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 TEXT = "The bank by the river was old. Maria likes it, and she swims there in Paris."
@@ -70,7 +70,10 @@ def test_what_opens_has_no_violation(page: Page, theme: str) -> None:
     found["table"] = violations(page)
     choose(page, "sentences").get_by_role("gridcell").nth(1).click()
     found["drill"] = violations(page)
-    choose(page, "heads").locator("button[aria-expanded]").first.click()
+    heads = choose(page, "heads")
+    unfold(page)
+    found["unfolded"] = violations(page)
+    heads.locator("button[aria-expanded]").first.click()
     found["formula"] = violations(page)
     widget.close()
     assert found == {name: [] for name in found}

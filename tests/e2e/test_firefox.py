@@ -38,8 +38,6 @@ def test_pages_run_what_is_typed_and_say_what_is_wrong(tmp_path: Path) -> None:
     given: dict[str, Any] = {"model": model, "tagger": None, "progress": False}
     widget = aw.show("the cat sat", **given)
     inside = aw.to_html(widget, tmp_path / "inside.html", engine=True)
-    light = aw.to_html(widget, tmp_path / "light.html", engine="light")
-    beside = aw.to_html(widget, tmp_path / "beside.html", engine=True, assets="beside")
     text = inside.read_text(encoding="utf-8")
     no_worker = tmp_path / "no-worker.html"
     no_worker.write_text(text.replace("worker-src blob:", "worker-src &#x27;none&#x27;"), encoding="utf-8")  # fmt: skip
@@ -47,9 +45,7 @@ def test_pages_run_what_is_typed_and_say_what_is_wrong(tmp_path: Path) -> None:
     pages = driven(
         tmp_path,
         (inside, ["the dog", long, "cat"]),
-        (light, ["dog"]),
         (no_worker, ["cat"]),
-        (beside, ["dog"]),
     )
     first, second, third = pages[0]["shown"]
     assert first["tokens"] == ["[CLS]", "the", "dog", "[SEP]"]

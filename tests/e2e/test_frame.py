@@ -224,8 +224,8 @@ def test_the_code_of_all_views_comes_by_itself_after_the_first_picture(
     widget.close()
 
 
-def test_the_grid_of_many_layers_is_no_taller_than_a_view(browser: Browser) -> None:
-    """Thirty layers of nine heads, as SmolLM2 has: cells of the largest size would take 900 px."""
+def test_the_grid_of_many_layers_lies_on_its_side(browser: Browser) -> None:
+    """Thirty layers of nine heads, as SmolLM2 has: cells of the largest size would take 900 px upright."""
     model = build(
         "llama",
         num_hidden_layers=30,
@@ -241,7 +241,26 @@ def test_the_grid_of_many_layers_is_no_taller_than_a_view(browser: Browser) -> N
         for layer in (0, 29)
     )
     assert first is not None and last is not None
-    assert first["width"] == first["height"] == 16
-    assert last["y"] + last["height"] - first["y"] == 30 * 18 - 2
+    assert first["width"] == first["height"] == 9
+    assert last["y"] == first["y"] and last["x"] - first["x"] == 29 * 11
+    grid = part(page, "heads").locator(".aw-grid")
+    box = grid.bounding_box()
+    assert box is not None and box["height"] <= 140
+    # Arrows go where they point; the pointer shows a head larger than its cell.
+    part(page, "heads").locator('[data-layer="2"][data-head="1"]').click()
+    for key, place in (("ArrowRight", (3, 1)), ("ArrowDown", (3, 2)), ("End", (29, 2))):
+        page.keyboard.press(key)
+        focused = part(page, "heads").locator("button:focus")
+        expect(focused).to_have_attribute("data-layer", str(place[0]))
+        expect(focused).to_have_attribute("data-head", str(place[1]))
+    lens = part(page, "heads").locator(".aw-grid-lens")
+    lens.wait_for(state="attached")
+    part(page, "heads").locator('[data-layer="7"][data-head="4"]').hover()
+    expect(lens).to_contain_text("L7 · H4")
+    picture, card = lens.locator("canvas").bounding_box(), lens.bounding_box()
+    assert picture is not None and card is not None
+    assert picture["width"] >= 100 and card["y"] >= box["y"] + box["height"]
+    page.mouse.move(0, 0)
+    expect(lens).to_be_hidden()
     page.close()
     widget.close()

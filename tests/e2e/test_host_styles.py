@@ -22,7 +22,7 @@ from attn_widget.features.corpus.widget import ProfileWidget
 from scripts.lab import ROOT, Lab
 from scripts.page import mount
 from tests.e2e.runs import SENTIMENT, shown
-from tests.e2e.views import READY
+from tests.e2e.views import READY, unfold
 
 TEXT = "The cat sat on the mat. It was tired."
 TEXTS = [TEXT, "Paris is the capital of France.", "She gave him the book because he asked."]
@@ -95,7 +95,8 @@ def inside(root: Locator) -> None:
 
 
 def heads(root: Locator) -> None:
-    """The map of roles, which is asked for when it is looked at."""
+    """All that is folded, and the map of roles, which is asked for when it is looked at."""
+    unfold(root)
     root.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
     expect(root.locator('[data-aw-part="roles-map"] [data-role]').first).to_be_visible()
     root.page.mouse.move(0, 0)

@@ -15,7 +15,7 @@ from attn_widget.checks.rounding import rounding
 from scripts.page import mount
 from scripts.probe import sentiment
 from scripts.widget_parts import agree
-from tests.e2e.views import FLOAT32, choose, part, setting
+from tests.e2e.views import FLOAT32, choose, part, setting, unfold
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed!"
 PAIR = "Nobody came to Paris."
@@ -174,6 +174,7 @@ def test_cards_and_grid_have_the_metrics_of_python(page: Page) -> None:
     widget = aw.show(TEXT, layer=3, head=5, view="heads", metric="sparsity", progress=False)
     mount(page, widget, width=1200)
     panel = choose(page, "heads")
+    unfold(page, "matrix")
     metrics = widget.analysis.metrics
     grid = part(page, "heads").locator(".aw-grid-head")
     agree(grid, metrics.sparsity, rtol=FLOAT32)

@@ -16,7 +16,7 @@ from scripts.widget_parts import agree, values
 from tests.close import assert_close
 from tests.e2e.sources import SOURCES, opened
 from tests.e2e.test_accessibility import violations
-from tests.e2e.views import FLOAT32, choose, part, setting
+from tests.e2e.views import FLOAT32, choose, part, setting, unfold
 from tests.unit.tiny_models import build
 
 SOURCE = "The cat sat on the mat."
@@ -108,6 +108,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         switch(page, "cross").click()
         heads = choose(page, "heads")
         one.agree(heads.locator("circle[data-token]"), cross.alignment.expected[2, 0])
+        unfold(page, "matrix")
         heads.locator('[data-metric="uniformity"] .aw-card-title').click()
         size = f"for these {cross.n_tokens} queries and {len(cross.key_tokens)} keys"
         expect(heads.get_by_role("dialog")).to_contain_text(size)
@@ -131,7 +132,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         shares = a.written_shares.shares
         expect(part(page, "why-shares").locator(".aw-written-share")).to_have_count(len(shares))
         one.agree(part(page, "why-shares").locator("[data-aw-value]"), shares.ravel(), rel=1e-4)
-        expect(why).to_contain_text("N/A, because they explain one text: Gradient × input")
+        expect(why).to_contain_text("N/A here: Gradient × input")
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             assert violations(page) == []

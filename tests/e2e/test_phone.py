@@ -13,7 +13,7 @@ import attn_widget as aw
 from benchmarks.first_screen import PICTURES
 from tests.e2e.boxes import blank, covered, outside, overlaps, small
 from tests.e2e.pages import CASES, saved_page
-from tests.e2e.views import READY, draw_frame, part, settle
+from tests.e2e.views import READY, draw_frame, part, settle, unfold
 
 PHONE = {"width": 390, "height": 844}
 TARGET = 24  # px: WCAG 2.2, success criterion 2.5.8
@@ -53,6 +53,7 @@ def test_on_a_phone_all_is_in_reach_and_nothing_is_covered(
 ) -> None:
     open_page(page, name, view)
     if view == "heads":
+        unfold(page)
         part(page, "roles").scroll_into_view_if_needed()
         expect(page.locator(".aw-role-dot").first).to_be_attached()
     # The chosen tab is in sight; looking for what is covered scrolls.

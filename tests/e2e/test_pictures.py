@@ -28,7 +28,7 @@ from scripts.page import mount
 from scripts.widget_parts import STEP_MS
 from tests.e2e.compared import open_panel
 from tests.e2e.random_models import WORDS, bert, classifier, modernbert
-from tests.e2e.views import setting, settle_in
+from tests.e2e.views import setting, settle_in, unfold
 
 STORED = Path(__file__).with_name("pictures")
 NEW = bool(os.environ.get("ATTN_WIDGET_NEW_PICTURES"))
@@ -252,6 +252,13 @@ def softmax(panel: Locator) -> None:
     panel.evaluate("all => all.querySelectorAll('*').forEach(one => one.scrollTo(0, 0))")
 
 
+def heads_unfolded(panel: Locator) -> None:
+    unfold(panel)
+    panel.locator('[data-aw-part="roles"]').scroll_into_view_if_needed()
+    panel.locator('[data-aw-part="roles-map"] [data-role]').first.wait_for()
+    settle_in(panel)
+
+
 def pinned_pair(panel: Locator) -> None:
     panel.locator(".aw-map").focus()
     for key in ("ArrowRight", "ArrowDown", "Enter"):
@@ -265,6 +272,7 @@ def pinned_pair(panel: Locator) -> None:
         ("tree", tree_card),
         ("tree", tree_forces),
         ("predictions", softmax),
+        ("heads", heads_unfolded),
         ("attention", pinned_pair),
     ],
 )

@@ -12,7 +12,7 @@ from scripts.lab import ROOT, Lab, Notebook, OpenNotebook
 from scripts.widget_parts import STEP_MS, Widget, agree, values
 from tests.e2e.picture import RAMP_ERROR, drawn_shares
 from tests.e2e.reference import WEIGHT_ERROR, Reference, reference
-from tests.e2e.views import FLOAT32
+from tests.e2e.views import FLOAT32, unfold
 
 TEXT = "the cat sat on the mat"
 RESET_MS = 300
@@ -165,6 +165,7 @@ def test_opens_the_arithmetic_of_the_clicked_cell(
 def test_shows_the_six_metrics_of_the_selected_head(widget: Widget, plain: Reference) -> None:
     widget.head(4, 11).click()
     widget.tab("heads").click()
+    unfold(widget.element, "matrix")
     for key, expected in plain.metrics(4, 11).items():
         card = widget.element.locator(f'article[data-metric="{key}"]')
         # A weight is off by twice the error of a score, relative to it, and w log w by 1 + log w times that.

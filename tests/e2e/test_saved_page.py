@@ -17,6 +17,7 @@ from attn_widget.page.output import outputs
 from attn_widget.page.page import page_html, write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from scripts.page import DRAWN
 from scripts.probe import sentiment
 from tests.e2e.reference import MODEL
@@ -24,7 +25,7 @@ from tests.e2e.runs import shown
 from tests.e2e.saved import SCHEMES
 from tests.e2e.sources import SOURCES, Opened, opened, watch
 from tests.e2e.test_accessibility import AXE
-from tests.e2e.views import READY, choose, part, setting
+from tests.e2e.views import READY, choose, part, setting, unfold
 from tests.unit.tiny_models import build
 
 TEXT = "The cat sat on the mat. It was tired, and the bank was closed! Nobody came to the river."
@@ -108,12 +109,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     """The coarsest code: every cell of the table twin is right to one unit of its last digit."""
     widget = shown(TEXT, layer=1, head=1)
     light = snapshot(
-        widget.analysis,
-        views=VIEWS,
-        selection={"layer": 1, "head": 1},
-        title="",
-        code="weights",
-        light=True,
+        widget.analysis, {"layer": 1, "head": 1}, PageSpec(views=VIEWS, light=True), code="weights"
     )
     run = SavedRun("bytes", widget.analysis.n_tokens, light)
     path = write_page(tmp_path / "bytes.html", [run], "bytes", "stack")
@@ -194,7 +190,7 @@ def test_a_narrow_page_names_its_heads_whole_and_says_in_words_what_it_lacks(
         one.page.keyboard.press("Escape")
         one.page.wait_for_function(READY)
         expect(gradients.locator('[data-aw-part="gradient-rows"]')).to_be_visible()
-        named = one.page.locator(".aw-grid-column:visible")
+        named = one.page.locator(".aw-grid-number:visible")
         shown = named.evaluate_all(
             """all => all.filter(one => getComputedStyle(one).visibility === 'visible').map(one => {
                 const range = document.createRange();
@@ -270,7 +266,8 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     part(page, "heads").locator('[data-layer="4"][data-head="7"]').click()
     expect(page.get_by_role("heading", name="Layer 4, head 7")).to_be_visible()
-    roles = page.get_by_role("heading", name="Roles")
+    unfold(page, "roles")
+    roles = part(page, "roles")
     roles.scroll_into_view_if_needed()
     expect(page.locator("body")).not_to_contain_text("needs a kernel")
     assert page.evaluate("() => window.hit") is None

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from tests.e2e.compared import open_panel
+from tests.e2e.views import unfold
 
 A = "The keys are on the table. Nobody saw them. It rained. They left. He sat. Snow fell. All slept."
 B = "The key is on the table. Nobody saw it. It rained. They left. He sat. Snow fell. All slept."
@@ -30,7 +31,7 @@ def fits(page: Page, selector: str, count: int) -> None:
 def test_the_table_of_a_profile_fits_a_narrow_page(browser: Browser, tmp_path: Path) -> None:
     profile = aw.profile(["the cat sat", "nobody came to the river"], progress=False)
     page = opened(browser, aw.show(profile).to_html(tmp_path / "profile.html"), 700)
-    page.get_by_role("heading", name="Roles").scroll_into_view_if_needed()
+    unfold(page, "heads")
     page.locator(".aw-heads-all").scroll_into_view_if_needed()
     fits(page, ".aw-heads-all > .aw-heads-scroll", 1)
     page.context.close()

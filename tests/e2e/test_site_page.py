@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, expect
 
 import attn_widget as aw
 from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from scripts.lab import ROOT
 from scripts.site.front import write_assets
 from tests.e2e.saved import offline
@@ -38,7 +39,7 @@ def site_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def place(text: str) -> str:
     widget = aw.show(text, progress=False)
-    run = saved_run(widget.source, widget.selection, ExportOptions(views=["attention", "why"]))
+    run = saved_run(widget.source, widget.selection, PageSpec(views=["attention", "why"]))
     widget.close()
     chunks = "".join(
         f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'

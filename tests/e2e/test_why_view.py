@@ -241,8 +241,10 @@ def test_a_saved_page_says_once_and_shortly_what_it_lacks_of_why(
         expect(view.locator('[data-aw-part="why-said"]')).to_have_text(
             "The test of these methods is not in this saved page. It needs a kernel: open the text in a notebook."
         )
-        lacking = view.locator(".aw-why-strip", has_text="N/A")
-        expect(lacking).to_have_text(["N/A: This method is not in this saved page."])
+        refused = view.locator('[data-aw-part="why-refused"]')
+        expect(refused).not_to_have_attribute("open", "")
+        expect(refused.locator("summary")).to_have_text(re.compile("^N/A here: [^,]+$"))
+        expect(refused.locator("p")).to_have_text("This method is not in this saved page.")
         expect(view.get_by_role("heading", name="Heads that matter")).to_be_visible()
         expect(view.get_by_role("button", name="Ask again")).to_have_count(0)
         expect(view.get_by_text("masking test")).to_be_hidden()

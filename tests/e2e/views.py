@@ -46,6 +46,15 @@ def settle_in(part: Locator) -> None:
     part.evaluate(settled(IDLE))
 
 
+def unfold(root: Page | Locator, name: str = "") -> None:
+    """Open what Heads folds: the part ``name`` of it, or all."""
+    if name:
+        root.locator(f'[data-aw-part="fold-{name}"]').wait_for()
+    folded = root.locator(f'[data-aw-part^="fold-{name}"]:not([open]) > summary')
+    while folded.count() > 0:
+        folded.first.click()
+
+
 def draw_frame(page: Page) -> None:
     """Wait until the page has drawn what it was about to draw."""
     page.evaluate(

@@ -110,8 +110,6 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "Ranking.second": one_of(2, 3),
     "why": one_of(None, [aw.target(position=2, token=17)]),
     "to_html.engine": one_of(False),  # with one: tests/features/engine/test_live_page.py
-    "assets": one_of("inside"),
-    "max_bytes": one_of(None, 10**7),
     "summary.top": one_of(1, 3),
     "written": one_of("2=the", "class=1", "next"),
     "target.position": one_of(None, 2),

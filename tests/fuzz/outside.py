@@ -279,7 +279,7 @@ NOTEBOOK: dict[str, Any] = {
 }
 OPTIONS = (
     "--pair", "--pairs", "--model", "--top-k", "--json", "-o", "--title", "--why", "--masked", "--against", "--engine",
-    "--windows", "--truncation", "--max-bytes", "--file", "--assets", "--layer", "--no", "--version", "--help",
+    "--windows", "--truncation", "--file", "--layer", "--no", "--version", "--help",
 )  # fmt: skip
 WORDS = (
     "", " ", "a", "1", "-1", "99999999999999999999", "no/model", "\ud800", "a" * 5000, "5,1", "auto", "2=the",

@@ -10,7 +10,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.features import tasks
-from attn_widget.page.saved_run import PageOptions
+from attn_widget.page.spec import PageOptions
 from tests.fuzz.good import GOOD
 from tests.fuzz.world import OBJECTS, World
 

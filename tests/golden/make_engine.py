@@ -19,7 +19,6 @@ from tokenizers import Tokenizer
 
 import attn_widget as aw
 from attn_widget.features.engine.packing import pack_model
-from attn_widget.features.engine.rounding import rounded
 from attn_widget.features.engine.text import as_text
 from tests.hard_texts import HARD_TEXTS
 
@@ -128,10 +127,9 @@ def golden() -> dict[str, Any]:
         folder = Path(name) / "tiny"
         folder.mkdir()
         write_model(folder)
-        packed, light = pack_model(folder), pack_model(folder, light=True)
+        packed = pack_model(folder)
         encoder = aw.load(str(folder))
         run = aw.analyze(TEXT, model=encoder)
-        rough = aw.analyze(TEXT, model=rounded(encoder, light=True))
     layers, heads = range(run.n_layers), range(run.n_heads)
     logits = [run.trace.logits_tensor([i])[0].tolist() for i in (1, 2)]
     return {
@@ -144,11 +142,6 @@ def golden() -> dict[str, Any]:
         "logits": numbers(logits),
         "next_sentence": numbers(run.trace.nsp_logits),
         "text_of_file": as_text(packed).decode(),
-        "light": {
-            "file": base64.b64encode(light).decode(),
-            "attention": numbers([[rough.attention(k, h) for h in heads] for k in layers]),
-            "logits": numbers([rough.trace.logits_tensor([i])[0].tolist() for i in (1, 2)]),
-        },
         "lines": tokenized(lines(130)),
     }
 

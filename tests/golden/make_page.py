@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import attn_widget as aw
 from attn_widget.features.why.methods import METHODS
 from attn_widget.features.why.slices import described
 from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.run_source import RunSource
@@ -142,8 +144,8 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         return [(request, how) for requests in lists for request in requests]
 
     whole = told(EXACT, RECORDED, OF_A_MODEL, OF_A_LANGUAGE_MODEL, OF_A_TARGET, WINDOWS, LENGTHS)
-    silent = ExportOptions(why=[])  # a random model's likeliest words are nearly alike
-    explained = ExportOptions(why=[aw.target(**TARGET), aw.target(next_sentence=True)])
+    silent = PageSpec(why=[])  # a random model's likeliest words are nearly alike
+    explained = PageSpec(why=[aw.target(**TARGET), aw.target(next_sentence=True)])
     asked = [*told(CODED, COMPUTED, SCORES, MIXING), *told(REFUSED, NEW_WORK, NO_MIXING)]
     missing = told(REFUSED, ({"kind": "beside"}, {"kind": "classification"}, OF_A_DECODER))
     of_classes: tuple[Request, ...] = (
@@ -151,10 +153,10 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         {"kind": "class_gradient", "label": 0, "head": "mean"},
     )
     return {
-        "factors and tensors": (model, {"options": explained}, [*whole, *asked, *missing]),
+        "factors and tensors": (model, {"spec": explained}, [*whole, *asked, *missing]),
         "factors without tensors": (
             model,
-            {"tensors": 0, "options": silent},
+            {"spec": replace(silent, tensors=0)},
             told(CODED, ({"kind": "qkv", "layer": 1, "head": 3},))
             + told(EXACT, ROWS)
             + told(REFUSED, WINDOWS[:-1], OTHER_ROWS),
@@ -162,24 +164,24 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         # Scores are saved wherever there are queries and keys, however little room there is.
         "coarse factors": (
             model,
-            {"tensors": 0, "most": 0, "options": silent},
+            {"spec": replace(silent, tensors=0, most=0)},
             told(CODED, COMPUTED, SCORES) + told(REFUSED, MIXING),
         ),
         "coarse weights": (
             held(),
-            {"tensors": 0, "most": 0},
+            {"spec": PageSpec(tensors=0, most=0)},
             told(CODED, COMPUTED) + told(REFUSED, SCORES, MIXING),
         ),
         "held weights and a mask": (
             held(),
-            {"tensors": 0},
+            {"spec": PageSpec(tensors=0)},
             told(CODED, COMPUTED) + told(REFUSED, OF_A_MODEL, SCORES, NEW_WORK, MIXING),
         ),
-        "classes": (classes, {"tensors": 0, "options": silent}, told(EXACT, of_classes)),
+        "classes": (classes, {"spec": replace(silent, tensors=0)}, told(EXACT, of_classes)),
         # Numbers of the cells that the mask allows, and no others.
         "a decoder": (
             decoder,
-            {"options": ExportOptions(why=[written], views=["attention", "why"])},
+            {"spec": PageSpec(why=[written], views=["attention", "why"])},
             told(EXACT, LENGTHS, ({"kind": "components", "target": OF_THE_NEXT},))
             + told(CODED, COMPUTED, SCORES, MIXING[1:5]),
         ),
@@ -201,7 +203,7 @@ def golden() -> list[dict[str, Any]]:
             narrow = {key: value for key, value in request.items() if key != "cols"}
             reply, buffers = answer(analysis, narrow)
             if request["kind"] == "targets":  # those that were saved, whatever the kernel proposes
-                named = [described(analysis, one) for one in options["options"].why]
+                named = [described(analysis, one) for one in options["spec"].why]
                 reply = {"ok": True, "data": {"targets": named}, "arrays": []}
             one = {"request": request, "how": how}
             if how != REFUSED:

@@ -52,7 +52,7 @@ tab: str = w.view
 pinned: list[int] | None = w.pair
 a = aw.analyze("the cat sat", tagger=None, truncation=True)
 aw.show(a, contributions={"shap": [0.5, 1.0]}, target=aw.target(label=0), method="shap")
-aw.show(a, words=True, progress=False).to_html("page.html", layers=[3], engine="light")
+aw.show(a, words=True, progress=False).to_html("page.html", engine=True)
 page: Path = aw.to_html(a, "page.html", title="Cats")
 aw.to_html([w, a, aw.profile(["a", "b"])], "page.html")
 aw.report(["a", ("b", "c")], "page.html", theme="light", model=None)

@@ -201,20 +201,6 @@ def test_what_a_terminal_cannot_show_is_escaped() -> None:
     assert done.stdout.decode().strip() == "caf\\xe9 \\udcff"
 
 
-def test_a_page_of_at_most_so_many_bytes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "small.html"
-    with pytest.warns(UserWarning, match="made without"):
-        assert main([TEXT * 6, "-o", str(page), "--max-bytes", "870000"]) == 0
-    assert page.stat().st_size <= 870_000
-    assert main([TEXT, "-o", str(page), "--max-bytes", "2000"]) == 2
-    assert "max_bytes=" in capsys.readouterr().err
-    assert page.stat().st_size > 2000, "the old page stays"
-    with pytest.raises(SystemExit):
-        main([TEXT, "--max-bytes", "800000"])
-
-
 def test_a_text_in_windows(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["the cat sat on the mat", "--windows", "5,1", "--top-k", "1"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 8

@@ -18,6 +18,7 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.features.corpus.source import profile_paint
 from attn_widget.model.families import layer_modules, states_module
 from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.trace.capture import capture
@@ -358,7 +359,7 @@ def test_a_saved_page_has_weights_and_scores_that_do_not_follow_from_queries_and
 ) -> None:
     a = analysis(name)
     views, selection = ["attention", "inside"], {"layer": 0, "head": 0}
-    found = snapshot(a, views=views, selection=selection, title="")
+    found = snapshot(a, selection, PageSpec(views=views))
     meta, arrays = unpack(found.chunks["paint"])
     assert found.code == "weights" and found.error <= 1e-4
     assert meta.get("rest", False) == (name == "gpt_oss")
@@ -374,7 +375,7 @@ def test_a_saved_page_has_weights_and_scores_that_do_not_follow_from_queries_and
 def test_a_run_is_saved_compared_and_counted_over_texts_as_an_encoders_is() -> None:
     a = analysis("gpt2")
     assert a.run is not None
-    found = snapshot(a, views=["predictions"], selection={"layer": 0, "head": 0}, title="")
+    found = snapshot(a, {"layer": 0, "head": 0}, PageSpec(views=["predictions"]))
     meta, arrays = unpack(found.chunks["paint"])
     assert meta["model"]["predicts"] == meta["predictions"]["mode"] == "next"
     assert meta["predictions"]["opens"] == "next"

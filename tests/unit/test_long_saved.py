@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 
 import attn_widget as aw
 from attn_widget.page.encodings import long
-from attn_widget.page.encodings.chunks import least_bytes
 from attn_widget.page.encodings.long import places_of_largest
-from attn_widget.page.saved_run import ExportOptions
-from attn_widget.page.size_limit import left_out, parts_that_fit
-from attn_widget.page.snapshot import Snapshot, snapshot, targets_of
+from attn_widget.page.snapshot import Snapshot, snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.selection import Selection
 from attn_widget.trace.windows.masks import RowSpans
 from tests.unit.test_levels_of_detail import by_hand, modern
 
@@ -28,7 +25,7 @@ Arrays = dict[str, NDArray[Any]]
 
 def taken(found: aw.Analysis, **options: Any) -> Snapshot:
     chosen = {"layer": 0, "head": 0, "token": 5, "quantity": "weights", **options.pop("chosen", {})}
-    return snapshot(found, views=["attention"], selection=chosen, title="", **options)
+    return snapshot(found, chosen, PageSpec(views=["attention"], **options))
 
 
 def about(saved: Snapshot) -> dict[str, Any]:
@@ -173,22 +170,3 @@ def test_the_place_of_the_largest_cell_is_in_a_block_that_may_be_cut() -> None:
     weights = np.arange(3 * 5, dtype=np.float32).reshape(3, 5)
     # Columns 1 to 5 of blocks of two: the first block has one of them.
     assert places_of_largest(weights, 1, 1).tolist() == [[3, 3, 3], [1, 1, 1]]
-
-
-def test_a_page_of_a_given_size_takes_as_many_heads_of_the_selected_layer_as_fit() -> None:
-    found = modern()
-    every = [*range(found.n_layers)], [*range(found.n_heads)]
-    room = 2.5 * least_bytes(found, *every)
-    chosen = Selection(layer=1, head=3)
-    layers, heads = parts_that_fit(found, chosen, ExportOptions(), room)
-    assert (layers, heads) == ([1], [2, 3])
-    said = left_out(found, ExportOptions(), layers, heads, inside=False)
-    assert said == "matrices of layers 0, 2, matrices of heads 0 to 1, mean heads"
-
-
-def test_nothing_is_proposed_to_explain_where_no_rollout_is_possible(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("attn_widget.page.snapshot.ROLLOUT_TOKENS", 1200)
-    chosen = {"layer": 0, "head": 0, "token": 5, "quantity": "weights", "target": None}
-    assert targets_of(modern(), chosen, light=False) == []

@@ -8,6 +8,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 
@@ -20,7 +21,7 @@ def opens(widget: aw.AttentionWidget) -> str:
 
 
 def recorded(analysis: aw.Analysis, **options: Any) -> list[str]:
-    snapshot = saved_run(RunSource(analysis), **options).snapshot
+    snapshot = saved_run(RunSource(analysis), spec=PageSpec(**options)).snapshot
     asked = [one["request"] for one in unpack(snapshot.chunks["paint"])[0]["recorded"]]
     return [one["mode"] for one in asked if one["kind"] == "predictions"]
 
@@ -51,9 +52,7 @@ def test_saved_pages_of_short_texts_keep_masked_predictions() -> None:
 
 
 def test_a_page_without_the_view_runs_nothing_for_it() -> None:
-    from attn_widget.page.saved_run import ExportOptions
-
     analysis = aw.analyze(TEXT, progress=False)
-    assert recorded(analysis, options=ExportOptions(views=["attention"])) == ["as_is"]
+    assert recorded(analysis, views=["attention"]) == ["as_is"]
     assert analysis.run is not None
     assert not analysis.run.masked_known

@@ -8,6 +8,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.page.snapshot import snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.page.tensors import groups
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
@@ -36,7 +37,7 @@ def test_queries_and_keys_are_answered_without_values(analysis: Analysis) -> Non
 
 
 def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis) -> None:
-    found = snapshot(analysis, views=["attention"], selection={"layer": 0, "head": 0}, title="")
+    found = snapshot(analysis, {"layer": 0, "head": 0}, PageSpec(views=["attention"]))
     meta, arrays = unpack(found.chunks["paint"])
     stored = {entry["request"]["kind"]: entry["arrays"] for entry in meta["recorded"]}
     np.testing.assert_array_equal(arrays[stored["scores"]["scores"]], analysis.scores(0, 0))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attn_widget.api import show
 from attn_widget.page.compress import inflate
 from attn_widget.page.recorded import light_requests
+from attn_widget.page.saved_run import saved_run
 from attn_widget.page.snapshot import Snapshot, snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.page.tensors import fitting
 from attn_widget.protocol.answer import HANDLERS, answer
 from attn_widget.protocol.pack import unpack
@@ -34,8 +38,6 @@ def runs() -> dict[str, Any]:
 
 @cache
 def paint_of(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    from attn_widget.page.saved_run import saved_run
-
     analysis, options, _ = runs()[name]
     return unpack(
         saved_run(RunSource(analysis), Selection(layer=1, head=0), **options).snapshot.chunks[
@@ -51,7 +53,8 @@ def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
     of_long_texts = {"heads", "pyramid", "tile", "links"}
     of_an_open_index = {"near"}  # a page has none, and its view Inside no panel for one
     of_parts = {"alignment", "part_paint", "written_shares"}  # tests/unit/test_parts.py
-    others = of_long_texts | of_an_open_index | of_parts | {"code"}
+    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # a page has no queries and keys of parts
+    others = of_long_texts | of_an_open_index | of_parts | of_a_cell | {"code"}
     assert asked - {"nothing"} == set(HANDLERS) - others
 
 
@@ -110,7 +113,7 @@ def test_tensors_are_taken_in_whole_groups_as_room_allows() -> None:
     counts: list[int] = []
     for share in (0.0, 0.02, 0.05, 1.0):
         found = snapshot(
-            analysis, views=["inside"], selection={"layer": 1, "head": 0}, title="", tensors=share
+            analysis, {"layer": 1, "head": 0}, PageSpec(views=["inside"], tensors=share)
         )
         meta, _ = unpack(found.chunks["paint"])
         names = [
@@ -137,7 +140,7 @@ def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
     analysis, _, _ = runs()["factors without tensors"]
     selection = {"layer": 1, "head": 0, "token": token}
     found = rows_of(
-        snapshot(analysis, views=["inside"], selection=selection, title="", tensors=0, heads=[0, 2])
+        snapshot(analysis, selection, PageSpec(views=["inside"], tensors=0, heads=[0, 2]))
     )
     assert found is not None
     data, arrays = found
@@ -158,14 +161,16 @@ def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
 
 def test_a_page_with_every_tensor_or_of_very_many_texts_has_no_row_of_its_own() -> None:
     analysis, _, _ = runs()["factors and tensors"]
-    options: dict[str, Any] = {
-        "views": ["inside"], "selection": {"layer": 1, "head": 0}, "title": "",
-    }  # fmt: skip
-    assert rows_of(snapshot(analysis, **options)) is None
-    assert rows_of(snapshot(analysis, **options, tensors=0, most=1e9)) is not None
-    assert rows_of(snapshot(analysis, **options, tensors=0, most=1e4)) is None
-    assert rows_of(snapshot(analysis, **options, light=True)) is None
-    assert rows_of(snapshot(analysis, **{**options, "views": ["attention"]}, tensors=0)) is None
+    selection = {"layer": 1, "head": 0}
+
+    def rows(**options: Any) -> Any:
+        return rows_of(snapshot(analysis, selection, PageSpec(**{"views": ["inside"], **options})))
+
+    assert rows() is None
+    assert rows(tensors=0, most=1e9) is not None
+    assert rows(tensors=0, most=1e4) is None
+    assert rows(light=True) is None
+    assert rows(tensors=0, views=["attention"]) is None
 
 
 def test_a_group_that_is_too_large_leaves_its_room_to_smaller_ones() -> None:
@@ -177,7 +182,7 @@ def test_a_group_that_is_too_large_leaves_its_room_to_smaller_ones() -> None:
 
 def test_a_page_without_the_view_inside_has_vectors_alone() -> None:
     analysis, _, _ = runs()["factors and tensors"]
-    found = snapshot(analysis, views=["attention"], selection={"layer": 1, "head": 0}, title="")
+    found = snapshot(analysis, {"layer": 1, "head": 0}, PageSpec(views=["attention"]))
     meta, _ = unpack(found.chunks["paint"])
     kinds = [entry["request"]["kind"] for entry in meta["recorded"]]
     assert "qkv" in kinds and "tensor" not in kinds
@@ -197,9 +202,7 @@ def test_a_page_opens_on_a_quantity_that_it_has(
 ) -> None:
     analysis, _, _ = runs()["factors and tensors"]
     selection = {"layer": 1, "head": 0, "quantity": quantity}
-    found = snapshot(
-        analysis, layers=layers, views=["attention"], selection=selection, title="", code="qk"
-    )
+    found = snapshot(analysis, selection, PageSpec(layers=layers, views=["attention"]), code="qk")
     meta, _ = unpack(found.chunks["paint"])
     assert meta["snapshot"]["selection"]["quantity"] == opens
 
@@ -207,16 +210,14 @@ def test_a_page_opens_on_a_quantity_that_it_has(
 def test_a_page_of_coded_weights_opens_on_weights_instead_of_scores() -> None:
     analysis, _, _ = runs()["factors and tensors"]
     selection = {"layer": 1, "head": 0, "quantity": "scores"}
-    found = snapshot(analysis, views=["attention"], selection=selection, title="", code="weights")
+    found = snapshot(analysis, selection, PageSpec(views=["attention"]), code="weights")
     meta, _ = unpack(found.chunks["paint"])
     assert meta["snapshot"]["selection"]["quantity"] == "weights"
 
 
 def test_the_output_of_a_cell_records_what_takes_milliseconds() -> None:
     analysis, _, _ = runs()["factors and tensors"]
-    found = snapshot(
-        analysis, views=["attention"], selection={"layer": 0, "head": 0}, title="", light=True
-    )
+    found = snapshot(analysis, {"layer": 0, "head": 0}, PageSpec(views=["attention"], light=True))
     meta, _ = unpack(found.chunks["paint"])
     recorded = [entry["request"] for entry in meta["recorded"]]
     assert recorded == [request for request in light_requests(analysis) if request in recorded]
@@ -249,3 +250,31 @@ def test_the_golden_pages_are_what_python_makes_now() -> None:
             "coarse"
         ):  # the smaller code, and the random model's two are nearly of a size
             assert said["code"] == golden_said["code"]
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("factors and tensors", {"words": True}),
+        ("factors and tensors", {"special": False}),
+        ("factors and tensors", {"words": True, "special": False}),
+        ("a decoder", {"words": True}),
+    ],
+)
+def test_a_view_of_words_is_saved_without_what_is_of_tokens(
+    name: str, of: dict[str, bool], tmp_path: Path
+) -> None:
+    words = runs()[name][0].view(**of)
+    reply, _ = answer(words, {"kind": "mixing", "quantity": "mixing", "layer": 1})
+    assert reply["ok"] and "ratio" not in {array["name"] for array in reply["arrays"]}
+    chosen = Selection(layer=1, head=0, quantity="mixing")
+    meta, _ = unpack(saved_run(RunSource(words), chosen).snapshot.chunks["paint"])
+    about = meta["snapshot"]
+    assert "why" not in about["views"] and about["selection"]["quantity"] == "mixing"
+    coded = [entry for entry in meta["recorded"] if entry["request"]["kind"] == "mixing_code"]
+    assert {entry["request"]["quantity"] for entry in coded} >= {"norms", "mixing", "alti"}
+    assert not any("ratio" in entry["arrays"] for entry in coded)
+    assert not {"targets", "contributions", "value_lengths"} & {
+        entry["request"]["kind"] for entry in meta["recorded"]
+    }
+    show(words, progress=False).to_html(tmp_path / "words.html")

@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 from collections import ChainMap
+from dataclasses import fields
 from typing import get_args
 
 import pytest
@@ -13,12 +14,14 @@ import pytest
 import attn_widget as aw
 from attn_widget import api
 from attn_widget.errors import InputTypeError
+from attn_widget.features import declared
 from attn_widget.features.corpus.source import ProfileSource
-from attn_widget.features.corpus.widget import ProfileWidget
+from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
 from attn_widget.features.exports import report
 from attn_widget.features.similarity.source import SimilaritySource
-from attn_widget.features.similarity.widget import SimilarityWidget
+from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
 from attn_widget.figures.catalog import choices
+from attn_widget.page.spec import PageOptions, PageSpec
 from attn_widget.protocol import selection
 from attn_widget.widget.traits import own_traits
 
@@ -30,9 +33,11 @@ def keys(options: type) -> set[str]:
 def test_typed_options_are_those_that_are_known() -> None:
     assert keys(selection.Traits) == {*selection.NAMES}
     assert keys(selection.ReportTraits) == {*report.OF_ALL_TEXTS}
-    assert keys(selection.ProfileTraits) == {*ProfileSource.options} - {"view"}
-    assert keys(selection.SimilarityTraits) == {*SimilaritySource.options} - {"view"}
-    assert keys(api.ShowOptions) == {*api.WIDGET_TRAITS, *api.RUN_OPTIONS, api.CONTRIBUTIONS}
+    assert keys(ProfileTraits) == {*ProfileSource.options} - {"view"}
+    assert keys(SimilarityTraits) == {*SimilaritySource.options} - {"view"}
+    assert keys(api.ShowOptions) == {*api.WIDGET_TRAITS, *api.RUN_OPTIONS, *dict(declared("added"))}
+    options = [field.name for field in fields(PageSpec) if "check" in field.metadata]
+    assert keys(PageOptions) == {*options}
     assert keys(report.ReportOptions) == {*report.RUN_OPTIONS, *report.OF_ALL_TEXTS}
     assert get_args(choices.ViewName) == tuple(choices.VIEWS)
     carried = (*choices.MIXINGS, *choices.ROLLED)

@@ -18,9 +18,7 @@ def widget() -> Iterator[aw.AttentionWidget]:
     shown.close()
 
 
-@pytest.mark.parametrize(
-    "name", ["_esm", "_code", "_compared", "status", "progress", "_model_module"]
-)
+@pytest.mark.parametrize("name", ["_esm", "_code", "status", "progress", "_model_module"])
 def test_the_page_sets_nothing_that_only_python_sets(
     widget: aw.AttentionWidget, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from attn_widget.command import Option
 OPTIONS = {
     "against": Option(
         "another text to compare with: writes a page of both runs and their difference", {"metavar": "TEXT"},
-        ("output",), ("masked", "pair", "written", "generate", "windows", "max_bytes"),
+        ("output",), ("masked", "pair", "written", "generate", "windows"),
     ),
 }  # fmt: skip
 
@@ -23,6 +23,7 @@ def write(options: argparse.Namespace, target: Path, run: dict[str, Any]) -> Pat
     from attn_widget.features.comparison.inputs import compare
     from attn_widget.features.comparison.page import ShownComparison
     from attn_widget.page.saving import save_page
+    from attn_widget.page.spec import PageSpec
 
     compared = compare(options.text, options.against, **run)
-    return save_page([ShownComparison(compared)], target, {"title": options.title})
+    return save_page([ShownComparison(compared)], target, PageSpec(title=options.title))

@@ -23,9 +23,10 @@ from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.installed import needing
 from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, drawn, picture_of
-from attn_widget.page.saved_run import ExportOptions, SavedRun, check_options_of, saved_run
+from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.shown import Shown, output_run
 from attn_widget.page.size_budget import SizeBudget
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
@@ -219,7 +220,7 @@ def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | Non
 
 def compared_runs(
     comparison: Comparison,
-    options: ExportOptions,
+    spec: PageSpec,
     page_budget: SizeBudget | None = None,
     chosen: Mapping[str, Any] = MappingProxyType({}),
     *,
@@ -238,18 +239,13 @@ def compared_runs(
     """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:
-        check_options_of(source, options)
+        spec.of_source(source)
     budget = page_budget or SizeBudget([source.size for source in sources], "runs")
+    # A page of many texts has no masked predictions: those would take longer than all the rest.
+    spec = replace(spec, masked=page_budget is None, **budget.of_one)
     for side, (source, opened) in enumerate(zip(sources, selections(comparison), strict=True)):
-        # A page of many texts has no masked predictions: those would take longer than all the rest.
         selection = replace(opened, **chosen)
-        run = saved_run(
-            *(source, selection, options),
-            masked=page_budget is None,
-            parts=False,
-            pictured=False,
-            **budget.of_one,
-        )
+        run = saved_run(source, selection, spec, parts=False, pictured=False)
         if side == 0:
             run = with_comparison(run, comparison)
             run = replace(run, picture=picture_of_compared(comparison) if pictured else None)
@@ -289,12 +285,12 @@ class ShownComparison(Shown):
     def sources(self) -> tuple[Source, ...]:
         return RunSource(self.comparison.a), RunSource(self.comparison.b)
 
-    def runs(self, options: ExportOptions, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
-        return compared_runs(self.comparison, options, budget)
+    def runs(self, spec: PageSpec, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
+        return compared_runs(self.comparison, spec, budget)
 
     def output_runs(self, *, full: bool) -> list[SavedRun]:
         if full:
-            return list(compared_runs(self.comparison, ExportOptions(), pictured=False))
+            return list(compared_runs(self.comparison, PageSpec(), pictured=False))
         sides = zip(self.sources, selections(self.comparison), strict=True)
         a, b = (output_run(source, opened, full=False, parts=False) for source, opened in sides)
         return [with_comparison(a, self.comparison, recorded=False), replace(b, second=True)]

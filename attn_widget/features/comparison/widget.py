@@ -8,6 +8,7 @@ from attn_widget.errors import InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.page import ShownComparison, selections
 from attn_widget.widget.actions import Analyze
+from attn_widget.widget.traits import Int, Trait, synced
 from attn_widget.widget.widget import AttentionWidget
 
 
@@ -27,6 +28,7 @@ class ComparisonWidget(AttentionWidget):
     """
 
     _part_alone = True
+    _compared: Trait[int] = synced(Int(0)).tag(of_the_page=True)
 
     def __init__(self, comparison: Comparison, *, analyze: Analyze | None = None) -> None:
         chosen, _ = selections(comparison)

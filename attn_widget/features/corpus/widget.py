@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import traitlets as t
 
@@ -11,7 +11,9 @@ from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, SliceError
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head, profile_paint
-from attn_widget.protocol.selection import ACCURACIES, SHADES, ProfileTraits
+from attn_widget.figures.arrays import Head
+from attn_widget.figures.catalog.choices import Theme
+from attn_widget.protocol.selection import ACCURACIES, SHADES
 from attn_widget.protocol.source import Answers
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.code import page_code
@@ -19,6 +21,17 @@ from attn_widget.widget.traits import Trait, check_traits, synced
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+class ProfileTraits(TypedDict, total=False):
+    """Traits of a `ProfileWidget` that can be chosen when it is made; None is the default."""
+
+    layer: int | None
+    head: Head | None
+    metric: str | None
+    theme: Theme | None
+    height: int | None
+    chrome: bool | None
 
 
 class ProfileWidget(SourceWidget):

@@ -55,13 +55,8 @@ def check_embedder(result: object) -> Similarity:
     return result
 
 
-def embedder_facts(similarity: Similarity, *, light: bool) -> dict[str, Any]:
+def embedder_facts(similarity: Similarity) -> dict[str, Any]:
     """The head and how it is given texts, for a page.
-
-    Parameters
-    ----------
-    light : bool
-        Matrices of 8 bits.
 
     Returns
     -------
@@ -82,22 +77,22 @@ def embedder_facts(similarity: Similarity, *, light: bool) -> dict[str, Any]:
         "lowercase": head.lowercase,
         "longest": min(longest, head.max_length or longest),
         "notes": list(similarity.reader.notes),
-        "rounding": _rounding(similarity, light),
+        "rounding": _rounding(similarity),
     }
 
 
-def _rounding(similarity: Similarity, light: bool) -> dict[str, float]:
+def _rounding(similarity: Similarity) -> dict[str, float]:
     from attn_widget.features.similarity.sums import input_sum
     from attn_widget.features.why.bound_target import embedding_of, unit_vectors
 
     runs = (similarity.a.run, similarity.b.run)
-    if not light and all(run is not None and are_halves(run.encoder) for run in runs):
+    if all(run is not None and are_halves(run.encoder) for run in runs):
         return {"score": 0.0, "entry": 0.0}
     cosine = similarity.kind == "cosine"
 
     def again(of: str) -> Run:
         side: Any = similarity.side(of)  # pyright: ignore[reportArgumentType]
-        other = rounded(side.run.encoder, light=light)
+        other = rounded(side.run.encoder)
         found = run_text(other, side.text, None, truncation=True, tagger=None).run
         assert found is not None  # of every text that is run
         return found

@@ -17,7 +17,7 @@ from attn_widget.analysis.texts import analyze
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.engine.classifier import class_reader
 from attn_widget.features.engine.embedder import check_embedder, embedder_facts
-from attn_widget.features.engine.options import EngineOptions, check_engine, check_views_of
+from attn_widget.features.engine.options import check_views_of
 from attn_widget.features.engine.packing import MAGIC, pack
 from attn_widget.features.engine.rounding import Texts, rounding_of
 from attn_widget.features.engine.text import as_text, elements
@@ -26,15 +26,10 @@ from attn_widget.host.memory import check_bytes
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.places import EMBEDDED, MINI
 from attn_widget.page.page import PageModel, page_parts
-from attn_widget.page.saved_run import (
-    ExportOptions,
-    PageOptions,
-    SavedRun,
-    check_options_of,
-    saved_run,
-)
+from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.shown import Shown, single_sources
 from attn_widget.page.size_budget import SizeBudget
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
@@ -51,32 +46,18 @@ BYTES_OF_A_WEIGHT = (
 MAX_TEXTS = 8  # of a page that the rounding is measured on
 
 
-def save_with(
-    path: str | os.PathLike[str],
-    shown: Sequence[Shown],
-    export: ExportOptions,
-    options: PageOptions,
-) -> Path | None:
-    """`save_live`, where the options ask for an engine; else None."""
-    engine = check_engine(
-        options.get("engine", False), options.get("assets", "inside"), destination(path)
-    )
-    if engine is None:
+def save_with(path: str | os.PathLike[str], shown: Sequence[Shown], spec: PageSpec) -> Path | None:
+    """`save_live`, where an engine is asked for; else None."""
+    if not spec.engine:
         return None
-    if options.get("max_bytes") is not None:
-        raise InputError(
-            "The size of a page with an engine depends on its model.",
-            "Leave max_bytes or engine out.",
-        )
     pairs = [(entry.source, entry.selection) for entry in single_sources(shown)]
-    return save_live(path, pairs, export, engine)
+    return save_live(path, pairs, spec)
 
 
 def save_live(
     path: str | os.PathLike[str],
     shown: Sequence[tuple[Source, Selection]],
-    export: ExportOptions,
-    options: EngineOptions,
+    spec: PageSpec,
 ) -> Path:
     """Write a page that opens on what is shown, then runs what is typed. Several widgets share one engine.
 
@@ -95,9 +76,9 @@ def save_live(
             "Save a page for each.",
         )
     if similar:
-        check_options_of(shown[0][0], export)
+        spec.of_source(shown[0][0])
     else:
-        export = replace(export, views=check_views_of(export))
+        spec = replace(spec, views=check_views_of(spec))
     analyses = [found.a for found in similar] or [runnable(source) for source, _ in shown]
     encoders = [analysis.run.encoder for analysis in analyses if analysis.run is not None]
     if any(encoder.lock is not encoders[0].lock for encoder in encoders):
@@ -106,26 +87,25 @@ def save_live(
             "Save a page for each model.",
         )
     texts = [(str(analysis.text), analysis.text_pair) for analysis in analyses]
-    model = page_model(encoders[0], target, options, texts, similar[0] if similar else None)
+    model = page_model(encoders[0], texts, similar[0] if similar else None)
     budget = SizeBudget([source.size for source, _ in shown], "widgets")
 
     def runs() -> Iterator[SavedRun]:
         for source, selection in shown:
-            check_options_of(source, export)
-            share: Any = budget.of_one if len(shown) > 1 else {}
-            opened = selection if similar else shown_by_engine(selection, export)
-            run = saved_run(source, opened, export, **share)
+            opened = selection if similar else shown_by_engine(selection, spec)
+            of_one = replace(spec, **budget.of_one) if len(shown) > 1 else spec
+            run = saved_run(source, opened, of_one)
             budget.take(run)
             yield run
 
-    title = export.title or shown[0][0].title
+    title = spec.title or shown[0][0].title
     write_parts(target, page_parts(runs(), title, "stack", model))
     return target
 
 
-def shown_by_engine(selection: Selection, export: ExportOptions) -> Selection:
+def shown_by_engine(selection: Selection, spec: PageSpec) -> Selection:
     """``selection`` with a view that the engine computes."""
-    views = check_views_of(export)
+    views = check_views_of(spec)
     return selection if selection.view in views else replace(selection, view=views[0])
 
 
@@ -138,19 +118,21 @@ def embedded(source: Source) -> Similarity | None:
 
 def page_model(
     encoder: Encoder,
-    page: Path,
-    options: EngineOptions,
     texts: Texts,
     similar: Similarity | None = None,
+    *,
+    folder: Path | None = None,
 ) -> PageModel:
-    """The model for ``page``; weights in files next to it are written.
+    """The model of a page.
 
     Parameters
     ----------
     texts : sequence of (str, str or None)
-        What the rounding of its matrices is measured on, with others for a light model.
+        What the rounding of its matrices is measured on.
     similar : Similarity, optional
         Whose texts can be replaced by typed ones; its rounding is measured instead.
+    folder : Path, optional
+        Of a site, whose pages load the weights from a script that is written there.
     """
     # Before the tokenizer writes its tables: its library ends the process where memory runs out.
     check_bytes(
@@ -158,16 +140,16 @@ def page_model(
         BYTES_OF_A_WEIGHT * sum(weight.numel() for weight in encoder.network.parameters()),
         "Free some memory, raise the limit (ulimit -v), or save the page without an engine.",
     )
-    file = packed(encoder, light=options.light)
+    file = packed(encoder)
     exact = {"weight": 0.0, "rollout": 0.0, "score": 0.0}
-    rounding = exact if similar else rounding_of(encoder, texts[:MAX_TEXTS], light=options.light)
+    rounding = exact if similar else rounding_of(encoder, texts[:MAX_TEXTS])
     run = analyze(*texts[0], model=encoder, tagger=None, truncation=True, progress=False)
     facts: dict[str, Any] = {
         "rounding": rounding,
         "tagger": tag_reader(encoder),
         "architecture": architecture(run, {"kind": "architecture"})[0],
         "classifier": class_reader(run),
-        "embedder": None if similar is None else embedder_facts(similar, light=options.light),
+        "embedder": None if similar is None else embedder_facts(similar),
         "beside": None,
     }
     text = as_text(file)
@@ -176,11 +158,10 @@ def page_model(
             f"{encoder.name} takes {len(text) / 1e6:.0f} MB of a page, more than a browser reads.",
             f"A page holds at most {MAX_BYTES / 1e6:.0f} MB of weights.",
         )
-    if options.folder is None:
+    if folder is None:
         return PageModel(facts, partial(elements, text))
-    beside = write_beside(options.folder, encoder.name, checksum(file), text)
-    source = os.path.relpath(beside, page.parent.resolve()).replace(os.sep, "/")
-    facts["beside"] = {"src": quote(source), "key": checksum(file)}
+    beside = write_beside(folder, encoder.name, checksum(file), text)
+    facts["beside"] = {"src": quote(beside.name), "key": checksum(file)}
     return PageModel(facts, None)
 
 
@@ -230,7 +211,7 @@ def runnable(source: Source) -> Analysis:
     return analysis
 
 
-def packed(encoder: Encoder, *, light: bool = False) -> bytes:
+def packed(encoder: Encoder) -> bytes:
     """The engine's file of a model."""
     model = encoder.model
     settings: dict[str, Any] = encoder.config.to_dict()
@@ -253,4 +234,4 @@ def packed(encoder: Encoder, *, light: bool = False) -> bytes:
     if segments in weights and not encoder.takes_segments:
         settings["type_vocab_size"] = 1
         weights[segments] = weights[segments][:1]
-    return pack(encoder.name, settings, tokenizer, weights, light=light)
+    return pack(encoder.name, settings, tokenizer, weights)

@@ -7,9 +7,6 @@ offset of each tensor in the payload. Three layouts:
 matrix   float16 in panels of 8 outputs: ``[panels][inputs][8]``, the last panel filled with zeros
 rows     float16 ``[rows][columns]``
 vector   float32, filled with zeros to a multiple of 8
-
-A light file has its matrices in int8 by row: each panel begins with the float32 scales of its 8 outputs, and the
-header has ``bits: 8``.
 """
 
 from __future__ import annotations
@@ -59,38 +56,6 @@ def as_panels(matrix: Array) -> Array:
     return np.ascontiguousarray(full.reshape(panels, PANEL, n_inputs).transpose(0, 2, 1))
 
 
-def quantized(matrix: Array) -> tuple[Array, Array]:
-    """``matrix`` [outputs, inputs] as int8, and the float32 scale of each row.
-
-    Examples
-    --------
-    >>> codes, scales = quantized(np.array([[25.0, -63.5], [0.0, 0.0]]))
-    >>> codes.tolist(), scales.tolist()
-    ([[50, -127], [0, 0]], [0.5, 1.0])
-    """
-    matrix = np.asarray(matrix, dtype=np.float32)
-    largest = np.abs(matrix).max(axis=1)
-    scales = np.where(largest > 0, largest / np.float32(127), 1).astype("<f4")
-    return np.rint(matrix / scales[:, None]).astype(np.int8), scales
-
-
-def dequantized(matrix: Array) -> Array:
-    """``matrix`` as the engine reads it out of a light file, float32."""
-    codes, scales = quantized(matrix)
-    return codes.astype(np.float32) * scales[:, None]
-
-
-def as_light_panels(matrix: Array) -> Array:
-    """``matrix`` [outputs, inputs] as bytes ``[panels, 32 + 8 inputs]``: scales, then int8 ``[inputs, 8]``."""
-    n_outputs, n_inputs = matrix.shape
-    panels = -(-n_outputs // PANEL)
-    codes, scales = quantized(matrix)
-    full, steps = np.zeros((panels * PANEL, n_inputs), np.int8), np.zeros(panels * PANEL, "<f4")
-    full[:n_outputs], steps[:n_outputs] = codes, scales
-    inner = full.reshape(panels, PANEL, n_inputs).transpose(0, 2, 1).reshape(panels, -1)
-    return np.concatenate([steps.view(np.uint8).reshape(panels, -1), inner.view(np.uint8)], axis=1)
-
-
 def as_vector(vector: Array) -> Array:
     """``vector`` as float32, filled with zeros to a multiple of 8."""
     full = np.zeros(-(-len(vector) // PANEL) * PANEL, dtype="<f4")
@@ -98,13 +63,10 @@ def as_vector(vector: Array) -> Array:
     return full
 
 
-def _tensors(
-    weights: Mapping[str, Array], n_layers: int, light: bool
-) -> Iterator[tuple[str, Array]]:
+def _tensors(weights: Mapping[str, Array], n_layers: int) -> Iterator[tuple[str, Array]]:
     """Every tensor of the file with its name there."""
     embeddings = "bert.embeddings"
-    matrix = as_light_panels if light else as_panels
-    yield "word", matrix(weights[f"{embeddings}.word_embeddings.weight"])
+    yield "word", as_panels(weights[f"{embeddings}.word_embeddings.weight"])
     for name in ("position", "token_type"):
         yield name, weights[f"{embeddings}.{name}_embeddings.weight"].astype("<f2")
 
@@ -113,7 +75,7 @@ def _tensors(
             yield f"{name}.{part}", as_vector(weights[f"{source}.{part}"])
 
     def linear(name: str, source: str) -> Iterator[tuple[str, Array]]:
-        yield f"{name}.weight", matrix(weights[f"{source}.weight"])
+        yield f"{name}.weight", as_panels(weights[f"{source}.weight"])
         yield f"{name}.bias", as_vector(weights[f"{source}.bias"])
 
     yield from norm("embedding_norm", f"{embeddings}.LayerNorm")
@@ -132,23 +94,19 @@ def _tensors(
         yield "prediction.bias", as_vector(weights["cls.predictions.bias"])
 
 
-def pack_model(folder: Path, *, light: bool = False) -> bytes:
+def pack_model(folder: Path) -> bytes:
     """The engine's file of the model in ``folder``; see `pack`.
 
     Parameters
     ----------
     folder : Path
         With ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
-    light : bool
-        Matrices in int8 by row.
     """
     from safetensors.numpy import load_file
 
     settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    return pack(
-        folder.name, settings, tokenizer, load_file(folder / "model.safetensors"), light=light
-    )
+    return pack(folder.name, settings, tokenizer, load_file(folder / "model.safetensors"))
 
 
 def check_layout(name: str, settings: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> None:
@@ -192,8 +150,6 @@ def pack(
     settings: Mapping[str, Any],
     tokenizer: Mapping[str, Any],
     weights: Mapping[str, Array],
-    *,
-    light: bool = False,
 ) -> bytes:
     """The engine's file of a model.
 
@@ -206,8 +162,6 @@ def pack(
     weights : mapping of str to array
         BERT or DistilBERT with or without the heads of masked words and of the next sentence. Matrices of more than float16
         are rounded.
-    light : bool
-        Matrices in int8 by row: half the size.
     """
     settings, weights = settings_as_bert(settings), weights_as_bert(settings, weights)
     check_layout(name, settings, tokenizer)
@@ -230,7 +184,7 @@ def pack(
         parts.append(filled)
         size += len(filled)
 
-    for name, tensor in _tensors(weights, int(settings["num_hidden_layers"]), light):
+    for name, tensor in _tensors(weights, int(settings["num_hidden_layers"])):
         add(name, tensor.tobytes())
     text = "\n".join(vocabulary).encode()
     add("vocabulary", text)
@@ -250,8 +204,6 @@ def pack(
         "crc32": zlib.crc32(payload),
         "tensors": offsets,
     }
-    if light:
-        header["bits"] = 8
     written = json.dumps(header, separators=(",", ":")).encode()
     written += b" " * (-(len(MAGIC) + 4 + len(written)) % ALIGNMENT)
     return MAGIC + len(written).to_bytes(4, "little") + written + payload

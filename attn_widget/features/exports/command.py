@@ -11,7 +11,7 @@ from typing import Any
 from attn_widget.command import Option
 from attn_widget.errors import InputError
 
-OF_ONE_TEXT = ("written", "generate", "windows", "max_bytes")
+OF_ONE_TEXT = ("written", "generate", "windows")
 OPTIONS = {
     "file": Option(
         "texts, one per line (- reads standard input)", {"metavar": "FILE"}, ("output",),
@@ -19,7 +19,7 @@ OPTIONS = {
     ),
     "pairs": Option(
         "pairs of texts to compare, one per line, separated by a tab", {"metavar": "FILE"}, ("output",),
-        ("pair", "against", "why", "engine", "light", "masked", *OF_ONE_TEXT), "with pairs of texts",
+        ("pair", "against", "why", "engine", "masked", *OF_ONE_TEXT), "with pairs of texts",
     ),
 }  # fmt: skip
 
@@ -34,8 +34,8 @@ def write(options: argparse.Namespace, target: Path, run: dict[str, Any]) -> Pat
     if options.pairs is not None:
         pairs = [compare(*pair, **run) for pair in read_pairs(options.pairs)]
         return report(pairs, target, title=options.title)
-    live: dict[str, Any] = {"engine": options.engine, "assets": options.assets or "inside"}
-    return report(read_lines(options.file), target, title=options.title, **live, **run)
+    texts = read_lines(options.file)
+    return report(texts, target, title=options.title, engine=options.engine, **run)
 
 
 def read_lines(name: str) -> list[str]:

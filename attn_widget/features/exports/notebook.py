@@ -105,16 +105,6 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
     model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
 
 
-# Named by Jupyter's server.
-def _jupyter_server_extension_points() -> list[dict[str, str]]:  # pyright: ignore[reportUnusedFunction]
-    """The name in ``ServerApp.jpserver_extensions``."""
-    return [{"module": __name__}]
-
-
-def _load_jupyter_server_extension(server: Any) -> None:  # pyright: ignore[reportUnusedFunction]
-    server.contents_manager.register_pre_save_hook(before_saving)
-
-
 def outputs_of(nb: Any) -> Iterator[dict[str, Any]]:
     """The data of all outputs that have some."""
     for cell in entries(nb.get("cells")):

@@ -24,20 +24,15 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.page import compared_runs
 from attn_widget.features.engine.live import page_model, shown_by_engine
-from attn_widget.features.engine.options import Assets, Engine, check_engine, check_views_of
+from attn_widget.features.engine.options import check_views_of
 from attn_widget.host.files import destination
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.two_texts import encode_source, encode_target, split_item
 from attn_widget.page.page import TITLE, PageModel, write_page
-from attn_widget.page.saved_run import (
-    ExportOptions,
-    SavedRun,
-    check_options_of,
-    check_views,
-    saved_run,
-)
-from attn_widget.page.size_budget import Share, SizeBudget
+from attn_widget.page.saved_run import SavedRun, saved_run
+from attn_widget.page.size_budget import SizeBudget
+from attn_widget.page.spec import PageSpec, check_views
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import NAMES, ReportTraits, Selection
 
@@ -67,8 +62,7 @@ def report(
     views: Sequence[str] | None = None,
     title: str | None = None,
     progress: bool = True,
-    engine: Engine = False,
-    assets: Assets = "inside",
+    engine: bool = False,
     **options: Unpack[ReportOptions],
 ) -> Path:
     """Write many texts, analyses and comparisons to one page, interactive without a kernel or a network.
@@ -89,10 +83,8 @@ def report(
         As in `to_html`.
     progress : bool
         Show a progress bar.
-    engine : bool or "light"
+    engine : bool
         Include the model, once for all texts, to run any text typed into the page; see `AttentionWidget.to_html`.
-    assets : "inside", "beside", or a folder
-        Place of the engine's weights; see `AttentionWidget.to_html`.
     **options
         ``model``, ``tagger``, ``truncation`` and ``generate`` as in `analyze`; ``layer``, ``head``, ``view`` and other
         traits of the widget for the initial selection, except positions in one text
@@ -157,14 +149,14 @@ def report(
     progress = check_flag(progress, "progress")
     # The title is the page's; texts have their own.
     check_title(title)
-    export = ExportOptions(layers, heads, views)
-    check_views(export.views)
+    # Thousands of texts: masked predictions would take longer than all the rest.
+    spec = PageSpec(layers=layers, heads=heads, views=views, engine=engine, masked=False)
+    check_views(spec.views)
     target = destination(path)
-    live = check_engine(engine, assets, target)
     model: PageModel | None = None
-    if live is not None:
-        export = replace(export, views=check_views_of(export))
-        chosen = shown_by_engine(chosen, export)
+    if spec.engine:
+        spec = replace(spec, views=check_views_of(spec))
+        chosen = shown_by_engine(chosen, spec)
         for number, entry in enumerate(every):
             if isinstance(entry, (Analysis, Comparison)):
                 raise InputError(
@@ -173,7 +165,7 @@ def report(
                 )
         given["model"] = load(given.get("model"), progress=progress)
         measured = [pair_of(*entry) for entry in enumerate(every)]
-        model = page_model(given["model"], target, live, measured)
+        model = page_model(given["model"], measured)
 
     def runs() -> Iterator[SavedRun]:
         run_options = dict(given)
@@ -182,19 +174,19 @@ def report(
             if encoder.part is not None:
                 part: Any = chosen.part or "cross"
                 encoder = run_options["model"] = encoder.of(part)
-            export.check(encoder.n_layers, encoder.n_heads)
+            spec.within(encoder.n_layers, encoder.n_heads)
             chosen.check(encoder.n_layers, encoder.n_heads)
         lengths = [
-            tokens_of(number, entry, run_options, export, chosen)
+            tokens_of(number, entry, run_options, spec, chosen)
             for number, entry in enumerate(every)
         ]
         budget = SizeBudget([count for every_run in lengths for count in every_run])
         for number, entry in enumerate(tqdm(every, desc="report", disable=not progress)):
             if isinstance(entry, Comparison):
                 with numbered(number):
-                    yield from compared_runs(entry, export, budget, selection, pictured=number == 0)
+                    yield from compared_runs(entry, spec, budget, selection, pictured=number == 0)
                 continue
-            run = run_of(number, entry, chosen, run_options, export, budget.of_one)
+            run = run_of(number, entry, chosen, run_options, replace(spec, **budget.of_one))
             budget.take(run)
             yield run
 
@@ -202,7 +194,7 @@ def report(
 
 
 def tokens_of(
-    number: int, entry: object, options: dict[str, Any], export: ExportOptions, chosen: Selection
+    number: int, entry: object, options: dict[str, Any], spec: PageSpec, chosen: Selection
 ) -> list[int]:
     """Tokens of each run of an entry; raises what running and saving it would raise."""
     if not isinstance(entry, (Analysis, Comparison)):
@@ -210,7 +202,7 @@ def tokens_of(
     runs = [entry.a, entry.b] if isinstance(entry, Comparison) else [entry]
     with numbered(number):
         for run in runs:
-            check_options_of(RunSource(run), export)
+            spec.of_source(RunSource(run))
             chosen.check(run.n_layers, run.n_heads)
     return [run.n_tokens for run in runs]
 
@@ -243,16 +235,13 @@ def run_of(
     entry: object,
     selection: Selection,
     options: dict[str, Any],
-    export: ExportOptions,
-    budget: Share,
+    spec: PageSpec,
 ) -> SavedRun:
     """One text of a report."""
     with numbered(number):
         if isinstance(entry, Analysis):
             seen = entry if selection.part is None else entry.of(selection.part)
-            return saved_run(
-                RunSource(seen), selection, export, masked=False, pictured=number == 0, **budget
-            )
+            return saved_run(RunSource(seen), selection, spec, pictured=number == 0)
         pair, encoder = pair_of(number, entry), options["model"]
         if encoder.part is not None:
             given: dict[str, Any] = {
@@ -262,10 +251,7 @@ def run_of(
             analysis = analyze(pair[0], progress=False, **given).of(encoder.part)
         else:
             analysis = analyze(*pair, progress=False, **options)
-        # Thousands of texts: masked predictions would take longer than all the rest.
-        return saved_run(
-            RunSource(analysis), selection, export, masked=False, pictured=number == 0, **budget
-        )
+        return saved_run(RunSource(analysis), selection, spec, pictured=number == 0)
 
 
 def output_of(encoder: Encoder, pair: tuple[Any, Any], generate: int) -> str | None:

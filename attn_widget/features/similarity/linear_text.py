@@ -11,9 +11,9 @@ import torch
 from attn_widget.features.why.decomposition import (
     biases_of,
     check_linear,
-    linearized,
     with_gradients,
 )
+from attn_widget.features.why.linearized import linearized
 from attn_widget.features.why.passes import embedding_shift, first_vectors
 from attn_widget.figures.arrays import Float64
 from attn_widget.trace.forward import on_device

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import traitlets as t
 
@@ -12,7 +12,7 @@ from attn_widget.errors import InputError, NotAvailableError, SliceError
 from attn_widget.features.similarity.ranking import Ranking
 from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.features.similarity.source import HANDLERS, SimilaritySource, similarity_paint
-from attn_widget.protocol.selection import SimilarityTraits
+from attn_widget.figures.catalog.choices import Theme
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.trace.forward import Progress
 from attn_widget.widget import actions
@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 Work = Callable[[Progress], Similarity]
 Computed = tuple[SimilaritySource, dict[str, Any]]
+
+
+class SimilarityTraits(TypedDict, total=False):
+    """Traits of a `SimilarityWidget` that can be chosen when it is made; None is the default."""
+
+    words: bool | None
+    theme: Theme | None
+    height: int | None
+    chrome: bool | None
 
 
 class SimilarityJobs(Jobs):

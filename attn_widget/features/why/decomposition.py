@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
-from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.bound_target import BoundTarget
+from attn_widget.features.why.linearized import linearized
 from attn_widget.features.why.passes import (
-    differentiable,
     embedding_shift,
-    entering,
     fast_attention,
     first_vectors,
 )
 from attn_widget.figures.arrays import Float64
 from attn_widget.influence.attention_block import layer_of
 from attn_widget.model.encoder import Encoder, HeadMeans
-from attn_widget.trace.hooks import hooked
 from attn_widget.trace.run import Run
-from attn_widget.trace.softmax_tap import SOFTMAX
 
-# Functions of each number by itself, which are a ratio times it: activations, and the bounds of queries, keys and values.
-ACTIVATIONS = (
-    *(functional.gelu, functional.relu, functional.silu, functional.elu, functional.leaky_relu),
-    *(functional.relu6, functional.hardtanh, functional.mish, functional.selu, functional.prelu),
-    *(functional.softplus, functional.hardswish, functional.celu),
-    *(torch.relu, torch.Tensor.relu, torch.tanh, torch.Tensor.tanh),
-    *(torch.clamp, torch.Tensor.clamp, torch.clip, torch.Tensor.clip),
-)
-# Outside of a module that is an activation, these are gates: a factor of something else.
-GATES = (torch.sigmoid, torch.Tensor.sigmoid, functional.sigmoid)
-
-# Square roots of LayerNorms and RMSNorms that model files write out.
-ROOTS = (torch.sqrt, torch.rsqrt, torch.Tensor.sqrt, torch.Tensor.rsqrt)
-# Modules that are activations of several operations, besides those of transformers.activations.
-OWN_ACTIVATIONS = ("BloomGelu",)
-# Modules that `torch.nn` keeps with its activations and that are no functions of each number by itself.
-NOT_ELEMENTWISE = (
-    nn.MultiheadAttention,
-    nn.Softmax,
-    nn.Softmax2d,
-    nn.LogSoftmax,
-    nn.Softmin,
-    nn.GLU,
-)
 ROUNDED = 8  # times the unit of a model's type: what rounding may take of a sum
 LARGEST_GAP = 0.01  # of what is summed: a sum that misses more is no decomposition
 
@@ -180,28 +150,6 @@ def biases_of(encoder: Encoder, *, embedding: bool = False) -> list[Any]:
 
 
 @contextmanager
-def linearized(
-    runs: Sequence[Run], vectors: Sequence[torch.Tensor], attention: str, constant: torch.Tensor
-) -> Generator[None]:
-    """The network, linear in ``vectors`` [1, n, d] that enter the first layer: the same values, other gradients.
-
-    Several runs are of the parts of an encoder-decoder. Hold the encoder's lock, and let the biases have gradients.
-
-    Parameters
-    ----------
-    constant : float tensor []
-        1, of the biases: what activations give of 0 (a sigmoid 0.5) is a multiple of it.
-    """
-    with ExitStack() as stack:
-        stack.enter_context(differentiable(runs[0].encoder, attention, biases=True))
-        for run, entered in zip(runs, vectors, strict=True):
-            stack.enter_context(entering(run, entered))
-        stack.enter_context(_held_activations(runs, constant))
-        stack.enter_context(_Linearized(constant))
-        yield
-
-
-@contextmanager
 def with_gradients(tensors: list[Any]) -> Generator[None]:
     before = [tensor.requires_grad for tensor in tensors]
     try:
@@ -211,68 +159,6 @@ def with_gradients(tensors: list[Any]) -> Generator[None]:
     finally:
         for tensor, had in zip(tensors, before, strict=True):
             tensor.requires_grad_(had)
-
-
-class _Linearized(TorchFunctionMode):
-    """Holds what makes the network nonlinear: each operation gives the same number, and a linear gradient."""
-
-    def __init__(self, constant: torch.Tensor) -> None:
-        super().__init__()
-        self.constant = constant
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        named = dict(kwargs or {})
-        if func is functional.scaled_dot_product_attention:
-            query, key, *rest = args
-            return func(query.detach(), key.detach(), *rest, **named)
-        if func is functional.layer_norm:
-            return _layer_norm(*args, **named)
-        if func is functional.normalize:
-            return _normalized(*args, **named)
-        result = func(*args, **named)
-        # torch.erf is of a GELU that is written out.
-        if func in SOFTMAX or func in ROOTS or func in GATES or func is torch.erf:
-            return result.detach()
-        if func in ACTIVATIONS and result.requires_grad:
-            given, *more = args or [named.pop("input")]
-            return _in_proportion(
-                given, result, lambda zeros: func(zeros, *more, **named), self.constant
-            )
-        return result
-
-
-def _layer_norm(
-    vectors: Any, _shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
-    centered = vectors - vectors.mean(dim=-1, keepdim=True)
-    variance = centered.detach().square().mean(dim=-1, keepdim=True)
-    result = centered / (variance + eps).sqrt()
-    if weight is not None:
-        result = result * weight
-    return result if bias is None else result + bias
-
-
-def _normalized(
-    vectors: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None
-) -> Any:
-    """As an embedding head calls it, without ``out``: the length is held."""
-    assert out is None
-    return vectors / vectors.detach().norm(p, dim, keepdim=True).clamp_min(eps)
-
-
-def _in_proportion(
-    vectors: Any, result: Any, function: Callable[[Any], Any], constant: torch.Tensor
-) -> Any:
-    """``function(vectors)`` as what it gives of 0, which is a bias, and ``vectors`` times a ratio that is held."""
-    before, after = vectors.detach(), result.detach()
-    of_zero = function(torch.zeros_like(before)).detach()
-    ratio = torch.where(before == 0, torch.zeros_like(after), (after - of_zero) / before)
-    linear = vectors * ratio
-    if not bool(of_zero.any()):
-        return linear
-    return linear + of_zero * constant.to(of_zero)
 
 
 def check_closes(gap: float | None, what: str, run: Run) -> None:
@@ -292,33 +178,3 @@ def check_closes(gap: float | None, what: str, run: Run) -> None:
             "not linear with its attention, norms and activations held.",
             "Ask for occlusion, or for the effects of heads, which rest on no such sum.",
         )
-
-
-@contextmanager
-def _held_activations(runs: Sequence[Run], constant: torch.Tensor) -> Generator[None]:
-    """Activations that are modules: those of several operations, and the gates of feed-forward networks."""
-    gates: set[Any] = set()
-    for run in runs:
-        block, layers = run.encoder.family.block, range(run.encoder.n_layers)
-        if block is not None and block.gate is not None:
-            gates |= {layer_of(run, i).get_submodule(block.gate) for i in layers}
-
-    def hold(module: Any, args: Any, _kwargs: Any, output: Any) -> Any:
-        if module in gates:
-            return output.detach()
-        return _in_proportion(args[0], output, module.forward, constant)
-
-    def held(module: Any) -> bool:
-        kind = type(module)
-        is_activation = (
-            kind.__module__ == "transformers.activations"
-            or kind.__name__ in OWN_ACTIVATIONS
-            or (
-                kind.__module__ == "torch.nn.modules.activation"
-                and not isinstance(module, NOT_ELEMENTWISE)
-            )
-        )
-        return is_activation or module in gates
-
-    with hooked(filter(held, runs[0].encoder.network.modules()), after=hold):
-        yield

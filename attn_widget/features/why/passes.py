@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from attn_widget.errors import NotAvailableError, NotFiniteError
 from attn_widget.features.why.bound_target import BoundTarget
 from attn_widget.figures.arrays import Float64
-from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.attention_block import layer_of, layers_of
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import submodule
 from attn_widget.trace.forward import Progress, inference_mode, on_device
@@ -59,10 +59,16 @@ def embedding_shift(encoder: Encoder) -> torch.Tensor | None:
         return projection(shift)
 
 
-@contextmanager
-def entering(run: Run, vectors: torch.Tensor) -> Generator[None]:
+def entering(run: Run, vectors: torch.Tensor) -> AbstractContextManager[None]:
     """The first layer reads ``vectors`` [B, n, d] whatever the embeddings give. Hold the encoder's lock."""
+    return entering_first(layers_of(run), vectors)
+
+
+@contextmanager
+def entering_first(modules: Sequence[Any], vectors: torch.Tensor) -> Generator[None]:
+    """`entering` the first of a network's layers."""
     turns = 0
+    uses = sum(module is modules[0] for module in modules)
 
     def replace(_module: Any, args: Any, kwargs: Any) -> Any:
         nonlocal turns
@@ -71,9 +77,7 @@ def entering(run: Run, vectors: torch.Tensor) -> Generator[None]:
             return None
         return with_hidden(vectors, args, kwargs)
 
-    module = layer_of(run, 0)
-    uses = sum(layer_of(run, layer) is module for layer in range(run.encoder.n_layers))
-    with hooked([module], before=replace):
+    with hooked(modules[:1], before=replace):
         yield
 
 

@@ -197,3 +197,15 @@ def logit_lens(analysis: Analysis, request: Request) -> Answer:
         "ranks": lens.ranks,
     }
     return described(analysis, target), arrays
+
+
+@answers("written_shares", slow=True)
+def written_shares(analysis: Analysis, _request: Request, _progress: Progress | None) -> Answer:
+    """Shares of source, of what was written before and of biases in each written token."""
+    written = analysis.writing.written_shares
+    arrays = {"shares": written.shares, "logits": written.logits, "source": written.source}
+    return {"tokens": [*written.tokens], "gap": written.gap}, {
+        **arrays,
+        "prefix": written.prefix,
+        "bias": written.bias,
+    }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
+
+from attn_widget.features import declared, loaded
+from attn_widget.figures.catalog.view import View
 
 Mixing = Literal["norms", "mixing", "alti", "value_zeroing"]
-ViewName = Literal[
-    "attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why"
-]
 Quantity = Literal[
     "weights",
     "scores",
@@ -26,40 +25,6 @@ Scale = Literal["words", "head", "unit", "sqrt"]
 Theme = Literal["auto", "light", "dark"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 THEMES: tuple[Theme, ...] = get_args(Theme)
-
-
-@dataclass(frozen=True)
-class View:
-    """A tab of the page.
-
-    Attributes
-    ----------
-    name : str
-        Value of the trait `view`.
-    label : str
-        On its tab.
-    definition : str
-        Definition of its numbers, for captions.
-    options : tuple of str
-        The part of the selection that its picture depends on, for captions.
-    head : "shown", "marked" or None
-        Whether its picture is of the selected head, marks it among the others, or has none.
-    scores : bool
-        Whether it can show scores instead of weights.
-    long : bool
-        Whether it is drawn in another way over a long text.
-    lazy : bool
-        Whether its code comes after the first picture.
-    """
-
-    name: str
-    label: str
-    definition: str
-    options: tuple[str, ...] = ()
-    head: Literal["shown", "marked"] | None = None
-    scores: bool = False
-    long: bool = False
-    lazy: bool = True
 
 
 #: The views of a run by name, in the order of their tabs.
@@ -109,28 +74,16 @@ VIEWS: dict[str, View] = {
             "The model's own tensors at one stage of the pipeline.",
             ("token",),
         ),
-        View(
-            "task",
-            "Task",
-            "softmax(W h + b) over the classes, and the first token's attention.",
-        ),
-        View(
-            "why",
-            "Why",
-            "Contribution of every token to one number in the model's output.",
-            ("target", "method"),
-        ),
     )
 }
 
-#: The view of two texts and their score (docs/similarity.md).
-SIMILARITY = View(
-    "similarity",
-    "Similarity",
-    "Contribution of every pair of words to the score of two texts; with the biases they add up to the score.",
-    ("words",),
-)
-ALL_VIEWS = {**VIEWS, SIMILARITY.name: SIMILARITY}
+if TYPE_CHECKING:
+    from attn_widget.features.public import ViewName as ViewName  # pyright: ignore[reportMissingModuleSource]
+else:
+    VIEWS |= {name: loaded(path) for name, path in declared("views")}
+    ViewName = Literal[tuple(VIEWS)]
+#: With the views of results, which a run does not have.
+ALL_VIEWS = {**VIEWS, **{name: loaded(path) for name, path in declared("views_of_results")}}
 
 #: What attention carries (docs/influence.md, section 1): the name of each quantity in a sentence.
 MIXING_LABELS: dict[str, str] = {

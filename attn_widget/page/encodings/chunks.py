@@ -122,12 +122,6 @@ def chunks_of_heads(
     return [pack({}, layer_arrays(analysis, layer, heads, encoded))]
 
 
-def least_bytes(analysis: Analysis, layers: Sequence[int], heads: Sequence[int]) -> float:
-    """Compressed bytes of a head in the coarsest code."""
-    code = code_of(analysis)
-    return mean_bytes(analysis, layers, heads, (code, PRECISIONS[code][-1][1]))
-
-
 def encode_heads(
     analysis: Analysis, layer: int, heads: Sequence[int], encoding: Encoding
 ) -> list[Encoded]:

@@ -44,7 +44,7 @@ def mixing(analysis: Analysis, request: Request, progress: Progress | None) -> A
     allowed = analysis.trace.mask(layer)
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)
-    if kind == "mixing":
+    if kind == "mixing" and analysis.base is None:  # a ratio is of a token, not of a word
         arrays["ratio"] = analysis.mixing_ratio(layer)[rows]
     return {}, arrays
 

@@ -11,7 +11,6 @@ from attn_widget.errors import SliceError
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
-from attn_widget.trace.forward import Progress
 
 
 @answers("part_paint")
@@ -35,15 +34,3 @@ def alignment(analysis: Analysis, _request: Request) -> Answer:
     """Places in the source at which every head looks, and whether it goes through the source in order."""
     found = analysis.alignment
     return {}, {"places": found.expected, "monotony": found.monotony}
-
-
-@answers("written_shares", slow=True)
-def written_shares(analysis: Analysis, _request: Request, _progress: Progress | None) -> Answer:
-    """Shares of source, of what was written before and of biases in each written token."""
-    written = analysis.writing.written_shares
-    arrays = {"shares": written.shares, "logits": written.logits, "source": written.source}
-    return {"tokens": [*written.tokens], "gap": written.gap}, {
-        **arrays,
-        "prefix": written.prefix,
-        "bias": written.bias,
-    }

@@ -61,6 +61,8 @@ export const METHODS: readonly Method[] = [
 {"key":"value_zeroing","name":"Rollout of value zeroing","short":"value zeroing","about":"Each layer rerun without one token's values (Mohebbi et al. 2023)","quick":false},
 ];
 export const DEFAULTS = {
+target: null,
+method: "decomposition",
 layer: 0,
 head: 0,
 token: null,
@@ -74,8 +76,6 @@ depth: 3,
 special: true,
 words: false,
 scale: "words",
-target: null,
-method: "decomposition",
 theme: "auto",
 height: null,
 chrome: true,

@@ -8,9 +8,9 @@ const MARGIN = 8;
 
 export interface Popover {
   /** Open at `anchor`, or close when it is already open there. */
-  toggle(anchor: HTMLElement, label: string, content: Node): void;
+  toggle(anchor: HTMLElement | SVGElement, label: string, content: Node): void;
   close(): void;
-  readonly anchor: HTMLElement | null;
+  readonly anchor: HTMLElement | SVGElement | null;
   dispose(): void;
 }
 
@@ -24,7 +24,7 @@ export function createPopover(host: HTMLElement): Popover {
   // Two widgets on a page have a module each: a counter would give both the same id.
   const id = `aw-popover-${Math.random().toString(36).slice(2)}`;
   let panel: HTMLElement | null = null;
-  let anchor: HTMLElement | null = null;
+  let anchor: HTMLElement | SVGElement | null = null;
   let stop: AbortController | null = null;
   let hostMinHeight = "";
 
@@ -40,7 +40,7 @@ export function createPopover(host: HTMLElement): Popover {
     if (returnFocus) from.focus({ preventScroll: true });
   }
 
-  function open(at: HTMLElement, label: string, content: Node): void {
+  function open(at: HTMLElement | SVGElement, label: string, content: Node): void {
     close();
     anchor = at;
     stop = new AbortController();
@@ -73,8 +73,8 @@ export function createPopover(host: HTMLElement): Popover {
     const inside = (event: Event): boolean =>
       event.composedPath().some((node) => node === panel || node === at);
     document.addEventListener("pointerdown", (event) => inside(event) || close(), { signal });
-    const onEscape = (event: KeyboardEvent): void => {
-      if (event.key !== "Escape") return;
+    const onEscape = (event: Event): void => {
+      if (!(event instanceof KeyboardEvent) || event.key !== "Escape") return;
       // Notebooks take Escape as "leave the cell".
       consume(event);
       close(true);
@@ -108,7 +108,7 @@ export function createPopover(host: HTMLElement): Popover {
 }
 
 /** Below the anchor, else above it, shifted to stay inside `host`, which grows when it is too low. */
-function place(panel: HTMLElement, anchor: HTMLElement, host: HTMLElement): void {
+function place(panel: HTMLElement, anchor: Element, host: HTMLElement): void {
   const outer = host.getBoundingClientRect();
   const from = anchor.getBoundingClientRect();
   const width = panel.offsetWidth;

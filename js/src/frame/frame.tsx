@@ -22,49 +22,27 @@ import { followTheme, ROOT_CLASS } from "../draw/color/theme";
 import { h } from "../draw/dom";
 import { onResize } from "../draw/resize";
 import { byTouch, pointByTouch } from "../draw/touch";
-import { capital } from "../figures/format";
 import { startLayerProgress } from "../figures/layer-progress";
-import { isLong } from "../figures/long/levels";
-import { createMatrix, type MatrixStore } from "../figures/matrix";
-import { placeName } from "../figures/names";
-import { measureOf } from "../figures/quantities";
-import type { RowStore } from "../figures/row";
 import { explain, type Notice } from "../protocol/failure";
-import { itemAt } from "../protocol/required";
-import type { Activity, Progress, Source } from "../protocol/types";
+import type { Activity, Source } from "../protocol/types";
 import type { State } from "../state/selection";
 import { withHeight } from "../state/state";
-import { Button } from "../ui/controls";
-import { mount, selectionOf, setter } from "../ui/mount";
-import { Tabs } from "../ui/tabs";
-import { FEATURES, viewNamed } from "../views";
-import {
-  createOverlay,
-  type DisplayPart,
-  ofOneRun,
-  type ViewContext,
-  withLazyCode,
-} from "../views/contract";
+import { mount, setter } from "../ui/mount";
+import { type DisplayPart, ofOneRun, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
-import { bar } from "./bar";
+import { createActions } from "./actions";
 import { drawBeforePrinting } from "./before-printing";
-import { focus } from "./focus";
-import { headGrid } from "./head-grid/head-grid";
 import { keepHostKeysAway } from "./host-keys";
-import { KeyList, listenForKeys } from "./keys";
-import { createMessages, createProgress } from "./messages";
-import { Caption, ProfileHead, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
-import { newMemory, ribbon } from "./ribbon/ribbon";
-import { createRunBox } from "./run-box";
+import { listenForKeys } from "./keys";
+import { createFrameModel, Outline } from "./outline";
+import { newMemory } from "./ribbon/corner";
+import { drawRun } from "./run";
 import { rememberPlace } from "./scroll-restore";
-import { openViews, viewOf, viewsOf } from "./tabs";
 
 /** Below this width (px) the heads stand above the view. */
 const COMPACT = { mouse: 620, touch: 900 } as const;
 /** Up to this width (px), a phone's, they are folded below it; as in `style/phone.css`. */
 const NARROW = 480;
-/** Views about something else than a row of attention: the list of keys has no part in them. */
-const WITHOUT_KEYS = new Set(["predictions", "inside", "why"]);
 /** Time for which the panel keeps its old height while a new run is drawn (ms), so that the page does not jump. */
 const HOLD_MS = 600;
 
@@ -81,129 +59,18 @@ export interface Frame {
   dispose(): void;
 }
 
-interface Run {
-  readonly source: Source;
-  readonly act: ViewContext["act"];
-  readonly buttons: readonly RunButton[];
-}
-
-/** A profile and a similarity have no matrix of a head; that of a long text is drawn by tiles. */
-const NO_MATRIX: MatrixStore = { get: () => null, on: () => () => undefined };
-const IDLE: Activity = { status: "ready", progress: null, history: [], error: null };
-
 export function createFrame(state: State): Frame {
   const abort = new AbortController();
   const { signal: until } = abort;
-  // Two widgets on a page have a module each: a counter would give both the same id.
-  const panelId = `aw-panel-${Math.random().toString(36).slice(2)}`;
   const root = h("div", {
     class: ROOT_CLASS,
     role: "region",
     "aria-label": "Attention of one text",
   });
-  const selection = selectionOf(state, ["chrome", "view"], until);
-  const place = selectionOf(state, ["layer", "head", "quantity", "view"], until);
-  const run = signal<Run | null>(null);
-  const activity = signal<Activity | null>(null);
-  /** The picture that is not loaded, in words. */
-  const missing = signal("");
-  const announced = signal("");
-  const keysOpen = signal(false);
-  const narrow = signal(false);
-  const unfolded = signal(false);
+  const model = createFrameModel(root, state, report, until);
+  const { run, activity, missing, keysOpen, narrow, messages, runBox, progress } = model;
   const display = signal<DisplayPart | null>(null);
-  const messages = createMessages();
-  const runBox = createRunBox(root, report, messages.clearReport);
-  const progress = createProgress((busy) => root.classList.toggle("aw-busy", busy));
-
-  function View() {
-    const { source, act } = run.value ?? {};
-    const meta = source?.meta;
-    const { chrome, view } = selection.value;
-    const closed = activity.value?.status === "closed";
-    const bare = meta === undefined || !chrome;
-    const folded = narrow.value && !unfolded.value;
-    const name = meta ? viewOf(meta, view) : "";
-    const side = (
-      <div class="aw-side" key="side" hidden={!chrome || meta?.similarity !== undefined}>
-        {narrow.value && (
-          <Button
-            class="aw-flat aw-title"
-            part="fold"
-            aria-expanded={!folded}
-            onClick={() => {
-              unfolded.value = folded;
-            }}
-          >
-            {folded ? "▸ " : "▾ "}
-            {meta?.profile === null && !WITHOUT_KEYS.has(name)
-              ? "Heads and strongest keys"
-              : "Heads"}
-          </Button>
-        )}
-        <div class="aw-heads" data-aw-part="heads" hidden={folded} />
-        <div
-          class="aw-focus"
-          data-aw-part="focus"
-          hidden={folded || meta?.profile !== null || WITHOUT_KEYS.has(name)}
-        />
-      </div>
-    );
-    const main = (
-      <div class="aw-main" key="main">
-        <Tabs
-          label="Views"
-          part="tabs"
-          controls={panelId}
-          tabs={(meta ? viewsOf(meta) : []).map((each, i) => {
-            const { label } = viewNamed(each);
-            return { name: each, label, title: `${label} (${i + 1})` };
-          })}
-          chosen={name}
-          choose={(next) => state.set({ view: next })}
-          hidden={!chrome}
-        />
-        <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
-          {missing.value}
-        </p>
-        <div class="aw-view" role="tabpanel" data-aw-part="view" id={panelId} />
-      </div>
-    );
-    const note = (part: string, text: string) => (
-      <p class={`aw-${part}`} data-aw-part={part} hidden={text === ""}>
-        {text}
-      </p>
-    );
-    return (
-      <>
-        {messages.View()}
-        {/* Only where a run can be started, or while one goes on. */}
-        <div class="aw-head" hidden={closed || (meta !== undefined && (act === null || !chrome))}>
-          {runBox.View()}
-          {progress.View()}
-        </div>
-        <Skeleton hidden={meta !== undefined || closed} />
-        <div class="aw-ribbon" data-aw-part="ribbon" hidden={bare}>
-          {meta && meta.profile !== null && chrome && <ProfileHead {...meta} />}
-        </div>
-        {note("truncated", meta ? readingNote(meta) : "")}
-        {note("unknown", meta ? unknownNote(meta) : "")}
-        <div class="aw-bar" data-aw-part="bar" hidden={bare} />
-        <div class="aw-body" hidden={meta === undefined}>
-          {narrow.value ? [main, side] : [side, main]}
-        </div>
-        <div class="aw-caption" data-aw-part="caption" hidden={meta === undefined || chrome}>
-          {meta && !chrome && <Caption meta={meta} selection={place.value} />}
-        </div>
-        {meta && source?.precision && <SavedNote precision={source.precision} meta={meta} />}
-        <KeyList hidden={bare || !keysOpen.value} />
-        <div class="aw-live" role="status" aria-live="polite" data-aw-part="live">
-          {announced.value}
-        </div>
-      </>
-    );
-  }
-  mount(root, View, until);
+  mount(root, () => Outline(model), until);
 
   const part = (name: string): HTMLElement =>
     root.querySelector(`:scope [data-aw-part="${name}"]`) as HTMLElement;
@@ -255,44 +122,13 @@ export function createFrame(state: State): Frame {
   );
   pointByTouch(root, until);
 
-  const announce = setter(announced);
+  const announce = setter(model.announced);
   function report(error: unknown, before = ""): void {
     const { message, hint } = explain(error);
     messages.report(before + message, hint, runBox.remedy(hint));
   }
 
-  const actions = {
-    toggleKeys: () => {
-      keysOpen.value = !keysOpen.peek();
-      if (keysOpen.peek()) part("keys").scrollIntoView({ block: "nearest" });
-    },
-    closeKeys: () => {
-      const open = keysOpen.peek();
-      keysOpen.value = false;
-      return open;
-    },
-    toggleFullScreen: () => {
-      const change = document.fullscreenElement
-        ? document.exitFullscreen()
-        : root.requestFullscreen();
-      change.catch((reason: unknown) =>
-        report({ message: "Full screen is not allowed here.", hint: explain(reason).message }),
-      );
-    },
-    openView: (index: number) => {
-      const shown = run.peek();
-      const view = shown === null ? undefined : viewsOf(shown.source.meta)[index];
-      if (view !== undefined) state.set({ view });
-    },
-    nextPart: () => {
-      const { parts, part } = run.peek()?.source.meta ?? {};
-      if (!parts || !part || parts.length < 2) return false;
-      const next = itemAt(parts, (parts.indexOf(part) + 1) % parts.length);
-      state.set({ part: next });
-      announce(`Part: ${next}`);
-      return true;
-    },
-  };
+  const actions = createActions(root, model, { report, announce });
   listenForKeys(root, actions, until);
   keepHostKeysAway(root, until);
 
@@ -319,71 +155,18 @@ export function createFrame(state: State): Frame {
       runBox.show(meta, chrome && single ? act : null, buttons);
     });
 
-    const busy = (waiting: boolean) => panel.setAttribute("aria-busy", String(waiting));
-    const base = {
-      source,
-      state: screened.state,
-      act,
-      report,
-      announce,
-      layerProgress: startLayerProgress(source, signal),
-      signal,
-      runSignal: signal,
+    const context = {
+      ...{ source, state: screened.state, act, report, announce, display },
+      ...{ layerProgress: startLayerProgress(source, signal), signal, runSignal: signal },
     };
-    const long = isLong(meta);
-    const matrix =
-      !single || long
-        ? NO_MATRIX
-        : createMatrix(source, state, { ...base, busy, computing, report: reportMissing });
-
-    function computing(far: Progress | null, back: () => void): void {
-      const working = { ...IDLE, status: "running", progress: far };
-      progress.show(far === null ? (activity.peek() ?? IDLE) : working, back);
-    }
-
-    function reportMissing(error: unknown): void {
-      const { layer, head, quantity } = state.get();
-      const there = matrix.get();
-      const wanted = placeName({ layer, head, quantity: measureOf(quantity) });
-      missing.value =
-        `${capital(wanted)} is not loaded.` +
-        (there === null ? "" : ` The picture shows ${placeName(there)}.`);
-      report(error);
-    }
-    matrix.on(() => {
-      if (missing.peek() !== "") messages.clearReport();
-      missing.value = "";
-    }, signal);
-
-    const context: ViewContext = { ...base, matrix, overlay: createOverlay(), display };
-    const disposers: (() => void)[] = [];
-    const drawText = (rows?: RowStore): void => {
-      disposers.push(ribbon(parts.ribbon, context, memory, rows));
-      disposers.push(focus(parts.focus, context, rows));
-    };
-    if (chrome && long) withLazyCode((code) => drawText(code.long.rows(context)), signal);
-    else if (chrome && single) drawText();
-    withLazyCode(({ windows }) => windows.ribbon(parts.ribbon, meta, signal), signal);
-    if (chrome) {
-      if (!meta.similarity) disposers.push(headGrid(parts.heads, context));
-      disposers.push(bar(parts.bar, context, actions));
-    }
-    const views = openViews(panel, context);
-    disposers.push(views.dispose);
-    for (const { tool } of FEATURES) {
-      const element = tool?.(context, panel, views.open);
-      if (element === undefined) continue;
-      element.hidden = !chrome;
-      parts.tabs.after(element);
-      disposers.push(() => element.remove());
-    }
+    const dispose = drawRun(parts, model, context, memory, actions);
     const hold = setTimeout(() => {
       panel.style.minHeight = "";
     }, HOLD_MS);
     stopRun = () => {
       lifetime.abort();
       clearTimeout(hold);
-      for (const dispose of disposers) dispose();
+      dispose();
       stopRun = null;
     };
     restoreFocus(signal);

@@ -153,7 +153,7 @@ export function createProgress(visible: (is: boolean) => void) {
           >
             <span
               class="aw-progress-fill"
-              style={{ width: counted ? `${(100 * Math.min(done, total)) / total}%` : "" }}
+              style={{ scale: counted ? `${Math.min(done / total, 1)} 1` : "" }}
             />
           </div>
         </div>

@@ -1,6 +1,6 @@
 /** Input for another text, which runs in the kernel; unobtrusive until it is used. */
 
-import { batch, computed, signal } from "@preact/signals-core";
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { type ComponentChildren, render } from "preact";
 import { consume, h } from "../draw/dom";
 import { createPopover } from "../draw/popover";
@@ -76,6 +76,98 @@ function write(input: HTMLTextAreaElement, text: string): void {
 function direct(input: HTMLTextAreaElement): void {
   input.dir = directionOf(input.value);
   if (input.parentElement !== null) input.parentElement.dir = input.dir;
+}
+
+/** `fields`: of the text and of a second one. */
+function View({
+  run,
+  paired,
+  changed,
+  history,
+  fields,
+  cutBox,
+  setPaired,
+  openHistory,
+  start,
+}: {
+  readonly run: ReadonlySignal<Shown | null>;
+  readonly paired: ReadonlySignal<boolean>;
+  readonly changed: ReadonlySignal<boolean>;
+  readonly history: ReadonlySignal<readonly PastRun[]>;
+  readonly fields: readonly ComponentChildren[];
+  readonly cutBox: (label: string, hidden: boolean) => ComponentChildren;
+  readonly setPaired: (is: boolean) => void;
+  readonly openHistory: (anchor: HTMLElement) => void;
+  readonly start: () => void;
+}) {
+  const { act = null, buttons = [], cut = false } = run.value ?? {};
+  const two = paired.value;
+  return (
+    <div
+      class={`aw-run${changed.value ? " aw-changed" : ""}`}
+      role="group"
+      aria-label="Run a text"
+      data-aw-part="run"
+      hidden={act === null}
+    >
+      <div class="aw-run-fields">
+        {fields[0]}
+        <div class="aw-run-row" hidden={!two}>
+          {fields[1]}
+          <Button
+            class="aw-plain"
+            part="unpair-button"
+            label="Remove the second text"
+            title="One text only"
+            onClick={() => setPaired(false)}
+          >
+            ×
+          </Button>
+        </div>
+      </div>
+      <div class="aw-run-tools">
+        {cutBox("truncate", !cut)}
+        <Button
+          class="aw-plain aw-wanted"
+          part="pair-button"
+          title="Add a second text to make a sentence pair"
+          hidden={two}
+          onClick={() => setPaired(true)}
+        >
+          + pair
+        </Button>
+        {buttons.map(({ label, title, part, press }) => (
+          <Button
+            key={part}
+            class="aw-plain aw-wanted"
+            part={part}
+            title={title}
+            onClick={({ currentTarget }) => press(currentTarget)}
+          >
+            {label}
+          </Button>
+        ))}
+        <Button
+          class="aw-plain aw-wanted"
+          part="history-button"
+          label="Earlier texts"
+          title="Earlier texts"
+          hidden={history.value.length < 2}
+          onClick={({ currentTarget }) => openHistory(currentTarget)}
+        >
+          <Icon name="history" />
+        </Button>
+        <Button
+          class="aw-plain"
+          part="run-button"
+          title="Run this text (Ctrl + Enter)"
+          onClick={start}
+        >
+          Run
+        </Button>
+      </div>
+    </div>
+  );
 }
 
 /** `root` is where the history opens. */
@@ -234,75 +326,7 @@ export function createRunBox(
       );
     },
     dispose: popover.dispose,
-    View() {
-      const { act = null, buttons = [], cut = false } = run.value ?? {};
-      const two = paired.value;
-      return (
-        <div
-          class={`aw-run${changed.value ? " aw-changed" : ""}`}
-          role="group"
-          aria-label="Run a text"
-          data-aw-part="run"
-          hidden={act === null}
-        >
-          <div class="aw-run-fields">
-            {fields[0]}
-            <div class="aw-run-row" hidden={!two}>
-              {fields[1]}
-              <Button
-                class="aw-plain"
-                part="unpair-button"
-                label="Remove the second text"
-                title="One text only"
-                onClick={() => setPaired(false)}
-              >
-                ×
-              </Button>
-            </div>
-          </div>
-          <div class="aw-run-tools">
-            {cutBox("truncate", !cut)}
-            <Button
-              class="aw-plain aw-wanted"
-              part="pair-button"
-              title="Add a second text to make a sentence pair"
-              hidden={two}
-              onClick={() => setPaired(true)}
-            >
-              + pair
-            </Button>
-            {buttons.map(({ label, title, part, press }) => (
-              <Button
-                key={part}
-                class="aw-plain aw-wanted"
-                part={part}
-                title={title}
-                onClick={({ currentTarget }) => press(currentTarget)}
-              >
-                {label}
-              </Button>
-            ))}
-            <Button
-              class="aw-plain aw-wanted"
-              part="history-button"
-              label="Earlier texts"
-              title="Earlier texts"
-              hidden={history.value.length < 2}
-              onClick={({ currentTarget }) => openHistory(currentTarget)}
-            >
-              <Icon name="history" />
-            </Button>
-            <Button
-              class="aw-plain"
-              part="run-button"
-              title="Run this text (Ctrl + Enter)"
-              onClick={start}
-            >
-              Run
-            </Button>
-          </div>
-        </div>
-      );
-    },
+    View: () =>
+      View({ run, paired, changed, history, fields, cutBox, setPaired, openHistory, start }),
   };
 }

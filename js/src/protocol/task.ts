@@ -26,11 +26,17 @@ const IDLE = { status: "idle", done: 0, total: null, value: null, failure: null 
 export const shareOf = ({ done, total }: TaskState<unknown>): number | null =>
   total === null ? null : done / (total || 1);
 
+/** Before the next picture; in a page that is hidden none is drawn, and a task says no more than that it has ended. */
+const frame = (act: () => void): void => void requestAnimationFrame(act);
+
 export class Task<T> {
   readonly #work: (step: Step<T>) => Promise<T>;
   readonly #until: AbortSignal;
+  readonly #initial: TaskState<T>;
   readonly #state: Signal<TaskState<T>>;
   #running: AbortController | null = null;
+  /** Reports that wait for the next frame: what comes in pieces is drawn once for all of them. */
+  #reported: Partial<TaskState<T>> | null = null;
 
   /** Work that is stopped may be started again: it then goes on from what it has kept. */
   constructor(
@@ -40,27 +46,41 @@ export class Task<T> {
   ) {
     this.#work = work;
     this.#until = until;
-    this.#state = signal({ ...IDLE, ...initial });
+    this.#initial = { ...IDLE, ...initial };
+    this.#state = signal(this.#initial);
   }
 
   get state(): ReadonlySignal<TaskState<T>> {
     return this.#state;
   }
 
+  #set(change: Partial<TaskState<T>> = {}): void {
+    this.#state.value = { ...this.#state.peek(), ...this.#reported, ...change };
+    this.#reported = null;
+  }
+
+  #report(change: Partial<TaskState<T>>): void {
+    const waits = this.#reported !== null;
+    this.#reported = { ...this.#reported, ...change };
+    if (!waits) frame(() => this.#reported !== null && !this.#until.aborted && this.#set());
+  }
+
   async start(): Promise<void> {
     this.#running?.abort();
     const running = new AbortController();
     this.#running = running;
-    const set = (change: Partial<TaskState<T>>): void => {
-      if (this.#running !== running || this.#until.aborted) return;
-      this.#state.value = { ...this.#state.peek(), ...change };
-    };
-    set({ ...IDLE, status: "running", value: this.#state.peek().value });
+    const when =
+      (act: (change: Partial<TaskState<T>>) => void) => (change: Partial<TaskState<T>>) => {
+        if (this.#running === running && !this.#until.aborted) act.call(this, change);
+      };
+    const [set, report] = [when(this.#set), when(this.#report)];
+    const value = this.#reported?.value ?? this.#state.peek().value;
+    set({ ...this.#initial, status: "running", value });
     try {
       const value = await this.#work({
         signal: AbortSignal.any([running.signal, this.#until]),
-        progress: (done, total) => set({ done, total }),
-        partial: (value) => set({ value }),
+        progress: (done, total) => report({ done, total }),
+        partial: (value) => report({ value }),
       });
       set({ status: "done", value });
     } catch (error) {
@@ -73,7 +93,7 @@ export class Task<T> {
     this.#running?.abort();
     this.#running = null;
     if (this.#until.aborted || this.#state.peek().status !== "running") return;
-    this.#state.value = { ...this.#state.peek(), status: "stopped" };
+    this.#set({ status: "stopped" });
   }
 
   /** Stop, or go on. */

@@ -1,13 +1,13 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
-import { type Signal, signal } from "@preact/signals-core";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
 import type { ComponentChild } from "preact";
 import type { LayerProgress } from "../figures/layer-progress";
 import type { MatrixStore } from "../figures/matrix";
 import type { Table } from "../figures/table";
 import { onAbort } from "../protocol/abort";
 import type { Chunks } from "../protocol/saved/run";
-import type { Action, Meta, Source } from "../protocol/types";
+import type { Action, HeadIndex, Meta, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
 /** Context of each part of the page for one run. A new run means new views: `source` never changes under one. */
@@ -36,7 +36,26 @@ export interface ViewContext extends RunContext {
   readonly overlay?: Overlay;
   /** The open view's part of the Display popover. */
   readonly display?: Signal<DisplayPart | null>;
+  /** What features add below a pinned pair. */
+  readonly pairs?: readonly PairPart[];
 }
+
+/** A pinned pair of a head's weights or scores, by tokens. */
+export interface PinnedCell {
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly query: number;
+  readonly key: number;
+  /** True if a word of several tokens is pinned. */
+  readonly merged: boolean;
+}
+
+/** Draws into `place` for as long as the context's signal lasts; `cell` is null while no pair is shown. */
+export type PairPart = (
+  place: HTMLElement,
+  context: ViewContext,
+  cell: ReadonlySignal<PinnedCell | null>,
+) => void;
 
 /** Settings of a view in the Display popover. */
 export interface DisplayPart {

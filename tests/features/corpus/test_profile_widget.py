@@ -24,6 +24,7 @@ from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.page.compress import inflate
 from attn_widget.page.output import outputs
 from attn_widget.page.snapshot import exact_snapshot
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.pack import unpack
 from tests.unit.needs import needs_spacy
 
@@ -292,7 +293,7 @@ def test_an_example_is_opened_as_a_run_of_its_own(live: ProfileWidget) -> None:
 
 def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> None:
     for light, heads in ((True, 1), (False, 72)):
-        found = exact_snapshot(live.source, live.selection, "", light=light)
+        found = exact_snapshot(live.source, live.selection, PageSpec(light=light))
         meta, arrays = unpack(found.chunks["paint"])
         assert not meta["profile"]["looks_back"]
         recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "examples"]
@@ -315,7 +316,7 @@ def test_a_text_that_many_heads_have_as_an_example_is_run_once() -> None:
     runs: list[int] = []
     handle = encoder.network.register_forward_hook(lambda *_: runs.append(1))
     try:
-        exact_snapshot(widget.source, widget.selection, "")
+        exact_snapshot(widget.source, widget.selection)
     finally:
         handle.remove()
     assert len(runs) == len(TEXTS)

@@ -15,7 +15,7 @@ import torch
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, NotAvailableError
-from attn_widget.features.engine.rounding import SAMPLES, rounding_of
+from attn_widget.features.engine.rounding import rounding_of
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat."
@@ -77,38 +77,6 @@ def facts_of(page: Path) -> dict[str, Any]:
     return dict(json.loads(found[1]))
 
 
-def test_a_light_page_is_smaller_and_states_what_it_measured(tmp_path: Path) -> None:
-    widget = shown()
-    full = aw.to_html(widget, tmp_path / "full.html", engine=True)
-    light = aw.to_html(widget, tmp_path / "light.html", engine="light")
-    assert light.stat().st_size < full.stat().st_size
-    rounding = facts_of(light)["rounding"]
-    assert rounding["bits"] == 8
-    assert rounding["texts"] == 1 + len(SAMPLES)
-    assert rounding["weight"] > facts_of(full)["rounding"]["weight"]
-
-
-def test_pages_of_one_model_share_a_script_of_weights(tmp_path: Path) -> None:
-    widget, folder = shown(), tmp_path / "a folder"
-    folder.mkdir()
-    first = aw.to_html(widget, tmp_path / "p.html", engine=True, assets=folder)
-    again = aw.report([TEXT, "A dog."], tmp_path / "q.html", engine=True, assets=folder,
-                      model=tiny_models.build("bert", "ForMaskedLM"), progress=False)  # fmt: skip
-    [script] = folder.iterdir()
-    beside = facts_of(first)["beside"]
-    assert beside == facts_of(again)["beside"]
-    assert beside["src"] == f"a%20folder/{script.name}"
-    assert beside["key"] in script.name
-    page = first.read_text(encoding="utf-8")
-    assert 'class="aw-weights"' not in page
-    assert re.search("script-src 'sha256-[^;]* 'self';", page.replace("&#x27;", "'"))
-    text = re.fullmatch(
-        rf'\(globalThis.attnWidgetModels \?\?= {{}}\)\["{beside["key"]}"\] = "([^"\\<]*)";\n',
-        script.read_text(),
-    )
-    assert text is not None
-
-
 @pytest.mark.parametrize(
     ("head", "kind"), [("Model", None), ("ForSequenceClassification", "first")]
 )
@@ -135,16 +103,7 @@ def test_widgets_of_one_page_share_an_engine_if_they_share_a_model(tmp_path: Pat
         ({"layers": [0]}, InputError, "computes all layers and heads"),
         ({"why": [aw.target(position=2, token=17)]}, InputError, "explains no target"),
         ({"engine": 1}, InputTypeError, "expected True or False"),
-        ({"engine": "lite"}, InputError, "expected True, False or 'light'"),
-        ({"assets": "there"}, InputError, "not a folder"),
-        ({"assets": np.zeros(2)}, InputTypeError, "assets is a ndarray"),
-        ({"engine": False, "assets": np.zeros(2)}, InputTypeError, "assets is a ndarray"),
-        ({"engine": False, "assets": "beside"}, InputError, "there is no engine"),
-        (
-            {"engine": "light", "assets": "beside"},
-            InputError,
-            "Leave assets out, or give engine=True",
-        ),
+        ({"engine": "lite"}, InputTypeError, "expected True or False"),
     ],
 )
 def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(

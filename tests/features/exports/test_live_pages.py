@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import nbformat
@@ -16,7 +14,6 @@ from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from nbformat.sign import MemorySignatureStore, NotebookNotary
 
 import attn_widget as aw
-from attn_widget.features.exports import notebook as notebook_module
 from attn_widget.features.exports.notebook import STATE, VIEW, LivePages
 from attn_widget.page.output import code_element, outputs, version
 
@@ -118,13 +115,10 @@ def test_leaves_a_notebook_without_our_widgets_as_it_is() -> None:
 
 
 def server(folder: Path) -> LargeFileManager:
-    """What a Jupyter server reads and saves files with, our extension loaded."""
+    """What a Jupyter server reads and saves files with, our hook set."""
     notary = NotebookNotary(data_dir=str(folder), store_factory=MemorySignatureStore)
-    manager = LargeFileManager(root_dir=str(folder), notary=notary)
-    [point] = notebook_module._jupyter_server_extension_points()
-    extension = import_module(point["module"])
-    extension._load_jupyter_server_extension(SimpleNamespace(contents_manager=manager))
-    return manager
+    hook = "attn_widget.features.exports.notebook.before_saving"
+    return LargeFileManager(root_dir=str(folder), notary=notary, pre_save_hook=hook)
 
 
 def test_a_server_saves_pages_for_widgets_and_trusts_them(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_pat
         widget.run("hello")
     assert widget.to_csv().splitlines()[0] == "rank,index,score,passage"
     assert len(widget.to_dataframe()) == len(PASSAGES)
-    recorded, _ = unpack(exact_snapshot(widget.source, widget.selection, "").chunks["paint"])
+    recorded, _ = unpack(exact_snapshot(widget.source, widget.selection).chunks["paint"])
     kinds = [(one["request"]["kind"], one["request"]["passage"]) for one in recorded["recorded"]]
     assert {passage for kind, passage in kinds if kind == "similar"} == {0, 1, 2}
     assert ("similar_test", ranked.order[0]) in kinds
@@ -318,9 +318,7 @@ def test_an_engine_is_refused_where_it_cannot_compare_texts(
 
 def test_a_page_with_an_engine_says_how_its_model_is_given_texts() -> None:
     s = compare("a cat", "a dog", "attn_widget/mini", prompt=("query: ", ""))
-    facts = embedder_facts(s, light=False)
+    facts = embedder_facts(s)
     assert (facts["kind"], facts["pooling"], facts["unit"]) == ("cosine", "mean", True)
     assert (facts["prompts"], facts["longest"]) == (["query: ", ""], 512)
     assert facts["rounding"] == {"score": 0, "entry": 0}  # its matrices are float16
-    light = embedder_facts(s, light=True)["rounding"]
-    assert light["entry"] > light["score"] > 1e-6

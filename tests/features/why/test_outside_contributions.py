@@ -15,7 +15,8 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.features.why.methods import METHODS
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
@@ -267,7 +268,7 @@ def test_a_page_keeps_the_row_and_says_what_it_is_about(
     analysis: Analysis, own: np.ndarray
 ) -> None:
     b = analysis.with_contributions({"shap": own}, TARGET)
-    saved = saved_run(RunSource(b), options=ExportOptions(why=[TARGET, OTHER])).snapshot
+    saved = saved_run(RunSource(b), spec=PageSpec(why=[TARGET, OTHER])).snapshot
     meta, arrays = unpack(saved.chunks["paint"])
     assert meta["outside"] == ["shap"]
     rows = {

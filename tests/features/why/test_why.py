@@ -18,8 +18,10 @@ from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.why.methods import METHODS
 from attn_widget.features.why.proposals import proposals, telling_word
+from attn_widget.features.why.recorded import targets_of
 from attn_widget.language.function_words import FUNCTION_WORDS
-from attn_widget.page.saved_run import ExportOptions, saved_run
+from attn_widget.page.saved_run import saved_run
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol import tasks as tasks_room
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.handlers import HANDLERS, Handler
@@ -29,6 +31,7 @@ from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.tasks import Tasks
 from tests.close import assert_close
 from tests.unit import tiny_models
+from tests.unit.test_levels_of_detail import modern
 
 TEXT = "The keys to the cabinet are here."
 TARGET = aw.target(position=6, token="are", against="is", masked=True)
@@ -408,14 +411,16 @@ def test_another_text_has_its_own_target() -> None:
 # -- saved pages ------------------------------------------------------------------------------
 
 
-def recorded(analysis: Analysis, **options: Any) -> list[dict[str, Any]]:
-    saved = saved_run(RunSource(analysis), **options).snapshot
+def recorded(
+    analysis: Analysis, selection: Selection | None = None, **options: Any
+) -> list[dict[str, Any]]:
+    saved = saved_run(RunSource(analysis), selection, PageSpec(**options)).snapshot
     meta, _ = unpack(saved.chunks["paint"])
     return [entry["request"] for entry in meta["recorded"]]
 
 
 def test_a_page_keeps_what_was_asked_for_in_full(analysis: Analysis) -> None:
-    asked = recorded(analysis, options=ExportOptions(why=[TARGET]))
+    asked = recorded(analysis, why=[TARGET])
     methods = [one["method"] for one in asked if one["kind"] == "contributions"]
     assert methods == list(METHODS)
     assert {"kind": "trust", "target": PLAIN, "methods": methods} in asked
@@ -496,3 +501,11 @@ def test_it_goes_with_one_text_and_a_page(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["the cat", "--why", "cat=dog"])
     assert "--why needs -o PAGE" in capsys.readouterr().err
+
+
+def test_nothing_is_proposed_to_explain_where_no_rollout_is_possible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("attn_widget.features.why.recorded.ROLLOUT_TOKENS", 1200)
+    chosen = {"layer": 0, "head": 0, "token": 5, "quantity": "weights", "target": None}
+    assert targets_of(modern(), chosen, light=False) == []

@@ -11,7 +11,7 @@ import { messageOf } from "../../protocol/failure";
 import { KernelSource } from "../../protocol/kernel";
 import { readPack } from "../../protocol/pack";
 import { arrayOf } from "../../protocol/required";
-import type { PastRun, Slice, SliceRequest, Source } from "../../protocol/types";
+import type { Meta, PastRun, Slice, SliceRequest, Source } from "../../protocol/types";
 import { createState, fit } from "../../state/state";
 import { Button } from "../../ui/controls";
 import { mount as draw } from "../../ui/mount";
@@ -25,6 +25,81 @@ const bytesOf = (slice: Slice, name: string): Uint8Array => arrayOf(slice, name)
 /** A live widget, for a second run in it. */
 interface LiveContext extends Omit<WidgetContext, "shown" | "signal"> {
   readonly source: Source;
+}
+
+/** Opens a popover that asks for the other text; gives the field to type it into. */
+function askForText(
+  box: Popover,
+  anchor: HTMLElement,
+  now: Meta,
+  history: readonly PastRun[],
+  until: AbortSignal,
+  start: (other: PastRun) => Promise<void>,
+): HTMLTextAreaElement {
+  const status = signal("");
+  const running = signal(false);
+  let input!: HTMLTextAreaElement;
+  const run = async (other: PastRun): Promise<void> => {
+    running.value = true;
+    status.value = "Running the other text …";
+    try {
+      await start(other);
+      box.close();
+    } catch (error) {
+      status.value = messageOf(error);
+    }
+    running.value = false;
+  };
+  async function typed(): Promise<void> {
+    if (input.value === now.text) status.value = "This is the text that is shown. Change a word.";
+    else await run({ text: input.value, text_pair: now.text_pair });
+  }
+  const past = history.filter(
+    ({ text, text_pair }) => text !== now.text || (text_pair || null) !== now.text_pair,
+  );
+  const press = (event: KeyboardEvent): void => {
+    if (event.isComposing || event.key !== "Enter" || event.shiftKey) return;
+    consume(event);
+    void typed();
+  };
+  const content = h("div", { class: "aw-compare-ask" });
+  draw(
+    content,
+    () => (
+      <>
+        <h3 class="aw-title">Compare with another text</h3>
+        <div class="aw-run-row">
+          <textarea
+            class="aw-run-input"
+            rows={3}
+            spellcheck={false}
+            placeholder="The other text"
+            aria-label="The other text"
+            data-aw-part="compare-text"
+            ref={(element) => {
+              if (element !== null) input = element;
+            }}
+            onKeyDown={press}
+          />
+          <Button
+            class="aw-plain aw-primary"
+            part="compare-go"
+            disabled={running.value}
+            onClick={typed}
+          >
+            Compare
+          </Button>
+        </div>
+        <p class="aw-hint" role="alert">
+          {status.value}
+        </p>
+        {past.length > 0 && <History runs={past} again={run} title="or with an earlier one" />}
+      </>
+    ),
+    until,
+  );
+  box.toggle(anchor, "Compare with another text", content);
+  return input;
 }
 
 export function liveComparison(context: LiveContext) {
@@ -165,71 +240,10 @@ export function liveComparison(context: LiveContext) {
   /** Ask for B; without `text` the field has A's, to change a word of it. */
   function choose(anchor: HTMLElement, text = source.meta.text): void {
     const box = popoverAt(anchor);
-    const status = signal("");
-    const running = signal(false);
-    let input!: HTMLTextAreaElement;
-    const run = async ({ text, text_pair }: PastRun): Promise<void> => {
-      running.value = true;
-      status.value = "Running the other text …";
-      try {
-        await start({ kind: "compared", text, text_pair: text_pair || null });
-        box.close();
-      } catch (error) {
-        status.value = messageOf(error);
-      }
-      running.value = false;
-    };
-    const now = source.meta;
-    async function typed(): Promise<void> {
-      if (input.value === now.text) status.value = "This is the text that is shown. Change a word.";
-      else await run({ text: input.value, text_pair: now.text_pair });
-    }
-    const past = context
-      .history()
-      .filter(({ text, text_pair }) => text !== now.text || (text_pair || null) !== now.text_pair);
-    const press = (event: KeyboardEvent): void => {
-      if (event.isComposing || event.key !== "Enter" || event.shiftKey) return;
-      consume(event);
-      void typed();
-    };
-    const content = h("div", { class: "aw-compare-ask" });
-    draw(
-      content,
-      () => (
-        <>
-          <h3 class="aw-title">Compare with another text</h3>
-          <div class="aw-run-row">
-            <textarea
-              class="aw-run-input"
-              rows={3}
-              spellcheck={false}
-              placeholder="The other text"
-              aria-label="The other text"
-              data-aw-part="compare-text"
-              ref={(element) => {
-                if (element !== null) input = element;
-              }}
-              onKeyDown={press}
-            />
-            <Button
-              class="aw-plain aw-primary"
-              part="compare-go"
-              disabled={running.value}
-              onClick={typed}
-            >
-              Compare
-            </Button>
-          </div>
-          <p class="aw-hint" role="alert">
-            {status.value}
-          </p>
-          {past.length > 0 && <History runs={past} again={run} title="or with an earlier one" />}
-        </>
-      ),
-      lifetime.signal,
+    const input = askForText(box, anchor, source.meta, context.history(), lifetime.signal, (run) =>
+      start({ kind: "compared", text: run.text, text_pair: run.text_pair || null }),
     );
     input.value = text;
-    box.toggle(anchor, "Compare with another text", content);
     input.focus({ preventScroll: true });
   }
 

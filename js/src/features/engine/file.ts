@@ -21,8 +21,6 @@ export interface Header {
   readonly bytes: number;
   /** CRC-32 of the payload. */
   readonly crc32: number;
-  /** Bits of a weight in a matrix; 16 where left out. */
-  readonly bits?: 8 | 16;
   /** Offset of each tensor, in bytes. */
   readonly tensors: Readonly<Record<string, number>>;
 }

@@ -14,7 +14,6 @@ export interface Kernels {
     bias: number,
     out: number,
     scratch: number,
-    bits: number,
   ): void;
   gelu(x: number, count: number): void;
   norm(
@@ -54,7 +53,7 @@ export interface Kernels {
     panel: number,
   ): void;
   decode(from: number, groups: number, to: number): void;
-  gather(matrix: number, index: number, n: number, out: number, bits: number): void;
+  gather(matrix: number, index: number, n: number, out: number): void;
   addRow(row: number, n: number, out: number): void;
   crc32(from: number, bytes: number, table: number): number;
 }

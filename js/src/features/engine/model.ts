@@ -71,7 +71,7 @@ export class Model {
   #embed(input: ModelInput, i: number, to: number): void {
     const { hidden } = this.header;
     const kernels = this.#kernels;
-    kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits);
+    kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to);
     kernels.addRow(this.#at("token_type") + this.#typeOf(input, i) * hidden * 2, hidden, to);
     kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to);
   }
@@ -189,8 +189,7 @@ export class Model {
     const name = `${layer}.attention`;
     const matrix = this.#at(`${name}.weight`);
     const panels = hidden / COLUMNS;
-    const bits = this.#bits;
-    this.#kernels.linear(end, hidden, hidden, matrix, panels, zeros, out, this.#scratch, bits);
+    this.#kernels.linear(end, hidden, hidden, matrix, panels, zeros, out, this.#scratch);
     const packed = new Float32Array(size + 3 * hidden);
     packed.set(this.#floats(out, size));
     [`${name}.bias`, `${name}_norm.weight`, `${name}_norm.bias`].forEach((vector, i) => {
@@ -288,7 +287,7 @@ export class Model {
       const bias = biased ? this.#at(`${name}.bias`) : zeros;
       const matrix = this.#at(`${name}.weight`);
       const panels = outputs / COLUMNS;
-      this.#kernels.linear(from, all, n, matrix, panels, bias, out, this.#scratch, this.#bits);
+      this.#kernels.linear(from, all, n, matrix, panels, bias, out, this.#scratch);
     };
     const norm = (name: string, to: Float32Array, from: Float32Array, inverse: Float64Array) => {
       const [gain, shift] = ["weight", "bias"].map((part) =>
@@ -356,7 +355,7 @@ export class Model {
     const size = length * hidden;
     const packed = new Float32Array(3 * size);
     const sums: ((i: number, to: number) => void)[] = [
-      (i, to) => this.#kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to, this.#bits),
+      (i, to) => this.#kernels.gather(this.#at("word"), input.ids[i] ?? 0, hidden, to),
       (i, to) => this.#kernels.addRow(this.#at("position") + i * hidden * 2, hidden, to),
       (i, to) => {
         this.#kernels.addRow(
@@ -439,7 +438,7 @@ export class Model {
     const panels = wide / COLUMNS;
     const bias = this.#at("prediction.bias");
     const matrix = this.#at("word");
-    this.#kernels.linear(x, rows, hidden, matrix, panels, bias, logits, this.#scratch, this.#bits);
+    this.#kernels.linear(x, rows, hidden, matrix, panels, bias, logits, this.#scratch);
     for (let i = 0; i < positions.length; i++)
       out.set(this.#floats(logits + i * wide * F32, vocabulary), i * vocabulary);
     return out;
@@ -471,11 +470,6 @@ export class Model {
     return this.layout;
   }
 
-  /** Bits of a weight. */
-  get #bits(): number {
-    return this.header.bits ?? 16;
-  }
-
   #at(name: string): number {
     return this.#weights + at(this.header, name);
   }
@@ -499,7 +493,7 @@ export class Model {
     const matrix = this.#at(`${name}.weight`);
     const bias = this.#at(`${name}.bias`);
     const panels = outputs / COLUMNS;
-    this.#kernels.linear(x, rows, n, matrix, panels, bias, out, this.#scratch, this.#bits);
+    this.#kernels.linear(x, rows, n, matrix, panels, bias, out, this.#scratch);
   }
 
   #norm(name: string, x: number, residual: number, rows: number, out: number, eps: number): void {

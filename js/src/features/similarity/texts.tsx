@@ -10,7 +10,7 @@ import { exact } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { signed } from "../../ui/signs";
-import type { Pair, Shown, SideName, Units } from "./data";
+import type { Matrix, Pair, Shown, SideName, Units } from "./data";
 
 /** A word that is pointed at. */
 export interface UnitOfText {
@@ -26,14 +26,31 @@ const WRITTEN = 0.1;
 const FAR = 600;
 /** Longer texts have numbers below the words of the strongest pairs alone. */
 const CROWDED = 60;
-const NAMES: Readonly<Record<SideName, string>> = { a: "First text", b: "Second text" };
+
+/** What the lines of words are called. */
+export interface TextNames
+  extends Readonly<Record<SideName, readonly [mark: string, name: string]>> {
+  readonly both: string;
+  readonly part: string;
+}
+const NAMES: TextNames = {
+  both: "The two texts",
+  part: "similarity-texts",
+  a: ["A", "First text"],
+  b: ["B", "Second text"],
+};
+
+/** Two lines of words, the number of each, and their pairs. */
+export interface Linked extends Pick<Shown, SideName | "valuesA" | "valuesB"> {
+  readonly matrix: Pick<Matrix, "values" | "ranked"> | null;
+}
 
 export const other = (side: SideName): SideName => (side === "a" ? "b" : "a");
 export const sameUnit = (a: UnitOfText | null, b: UnitOfText | null): boolean =>
   a?.side === b?.side && a?.unit === b?.unit;
 
 /** Pairs with a thread: the strongest of all, or those of a word; by size, the largest first. */
-export function threadsOf({ matrix }: Shown, place: UnitOfText | null): readonly Pair[] {
+export function threadsOf({ matrix }: Linked, place: UnitOfText | null): readonly Pair[] {
   if (matrix === null) return [];
   const own =
     place === null
@@ -44,7 +61,7 @@ export function threadsOf({ matrix }: Shown, place: UnitOfText | null): readonly
 }
 
 /** Numbers that shade the words of a side: their parts of the score, or their pairs with the word that is pointed at. */
-export function shadesOf(shown: Shown, side: SideName, place: UnitOfText | null): Float64Array {
+export function shadesOf(shown: Linked, side: SideName, place: UnitOfText | null): Float64Array {
   const values = side === "a" ? shown.valuesA : shown.valuesB;
   const { matrix } = shown;
   if (place === null || place.side === side || matrix === null) return values;
@@ -75,7 +92,8 @@ export interface Editing {
 }
 
 export interface TextsProps {
-  readonly shown: Shown;
+  readonly shown: Linked;
+  readonly names?: TextNames;
   readonly place: ReadonlySignal<UnitOfText | null>;
   readonly pinned: boolean;
   readonly mode: Mode;
@@ -86,7 +104,7 @@ export interface TextsProps {
 
 /** Both texts; the threads are drawn behind them by `drawThreads`, once the words have their places. */
 export function Texts(props: TextsProps) {
-  const { shown, place, point, pin, pinned } = props;
+  const { shown, place, point, pin, pinned, names = NAMES } = props;
   const at = place.value;
   const top = Math.max(largest(shown.valuesA, shown.a), largest(shown.valuesB, shown.b));
   const followed = props.editing?.follows ? props.editing.side.value : null;
@@ -128,8 +146,8 @@ export function Texts(props: TextsProps) {
     <div
       class="aw-sim-texts"
       role="group"
-      aria-label="The two texts"
-      data-aw-part="similarity-texts"
+      aria-label={names.both}
+      data-aw-part={names.part}
       onKeyDown={key}
       onPointerLeave={() => point(null)}
       onFocusOut={({ relatedTarget, currentTarget }) => {
@@ -158,6 +176,7 @@ export function Texts(props: TextsProps) {
 
 function Line({
   shown,
+  names = NAMES,
   side,
   at,
   top,
@@ -173,6 +192,7 @@ function Line({
   if (editing?.side.value === side && !editing.follows)
     return <Editor side={side} editing={editing} />;
   const units = shown[side];
+  const [mark, called] = names[side];
   const values = shadesOf(shown, side, at);
   // Pairs are smaller than whole words: their own scale, where a word is pointed at.
   const paired = at !== null && at.side !== side && shown.matrix !== null;
@@ -184,8 +204,8 @@ function Line({
   const entry = at?.side === side ? at.unit : first;
   return (
     <div class="aw-sim-line" dir={directionOf(units.names.join(" "))}>
-      <span class="aw-sim-name aw-muted aw-small">{side.toUpperCase()}</span>
-      <p class="aw-sim-words" role="group" aria-label={NAMES[side]}>
+      <span class="aw-sim-name aw-muted aw-small">{mark}</span>
+      <p class="aw-sim-words" role="group" aria-label={called}>
         {units.names.map((name, i) => {
           if (units.special[i]) return null;
           const value = itemAt(values, i);
@@ -228,7 +248,7 @@ function Line({
         <Button
           class="aw-plain-button aw-small"
           part={`edit-${side}`}
-          label={`Edit the ${NAMES[side].toLowerCase()}`}
+          label={`Edit the ${called.toLowerCase()}`}
           onClick={() => {
             editing.side.value = side;
           }}
@@ -258,7 +278,7 @@ function Editor({ side, editing }: { readonly side: SideName; readonly editing: 
       <textarea
         class="aw-sim-input"
         data-aw-part={`text-${side}`}
-        aria-label={NAMES[side]}
+        aria-label={NAMES[side][1]}
         rows={2}
         spellcheck={false}
         defaultValue={editing.given()[side]}

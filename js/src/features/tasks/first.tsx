@@ -15,7 +15,8 @@ import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
 import { showSettings } from "../../views/contract";
 import { type TaskContext, type Words, wordUnits } from "./context";
-import { type CellPosition, createPainted, PaintedSection, type Painting } from "./painted";
+import { createPainted, PaintedSection } from "./painted";
+import type { CellPosition, Painting } from "./painted-row";
 
 const HINT = "Click a layer to color the text above by its row; click a word to pin the pair.";
 

@@ -13,7 +13,8 @@ import type { HeadIndex } from "../../protocol/types";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
 import { type TaskContext, type Words, wordUnits } from "./context";
-import { createPainted, PaintedSection, type Painting } from "./painted";
+import { createPainted, PaintedSection } from "./painted";
+import type { Painting } from "./painted-row";
 
 /** Classes with a row of their own; more would be a page of rows. */
 const MAX_CLASSES = 12;

@@ -1,15 +1,9 @@
 /** Rows of the same words, each colored by its own values: real text, or a strip of cells where it is long. */
 
-import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { computed, signal } from "@preact/signals-core";
 import type { ComponentChildren } from "preact";
-import { CellMap } from "../../draw/cell-map/cell-map";
-import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
-import { rampIndex, signedIndex } from "../../draw/color/scale";
-import { onResize } from "../../draw/resize";
-import { directionOf, unitFace } from "../../draw/text-line";
-import { largest } from "../../figures/derive/matrix";
+import type { CellMap } from "../../draw/cell-map/cell-map";
 import type { Unit } from "../../figures/derive/units";
-import { formatNumber, visible } from "../../figures/format";
 import { unitLabel } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
@@ -19,94 +13,18 @@ import { setTo, watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { type Cell, followKey, nextCell } from "../../ui/roving";
 import type { TaskContext } from "./context";
+import {
+  type CellPosition,
+  isLong,
+  type Named,
+  type PaintedOptions,
+  type Painting,
+  TextRow,
+} from "./painted-row";
+import { createStrip } from "./painted-strip";
 
-/** Up to this many words a row is the text itself. */
-const MAX_WORDS = 48;
-const STRIP = { rowHeight: 24, cellMost: 28, heightMost: 240 } as const;
-
-export interface CellPosition {
-  readonly row: number;
-  readonly unit: number;
-}
-
-interface PaintedRow {
-  /** Layer or class of the row; -1 for neither. */
-  readonly key: number;
-  readonly label: string;
-  readonly spoken: string;
-  /** One value a unit. */
-  readonly values: Float32Array;
-  /** Share of special tokens and how far it may be off, at the end of the row; null: they have units. */
-  readonly special?: { readonly value: number; readonly error: number } | null;
-}
-
-/** Rows that stay the same while a reader points at them. */
-export interface Painting {
-  readonly units: readonly Unit[];
-  readonly rows: readonly PaintedRow[];
-  /** End of the ramp, and how far it may be off. */
-  readonly top: number;
-  readonly error: number;
-  readonly signed: boolean;
-  readonly label: string;
-  readonly part: string;
-  readonly keyName: "data-layer" | "data-class";
-  /** True if rows end with their strongest unit and their special tokens. */
-  readonly ends: boolean;
-  readonly format: (value: number) => string;
-  readonly exact: (value: number) => string;
-}
-
-interface PaintedOptions {
-  readonly painting: ReadonlySignal<Painting | null>;
-  readonly selected?: ReadonlySignal<number>;
-  readonly pinned?: ReadonlySignal<CellPosition | null>;
-  readonly pick: (row: number, unit: Unit) => void;
-  /** A row is chosen by its label; without it labels are no targets. */
-  readonly choose?: (row: number) => void;
-  /** Below the rows while nothing is pointed at. */
-  readonly idle: () => string;
-  /** Name of a row, its number, how far that may be off, and what follows it. */
-  readonly number: (
-    row: PaintedRow,
-    unit: Unit,
-    value: number,
-  ) => {
-    readonly name: ComponentChildren;
-    readonly error?: number;
-    readonly text?: string;
-    readonly rest: string;
-  };
-}
-
-/** Space and bar before a word: as in the text, with a bar between the texts of a pair. */
-export const Gap = ({ space, pair }: { readonly space: boolean; readonly pair: boolean }) => (
-  <>
-    {space && " "}
-    {pair && (
-      <span class="aw-beside-pair" aria-hidden="true">
-        {"│ "}
-      </span>
-    )}
-  </>
-);
-
-interface Painter extends Pick<Painting, "top" | "signed"> {
-  readonly scale: Scale;
-  readonly mode: Mode;
-}
-
-/** Ground and ink of a word with a value. */
-export function paintOf(value: number, { top, signed, scale, mode }: Painter) {
-  const { css, rgb } = ramp(signed ? "signed" : "weight", mode);
-  const index = signed ? signedIndex(value, top) : rampIndex(value, top, scale);
-  return { background: itemAt(css, index), color: inkOn(itemAt(rgb, index)) };
-}
-
-export function createPainted(
-  { source: { meta }, selection, mode, first, scheme, announce, signal: until }: TaskContext,
-  options: PaintedOptions,
-) {
+export function createPainted(context: TaskContext, options: PaintedOptions) {
+  const { source, selection, mode, first, scheme, signal: until } = context;
   const { painting, selected, pinned, choose } = options;
   const labeled = choose ? 1 : 0;
   const scale = computed((): Scale => (painting.value?.signed ? "head" : selection.value.scale));
@@ -120,10 +38,8 @@ export function createPainted(
     void painting.value;
     visited.value = pointed.value = null;
   }, until);
-  const shareOf = ({ value, error }: { readonly value: number; readonly error: number }): string =>
-    formatNumber({ value, error });
   const nameOf = (unit: Unit): string => unitLabel(unit, scheme);
-  const long = computed(() => (painting.value?.units.length ?? 0) > MAX_WORDS);
+  const named: Named = { meta: source.meta, nameOf, labeled: choose !== undefined };
 
   // -- text: cells of words ---------------------------------------------------------------------
 
@@ -185,6 +101,7 @@ export function createPainted(
         {rows.map((row, i) => (
           <TextRow
             key={row.key}
+            of={named}
             painting={painting}
             row={i}
             scale={scale.value}
@@ -198,162 +115,10 @@ export function createPainted(
     );
   });
 
-  interface TextRowProps extends Omit<Painter, "top" | "signed"> {
-    readonly painting: Painting;
-    readonly row: number;
-    readonly selected: boolean;
-    readonly pinned: number;
-    /** The unit that Tab enters; -1 for the label, null for none of this row. */
-    readonly entry: number | null;
-  }
-
-  const TextRow = memo(function TextRow({
-    painting,
-    row,
-    selected,
-    pinned,
-    entry,
-    ...painter
-  }: TextRowProps) {
-    const { units, format, exact, keyName, ends, top, signed } = painting;
-    const { key, label, spoken, values, special } = itemAt(painting.rows, row);
-    const named = { [keyName]: key };
-    const target = labeled && { tabIndex: entry === -1 ? 0 : -1, "aria-selected": selected };
-    return (
-      <div
-        class={selected ? "aw-first-row is-selected" : "aw-first-row"}
-        role="row"
-        data-row={row}
-        {...named}
-      >
-        <div role="rowheader" class="aw-first-layer" title={label} {...named} {...target}>
-          <bdi>{visible(label)}</bdi>
-        </div>
-        <div class="aw-first-text" role="presentation" dir={directionOf(meta.text)}>
-          {units.map((unit, i) => {
-            const value = itemAt(values, i);
-            const last = units[i - 1];
-            // Special tokens, and white space that is a token of its own, stand between words.
-            const separate = unit.special || last?.special === true || last?.end !== unit.token;
-            const space = separate || /\s/.test(itemAt(meta.tokens.before, unit.token));
-            const pair = last !== undefined && last.segment !== unit.segment;
-            const kind = `${unit.special ? " aw-special" : ""}${i === pinned ? " is-pinned" : ""}`;
-            return [
-              <Gap
-                key="gap"
-                space={space && i > 0}
-                pair={pair && !last.special && !unit.special}
-              />,
-              <span
-                key={unit.token}
-                role="gridcell"
-                class={`aw-first-token${kind}`}
-                tabIndex={i === entry ? 0 : -1}
-                data-token={unit.token}
-                data-aw-value={exact(value)}
-                title={`${nameOf(unit)}  ${format(value)}`}
-                aria-label={`${spoken}, ${nameOf(unit)}: ${format(value)}`}
-                style={paintOf(value, { top, signed, ...painter })}
-                {...named}
-              >
-                {unitFace(unit, meta)}
-              </span>,
-            ];
-          })}
-        </div>
-        {ends && <Strongest painting={painting} values={values} />}
-        {special != null && (
-          <div
-            class="aw-first-special aw-muted aw-small"
-            role="gridcell"
-            aria-label={`special tokens: ${shareOf(special)}`}
-          >
-            <Num {...special} />
-          </div>
-        )}
-      </div>
-    );
-  });
-
-  /** The strongest unit of a row and its value. */
-  function Strongest({
-    painting: { units, format, exact },
-    values,
-  }: {
-    readonly painting: Painting;
-    readonly values: Float32Array;
-  }) {
-    const best = itemAt(largest(values, 1), 0);
-    const [unit, value] = [itemAt(units, best), itemAt(values, best)];
-    return (
-      <div
-        class="aw-first-most aw-muted aw-small"
-        role="gridcell"
-        title={`strongest: ${nameOf(unit)} ${exact(value)}`}
-      >
-        <bdi dir="ltr">{unitFace(unit, meta)}</bdi>
-        <span class="aw-number" data-aw-value={exact(value)}>
-          {format(value)}
-        </span>
-      </div>
-    );
-  }
-
-  // -- strip: cells on canvas, for long texts ---------------------------------------------------
-
-  function createStrip(part: string): CellMap {
-    const rowAt = (row: number): PaintedRow => itemAt(painting.value?.rows ?? [], row);
-    const unitAt = (unit: number): Unit => itemAt(painting.value?.units ?? [], unit);
-    const map = new CellMap(
-      STRIP,
-      {
-        point(cell, byKey) {
-          pointed.value = cell && { row: cell.row, unit: cell.column };
-          if (cell === null || !byKey) return;
-          const { spoken, values } = rowAt(cell.row);
-          const value = painting.value?.format(itemAt(values, cell.column));
-          announce(`${spoken}, ${nameOf(unitAt(cell.column))} ${value}`);
-        },
-        pick: ({ row, column }) => options.pick(row, unitAt(column)),
-        row: (row) => choose?.(row),
-      },
-      part,
-      until,
-    );
-    onResize(map.element, (width) => map.resize(width), until);
-    watch(() => {
-      void mode.value;
-      if (painting.value === null || !long.value) return;
-      const { rows, units, top, signed, label } = painting.value;
-      map.recolor();
-      map.show(
-        {
-          rows: rows.length,
-          columns: units.length,
-          values: Float32Array.from(rows.flatMap(({ values }) => [...values])),
-          top,
-          scale: scale.value,
-          signed,
-          rowLabels: rows.map(({ label, special }) =>
-            special == null ? visible(label) : `${visible(label)}  special ${shareOf(special)}`,
-          ),
-          columnLabels: units.map((unit) => unitFace(unit, meta)),
-        },
-        label,
-      );
-    }, until);
-    watch(() => {
-      void painting.value;
-      const at = pinned?.value ?? null;
-      const cell = at !== null && at.unit >= 0 ? { row: at.row, column: at.unit } : null;
-      map.mark(cell, selected?.value ?? -1);
-    }, until);
-    return map;
-  }
   let strip: CellMap | null = null;
   const addStrip = (place: HTMLElement | null): void => {
     if (place === null || painting.value === null) return;
-    strip ??= createStrip(painting.value.part);
+    strip ??= createStrip(context, options, { part: painting.value.part, scale, pointed, nameOf });
     place.append(strip.element);
   };
 
@@ -383,7 +148,7 @@ export function createPainted(
     Rows: memo(function Rows() {
       const shown = painting.value;
       if (shown === null || shown.units.length === 0) return null;
-      return long.value ? <div key="strip" ref={addStrip} /> : <Text painting={shown} />;
+      return isLong(shown) ? <div key="strip" ref={addStrip} /> : <Text painting={shown} />;
     }),
     Readout,
     Legend: memo(function Legend() {

@@ -13,7 +13,7 @@ import { RampLegend } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { Num } from "../../ui/number";
 import type { TaskContext } from "./context";
-import { Gap, paintOf } from "./painted";
+import { Gap, paintOf } from "./painted-row";
 
 /** Columns of classes: those under comparison, and the text's likeliest. */
 const MAX_CLASSES = 12;

@@ -1,90 +1,34 @@
 /** State of the view Why as signals: the target, each method's contributions, their test, and what can be chosen. */
 
-import { batch, computed, type Signal, signal } from "@preact/signals-core";
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { firstUnits } from "../../draw/text-line";
 import { isMask } from "../../figures/nothing-to-see";
-import { askLens, askTargets, type Described, type Lens, nameOf } from "../../figures/targets";
+import { askTargets, type Described, nameOf } from "../../figures/targets";
 import { asking, latest } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
-import { Task } from "../../protocol/task";
-import type { Source, Target } from "../../protocol/types";
+import type { Target } from "../../protocol/types";
 import { signalOf } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import { explainedOf } from "./both-texts";
 import {
   askChoices,
-  askComponents,
   askContributions,
-  askEffects,
-  askTrust,
   askWritten,
   type Choice,
-  type Components,
-  type Contributions,
-  type Effects,
   firstWritten,
-  methodsOf,
   type Question,
   questionOf,
-  type Titled,
-  type Trust,
   targetFrom,
 } from "./data";
-import { askShares, type WrittenShares } from "./shares";
-
-/** Up to this many tokens everything is computed without a click. */
-const SHORT = 48;
+import { createExplanation } from "./explanation";
 
 /** Equal targets have their fields in the same order. */
 const keyOf = (target: Target | null): string => JSON.stringify(target);
 
-export function createWhyModel(context: ViewContext) {
-  const { source, state, signal: until, announce, report } = context;
+/** What can be asked about, with the model's own answers. */
+function createChoices(context: ViewContext, shown: ReadonlySignal<Described | null>) {
+  const { source, state, signal: until, report } = context;
   const { tokens, model, masked } = source.meta;
-  const methods = methodsOf(source.meta);
-  const short = tokens.text.length <= SHORT || !source.live;
-
-  const matrix = signalOf(context.matrix.get, (changed) => context.matrix.on(changed, until));
-  /** As the matrix has them: tokens or words, with or without special ones. */
-  const explained = explainedOf(source.meta);
-  const units = computed(() => {
-    const { special } = state.get();
-    return explained.units(matrix.value?.queries ?? firstUnits(source.meta, special), special);
-  });
-  const method = signalOf(
-    () => state.get().method,
-    (changed) => state.on(["method"], changed, until),
-  );
-  const focus = signalOf(
-    () => state.get().token,
-    (changed) => state.on(["token"], changed, until),
-  );
-  const shown = signal<Described | null>(null);
-  /** The target and its value, once the first method has answered. */
-  const titled = signal<Titled | null>(null);
-  /** The methods' contributions, in the order of `methods`. */
-  const stages = signal<readonly Task<Contributions>[]>([]);
-  /** The test of all methods that have answered, and the effects of heads; null before their turn. */
-  const test = signal<Task<Trust> | null>(null);
-  const heads = signal<Task<Effects> | null>(null);
-  const trust = computed(() => test.value?.state.value.value ?? null);
-  /** True while the test waits for the reader: its column gives its width to the strips. */
-  const untested = computed(() => {
-    const status = test.value?.state.value.status ?? "done";
-    return status !== "done" && (!short || status !== "running");
-  });
-  const lens = signal<Lens | null>(null);
-  const components = signal<Components | null>(null);
-  /** Shares of every written token; null for a run of one text. */
-  const shares = signal<WrittenShares | null>(null);
-  /** Why nothing can be explained. */
-  const absent = signal<string | null>(null);
-  const proposed = signal<readonly Described[] | null>(null);
-  const writtenFrom = source.live ? firstWritten(source.meta) : null;
-  /** Targets of the tokens from `writtenFrom` on: why the model wrote each one. */
-  const ofWritten = signal<readonly Target[]>([]);
-  /** True while other questions are listed. */
-  const choosing = signal(false);
   let listed: Question | null = null;
   const choices = asking<{ question: Question; choices: readonly Choice[] }>(until, report);
   /** Choices for a question; null in a saved page, and before the first answer. */
@@ -93,134 +37,6 @@ export function createWhyModel(context: ViewContext) {
       ? { question: listed, choices: [] }
       : choices.answer.value,
   );
-
-  const foundAt = (index: number): Contributions | null =>
-    stages.value[index]?.state.value.value ?? null;
-  const found = (key: string): Contributions | null =>
-    foundAt(methods.findIndex((method) => method.key === key));
-  /** The chosen method if it has answered, else the first one that has. */
-  const current = computed((): Contributions | null => {
-    const chosen = methods.some(({ key }) => key === method.value) ? method.value : "decomposition";
-    return (
-      found(chosen) ?? methods.map((_, i) => foundAt(i)).find((other) => other !== null) ?? null
-    );
-  });
-
-  const next = latest(until);
-
-  /** Tests the methods that have answered by then. */
-  const testOf = (target: Target, signal: AbortSignal) =>
-    new Task<Trust>((step) => {
-      const answered = methods.filter((_, i) => foundAt(i) !== null).map(({ key }) => key);
-      return askTrust(source, target, answered, step);
-    }, signal);
-
-  /** Fill a panel that some models lack: their heads cannot be applied to a layer's state, or norms follow the sums. */
-  async function load<T>(
-    panel: Signal<T | null>,
-    ask: (from: Source, target: Target, signal: AbortSignal) => Promise<T>,
-    { target }: Described,
-    signal: AbortSignal,
-  ): Promise<void> {
-    try {
-      const answer = await ask(source, target, signal);
-      if (!signal.aborted) panel.value = answer;
-    } catch {
-      // The other panels stay as they are.
-    }
-  }
-
-  /** Explain a target: the first method at once, the others one after the other. */
-  async function explainTarget(of: Described, untilNext: AbortSignal): Promise<void> {
-    const { target } = of;
-    const tasks = methods.map(
-      ({ key }) =>
-        new Task<Contributions>((step) => askContributions(source, target, key, step), untilNext),
-    );
-    batch(() => {
-      shown.value = of;
-      test.value = null;
-      stages.value = tasks;
-      heads.value = null;
-      lens.value = null;
-      components.value = null;
-    });
-    void list();
-    await tasks[0]?.start();
-    if (untilNext.aborted) return;
-    const first = current.value;
-    if (first !== null) titled.value = { of, value: first.value, error: first.error };
-    if (of.of === "token") {
-      void load(lens, askLens, of, untilNext);
-      if (model.predicts === "next") void load(components, askComponents, of, untilNext);
-    }
-    for (const [i, { quick }] of methods.entries()) {
-      if (i === 0 || (!short && !quick)) continue;
-      await tasks[i]?.start();
-      if (untilNext.aborted) return;
-    }
-    if (methods.some((_, i) => foundAt(i) !== null)) test.value = testOf(target, untilNext);
-    if (short) await test.peek()?.start();
-    if (untilNext.aborted) return;
-    heads.value = new Task((step) => askEffects(context.shown ?? source, target, step), untilNext);
-    if (short) void heads.peek()?.start();
-    if (explained.sources > 0 && shares.peek() === null)
-      void load(shares, (from, _, signal) => askShares(from, signal), of, until);
-  }
-
-  /** Targets with their words: of the page, and those that were explained before. */
-  const described = new Map<string, Described>();
-
-  async function open(): Promise<void> {
-    try {
-      const targets = await askTargets(source, until);
-      if (until.aborted) return;
-      for (const target of targets) described.set(keyOf(target.target), target);
-      if (writtenFrom !== null && targets.length > 0) {
-        ofWritten.value = await askWritten(source, writtenFrom, until);
-        if (until.aborted) return;
-      }
-      proposed.value = targets;
-      const [first] = targets;
-      if (follow()) return;
-      if (state.get().target !== null) await take();
-      else if (first !== undefined) state.set({ target: first.target });
-      else {
-        list();
-        absent.value = "This text has no word to explain. Choose a word in the ribbon.";
-      }
-    } catch (error) {
-      if (isAbort(error) || until.aborted) return;
-      absent.value = messageOf(error);
-    }
-  }
-
-  /** Explain the selected target. */
-  async function take(): Promise<void> {
-    const { target } = state.get();
-    if (target === null || proposed.peek() === null) return;
-    const untilNext = next();
-    absent.value = null;
-    const key = keyOf(target);
-    try {
-      const of =
-        described.get(key) ??
-        (await askContributions(source, target, "decomposition", { signal: untilNext }));
-      if (untilNext.aborted) return;
-      described.set(key, of);
-      announce(`Explaining ${nameOf(of)}.`);
-      await explainTarget(of, untilNext);
-    } catch (error) {
-      if (isAbort(error) || untilNext.aborted) return;
-      // The earlier explanation stays on screen.
-      report(error);
-      const earlier = shown.peek();
-      if (earlier !== null) state.set({ target: earlier.target });
-      else absent.value = messageOf(error);
-    }
-  }
-
-  // -- choices ----------------------------------------------------------------------------------
 
   const choose = (target: Target): void => state.set({ target });
   const firstWord = Math.max(0, tokens.special.indexOf(false));
@@ -266,6 +82,89 @@ export function createWhyModel(context: ViewContext) {
     } catch (error) {
       if (isAbort(error)) return;
       report(error);
+    }
+  }
+  return { listing, firstWord, choose, question, list, write };
+}
+
+export function createWhyModel(context: ViewContext) {
+  const { source, state, signal: until, announce, report } = context;
+  const { tokens, model, masked } = source.meta;
+
+  const matrix = signalOf(context.matrix.get, (changed) => context.matrix.on(changed, until));
+  /** As the matrix has them: tokens or words, with or without special ones. */
+  const explained = explainedOf(source.meta);
+  const units = computed(() => {
+    const { special } = state.get();
+    return explained.units(matrix.value?.queries ?? firstUnits(source.meta, special), special);
+  });
+  const explanation = createExplanation(context, explained.sources > 0, () => void choices.list());
+  const { shown } = explanation;
+  const focus = signalOf(
+    () => state.get().token,
+    (changed) => state.on(["token"], changed, until),
+  );
+  /** Why nothing can be explained. */
+  const absent = signal<string | null>(null);
+  const proposed = signal<readonly Described[] | null>(null);
+  const writtenFrom = source.live ? firstWritten(source.meta) : null;
+  /** Targets of the tokens from `writtenFrom` on: why the model wrote each one. */
+  const ofWritten = signal<readonly Target[]>([]);
+  const choices = createChoices(context, shown);
+  const { choose, list, question } = choices;
+  /** True while other questions are listed. */
+  const choosing = signal(false);
+  const next = latest(until);
+
+  /** Targets with their words: of the page, and those that were explained before. */
+  const described = new Map<string, Described>();
+
+  async function open(): Promise<void> {
+    try {
+      const targets = await askTargets(source, until);
+      if (until.aborted) return;
+      for (const target of targets) described.set(keyOf(target.target), target);
+      if (writtenFrom !== null && targets.length > 0) {
+        ofWritten.value = await askWritten(source, writtenFrom, until);
+        if (until.aborted) return;
+      }
+      proposed.value = targets;
+      const [first] = targets;
+      if (follow()) return;
+      if (state.get().target !== null) await take();
+      else if (first !== undefined) state.set({ target: first.target });
+      else {
+        list();
+        absent.value = "This text has no word to explain. Choose a word in the ribbon.";
+      }
+    } catch (error) {
+      if (isAbort(error) || until.aborted) return;
+      absent.value = messageOf(error);
+    }
+  }
+
+  /** Explain the selected target. */
+  async function take(): Promise<void> {
+    const { target } = state.get();
+    if (target === null || proposed.peek() === null) return;
+    const untilNext = next();
+    absent.value = null;
+    const key = keyOf(target);
+    try {
+      const of =
+        described.get(key) ??
+        (await askContributions(source, target, "decomposition", { signal: untilNext }));
+      if (untilNext.aborted) return;
+      described.set(key, of);
+      announce(`Explaining ${nameOf(of)}.`);
+      await explanation.explain(of, untilNext);
+    } catch (error) {
+      if (isAbort(error) || untilNext.aborted) return;
+      // The earlier explanation stays on screen.
+      report(error);
+      const earlier = shown.peek();
+      if (earlier !== null) state.set({ target: earlier.target });
+      else absent.value = messageOf(error);
     }
   }
 
@@ -323,34 +222,9 @@ export function createWhyModel(context: ViewContext) {
   state.on(["target"], () => void take(), until);
   state.on(["token"], move, until);
   return {
-    explained,
-    focus,
-    shares,
-    matrix,
-    units,
-    shown,
-    titled,
-    methods,
-    stages,
-    trust,
-    test,
-    untested,
-    heads,
-    lens,
-    components,
-    absent,
-    proposed,
-    choosing,
-    listing,
-    current,
-    found,
-    held,
-    release,
-    firstWord,
-    open,
-    choose,
-    list,
-    write,
+    ...explanation,
+    ...choices,
+    ...{ explained, focus, matrix, units, absent, proposed, choosing, held, release, open },
   };
 }
 

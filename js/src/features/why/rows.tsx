@@ -2,9 +2,10 @@
 
 import type { Mode } from "../../draw/color/ramp";
 import { itemAt } from "../../protocol/required";
-import { shareOf } from "../../protocol/task";
+import { shareOf, type Task } from "../../protocol/task";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
+import type { Contributions } from "./data";
 import type { WhyModel } from "./model";
 import { Strip } from "./strips";
 import { FallDot, tested } from "./trust";
@@ -47,17 +48,19 @@ interface MethodProps {
   readonly mode: Mode;
 }
 
+/** Why a method is N/A; null where it is not, or not known to be. */
+export function refusalOf(task: Task<Contributions> | undefined): string | null {
+  const { message, hint, lasting } = task?.state.value.failure ?? { message: "" };
+  if (message === "") return null;
+  return lasting ? message : `${message} ${hint}`.trim();
+}
+
 export const MethodRow = memo(function MethodRow({ model, index, width, mode }: MethodProps) {
   const { key, name, short, about } = itemAt(model.methods, index);
   const [task, trust] = [model.stages.value[index], model.trust.value];
   const stage = task?.state.value;
   const running = stage?.status === "running";
   const share = stage && running ? shareOf(stage) : null;
-  const failure = stage?.failure ?? null;
-  const reason =
-    failure && (failure.lasting ? failure.message : `${failure.message} ${failure.hint}`.trim());
-  const before = model.stages.value[index - 1]?.state.value.failure;
-  const repeats = before?.message === failure?.message && before?.hint === failure?.hint;
   const prefix = name.endsWith(` ${short}`) ? name.slice(0, -short.length) : "";
   return (
     <>
@@ -71,10 +74,7 @@ export const MethodRow = memo(function MethodRow({ model, index, width, mode }: 
         {prefix !== "" && <span class="aw-why-prefix">{prefix}</span>}
         {name.slice(prefix.length)}
       </Button>
-      <div
-        class={`aw-why-strip aw-small ${reason === null ? "aw-ellipsis" : "aw-why-absent"}`}
-        data-method={key}
-      >
+      <div class="aw-why-strip aw-small aw-ellipsis" data-method={key}>
         {stage?.value && width > 0 && (
           <Strip values={stage.value.values} units={model.units.value} width={width} mode={mode} />
         )}
@@ -84,23 +84,16 @@ export const MethodRow = memo(function MethodRow({ model, index, width, mode }: 
           </span>
         )}
         {share !== null && <Link words="cancel" act={() => task?.stop()} />}
-        {reason !== null && (
-          <span class="aw-muted" title={reason}>
-            {repeats ? "N/A, as above" : `N/A: ${reason}`}
-          </span>
-        )}
         {(stage?.status === "idle" || stage?.status === "stopped") && (
           <Link words="compute (takes seconds)" act={() => void task?.start()} />
         )}
       </div>
-      {reason === null && (
-        <div
-          class="aw-why-fall aw-small"
-          title={(trust === null ? null : tested(trust, key)) ?? undefined}
-        >
-          {trust !== null && <FallDot trust={trust} method={key} />}
-        </div>
-      )}
+      <div
+        class="aw-why-fall aw-small"
+        title={(trust === null ? null : tested(trust, key)) ?? undefined}
+      >
+        {trust !== null && <FallDot trust={trust} method={key} />}
+      </div>
     </>
   );
 });

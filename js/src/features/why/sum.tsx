@@ -1,8 +1,8 @@
 /** The sum that closes, written out: the largest terms, the rest, the bias, the target. */
 
 import { largest } from "../../figures/derive/matrix";
-import { repeated, type Unit } from "../../figures/derive/units";
-import { exact, formatNumber } from "../../figures/format";
+import type { Unit } from "../../figures/derive/units";
+import { exact, formatNumber, formatOrdinal } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
 import { quoted } from "../../ui/sentence";
@@ -52,11 +52,18 @@ interface SumProps {
 export function SumLine({ found, units, label, explained }: SumProps) {
   const { values, signed, value, error, bias, baseline, gap } = found;
   const { terms, rest, others } = sumOf(values, units);
-  const twice = repeated(terms.map(({ unit }) => label(unit)));
-  const place = ({ token }: Unit): string => {
-    const at = explained.placeOf(token);
-    return at.ofSource ? `${at.token} of the source` : String(at.token);
-  };
+  /** `2nd ` before a term, which of the units with this text; and ` of the source` after it. */
+  function place(unit: Unit): readonly [before: string, after: string] {
+    const isOfSource = ({ token }: Unit): boolean => explained.placeOf(token).ofSource;
+    const name = label(unit);
+    const alike = units.filter((other) => label(other) === name);
+    const same = alike.filter((other) => isOfSource(other) === isOfSource(unit));
+    const nth = same.filter(({ token }) => token <= unit.token).length;
+    return [
+      same.length > 1 ? `${formatOrdinal(nth)} ` : "",
+      alike.length > same.length && isOfSource(unit) ? " of the source" : "",
+    ];
+  }
   const more = [
     [others > 0 ? rest : null, others === 1 ? "1 other token" : `${others} other tokens`],
     [bias, "bias"],
@@ -70,13 +77,16 @@ export function SumLine({ found, units, label, explained }: SumProps) {
   );
   return (
     <p class="aw-why-sum aw-cluster" data-aw-part="why-sum">
-      {terms.map(({ unit, value }) => (
-        <span key={unit.token} class="aw-why-term" data-token={unit.token}>
-          <bdi>{quoted(label(unit))}</bdi>
-          {twice.has(label(unit)) && <span class="aw-muted aw-nth">{place(unit)}</span>}{" "}
-          {term(value)}
-        </span>
-      ))}
+      {terms.map(({ unit, value }) => {
+        const [before, after] = place(unit);
+        return (
+          <span key={unit.token} class="aw-why-term" data-token={unit.token}>
+            <span class="aw-muted">{before}</span>
+            <bdi>{quoted(label(unit))}</bdi>
+            <span class="aw-muted">{after}</span> {term(value)}
+          </span>
+        );
+      })}
       {more.map(
         ([value, name]) =>
           value !== null && (

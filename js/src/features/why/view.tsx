@@ -2,30 +2,27 @@
 
 import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
-import { rampImage } from "../../draw/color/ramp";
 import { onResize } from "../../draw/resize";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { copyExactValues, tokenLabel } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
+import type { Table } from "../../figures/table";
 import { nameOf } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
-import { shareOf } from "../../protocol/task";
 import { modeSignal, mount, onChange, watch } from "../../ui/mount";
 import type { DrawView, ViewContext } from "../../views/contract";
+import type { Explained } from "./both-texts";
 import { Chooser } from "./chooser";
+import type { Contributions } from "./data";
+import { Refused, Strips, Verdict } from "./methods";
 import { createWhyModel } from "./model";
 import { Panels } from "./panels";
 import { Readout } from "./readout";
-import { Link, MethodRow, Title } from "./rows";
+import { refusalOf, Title } from "./rows";
 import { WhySentence } from "./sentence";
-import { Header } from "./strips";
-import { SumLine, sumOf, sumOfUnit } from "./sum";
-import { sentence } from "./trust";
+import { SumLine, sumOf } from "./sum";
 
-const FALL_TITLE =
-  "Mean fall of the target's probability as words are masked in the method's order. Gray: 95% of random orders, with their mean. Filled: better than random after correction for the number of methods";
-/** Width of the scale's ramp, and the least of a strip, px. */
-const RAMP = 18;
+/** The least width of a strip, px. */
 const STRIP_MIN = 60;
 
 export const why: DrawView<ViewContext> = (host, context) => {
@@ -36,7 +33,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
   const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
 
   const model = createWhyModel(context);
-  const { units, test, untested, current, shown, explained } = model;
+  const { units, current, shown, explained } = model;
   /** Units of the source, which stand before those of the text. */
   const sources = computed(
     () => units.value.filter(({ token }) => token < explained.sources).length,
@@ -51,14 +48,15 @@ export const why: DrawView<ViewContext> = (host, context) => {
     () => (pointedAt.value && model.found(pointedAt.value.method)) ?? current.value,
   );
 
-  /** Names of methods that are defined for one text alone, where two are explained. */
-  const refused = computed(() =>
-    explained.sources === 0
-      ? []
-      : model.methods.flatMap(({ name }, i) =>
-          model.stages.value[i]?.state.value.failure?.message.includes("of one text") ? [name] : [],
-        ),
-  );
+  /** Names of the methods that are N/A, by the reason. */
+  const refused = computed((): ReadonlyMap<string, readonly string[]> => {
+    const byReason = new Map<string, string[]>();
+    model.methods.forEach(({ name }, i) => {
+      const reason = refusalOf(model.stages.value[i]);
+      if (reason !== null) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+    });
+    return byReason;
+  });
 
   /** True where the matrix on screen leads from the text to its source. */
   const isAcross = (): boolean => {
@@ -66,16 +64,23 @@ export const why: DrawView<ViewContext> = (host, context) => {
     return matrix !== null && matrix.queries !== matrix.keys;
   };
 
+  const events = {
+    onClick,
+    onPointerOver,
+    onPointerLeave() {
+      if (overlay) overlay.pointed.value = null;
+    },
+  };
+
   function View() {
     const found = current.value;
-    const strips = { units: units.value, width: stripWidth.value, mode: mode.value };
     return (
       <div class="aw-why" dir="ltr" data-aw-part="why">
         <Title model={model} />
         <WhySentence
           titled={model.titled.value}
           found={found}
-          units={strips.units}
+          units={units.value}
           {...{ tokens, explained, label, nameUnit }}
           next={source.meta.model.predicts === "next"}
         />
@@ -85,61 +90,13 @@ export const why: DrawView<ViewContext> = (host, context) => {
             <SumLine found={found} units={units.value} label={nameUnit} explained={explained} />
           )}
         </div>
-        <div
-          class={untested.value ? "aw-why-strips is-untested" : "aw-why-strips"}
-          role="group"
-          aria-label="Contributions by method"
-          hidden={model.absent.value !== null}
-          onClick={onClick}
-          onPointerOver={onPointerOver}
-          onPointerLeave={() => {
-            if (overlay) overlay.pointed.value = null;
-          }}
-        >
-          <span class="aw-muted aw-small aw-why-scale">
-            against
-            <i
-              aria-hidden="true"
-              style={{ background: strips.width > 0 ? rampImage("signed", mode.value, RAMP) : "" }}
-            />
-            for
-          </span>
-          <div class="aw-why-top">
-            {sources.value > 0 && (
-              <div class="aw-why-texts aw-muted aw-small" aria-hidden="true">
-                <span style={{ flexGrow: sources.value }}>source</span>
-                <span style={{ flexGrow: units.value.length - sources.value }}>written</span>
-              </div>
-            )}
-            {strips.width > 0 && (
-              <Header
-                labels={units.value.map(nameUnit)}
-                values={units.value.map((unit) => (found ? sumOfUnit(found.values, unit) : 0))}
-                width={strips.width}
-              />
-            )}
-          </div>
-          <span class="aw-muted aw-small aw-why-fall" title={FALL_TITLE}>
-            masking test
-          </span>
-          {model.methods.map(
-            (method, i) =>
-              !refused.value.includes(method.name) && (
-                <MethodRow
-                  key={method.key}
-                  model={model}
-                  index={i}
-                  width={strips.width}
-                  mode={strips.mode}
-                />
-              ),
-          )}
-        </div>
-        {refused.value.length > 0 && (
-          <p class="aw-hint aw-small" data-aw-part="why-refused">
-            {`N/A, because they explain one text: ${refused.value.join(", ")}.`}
-          </p>
-        )}
+        <Strips
+          {...{ model, found, sources: sources.value, nameUnit }}
+          width={stripWidth.value}
+          mode={mode.value}
+          events={events}
+        />
+        {refused.value.size > 0 && <Refused byReason={refused.value} />}
         <Readout
           context={context}
           token={found && (pointedAt.value?.token ?? null)}
@@ -151,38 +108,10 @@ export const why: DrawView<ViewContext> = (host, context) => {
           label={nameUnit}
         />
         <p class="aw-why-said" role="status" data-aw-part="why-said">
-          <Verdict />
+          <Verdict model={model} />
         </p>
         <Panels context={context} model={model} mode={mode.value} />
       </div>
-    );
-  }
-
-  /** The verdict of the masking test or its progress, or why nothing can be explained. */
-  function Verdict() {
-    if (model.absent.value !== null) return model.absent.value;
-    const task = test.value;
-    if (task === null) return null;
-    const { status, value, failure } = task.state.value;
-    if (value !== null) return sentence(value);
-    if (failure !== null) {
-      const { lasting, message, hint } = failure;
-      return `${lasting ? "" : "The methods cannot be tested: "}${message} ${hint}`.trim();
-    }
-    if (status !== "running")
-      return (
-        <>
-          <Link words="Test the methods by masking words" act={() => void task.start()} />
-          {" (takes seconds to minutes for a text of this length)"}
-        </>
-      );
-    const share = shareOf(task.state.value);
-    if (share === null) return "Masking words in each method's order …";
-    return (
-      <>
-        {`Masking words in each method's order: ${Math.round(100 * share)}% `}
-        <Link words="cancel" act={() => task.stop()} />
-      </>
     );
   }
 
@@ -264,22 +193,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
       if (overlay) overlay.painted.value = null;
       render(null, host);
     },
-    table() {
-      const found = current.value;
-      if (found === null) return null;
-      const both = explained.sources > 0;
-      const cells = Array.from(found.values, (number, i) => {
-        const { token, ofSource } = explained.placeOf(i);
-        return [
-          ...(both ? [ofSource ? "source" : "target"] : []),
-          ...[token, itemAt(explained.tokens.text, i), Number.isNaN(number) ? null : number],
-        ];
-      });
-      return {
-        columns: [...(both ? ["text"] : []), "position", "token", "contribution"],
-        rows: cells,
-      };
-    },
+    table: () => current.value && tableOf(current.value, explained),
     options(): Readonly<Record<string, string>> {
       if (shown.value === null) return {};
       const { position, masked } = shown.value.target;
@@ -291,6 +205,22 @@ export const why: DrawView<ViewContext> = (host, context) => {
     },
   };
 };
+
+/** One row a token. */
+function tableOf(found: Contributions, explained: Explained): Table {
+  const both = explained.sources > 0;
+  const cells = Array.from(found.values, (number, i) => {
+    const { token, ofSource } = explained.placeOf(i);
+    return [
+      ...(both ? [ofSource ? "source" : "target"] : []),
+      ...[token, itemAt(explained.tokens.text, i), Number.isNaN(number) ? null : number],
+    ];
+  });
+  return {
+    columns: [...(both ? ["text"] : []), "position", "token", "contribution"],
+    rows: cells,
+  };
+}
 
 declare module "../../views/contract" {
   interface LazyCode {

@@ -80,236 +80,155 @@ export interface StageBox {
 
 const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** All stages in the order in which a token passes them; those of a layer once. */
-export function stagesOf({ model, tokens, part }: Meta, arch: Architecture): StageBox[] {
-  const n = tokens.text.length;
-  const { hidden, embedding, inner, headDim, intermediate, vocabulary, preNorm, norm } = arch;
-  const normalized = norm === "RMSNorm" ? "divided by its root mean square" : "normalized";
-  const heads = model.n_heads;
-  const next = model.predicts === "next";
-  const by = (width: number): string => `${count(n)} × ${count(width)}`;
-  const why = (name: string): string | null => arch.missing[name] ?? null;
-  const noScores = model.has.scores
-    ? null
-    : "These are weights from outside: their scores are not known.";
-  const box = (
+/** What the stages of one model and text are described by. */
+interface Facts extends Architecture {
+  readonly model: Meta["model"];
+  /** The part of an encoder-decoder. */
+  readonly of: Meta["part"];
+  /** Tokens. */
+  readonly n: number;
+  /** A size: each token's numbers. */
+  by(width: number): string;
+  /** What a norm makes of a state. */
+  readonly normalized: string;
+}
+
+/** Boxes of a zone; `missing` is why the tensor of the same name is N/A, unless it is said. */
+const boxesOf =
+  (zone: Zone, { missing: tensors }: Facts) =>
+  (
     id: StageId,
-    zone: Zone,
-    [title, short]: readonly [string, string],
+    names: string | readonly [title: string, short: string],
     size: string,
     part: Part | null,
     about: string,
-    missing: string | null = null,
-  ): StageBox => ({ id, zone, title, short, size, about, part, missing });
+    missing: string | null = tensors[id] ?? null,
+  ): StageBox => {
+    const [title, short] = typeof names === "string" ? [names, names] : names;
+    return { id, zone, title, short, size, about, part, missing };
+  };
 
-  const embeddings = [
-    box(
-      "token",
-      "embeddings",
-      ["Token", "Token"],
-      by(embedding),
-      "embeddings",
-      `A row for each token id, out of a table of ${count(vocabulary)} × ${count(embedding)}.`,
-      why("token"),
-    ),
-    box(
-      "position",
-      "embeddings",
-      ["Position", "Position"],
-      by(embedding),
-      arch.sinusoidal ? null : "embeddings",
-      `A row for each position, out of a table with ${count(model.max_length)} positions.`,
-      why("position"),
-    ),
-    box(
-      "segment",
-      "embeddings",
-      ["Segment", "Segment"],
-      by(embedding),
-      "embeddings",
-      "A row for each of the two texts of a pair.",
-      why("segment"),
-    ),
-    box(
-      "sum",
-      "embeddings",
-      ["Sum", "Sum"],
-      by(embedding),
-      null,
-      "The sum of a token's embeddings.",
-      why("sum"),
-    ),
-    box(
-      "norm",
-      "embeddings",
-      [norm, "Norm"],
-      by(embedding),
-      "embeddings",
-      "The sum, normalized to mean 0 and variance 1, then scaled and shifted by learned weights.",
-      why("norm"),
-    ),
+function embeddings(facts: Facts): StageBox[] {
+  const { embedding, hidden, vocabulary, model, norm, sinusoidal, by } = facts;
+  const box = boxesOf("embeddings", facts);
+  const size = by(embedding);
+  const rows = `A row for each token id, out of a table of ${count(vocabulary)} × ${count(embedding)}.`;
+  const places = `A row for each position, out of a table with ${count(model.max_length)} positions.`;
+  const segments = "A row for each of the two texts of a pair.";
+  const normed =
+    "The sum, normalized to mean 0 and variance 1, then scaled and shifted by learned weights.";
+  const wider = `From ${count(embedding)} to the hidden size, ${count(hidden)}.`;
+  return [
+    box("token", "Token", size, "embeddings", rows),
+    box("position", "Position", size, sinusoidal ? null : "embeddings", places),
+    box("segment", "Segment", size, "embeddings", segments),
+    box("sum", "Sum", size, null, "The sum of a token's embeddings."),
+    box("norm", [norm, "Norm"], size, "embeddings", normed),
     ...(embedding === hidden
       ? []
-      : [
-          box(
-            "output",
-            "embeddings",
-            ["Projection", "Project"],
-            by(hidden),
-            "other",
-            `From ${count(embedding)} to the hidden size, ${count(hidden)}.`,
-            why("output"),
-          ),
-        ]),
+      : [box("output", ["Projection", "Project"], by(hidden), "other", wider)]),
   ];
-  const mechanism = [
-    box(
-      "qkv",
-      "attention",
-      ["Q, K, V", "Q, K, V"],
-      `${heads} × ${headDim}`,
-      "attention",
-      `Each head's queries (what it looks for), keys (what it offers) and values (what it passes on): ${heads} heads × ${headDim} dimensions.`,
-      why("query"),
-    ),
-    box(
-      "scores",
-      "attention",
-      ["Scores", "Scores"],
-      by(n),
-      null,
-      `${arch.scores ?? "q · k / √d_k"}, and the mask: ${count(n)} × ${count(n)} for each of ${heads} heads.`,
-      noScores,
-    ),
-    box(
-      "weights",
-      "attention",
-      ["Weights", "Weights"],
-      by(n),
-      null,
-      `softmax of the scores by row: ${count(n)} × ${count(n)} for each of ${heads} heads.`,
-    ),
-    box(
-      "head_output",
-      "attention",
-      ["Heads", "Heads"],
-      `${heads} × ${headDim}`,
-      null,
-      `Weights × values: ${headDim} dimensions from each of ${heads} heads, concatenated.`,
-      why("head_output"),
-    ),
-    box(
-      "attention_output",
-      "attention",
-      ["Output", "Output"],
-      by(inner),
-      "attention",
-      `One linear map of all heads together: ${count(heads * headDim)} → ${count(inner)}.`,
-      why("attention_output"),
-    ),
-  ];
-  const attentionSum = box(
-    "attention_sum",
-    "attention",
-    ["Add", "Add"],
-    by(inner),
-    null,
-    "The residual sum: the input of attention plus its output.",
-    why("attention_sum"),
-  );
-  const attentionNorm = box(
-    "attention_norm",
-    "attention",
-    [norm, "Norm"],
-    by(preNorm ? hidden : inner),
-    "norms",
-    preNorm
-      ? `The state that attention reads (pre-norm): ${normalized}, then scaled by learned weights.`
-      : "The sum normalized (post-norm).",
-    why("attention_norm"),
-  );
-  const feedForward = [
-    box(
-      "ffn_activation",
-      "ffn",
-      ["Activation", "Activ."],
-      `${count(inner)} → ${count(intermediate)} ${arch.activation}`,
-      "feed_forward",
-      `Each token separately: ${count(inner)} → ${count(intermediate)}, then ${arch.activation}.`,
-      why("ffn_activation"),
-    ),
-    box(
-      "ffn_output",
-      "ffn",
-      ["Output", "Output"],
-      `${count(intermediate)} → ${count(inner)}`,
-      "feed_forward",
-      `Back from ${count(intermediate)} to ${count(inner)}.`,
-      why("ffn_output"),
-    ),
-  ];
-  const ffnSum = box(
-    "ffn_sum",
-    "ffn",
-    ["Add", "Add"],
-    by(inner),
-    null,
-    "The second residual sum: the input of the FFN plus its output.",
-    why("ffn_sum"),
-  );
-  const ffnNorm = box(
-    "ffn_norm",
-    "ffn",
-    [norm, "Norm"],
-    by(inner),
-    "norms",
-    preNorm
-      ? `The state that the FFN reads (pre-norm): ${normalized}, then scaled by learned weights.`
-      : "The sum normalized (post-norm).",
-    why("ffn_norm"),
-  );
-  const layer = preNorm
-    ? [attentionNorm, ...mechanism, attentionSum, ffnNorm, ...feedForward, ffnSum]
-    : [...mechanism, attentionSum, attentionNorm, ...feedForward, ffnSum, ffnNorm];
-  const labels = "A linear map from the hidden state to the classes.";
+}
+
+/** Why there are no scores. */
+const GIVEN = "These are weights from outside: their scores are not known.";
+
+function attention(facts: Facts): StageBox[] {
+  const { model, n, headDim, inner, missing, by } = facts;
+  const heads = model.n_heads;
+  const box = boxesOf("attention", facts);
+  const each = `${heads} × ${headDim}`;
+  const all = `${count(n)} × ${count(n)} for each of ${heads} heads`;
+  const qkv = `Each head's queries (what it looks for), keys (what it offers) and values (what it passes on): ${heads} heads × ${headDim} dimensions.`;
+  const scores = `${facts.scores ?? "q · k / √d_k"}, and the mask: ${all}.`;
+  const mixed = `Weights × values: ${headDim} dimensions from each of ${heads} heads, concatenated.`;
+  const joined = `One linear map of all heads together: ${count(heads * headDim)} → ${count(inner)}.`;
   return [
-    ...embeddings,
-    ...layer,
+    box("qkv", "Q, K, V", each, "attention", qkv, missing.query ?? null),
+    box("scores", "Scores", by(n), null, scores, model.has.scores ? null : GIVEN),
+    box("weights", "Weights", by(n), null, `softmax of the scores by row: ${all}.`, null),
+    box("head_output", "Heads", each, null, mixed),
+    box("attention_output", "Output", by(inner), "attention", joined),
+  ];
+}
+
+/** Sum and norm of the half of a layer that is named. */
+function around(half: "attention" | "ffn", facts: Facts): readonly [sum: StageBox, norm: StageBox] {
+  const { preNorm, norm, normalized, hidden, inner, by } = facts;
+  const box = boxesOf(half, facts);
+  const ofAttention = half === "attention";
+  const name = ofAttention ? "attention" : "the FFN";
+  const sum = `The ${ofAttention ? "" : "second "}residual sum: the input of ${name} plus its output.`;
+  const about = preNorm
+    ? `The state that ${name} reads (pre-norm): ${normalized}, then scaled by learned weights.`
+    : "The sum normalized (post-norm).";
+  const width = ofAttention && preNorm ? hidden : inner;
+  return [
+    box(`${half}_sum`, "Add", by(inner), null, sum),
+    box(`${half}_norm`, [norm, "Norm"], by(width), "norms", about),
+  ];
+}
+
+function feedForward(facts: Facts): StageBox[] {
+  const { inner, intermediate, activation } = facts;
+  const box = boxesOf("ffn", facts);
+  const wider = `${count(inner)} → ${count(intermediate)}`;
+  const acts = `Each token separately: ${wider}, then ${activation}.`;
+  const back = `Back from ${count(intermediate)} to ${count(inner)}.`;
+  return [
+    box("ffn_activation", ["Activation", "Activ."], `${wider} ${activation}`, "feed_forward", acts),
+    box("ffn_output", "Output", `${count(intermediate)} → ${count(inner)}`, "feed_forward", back),
+  ];
+}
+
+function outputs(facts: Facts): StageBox[] {
+  const { model, of, hidden, vocabulary, by } = facts;
+  const box = boxesOf("output", facts);
+  const next = model.predicts === "next";
+  const states = "The states between the layers, from the embeddings to the last layer.";
+  const name = next || of === "encoder" ? "LM head" : "MLM head";
+  const head = next ? "The final norm of h, times Eᵀ" : "LayerNorm(GELU(h W + b)) Eᵀ + b";
+  const logits = `${head}: a logit for each of ${count(vocabulary)} entries of the vocabulary.`;
+  const none =
+    of === "encoder"
+      ? "The encoder writes nothing: its last states are what cross-attention looks at."
+      : `This model has no ${next ? "" : "masked-"}LM head.`;
+  const labels = "A linear map from the hidden state to the classes.";
+  const classes = `${count(hidden)} → classes`;
+  return [
     box(
       "hidden",
-      "output",
       ["Hidden states", "Hidden"],
       `${model.n_layers + 1} × ${by(hidden)}`,
       null,
-      "The states between the layers, from the embeddings to the last layer.",
-      why("hidden"),
+      states,
     ),
     box(
       "mlm",
-      "output",
-      next || part === "encoder" ? ["LM head", "LM head"] : ["MLM head", "MLM head"],
+      name,
       `${count(hidden)} → ${count(vocabulary)}`,
       "heads",
-      `${next ? "The final norm of h, times Eᵀ" : "LayerNorm(GELU(h W + b)) Eᵀ + b"}: a logit for each of ${count(vocabulary)} entries of the vocabulary.`,
-      model.has.mlm
-        ? null
-        : part === "encoder"
-          ? "The encoder writes nothing: its last states are what cross-attention looks at."
-          : `This model has no ${next ? "" : "masked-"}LM head.`,
+      logits,
+      model.has.mlm ? null : none,
     ),
     ...(model.has.classifier
-      ? [
-          box(
-            "classifier",
-            "output",
-            ["Classifier", "Classifier"],
-            `${count(hidden)} → classes`,
-            "heads",
-            labels,
-          ),
-        ]
+      ? [box("classifier", "Classifier", classes, "heads", labels, null)]
       : []),
   ];
+}
+
+/** All stages in the order in which a token passes them; those of a layer once. */
+export function stagesOf({ model, tokens, part }: Meta, arch: Architecture): StageBox[] {
+  const n = tokens.text.length;
+  const normalized = arch.norm === "RMSNorm" ? "divided by its root mean square" : "normalized";
+  const by = (width: number): string => `${count(n)} × ${count(width)}`;
+  const facts: Facts = { ...arch, model, of: part, n, by, normalized };
+  const [attentionSum, attentionNorm] = around("attention", facts);
+  const [ffnSum, ffnNorm] = around("ffn", facts);
+  const layer = arch.preNorm
+    ? [attentionNorm, ...attention(facts), attentionSum, ffnNorm, ...feedForward(facts), ffnSum]
+    : [...attention(facts), attentionSum, attentionNorm, ...feedForward(facts), ffnSum, ffnNorm];
+  return [...embeddings(facts), ...layer, ...outputs(facts)];
 }
 
 /** One step of a token's walk; `layer` is null outside the layers. */

@@ -65,24 +65,29 @@ export function layerStrips(
   }, signal);
 
   return {
-    paint(context: CanvasRenderingContext2D, { layers, heads, cell, step }: GridCells) {
+    paint(context: CanvasRenderingContext2D, { layers, heads, cell, step, side }: GridCells) {
       const { css } = ramp("weight", modeOf(host));
-      const width = heads * step - (step - cell);
+      const length = heads * step - (step - cell);
+      /** The strip of a layer from `from` to `to`, along the heads. */
+      const strip = (layer: number, from: number, to: number) =>
+        side
+          ? ([layer * step, from, cell, to - from] as const)
+          : ([from, layer * step, to - from, cell] as const);
       context.strokeStyle = palette(host).line;
       for (let layer = 0; layer < layers; layer++) {
-        const y = layer * step;
         const values = byQuantity.get(`${shown} ${layer}`);
         if (values === undefined) {
-          context.strokeRect(0.5, y + 0.5, width - 1, cell - 1);
+          const [x, y, width, height] = strip(layer, 0, length);
+          context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
           continue;
         }
         // As between words: a special token may pass the end of the ramp.
         const words = values.filter((_, i) => !special[i]);
         const most = maximum(words.length > 0 ? words : values) || 1;
         values.forEach((value, i) => {
-          const [from, to] = [Math.round((i / m) * width), Math.round(((i + 1) / m) * width)];
+          const [from, to] = [Math.round((i / m) * length), Math.round(((i + 1) / m) * length)];
           context.fillStyle = itemAt(css, Math.round(Math.min(1, value / most) * (RAMP_SIZE - 1)));
-          context.fillRect(from, y, to - from, cell);
+          context.fillRect(...strip(layer, from, to));
         });
       }
     },

@@ -10,12 +10,13 @@ import { firstLargest } from "../../protocol/ties";
 import type { NdArray } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 
-/** Positions of the cells of the head grid, px; `step` is a cell and the gap after it. */
+/** Positions of the cells of the head grid, px; `step` is a cell and the gap after it; on its `side`, layers are columns. */
 export interface GridCells {
   readonly layers: number;
   readonly heads: number;
   readonly cell: number;
   readonly step: number;
+  readonly side: boolean;
 }
 
 /** The smallest cell that a letter fits into, px. */
@@ -41,10 +42,17 @@ export const thumbnailNote = (scale: Scale): string =>
 /** The kernel's work for a shade that is not here yet. */
 export const waitingFor = (metric: string): string => WAITING[metric] ?? "tagging the words …";
 
-const place = (index: number, { heads, step }: GridCells): readonly [x: number, y: number] => [
-  (index % heads) * step,
-  Math.floor(index / heads) * step,
-];
+function place(index: number, { heads, step, side }: GridCells): readonly [x: number, y: number] {
+  const [across, down] = [(index % heads) * step, Math.floor(index / heads) * step];
+  return side ? [down, across] : [across, down];
+}
+
+/** Size of the cells of `count` layers, px. */
+export const sizeOf = (
+  { heads, step, side }: GridCells,
+  count: number,
+): readonly [width: number, height: number] =>
+  side ? [count * step, heads * step] : [heads * step, count * step];
 
 /** Steps of the ramp for the 256 values of a thumbnail, which are roots of shares of `max`, where the ramp ends at `top`. */
 export function thumbnailSteps(max: number, top: number, scale: Scale): Uint8Array {
@@ -67,7 +75,7 @@ export function paintThumbnails(
   words: NdArray | undefined,
   only?: number,
 ): void {
-  const { layers, heads, cell, step } = cells;
+  const { layers, heads, cell } = cells;
   const [top, bottom] = only === undefined ? [0, layers] : [only, only + 1];
   const [tall, wide] = [itemAt(thumbs.shape, 2), itemAt(thumbs.shape, 3)];
   const { words: shades } = ramp("weight", mode);
@@ -96,7 +104,7 @@ export function paintThumbnails(
   context.imageSmoothingEnabled = Math.max(tall, wide) > cell;
   context.imageSmoothingQuality = "high";
   context.strokeStyle = line;
-  context.clearRect(0, top * step, heads * step, (bottom - top) * step);
+  context.clearRect(...place(top * heads, cells), ...sizeOf(cells, bottom - top));
   for (let i = top * heads; i < bottom * heads; i++) {
     const [row, column] = [Math.floor(i / heads), i % heads];
     const [x, y] = place(i, cells);

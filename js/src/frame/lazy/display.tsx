@@ -9,6 +9,7 @@ import type { Meta } from "../../protocol/meta";
 import type { Quantity, Scale, Selection, Theme } from "../../state/selection";
 import { Button, Select, Toggle } from "../../ui/controls";
 import { ofOneRun, type ViewContext } from "../../views/contract";
+import { thumbnailNote } from "../head-grid/paint";
 
 const SCALES: readonly (readonly [Scale, string])[] = [
   ["words", "strongest word pair"],
@@ -96,6 +97,7 @@ export function Display({
           />
         </div>
       )}
+      {single && <p class="aw-hint aw-small">In the grid of heads {thumbnailNote(scale)}.</p>}
       <div class="aw-display-row aw-cluster">
         theme
         <Select

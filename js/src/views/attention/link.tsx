@@ -1,21 +1,17 @@
-/** One query–key pair: the hover card and the pinned arithmetic. */
+/** One query–key pair: its ends, and the strip where it is pinned. */
 
 import type { ComponentChild } from "preact";
 import type { Mode } from "../../draw/color/ramp";
 import { byTouch } from "../../draw/touch";
-import { ABSENT, formatNumber, formatOrdinal, formatPercent } from "../../figures/format";
 import type { Matrix } from "../../figures/matrix";
 import type { AxisLabels } from "../../figures/names";
 import type { Link } from "../../figures/pairs";
-import { calledOf, isRolled } from "../../figures/quantities";
+import { isRolled } from "../../figures/quantities";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
-import { Figure } from "../../ui/number";
 import { lazyCode, type ViewContext } from "../contract";
 import type { TokenFacts } from "./facts";
-
-/** Digits of the arithmetic: enough that every step gives the next one as it is written. */
-const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
+import type { PairPlace } from "./pair-place";
 
 /** A query and a key of a matrix, and the numbers of their link. */
 export interface Pair {
@@ -61,7 +57,7 @@ export const End = ({
   </div>
 );
 
-function Ends({ matrix, row, column, labels, facts }: Pair) {
+export function Ends({ matrix, row, column, labels, facts }: Pair) {
   const end = (index: number, role: "query" | "key") => {
     const axis = role === "query" ? "queries" : "keys";
     const [unit, label] = [itemAt(matrix[axis], index), itemAt(labels[axis], index)];
@@ -87,70 +83,14 @@ function Ends({ matrix, row, column, labels, facts }: Pair) {
   );
 }
 
-const isImpossible = ({ matrix: { allowed, keys }, row, column }: Pair): boolean =>
+export const isImpossible = ({ matrix: { allowed, keys }, row, column }: Pair): boolean =>
   allowed !== null && allowed[row * keys.length + column] === 0;
 
-function impossible({ matrix, row, facts }: Pair): string {
+export function impossible({ matrix, row, facts }: Pair): string {
   const window = facts.window(itemAt(matrix.queries, row).token);
   return window === null
     ? "masked: this query cannot see this key"
     : `N/A: this key is outside of the query’s ${window}`;
-}
-
-const percentOf = (link: Link) => (share: number) =>
-  formatPercent({ value: share, error: link.errors.share });
-
-/** True where share and weight are one number: a row that is shown whole. */
-const isWhole = ({ share, weight }: Link): boolean => Math.abs(share - weight) <= 1e-3 * weight;
-
-/** The card at the pointer; where scores are what the colors show, the score comes first. */
-export function LinkCard(pair: Pair) {
-  const { matrix, row, column, link } = pair;
-  const { errors } = link;
-  const absent = link.pending ? "…" : ABSENT;
-  const { length } = matrix.keys;
-  const possible = matrix.allowed?.subarray(row * length, (row + 1) * length);
-  const keys = possible?.reduce((sum, cell) => sum + Math.sign(cell), 0) ?? length;
-  const rank = <span class="aw-muted">{` ${formatOrdinal(link.rank)} of ${keys}`}</span>;
-  const weight = (
-    <Figure key="weight" name={calledOf(matrix.quantity)} value={link.weight} error={errors.weight}>
-      {isWhole(link) && rank}
-    </Figure>
-  );
-  const share = !isWhole(link) && (
-    <Figure
-      key="share"
-      name="share of row"
-      value={link.share}
-      error={errors.share}
-      format={percentOf(link)}
-    >
-      {rank}
-    </Figure>
-  );
-  const score = (
-    <Figure
-      key="score"
-      name="scaled score"
-      value={link.score}
-      error={errors.score}
-      absent={absent}
-    />
-  );
-  return (
-    <div class="aw-link-card" data-aw-part="link" data-aw-row={row} data-aw-column={column}>
-      <Ends {...pair} />
-      {isImpossible(pair) ? (
-        <p class="aw-muted">{impossible(pair)}</p>
-      ) : (
-        <dl class="aw-figures">
-          {matrix.scores === null ? [weight, share, score] : [score, weight, share]}
-          <Figure name="q · k" value={link.product} error={errors.product} absent={absent} />
-        </dl>
-      )}
-      {link.absent !== null && <p class="aw-muted aw-link-why">N/A: {link.absent}.</p>}
-    </div>
-  );
 }
 
 export const Sign = ({ text }: { readonly text: string }) => (
@@ -159,93 +99,21 @@ export const Sign = ({ text }: { readonly text: string }) => (
   </span>
 );
 
-/** From the dot product to the weight, every number as the next step takes it. */
-export function Arithmetic({ matrix, link }: Pick<Pair, "matrix" | "link">) {
-  const { product, scaling, cap, score, rowMax, exponential, sum, errors } = link;
-  // exp(a difference of two scores), and a sum of such.
-  const relative = Math.expm1(2 * errors.score);
-  const step = (name: string, value: number, digits: number, error: number) => (
-    <Figure
-      name={name}
-      value={value}
-      error={error}
-      format={(number) => formatNumber({ value: number, error }, digits)}
-    />
-  );
-  const ofScore = (name: string, value: number) => step(name, value, DIGITS.score, errors.score);
-  const bias =
-    product === null || scaling === null || score === null ? 0 : score - product * scaling;
-  const explained = score !== null && rowMax !== null && exponential !== null && sum !== null;
-  const whole = isWhole(link);
-  const result = (
-    <>
-      {explained && <Sign text="=" />}
-      <Figure name={calledOf(matrix.quantity)} value={link.weight} error={errors.weight} />
-      {!whole && (
-        <>
-          <Sign text="·" />
-          <Figure
-            name="share of row"
-            value={link.share}
-            error={errors.share}
-            format={percentOf(link)}
-          />
-        </>
-      )}
-    </>
-  );
-  // A narrow page begins a line with a step; the result never has one of its own.
-  return (
-    <div class="aw-chain">
-      {product !== null && scaling !== null && score !== null && (
-        <dl class="aw-figures aw-chain">
-          {step("q · k", product, DIGITS.product, errors.product)}
-          <Sign text="×" />
-          <Figure
-            name="scale"
-            value={scaling}
-            // 1 / √64 is 0.125, not 0.12500000.
-            format={(number) => String(Number(number.toPrecision(DIGITS.scale)))}
-          />
-          {Math.abs(bias) >= 1e-4 * Math.max(1, Math.abs(score)) + errors.score && (
-            <>
-              <Sign text="+" />
-              {ofScore(cap === undefined ? "mask, bias" : `capped at ${cap}`, bias)}
-            </>
-          )}
-        </dl>
-      )}
-      {explained && (
-        <>
-          <dl class="aw-figures aw-chain">
-            {product !== null && scaling !== null && <Sign text="=" />}
-            {ofScore("scaled score", score)}
-            <Sign text="−" />
-            {ofScore("row max", rowMax)}
-          </dl>
-          <dl class="aw-figures aw-chain">
-            <Sign text="→" />
-            {step("exp(score − max)", exponential, DIGITS.exponential, exponential * relative)}
-            <Sign text="÷" />
-            {step("sum of the row", sum, DIGITS.sum, sum * relative)}
-            {whole && result}
-          </dl>
-        </>
-      )}
-      {!(explained && whole) && <dl class="aw-figures aw-chain">{result}</dl>}
-    </div>
-  );
-}
-
 /** The pinned pair: how the weight comes about. */
 export function PinnedPair({
   mode,
   context,
+  hold,
   ...pair
-}: Pair & { readonly mode: Mode; readonly context: ViewContext }) {
+}: Pair & {
+  readonly mode: Mode;
+  readonly context: ViewContext;
+  /** Takes the place of what features add. */
+  readonly hold?: PairPlace["hold"];
+}) {
   const { matrix, row, column, link } = pair;
   const { layer, head, quantity, queries, keys } = matrix;
-  const { VectorStrips, CarriedSum } = lazyCode.value ?? {};
+  const { VectorStrips, Arithmetic, CarriedSum } = lazyCode.value ?? {};
   const summed = quantity !== "weights" && !isRolled(quantity) && CarriedSum !== undefined;
   const [query, key] = [itemAt(queries, row), itemAt(keys, column)];
   return (
@@ -258,7 +126,7 @@ export function PinnedPair({
           {link.q !== null && link.k !== null && VectorStrips && (
             <VectorStrips mode={mode} q={link.q} k={link.k} />
           )}
-          <Arithmetic matrix={matrix} link={link} />
+          {Arithmetic && <Arithmetic matrix={matrix} link={link} />}
           {summed && (
             <CarriedSum
               key={[mode, layer, head, quantity, query.token, query.end, key.token, key.end].join()}
@@ -268,6 +136,7 @@ export function PinnedPair({
           {link.absent !== null && !summed && <p class="aw-muted">N/A: {link.absent}.</p>}
         </>
       )}
+      <div ref={hold ?? null} />
       <Button
         label="Unpin this pair"
         title="Unpin"

@@ -1,27 +1,22 @@
 /** The matrix as a table: for reading by screen reader, and for copying. */
 
-import { largest, rowOf } from "../../figures/derive/matrix";
 import { capital } from "../../figures/format";
-import { errorOf, isSquare, type Matrix, numOf, scoreOf } from "../../figures/matrix";
-import { type AxisLabels, rowLabels } from "../../figures/names";
+import type { Matrix } from "../../figures/matrix";
+import type { AxisLabels } from "../../figures/names";
 import { calledOf } from "../../figures/quantities";
-import { itemAt } from "../../protocol/required";
 import { Disclosure } from "../../ui/disclosure";
 import { memo } from "../../ui/memo";
-import { Num } from "../../ui/number";
-
-/** Beyond this many rows and columns a table is not readable. */
-const MOST = 40;
+import { lazyCode } from "../contract";
 
 /** Name of the cells in the table's caption. */
-const nameOf = ({ quantity, scores }: Matrix): string =>
+export const nameOf = ({ quantity, scores }: Matrix): string =>
   scores !== null
     ? "Scaled scores"
     : quantity === "weights"
       ? "Weights"
       : capital(calledOf(quantity));
 
-interface Props {
+export interface Props {
   readonly matrix: Matrix;
   readonly labels: AxisLabels;
   /** Unit of the focus token; -1 for none. */
@@ -30,83 +25,16 @@ interface Props {
   readonly rest: Float32Array | null;
 }
 
+/** The table's code comes later. */
+const Content = memo((props: Props) => {
+  const { MatrixCells } = lazyCode.value ?? {};
+  return MatrixCells ? <MatrixCells {...props} /> : <p class="aw-hint">Loading …</p>;
+});
+
 export const MatrixTable = memo(function MatrixTable(props: Props) {
   return (
     <Disclosure summary="Table" part="table" label={nameOf(props.matrix)}>
-      {() => <Table {...props} />}
+      {() => <Content {...props} />}
     </Disclosure>
   );
 });
-
-/** At most `MOST` places of `size`, with `focus` in their middle. */
-function around(focus: number, size: number): number[] {
-  const count = Math.min(size, MOST);
-  const first = Math.max(0, Math.min(Math.max(0, focus) - Math.floor(MOST / 2), size - count));
-  return Array.from({ length: count }, (_, i) => first + i);
-}
-
-function Table({ matrix, labels, focus, rest }: Props) {
-  const { queries, keys, scores, weights, allowed } = matrix;
-  // Rows and columns around the focus token when the matrix is larger than a table can be; the keys of another text are around
-  // the one that it attends to most.
-  const key =
-    isSquare(matrix) || focus < 0
-      ? focus
-      : itemAt(largest(rowOf(scores ?? weights, focus, keys.length), 1), 0);
-  const names = rowLabels(labels);
-  const [rows, columns] = [around(focus, queries.length), around(key, keys.length)];
-  const of = (range: readonly number[], size: number): string =>
-    size > range.length ? `${range[0]} to ${range.at(-1)} of ${size}` : "";
-  const [ofRows, ofColumns] = [of(rows, queries.length), of(columns, keys.length)];
-  const part = isSquare(matrix)
-    ? ofRows && `, ${ofRows}`
-    : (ofRows && `; rows ${ofRows}`) + (ofColumns && `; columns ${ofColumns}`);
-  const cell = (i: number, j: number) => {
-    const value = itemAt(scores ?? weights, i * keys.length + j);
-    if (allowed?.[i * keys.length + j] === 0 || value === -Infinity) {
-      return (
-        <td key={j} class="aw-number">
-          masked
-        </td>
-      );
-    }
-    return (
-      <Num
-        key={j}
-        tag="td"
-        {...(scores === null ? numOf(matrix, value) : scoreOf(matrix, value))}
-      />
-    );
-  };
-  return (
-    <table class="aw-table">
-      <caption>
-        {nameOf(matrix)}: rows are queries, columns are keys{part}
-      </caption>
-      <thead>
-        <tr>
-          <td />
-          {columns.map((j) => (
-            <th key={j} scope="col">
-              <bdi>{itemAt(labels.keys, j)}</bdi>
-            </th>
-          ))}
-          {rest && <th scope="col">rest</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((i) => (
-          <tr key={i}>
-            <th scope="row">
-              <bdi>{itemAt(names, i)}</bdi>
-            </th>
-            {columns.map((j) => cell(i, j))}
-            {rest && (
-              <Num tag="td" value={itemAt(rest, i)} error={errorOf(matrix, 1, keys.length)} />
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}

@@ -45,7 +45,7 @@ import {
 } from "../contract";
 import { type Cells, cellsOf, gatherCell, highlightsOf, pickCell, spokenCell } from "./cells";
 import { Head, Tools } from "./controls";
-import { attentionTable, restIn, windowOf } from "./export";
+import { restIn, windowOf } from "./export";
 import { askLanguage, factsOf, type Language } from "./facts";
 import { pressKey } from "./keys";
 import {
@@ -58,9 +58,10 @@ import {
   placeCard,
   WIDE,
 } from "./layout";
-import { LinkCard, PairHint, PinnedPair } from "./link";
+import { PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
 import { linksOfRow } from "./narrow";
+import { createPairPlace } from "./pair-place";
 import { Sentence } from "./sentence";
 
 const NO_STARTS: HeatmapData["starts"] = { rows: new Map(), columns: new Map() };
@@ -127,10 +128,22 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   const pictures = createRef<HTMLDivElement>();
   const flow = createRef<HTMLCanvasElement>();
 
+  /** Row and column of the pinned pair, -1 where it is not shown. */
+  const pinned = (shown: Matrix): readonly [row: number, column: number] => {
+    const { pair } = selection.value;
+    return pair === null ? [-1, -1] : [shown.queryOf(pair[0]), shown.keyOf(pair[1])];
+  };
+  const place = createPairPlace(context);
+  watch(() => {
+    if (matrix.value === null) return;
+    const [row, column] = pinned(matrix.value);
+    place.show({ matrix: matrix.value, row, column });
+  }, until);
+
   const Below = memo(function Below({ shown }: { readonly shown: Matrix }) {
-    const { token, pair } = selection.value;
+    const { token } = selection.value;
     arrivals.value;
-    const [row, column] = pair === null ? [-1, -1] : [shown.queryOf(pair[0]), shown.keyOf(pair[1])];
+    const [row, column] = pinned(shown);
     const link = row >= 0 && column >= 0 && numbers.of(shown, row, column);
     return (
       <div class="aw-below">
@@ -139,6 +152,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             <PinnedPair
               {...{ matrix: shown, row, column, labels, link, facts, context }}
               mode={mode.value}
+              hold={place.hold}
             />
           ) : (
             <PairHint empty={isEmpty(shown)} />
@@ -453,18 +467,17 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const shown = matrix.value;
     const { row, column } = cursor ?? { row: -1, column: -1 };
     const isLink = row >= 0 && column >= 0;
-    const { LabelCard } = lazyCode.peek() ?? {};
-    if (shown === null || cursor === null || !(isLink || LabelCard)) {
+    const { LabelCard, LinkCard } = lazyCode.peek() ?? {};
+    if (shown === null || cursor === null || !LabelCard || !LinkCard) {
       tip.hidden = true;
       return;
     }
     const of = { matrix: shown, row, column, labels };
-    const card =
-      !isLink && LabelCard ? (
-        <LabelCard {...of} />
-      ) : (
-        <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
-      );
+    const card = isLink ? (
+      <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
+    ) : (
+      <LabelCard {...of} />
+    );
     render(card, tip);
     tip.hidden = false;
     const size = { width: tip.offsetWidth, height: tip.offsetHeight };
@@ -583,7 +596,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       element.classList.remove("aw-wide", "aw-roomy");
       render(null, element);
     },
-    table: () => (matrix.value === null ? null : attentionTable(context, matrix.value)),
+    table: () => matrix.value && (lazyCode.peek()?.attentionTable(context, matrix.value) ?? null),
     part(of) {
       const shown = map.geometry === null ? null : windowOf(map.geometry);
       const bars = of === "svg" ? lazyCode.peek()?.windows.bars(source.meta) : null;

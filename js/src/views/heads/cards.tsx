@@ -1,15 +1,9 @@
-/** A card for each metric: the selected head's figure, its place among all heads, and the layers. */
+/** Cards: a figure of the selected head, its place among all heads, and the layers. */
 import { computed, type Signal, signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
 import { percent, share } from "../../draw/strip";
-import type { Metric, Tau } from "../../figures/catalog/types";
-import {
-  exact,
-  formatCount,
-  formatNumber,
-  formatOrdinal,
-  formatPercent,
-} from "../../figures/format";
+import type { Tau } from "../../figures/catalog/types";
+import { exact, formatNumber, formatOrdinal } from "../../figures/format";
 import { headName, spokenHead } from "../../figures/names";
 import { cls } from "../../marks/plot";
 import { keysOf } from "../../protocol/meta";
@@ -18,17 +12,35 @@ import { DotStrip, dotsOf, Sparkline } from "../../ui/chart";
 import { Button, Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { setTo } from "../../ui/mount";
-import { metricExplanation } from "./explanation";
+import { type CardFigure, lookFigures, matrixFigure } from "./figure-of";
 import { ascending, intervalOf, layerSummaries, rankOf, summarize } from "./figures";
 import type { HeadsModel } from "./model";
+import type { Standing } from "./sentence";
 
 /** The threshold of Golshanrad & Faghih 2024; the alternative, 1/n, does not depend on the length of the text. */
 const PUBLISHED_TAU = 0.01;
+/** So many figures in which the head stands out have a card, and one more if it is among this share of all heads. */
+const FIRST = { figures: 2, share: 0.25 } as const;
+/** The card of what the sentence says in words. */
+const CARD_OF: Readonly<Record<string, string>> = {
+  widely: "focus_entropy",
+  narrowly: "focus_entropy",
+};
 
-export function createCards(model: HeadsModel) {
+/** Cards of `shown`, each made once; a card and its dots answer the pointer, its title the keyboard. */
+function createGrid(
+  model: HeadsModel,
+  name: string,
+  create: (key: string, pointed: Signal<number | null>) => ReturnType<typeof createCard> | null,
+  shown: () => readonly string[],
+) {
   /** The head whose dot is under the pointer: it is marked on every card. */
   const pointed = signal<number | null>(null);
-  const cards = model.metrics.map((metric) => createCard(model, metric, pointed));
+  const made = new Map<string, ReturnType<typeof createCard> | null>();
+  const cardOf = (key: string): ReturnType<typeof createCard> | null => {
+    if (!made.has(key)) made.set(key, create(key, pointed));
+    return made.get(key) ?? null;
+  };
   const dotOf = (target: EventTarget | null): number | null => {
     const dot = (target as Element).closest("circle[data-index]");
     return dot && Number(dot.getAttribute("data-index"));
@@ -44,31 +56,82 @@ export function createCards(model: HeadsModel) {
       (!element.closest("button, .aw-segmented") && document.getSelection()?.isCollapsed !== false);
     if (dot !== null) model.selectIndex(dot);
     else if (card !== null && title != null && onCard)
-      cards.find(({ key }) => key === card.dataset.metric)?.explain(title);
+      cardOf(card.dataset.metric ?? card.dataset.first ?? "")?.explain(title);
   }
   const onPointerOver = ({ target }: Event): void => {
     pointed.value = dotOf(target);
   };
-  return () => (
-    <div class="aw-cards" {...{ onClick, onPointerOver, onPointerLeave: setTo(pointed, null) }}>
-      {cards.map(({ key, Card }) => (
-        <Card key={key} />
-      ))}
-    </div>
+  return memo(function Cards() {
+    return (
+      <div class={name} {...{ onClick, onPointerOver, onPointerLeave: setTo(pointed, null) }}>
+        {shown().map((key) => {
+          const card = cardOf(key);
+          return card && <card.Card key={key} />;
+        })}
+      </div>
+    );
+  });
+}
+
+/** A card for each metric of the matrix. */
+export function createCards(model: HeadsModel) {
+  const keys = model.metrics.map(({ key }) => key);
+  return createGrid(
+    model,
+    "aw-cards",
+    (key, pointed) => {
+      const metric = model.metrics.find((each) => each.key === key);
+      return metric ? createCard(model, matrixFigure(model, metric), pointed) : null;
+    },
+    () => keys,
   );
 }
 
-function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | null>) {
-  const { source, nLayers, nHeads, profile, selection, chosen, figures, scaleAt } = model;
-  const { key, name } = metric;
-  const { tokens, keys } = source.meta;
+/** Small cards of the figures in which the selected head stands out. */
+export function createFirstCards(model: HeadsModel) {
+  const looks = lookFigures(model);
+  return createGrid(
+    model,
+    "aw-cards-first",
+    (key, pointed) => {
+      const metric = model.metrics.find((each) => each.key === key);
+      const figure = metric ? matrixFigure(model, metric) : looks.get(key);
+      return figure ? createCard(model, figure, pointed, true) : null;
+    },
+    () => {
+      const { sink, above } = model.standings.value;
+      const told = [...(sink ? [sink] : []), ...above];
+      const keyOf = ({ key }: Standing): string => CARD_OF[key] ?? key;
+      const each = told.filter(
+        (one, i) => told.findIndex((other) => keyOf(other) === keyOf(one)) === i,
+      );
+      const { nLayers, nHeads, selection } = model;
+      const count = selection.value.head === "mean" ? nLayers : nLayers * nHeads;
+      return each
+        .slice(0, FIRST.figures + 1)
+        .filter(({ rank }, i) => i < FIRST.figures || rank <= FIRST.share * count)
+        .map(keyOf);
+    },
+  );
+}
+
+function createCard(
+  model: HeadsModel,
+  figure: CardFigure,
+  pointed: Signal<number | null>,
+  /** Without the layers. */
+  brief = false,
+) {
+  const { source, nLayers, nHeads, profile, selection, chosen, figures } = model;
+  const { key, name, warning } = figure;
+  const { keys } = source.meta;
   const masked = source.arrays.has("possible");
   const interval = intervalOf(source, key);
-  const values = computed(() => Array.from(model.valuesOf(key)));
+  const values = computed(() => Array.from(figure.values()));
   const layers = computed(() => layerSummaries({ values: values.value, nLayers, nHeads }));
   const order = computed(() => ascending(values.value));
   const domain = computed(() => {
-    const uniform = Array.from({ length: nLayers }, (_, layer) => scaleAt(key, layer)[2]);
+    const uniform = Array.from({ length: nLayers }, (_, layer) => figure.uniform(layer));
     const { min, max } = summarize([...values.value, ...uniform]);
     return [min, max] as const;
   });
@@ -77,40 +140,6 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
     () => values.value[chosen.value] ?? itemAt(layers.value, selection.value.layer).mean,
   );
 
-  /** Line below the figure: of a profile its interval; of the entropy, which grows with n, its share of the maximum. */
-  function detail(value: number): string {
-    const { layer } = selection.value;
-    if (profile !== null && chosen.value >= 0) return spread(chosen.value);
-    if (profile !== null || key !== "focus_entropy") return metric.summary;
-    const all = [...(figures.value.arrays.get("metric:effective_keys")?.data ?? [])];
-    const heads = all.slice(layer * nHeads, (layer + 1) * nHeads);
-    const spreads = chosen.value < 0 ? summarize(heads).mean : (all[chosen.value] ?? Number.NaN);
-    const largest = scaleAt(key, layer)[1];
-    const normalized = largest > 0 ? formatPercent(value / largest) : formatNumber(Number.NaN);
-    return `${normalized} of max, ${formatNumber(spreads)} keys a query`;
-  }
-  /** `95%: 0.31 – 0.35, sd 0.08, 6 texts` of a profile's mean. */
-  function spread(index: number): string {
-    const of = (name: string): number | undefined =>
-      source.arrays.get(`${name}:${key}`)?.data[index];
-    const [ends, texts, chance] = [interval?.(index), of("count") ?? 0, profile?.by_chance?.[key]];
-    const count = nLayers * nHeads;
-    const best =
-      chance === undefined ? "" : `, best of ${count} heads by chance ${formatNumber(chance)}`;
-    const sd = formatNumber(of("sd") ?? Number.NaN);
-    const range = ends
-      ? `95%: ${formatNumber(ends[0])} – ${formatNumber(ends[1])}, sd ${sd}${best}`
-      : "";
-    if (texts === profile?.n_texts && range !== "") return range;
-    return `${range} (${formatCount(texts)} text${texts === 1 ? "" : "s"})`.trim();
-  }
-  function explain(anchor: HTMLElement): void {
-    const scale = profile === null ? scaleAt(key, selection.value.layer) : null;
-    const { tau } = figures.value;
-    const [queries, others] = [tokens.text.length, keys?.text.length ?? null];
-    const about = { tau, scale, queries, keys: others, masked };
-    model.explain(key, name, anchor, metricExplanation(metric, about));
-  }
   /** Arrows walk through the heads in the order of their figures. */
   function onKey(event: KeyboardEvent): void {
     const heads = order.value;
@@ -157,7 +186,7 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
           hidden={ends === null}
           style={{ left: percent(from), width: percent(to - from) }}
         />
-        {mark("uniform", scaleAt(key, layer)[2])}
+        {mark("uniform", figure.uniform(layer))}
         <DotStrip
           {...{ groups: groups.value, group: layer, index: chosen.value, pointed: pointed.value }}
         />
@@ -210,9 +239,18 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
           ]
         : [ranked, "1st is the largest figure"];
     const digits = exact(value);
-    const described = `${name}: ${formatNumber(value)}. ${metric.warning ?? ""}`;
+    const described = `${name}: ${formatNumber(value)}. ${warning ?? ""}`;
+    const standingText = (
+      <span class="aw-card-standing" title={title}>
+        {standing}
+      </span>
+    );
+    const sub = <div class="aw-card-sub">{figure.detail(value)}</div>;
     return (
-      <article class={cls("aw-card", { chosen: key === shade })} data-metric={key}>
+      <article
+        class={cls("aw-card", { chosen: key === shade, brief })}
+        {...(brief ? { "data-first": key } : { "data-metric": key })}
+      >
         <Button
           class="aw-flat aw-card-title"
           {...{ "aria-haspopup": "dialog", "aria-expanded": "false" }}
@@ -220,6 +258,7 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
         >
           {name}
         </Button>
+        {brief && standingText}
         <div class="aw-card-figure">
           <span
             class="aw-card-value"
@@ -228,24 +267,26 @@ function createCard(model: HeadsModel, metric: Metric, pointed: Signal<number | 
           >
             {formatNumber(value)}
           </span>
-          <span class="aw-card-standing" title={title}>
-            {standing}
-          </span>
+          {brief ? sub : standingText}
         </div>
-        <div class="aw-card-sub">{detail(value)}</div>
+        {!brief && sub}
         <Strip {...{ standing, rank }} />
         <Axis />
-        <div class="aw-layers">
-          <span class="aw-layer-end">L0</span>
-          <Sparkline {...{ points: layers.value, domain: domain.value, index: layer, value }} />
-          <span class="aw-layer-end">L{nLayers - 1}</span>
-        </div>
-        <div class="aw-card-foot">
-          {metric.warning !== null && <span class="aw-card-warning">{metric.warning}</span>}
-          {key === "sparsity" && profile === null && <Thresholds />}
-        </div>
+        {!brief && (
+          <>
+            <div class="aw-layers">
+              <span class="aw-layer-end">L0</span>
+              <Sparkline {...{ points: layers.value, domain: domain.value, index: layer, value }} />
+              <span class="aw-layer-end">L{nLayers - 1}</span>
+            </div>
+            <div class="aw-card-foot">
+              {warning !== null && <span class="aw-card-warning">{warning}</span>}
+              {key === "sparsity" && profile === null && <Thresholds />}
+            </div>
+          </>
+        )}
       </article>
     );
   });
-  return { key, Card, explain };
+  return { Card, explain: figure.explain };
 }

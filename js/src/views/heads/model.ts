@@ -26,13 +26,15 @@ import {
 import { metricName, spokenHead } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { isAbort } from "../../protocol/failure";
-import { looksBack } from "../../protocol/meta";
+import { keysOf, looksBack } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, Meta, MetricScale, NdArray } from "../../protocol/types";
-import { modeSignal, onChange, selectionOf, setter } from "../../ui/mount";
-import type { RunContext } from "../contract";
+import { modeSignal, onChange, selectionOf, setter, signalOf } from "../../ui/mount";
+import type { ViewContext } from "../contract";
 import { intervalOf, scaleOf } from "./figures";
 import type { Column, Sort } from "./filter";
+import { linkOf } from "./link";
+import { NO_STANDINGS, type Standings, standingsIn } from "./sentence";
 
 /** Figures of all heads at a threshold. */
 interface Shown {
@@ -56,10 +58,10 @@ export const specializationsOf = (meta: Meta): readonly SpecializationMetric[] =
 /** `explain` opens what a figure means at `anchor`. */
 export function createHeadsModel(
   host: Element,
-  context: RunContext,
-  explain: (anchor: HTMLElement, label: string, content: ComponentChildren) => void,
+  context: ViewContext,
+  explain: (anchor: HTMLElement | SVGElement, label: string, content: ComponentChildren) => void,
 ) {
-  const { source, state, report, announce, layerProgress, signal: until } = context;
+  const { source, state, matrix, report, announce, layerProgress, signal: until } = context;
   const { meta } = source;
   const { n_layers: nLayers, n_heads: nHeads } = meta.model;
   const selection = selectionOf(state, ["layer", "head", "metric"], until);
@@ -150,6 +152,25 @@ export function createHeadsModel(
     ];
   });
 
+  const aligned = isAligned(meta);
+  /** Nothing before the heads are known. */
+  const standings = computed((): Standings => {
+    const { layer, head } = selection.value;
+    const found = looks.answer.value;
+    if (!aligned && found === null && looks.failure.value === null) return NO_STANDINGS;
+    const spread = figures.value.arrays.get("metric:effective_keys")?.data ?? [];
+    return standingsIn(source, { layer, head }, found, spread);
+  });
+  const shown = signalOf(matrix.get, (changed) => matrix.on(changed, until));
+  const focus = selectionOf(state, ["token"], until);
+  const link = computed(() => {
+    const { layer, head } = selection.value;
+    const there = shown.value;
+    return there?.layer === layer && there.head === head
+      ? linkOf(there, focus.value.token, keysOf(meta).text.length)
+      : null;
+  });
+
   // The figure that shades the head grid sorts the table.
   const sortable = new Set([
     "role",
@@ -194,7 +215,9 @@ export function createHeadsModel(
     setTau,
     settingTau: thresholds.busy,
     /** True of cross-attention. */
-    aligned: isAligned(meta),
+    aligned,
+    standings,
+    link,
     alignment: alignment as ReadonlySignal<Alignment | null>,
     looks,
     askLooks,
@@ -214,7 +237,12 @@ export function createHeadsModel(
       if (next.key !== "head") state.set({ metric: next.key });
     },
     /** Shade the heads by a figure, sort the table by it, and open what it means. */
-    explain(key: string, label: string, anchor: HTMLElement, content: ComponentChildren) {
+    explain(
+      key: string,
+      label: string,
+      anchor: HTMLElement | SVGElement,
+      content: ComponentChildren,
+    ) {
       state.set({ metric: key });
       sort.value = { key, descending: true };
       explain(anchor, label, content);

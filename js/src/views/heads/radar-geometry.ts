@@ -4,9 +4,8 @@ import { largestAbsolute } from "../../protocol/ties";
 
 export type Point = readonly [x: number, y: number];
 
-/** Values and the scale that they are drawn on, from the center to the rim. */
+/** The scale that values are drawn on, from 0 at the center to the rim. */
 export interface RadarScale {
-  readonly low: number;
   readonly high: number;
   /** Radius by the square root: shares of attention range over orders of magnitude. */
   readonly root: boolean;
@@ -32,20 +31,19 @@ export function roundUp(value: number): number {
 
 const RINGS = [1 / 4, 1 / 2, 3 / 4, 1];
 
-/** 0 to 1 for scaled figures; square root from 0 for raw ones; about 0 for z-scores. */
-export function radarScale(form: "raw" | "scaled" | "z", values: ArrayLike<number>): RadarScale {
-  if (form === "scaled") return { low: 0, high: 1, root: false, rings: RINGS };
-  if (form === "raw") {
-    const high = roundUp(largestAbsolute(values));
-    return { low: 0, high, root: true, rings: RINGS.map((share) => share * share * high) };
-  }
-  const high = Math.max(1, Math.ceil(largestAbsolute(values) - 1e-9));
-  return { low: -high, high, root: false, rings: [-high / 2, 0, high / 2, high] };
+/** Scales of the radar. */
+export type RadarForm = "raw" | "scaled";
+
+/** 0 to 1 for scaled figures; square root from 0 for raw ones. */
+export function radarScale(form: RadarForm, values: ArrayLike<number>): RadarScale {
+  if (form === "scaled") return { high: 1, root: false, rings: RINGS };
+  const high = roundUp(largestAbsolute(values));
+  return { high, root: true, rings: RINGS.map((share) => share * share * high) };
 }
 
 /** Share of the radius at which a value lies. */
-export function shareOf(value: number, { low, high, root }: RadarScale): number {
-  const share = (value - low) / (high - low);
+export function shareOf(value: number, { high, root }: RadarScale): number {
+  const share = value / high;
   return root ? Math.sqrt(share) : share;
 }
 

@@ -33,7 +33,7 @@ interface RadarProps {
   readonly pointed?: number | null;
   readonly select?: (head: number) => void;
   readonly point?: (head: number | null) => void;
-  readonly explain?: (key: string) => void;
+  readonly explain?: (key: string, label: SVGElement) => void;
 }
 type SvgEvent = MouseEvent & { readonly currentTarget: Element };
 
@@ -69,9 +69,9 @@ export function Radar(props: RadarProps) {
     return nearestOutline(outlines, [clientX - left - x, clientY - top - y], REACH);
   }
   function onClick(event: SvgEvent): void {
-    const { key } = (event.target as Element).closest<SVGElement>(".aw-radar-label")?.dataset ?? {};
+    const label = (event.target as Element).closest<SVGElement>(".aw-radar-label");
     const head = headAt(event);
-    if (key !== undefined) props.explain?.(key);
+    if (label !== null) props.explain?.(label.dataset.key ?? "", label);
     else if (head !== null) props.select?.(head);
   }
   const chanceMark = (value: number, axis: number) => {
@@ -115,7 +115,7 @@ export function Radar(props: RadarProps) {
         {scale.rings.map((ring) => (
           <polygon
             key={ring}
-            class={cls("aw-radar-ring", { zero: scale.low < 0 && ring === 0 })}
+            class="aw-radar-ring"
             points={polygon(metrics.map((_, axis) => at(axis, ring)))}
           />
         ))}
@@ -141,7 +141,7 @@ export function Radar(props: RadarProps) {
         </g>
         {chance.map(chanceMark)}
         {/* Labels next to the first axis: the center, a ring, the rim. */}
-        {[scale.low, itemAt(scale.rings, 1), scale.high].map((value, i) => (
+        {[0, itemAt(scale.rings, 1), scale.high].map((value, i) => (
           <text key={i} class="aw-radar-tick" x={5} y={fixed(4 + at(0, value)[1])}>
             {formatNumber(value, 2)}
           </text>

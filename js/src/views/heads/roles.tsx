@@ -38,12 +38,9 @@ export function createRoles(model: HeadsModel) {
     until,
     section: { ...part, ref: start },
     head: (
-      <div class="aw-heads-bar">
-        <h4>Roles</h4>
-        <p class="aw-view-note" data-aw-part="roles-scope">
-          {scope}
-        </p>
-      </div>
+      <p class="aw-view-note" data-aw-part="roles-scope">
+        {scope}
+      </p>
     ),
     class: "aw-roles-body",
     waiting: `Clustering ${formatCount(nLayers * nHeads)} heads (takes seconds the first time) …`,

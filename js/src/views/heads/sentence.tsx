@@ -8,8 +8,9 @@ import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, SentenceLine, Share, Word } from "../../ui/sentence";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
+import type { Link } from "./link";
 
 /** Object of "gives", by the figure that measures it. */
 const TARGETS: Readonly<Record<string, string>> = {
@@ -34,7 +35,7 @@ export interface Found {
 }
 
 /** A figure of a head, or of the heads of a layer on average. */
-interface Standing {
+export interface Standing {
   readonly key: string;
   readonly raw: number;
   readonly chance: number;
@@ -96,16 +97,44 @@ function standingsOf(
   return byDistance.sort((a, b) => a.rank - b.rank);
 }
 
+/** Figures in which a head, or a layer, stands out. */
+export interface Standings {
+  /** The first token's share, where it makes the head a sink. */
+  readonly sink: Standing | undefined;
+  /** The figures above chance, that of the best rank first; without a sink's. */
+  readonly above: readonly Standing[];
+}
+
+export const NO_STANDINGS: Standings = { sink: undefined, above: [] };
+
+export function standingsIn(
+  { meta }: Source,
+  { layer, head }: { readonly layer: number; readonly head: HeadIndex },
+  found: Found | null,
+  /** Effective keys of a query, `[L, H]` flat. */
+  spread: ArrayLike<number>,
+): Standings {
+  const { n_heads: nHeads } = meta.model;
+  const mean = head === "mean";
+  const index = mean ? layer : layer * nHeads + head;
+  const of = (values: ArrayLike<number>) => (mean ? byLayer(values, nHeads) : values);
+  const standings = standingsOf(found, spread, of, index, layer);
+  const sink = mean ? undefined : standings.find(({ key, raw }) => key === "cls" && raw >= SINK);
+  const above = standings.filter(
+    (standing) =>
+      isAboveChance(standing.raw, standing.chance) &&
+      !(sink !== undefined && standing.key === "cls"),
+  );
+  return { sink, above };
+}
+
 interface Props {
   readonly source: Source;
   readonly layer: number;
   readonly head: HeadIndex;
-  /** Null before the answer, and without one. */
-  readonly found: Found | null;
-  /** True before the answer. */
-  readonly waits: boolean;
-  /** Effective keys of a query, `[L, H]` flat. */
-  readonly spread: ArrayLike<number>;
+  readonly standings: Standings;
+  /** Null where the focus token has no link that is worth telling. */
+  readonly link?: Link | null;
 }
 
 /** Nothing in a profile, where no chance is known. */
@@ -153,21 +182,15 @@ function Said({
 /**
  * `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 50%.` `L0 · H1 is a sink:
  * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: of 72 heads it at best gives
- * punctuation the 9th most: …`
+ * punctuation the 9th most: …`, or, where the focus token has a link that tells, `In L3 · H1 “it” attends to trophy: 61%,
+ * chance 5.9%. Over the whole text the head is ordinary: …`
  */
-export function HeadSentence({ source, layer, head, found, waits, spread }: Props) {
+export function HeadSentence({ source, layer, head, standings, link = null }: Props) {
   const { model, profile, tokens } = source.meta;
   const { n_heads: nHeads, n_layers: nLayers } = model;
   const mean = head === "mean";
   const index = mean ? layer : layer * nHeads + head;
-  const of = (values: ArrayLike<number>) => (mean ? byLayer(values, nHeads) : values);
-  const standings = waits ? [] : standingsOf(found, spread, of, index, layer);
-  const sink = mean ? undefined : standings.find(({ key, raw }) => key === "cls" && raw >= SINK);
-  const above = standings.filter(
-    (standing) =>
-      isAboveChance(standing.raw, standing.chance) &&
-      !(sink !== undefined && standing.key === "cls"),
-  );
+  const { sink, above } = standings;
   const [best] = above;
   if (best === undefined && sink === undefined) return <SentenceLine />;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
@@ -207,12 +230,30 @@ export function HeadSentence({ source, layer, head, found, waits, spread }: Prop
       </SentenceLine>
     );
   }
-  const begin = over === "" ? "O" : `${over}o`;
+  if (stands)
+    return (
+      <SentenceLine>
+        {`${over === "" ? "O" : `${over}o`}f the ${all}, ${who} `}
+        {said}
+        {interval}.
+      </SentenceLine>
+    );
+  const [begin, they] = mean ? [`he ${who.slice(4)} are ordinary`, "they"] : ["", "it"];
   return (
     <SentenceLine>
-      {stands
-        ? `${begin}f the ${all}, ${who} `
-        : `${over}${over === "" && mean ? "The" : who.slice(0, mean ? 3 : undefined)}${mean ? who.slice(3) : ""} ${mean ? "are ordinary" : "is an ordinary head"}${profile === null ? " on this text" : ""}: of the ${all} ${mean ? "they" : "it"} at best `}
+      {link !== null && (
+        <>
+          {`In ${who} `}
+          <Word text={link.query} />
+          {" attends to "}
+          <Word text={link.key} />
+          <AgainstChance {...link.weight} chance={link.chance} />
+          {". Over the whole text the head is ordinary"}
+        </>
+      )}
+      {link === null &&
+        `${over}${mean ? `${over === "" ? "T" : "t"}${begin}` : `${who} is an ordinary head`}${profile === null ? " on this text" : ""}`}
+      {`: of the ${all} ${they} at best `}
       {said}
       {interval}.
     </SentenceLine>

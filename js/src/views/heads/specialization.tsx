@@ -1,10 +1,11 @@
 /** Specializations of the heads: the radar of the specializations, the heads of the layer, and the table of numbers. */
-import { computed, signal } from "@preact/signals-core";
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import type { ComponentType } from "preact";
 import { onResize } from "../../draw/resize";
 import { standalone } from "../../draw/vector";
 import { PATTERNS } from "../../figures/catalog/cards";
 import type { SpecializationMetric } from "../../figures/catalog/types";
-import { ABSENT, exact, formatNumber } from "../../figures/format";
+import { ABSENT, capital, exact, formatNumber } from "../../figures/format";
 import type { Form, Patterns, Specialization } from "../../figures/head-figures";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { navigateList } from "../../marks/navigate";
@@ -17,21 +18,19 @@ import { memo } from "../../ui/memo";
 import { setter, watch } from "../../ui/mount";
 import { Headings } from "../../ui/table";
 import { answeredSection } from "./answered";
-import { specializationExplanation } from "./explanation";
+import { lookFigures } from "./figure-of";
 import { intervalOf, summarize } from "./figures";
 import { type HeadsModel, specializationsOf } from "./model";
 import { Radar, spokenRadar } from "./radar";
-import { radarScale } from "./radar-geometry";
+import { type RadarForm, radarScale } from "./radar-geometry";
 
 const FORMS = [
   ["scaled", "Per layer"],
   ["raw", "Raw"],
-  ["z", "z-scores"],
 ] as const;
-const SCALES: Readonly<Record<Form, string>> = {
+const SCALES: Readonly<Record<RadarForm, string>> = {
   scaled: "Center: lowest head of this layer. Rim: highest (may still be small).",
   raw: "One scale for all axes, from 0 by the square root.",
-  z: "Strong ring: mean of all heads of the model; in standard deviations.",
 };
 const SAME = "The heads of this layer do not differ.";
 const TWICE = "No token stands twice in the text.";
@@ -59,22 +58,33 @@ export function sharedReasons(
   return [...keysOf].filter(([, keys]) => keys.length > 1);
 }
 
-export function createLooks(host: Element, model: HeadsModel) {
+/** The radar, for the first screen, and the figures in numbers, null before they are known. */
+export function createLooks(model: HeadsModel) {
   void model.askLooks();
-  return answeredSection(model.looks, (found) => createContent(host, model, found), {
-    until: model.until,
-    section: { class: "aw-specialization-section", "aria-label": "Where the heads look" },
-    class: "aw-specialization-body",
-    waiting: "Tagging the words of the text …",
-    again: () => void model.askLooks(),
-  });
+  const numbers = signal<ComponentType | null>(null);
+  const Section = answeredSection(
+    model.looks,
+    (found) => {
+      const { Plot, Numbers } = createContent(model, found);
+      numbers.value = Numbers;
+      return Plot;
+    },
+    {
+      until: model.until,
+      section: { class: "aw-specialization-section", "aria-label": "Where the heads look" },
+      class: "aw-specialization-body",
+      waiting: "Tagging the words of the text …",
+      again: () => void model.askLooks(),
+    },
+  );
+  return { Section, numbers: numbers as ReadonlySignal<ComponentType | null> };
 }
 
 interface Found {
   readonly specialization: Specialization;
   readonly patterns: Patterns | null;
 }
-function createContent(host: Element, model: HeadsModel, { specialization, patterns }: Found) {
+function createContent(model: HeadsModel, { specialization, patterns }: Found) {
   const { source, selection, nHeads, profile, until } = model;
   const isSpecial = ({ key }: SpecializationMetric): boolean => specialization.keys.includes(key);
   const metrics = specializationsOf(source.meta).filter(isSpecial);
@@ -83,7 +93,7 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
   const chanceOf = (metric: SpecializationMetric): number =>
     (isSpecial(metric) ? specialization : patterns)?.chance(metric.key, selection.value.layer) ??
     Number.NaN;
-  const form = signal<Form>("scaled");
+  const form = signal<RadarForm>("scaled");
   const all = signal(true);
   const width = signal(0);
   const measure = (plot: HTMLElement | null): void => {
@@ -114,14 +124,9 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
     return none(by) ? SAME : null;
   }
 
-  /** A reason that several figures share stands once, below the table. */
-  function reasonOf(metric: SpecializationMetric): string | null {
-    const reason = absent(metric, "raw");
-    const shared = sharedReasons(specialization.reasons).some(([, keys]) =>
-      keys.includes(metric.key),
-    );
-    return reason !== null && shared ? "N/A, see below" : reason;
-  }
+  /** Reasons that several figures share stand once, below the radar. */
+  const shared = sharedReasons(specialization.reasons);
+  const together = new Set(shared.flatMap(([, keys]) => keys));
 
   // -- the radar, and the heads of the layer as radio buttons: names of its outlines, and their keyboard ----------
   const select = (head: number): void => model.select(selection.value.layer, head);
@@ -161,8 +166,9 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
     const raw = formatNumber(at(specialization.values("raw", metric.key), head));
     return `${headName(layer, head)}: most of all ${metric.name}, ${raw} (z ${formatNumber(most, 2)})`;
   }
-  const explain = (key: string): void =>
-    host.querySelector<HTMLElement>(`.aw-specializations button[data-key="${key}"]`)?.click();
+  const figuresOf = lookFigures(model);
+  const explain = (key: string, anchor: HTMLElement | SVGElement): void =>
+    figuresOf.get(key)?.explain(anchor);
   const Plot = memo(function Plot() {
     const { layer, head } = selection.value;
     const index = pointed.value;
@@ -266,16 +272,11 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
   );
   const row = (metric: SpecializationMetric) => {
     const { key, name } = metric;
-    const scaled = isSpecial(metric);
-    const masked = source.arrays.has("possible");
-    const about = { chance: chanceOf(metric), scaled, profile: profile !== null, masked };
     const head = (
       <Button
         class="aw-flat aw-card-title"
         {...{ "aria-haspopup": "dialog", "aria-expanded": "false", "data-key": key }}
-        onClick={({ currentTarget }) =>
-          model.explain(key, name, currentTarget, specializationExplanation(metric, about))
-        }
+        onClick={({ currentTarget }) => explain(key, currentTarget)}
       >
         {name}
       </Button>
@@ -285,7 +286,7 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
         key={key}
         {...{ row: metric, columns, head, by: "column", attributes: { "data-key": key } }}
         class={key === selection.value.metric ? "is-chosen" : undefined}
-        absent={reasonOf(metric)}
+        absent={absent(metric, "raw")}
         absentClass="aw-specialization-absent"
       />
     );
@@ -296,7 +297,15 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
         <caption class="aw-live">Where the selected head looks</caption>
         <Headings of={[null, ...headings]} />
         <tbody>
-          {metrics.map(row)}
+          {metrics.filter(({ key }) => !together.has(key)).map(row)}
+          {together.size > 0 && (
+            <tr>
+              <th scope="row">{[...together].map(metricName).join(", ")}</th>
+              <td class="aw-specialization-absent" colSpan={columns.length}>
+                N/A
+              </td>
+            </tr>
+          )}
           {positions.length > 0 && (
             <tr class="aw-specialization-group">
               <th colSpan={columns.length + 1} scope="colgroup">
@@ -311,17 +320,15 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
   });
 
   const reasons = new Set(Object.values(specialization.reasons));
-  const notes = [
-    ...sharedReasons(specialization.reasons).map(
-      ([reason, keys]) => `${keys.map(metricName).join(", ")}: ${reason}`,
-    ),
-    ...specialization.notes.filter((note) => !reasons.has(note)),
-  ];
-  return memo(function Content() {
-    return (
+  const refusals = shared.map(
+    ([reason, keys]) => `N/A: ${keys.map(metricName).join(", ")}. ${capital(reason)}`,
+  );
+  const notes = specialization.notes.filter((note) => !reasons.has(note));
+  return {
+    Plot: memo(() => (
       <>
         <div class="aw-heads-bar">
-          <h4>Where they look</h4>
+          <h4>Where it looks</h4>
           <Segmented
             {...{ label: "Scale of the radar", part: "radar-form", name: "form", options: FORMS }}
             value={form.value}
@@ -329,20 +336,25 @@ function createContent(host: Element, model: HeadsModel, { specialization, patte
           />
           <Toggle text="all heads of the layer" part="radar-all" on={all.value} set={setter(all)} />
         </div>
-        <div class="aw-specialization-parts">
-          <Plot />
-          <div class="aw-specialization-numbers">
-            <Numbers />
-            {notes.length > 0 && (
-              <ul class="aw-list aw-specialization-notes" data-aw-part="specialization-notes">
-                {notes.map((note) => (
-                  <li key={note}>{note.replace(/^[a-z_]+(?=:)/, metricName)}</li>
-                ))}
-              </ul>
-            )}
-          </div>
-        </div>
+        <Plot />
+        {refusals.length > 0 && (
+          <p class="aw-view-note aw-radar-refusals" data-aw-part="specialization-refusals">
+            {refusals.join(" ")}
+          </p>
+        )}
       </>
-    );
-  });
+    )),
+    Numbers: () => (
+      <div class="aw-specialization-numbers">
+        <Numbers />
+        {notes.length > 0 && (
+          <ul class="aw-list aw-specialization-notes" data-aw-part="specialization-notes">
+            {notes.map((note) => (
+              <li key={note}>{note.replace(/^[a-z_]+(?=:)/, metricName)}</li>
+            ))}
+          </ul>
+        )}
+      </div>
+    ),
+  };
 }

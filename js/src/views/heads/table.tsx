@@ -136,6 +136,9 @@ export function createHeadsTable(host: Element, model: TableModel) {
       </th>
     );
   }
+  const start = (scroller: HTMLElement | null): void => {
+    if (scroller !== null && chosen.peek() >= 0) reveal(chosen.peek());
+  };
   const Rows = memo(function Rows() {
     const stop = order.value.includes(entry.value) ? entry.value : order.value[0];
     return (
@@ -173,7 +176,6 @@ export function createHeadsTable(host: Element, model: TableModel) {
     return (
       <section class="aw-heads-all" aria-label="All heads">
         <div class="aw-heads-bar">
-          <h4>All heads</h4>
           <input
             type="search"
             placeholder={`Filter: L3, 3.5, ${example}`}
@@ -199,7 +201,7 @@ export function createHeadsTable(host: Element, model: TableModel) {
               : `${found === all ? "" : `${found} of `}${all} heads`}
           </span>
         </div>
-        <div class="aw-scroll aw-heads-scroll">
+        <div class="aw-scroll aw-heads-scroll" ref={start}>
           <Rows />
         </div>
       </section>
@@ -236,13 +238,12 @@ function GroupHeads({ columns }: { readonly columns: readonly Column[] }) {
   });
 }
 
-/** Every layer and the model: mean of the heads' figures, smallest to largest. Closed at first. */
+/** Every layer and the model: mean of the heads' figures, smallest to largest. */
 export function createLayersTable({
   nLayers,
   nHeads,
   columns,
 }: Pick<HeadsModel, "nLayers" | "nHeads" | "columns">) {
-  const open = signal(false);
   const summaries = computed(() =>
     columns.value
       .filter(({ text }) => text === undefined)
@@ -278,21 +279,10 @@ export function createLayersTable({
       </tbody>
     </table>
   );
-  return memo(function LayersTable() {
-    return (
-      <details
-        class="aw-layers-all"
-        data-aw-part="layers-summary"
-        onToggle={({ currentTarget }) => {
-          open.value = open.value || currentTarget.open;
-        }}
-      >
-        <summary>By layer: mean of its heads’ figures, smallest to largest</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keys too */}
-        <div class="aw-scroll aw-heads-scroll" tabIndex={0} role="region" aria-label="By layer">
-          {open.value && Table()}
-        </div>
-      </details>
-    );
-  });
+  return memo(() => (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keys too
+    <div class="aw-scroll aw-heads-scroll" tabIndex={0} role="region" aria-label="By layer">
+      {Table()}
+    </div>
+  ));
 }

@@ -1,4 +1,4 @@
-/** All heads: metrics as cards, specializations as a radar, roles as a map, everything as a table. */
+/** A head among all: where it stands out and a radar of where it looks; folded, all its figures, the map of roles, and tables. */
 
 import { render } from "preact";
 import { h } from "../../draw/dom";
@@ -9,17 +9,18 @@ import type { HeadIndex } from "../../protocol/types";
 import { Mark } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { mount } from "../../ui/mount";
-import { type DrawView, lazyCode, type RunContext } from "../contract";
+import { type DrawView, lazyCode } from "../contract";
 import { createAlignment } from "./alignment";
-import { createCards } from "./cards";
+import { createCards, createFirstCards } from "./cards";
 import { headsTable } from "./figures";
+import { createFold } from "./fold";
 import { createHeadsModel } from "./model";
 import { createRoles } from "./roles";
 import { HeadSentence } from "./sentence";
 import { createLooks, radarFile } from "./specialization";
 import { createHeadsTable, createLayersTable } from "./table";
 
-export const heads: DrawView<RunContext> = (host, context) => {
+export const heads: DrawView = (host, context) => {
   const { source, layerProgress, signal: until } = context;
   // The words are English and the axes run to the right, whatever the page around; tokens are isolated.
   const root = h("div", { class: "aw-heads-view", dir: "ltr" });
@@ -31,12 +32,14 @@ export const heads: DrawView<RunContext> = (host, context) => {
     popover.toggle(anchor, label, body);
   });
   const { selection, figures, nLayers, nHeads, profile } = model;
+  const FirstCards = createFirstCards(model);
   const Cards = createCards(model);
   const Alignment = createAlignment(context, model);
-  const Looks = createLooks(root, model);
+  const Looks = createLooks(model);
   const Roles = createRoles(model);
   const HeadsTable = createHeadsTable(root, model);
   const LayersTable = createLayersTable(model);
+  const Fold = createFold(context.state);
 
   function described(head: HeadIndex): string {
     if (head === "mean") {
@@ -59,7 +62,6 @@ export const heads: DrawView<RunContext> = (host, context) => {
 
   const Header = memo(function Header() {
     const { layer, head } = selection.value;
-    void figures.value; // layers that come
     return (
       <header class="aw-heads-head">
         <h3 class="aw-view-title">
@@ -67,43 +69,62 @@ export const heads: DrawView<RunContext> = (host, context) => {
         </h3>
         <HeadSentence
           {...{ source, layer, head }}
-          found={model.looks.answer.value}
-          waits={
-            !model.aligned &&
-            model.looks.answer.value === null &&
-            model.looks.failure.value === null
-          }
-          spread={figures.value.arrays.get("metric:effective_keys")?.data ?? []}
+          standings={model.standings.value}
+          link={model.link.value}
         />
-        <p class="aw-view-note">{described(head)}</p>
-        <p class="aw-marks">
-          <Mark kind="this" text="this head" />
-          <Mark kind="layer" text="its layer" />
-          <Mark kind="other" text="other heads" />
-          {profile === null ? (
-            <Mark kind="uniform" text="uniform attention" />
-          ) : (
-            <Mark kind="interval" text="95% interval of the mean" />
-          )}
-          <Mark kind="band" text="per layer: mean, smallest to largest head" />
-        </p>
       </header>
     );
   });
-
+  const Marks = () => (
+    <p class="aw-marks">
+      <Mark kind="this" text="this head" />
+      <Mark kind="layer" text="its layer" />
+      <Mark kind="other" text="other heads" />
+      {profile === null ? (
+        <Mark kind="uniform" text="uniform attention" />
+      ) : (
+        <Mark kind="interval" text="95% interval of the mean" />
+      )}
+    </p>
+  );
+  const Matrix = memo(function Matrix() {
+    void figures.value; // layers that come
+    return (
+      <>
+        <p class="aw-view-note">{described(selection.value.head)}</p>
+        <p class="aw-marks">
+          <Mark kind="band" text="per layer: mean, smallest to largest head" />
+        </p>
+        <Cards />
+      </>
+    );
+  });
   const addExamples = (section: HTMLElement | null): void => {
     if (section !== null && profile?.examples) lazyCode.peek()?.addToHeads?.(section, context);
   };
   const View = () => (
     <>
       <Header />
+      <div class={model.aligned ? "" : "aw-heads-first"}>
+        <section aria-label="Where the head stands out">
+          <FirstCards />
+          <Marks />
+        </section>
+        {!model.aligned && <Looks.Section />}
+      </div>
       <section aria-label="Examples of the head" ref={addExamples} />
-      <Cards />
       <Alignment />
-      {!model.aligned && <Looks />}
-      {!model.aligned && <Roles />}
-      <HeadsTable />
-      <LayersTable />
+      <Fold name="matrix" summary="Figures of its matrix" of={Matrix} />
+      {Looks.numbers.value && (
+        <Fold name="numbers" summary="Where it looks, in numbers" of={Looks.numbers.value} />
+      )}
+      {!model.aligned && <Fold name="roles" summary="Map of roles" of={Roles} />}
+      <Fold name="heads" summary="Table of all heads" of={HeadsTable} />
+      <Fold
+        name="layers"
+        summary="By layer: mean of its heads’ figures, smallest to largest"
+        of={LayersTable}
+      />
     </>
   );
   mount(root, View, until);

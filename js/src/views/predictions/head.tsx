@@ -103,7 +103,7 @@ export function MaskedProgress({ model, source }: HeadProps) {
         aria-valuemax={n}
         aria-valuenow={done}
       >
-        <span class="aw-masked-fill" style={{ inlineSize: `${(100 * done) / n}%` }} />
+        <span class="aw-masked-fill" style={{ scale: `${done / n} 1` }} />
       </span>
       <span role="status">{running ? count : `Stopped: ${count}`}</span>
       <Button

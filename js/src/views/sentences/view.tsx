@@ -6,17 +6,14 @@ import { copyExactValues } from "../../figures/format";
 import { mixingDefinition } from "../../figures/quantities";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
-import { asking } from "../../protocol/asking";
+import { type Asking, asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
 import { keysOf } from "../../protocol/meta";
-import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
-import { Button, Segmented, Select } from "../../ui/controls";
-import { RampLegend } from "../../ui/legend";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
-import { Num } from "../../ui/number";
 import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../contract";
+import { type Choice, Controls, Readout } from "./controls";
 import {
   type Aggregation,
   type Answer,
@@ -24,30 +21,19 @@ import {
   askedOf,
   carriedName,
   firstOf,
-  keyName,
   ofTwoTexts,
   placeOfPair,
-  type Scope,
   type SentenceMatrix,
   sentenceName,
   sentenceOf,
-  valueAt,
 } from "./data";
 import { createDrill, type Drilled } from "./drill";
 import { Example } from "./example";
-import { createGrid, oneLine } from "./grid";
+import { createGrid } from "./grid";
 import { openingRow, SentencesSentence } from "./sentence";
 
-interface Choice {
-  readonly aggregation: Aggregation;
-  readonly scope: Scope;
-}
 /** Choices of the reader, kept as long as the widget lives. */
 const choices = new WeakMap<State, Choice>();
-const AGGREGATIONS = [
-  ["mass", "Mass"],
-  ["max", "Max"],
-] as const;
 /** Meaning of a cell, for attention weights and for other quantities. */
 const MEANING: Record<Aggregation, readonly [weights: string, carried: string]> = {
   mass: [
@@ -65,21 +51,14 @@ const ROLLOUT =
 /** True for a text of one sentence, which has no other to look at. */
 const isSingle = (shown: SentenceMatrix): boolean => shown.size === 1 && !ofTwoTexts(shown);
 
-export const sentences: DrawView<ViewContext> = (host, context) => {
-  const { source, state, report, announce, act, signal: until } = context;
-  const followed = ["layer", "head", "quantity", "token", "pair", "scale"] as const;
-  const selection = selectionOf(state, followed, until);
-  const mode = modeSignal(host, until);
-  const choice = signal<Choice>(choices.get(state) ?? { aggregation: "mass", scope: "all" });
-  const wanted = computed(() =>
-    askedOf(choice.value.aggregation, choice.value.scope, selection.value),
-  );
-  const answers = asking<Answer>(until, (error) => {
-    report(error);
-    refuse();
-  });
-  const matrix = computed(() => answers.answer.value?.matrix ?? null);
-  /** The pair whose tokens are to be shown below; a pair that opens by itself reports no failure. */
+/** The pair whose tokens are shown below; `focus` leads back to its cell. */
+function createOpened(
+  host: HTMLElement,
+  { report, announce, signal: until }: ViewContext,
+  answers: Asking<Answer>,
+  focus: () => void,
+) {
+  /** A pair that opens by itself reports no failure. */
   const opened = signal<Place | null>(null);
   let silent = false;
   const blocks = asking<Drilled | null>(until, (error) => {
@@ -90,43 +69,6 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     const block = blocks.answer.value;
     return block?.place === opened.value ? block : null;
   });
-  const Drill = createDrill(context, { drilled, selection, mode, close });
-  const { Grid, entry, pointed, show, focus } = createGrid({
-    matrix,
-    width: widthOf(host, 0, until),
-    scale: computed(() => selection.value.scale),
-    mode,
-    opened,
-    pinned: computed(() => matrix.value && placeOfPair(matrix.value, selection.value.pair)),
-    paired: source.meta.text_pair !== null,
-    open: toggle,
-    close() {
-      const open = opened.peek() !== null;
-      if (open) close();
-      return open;
-    },
-  });
-
-  function choose(part: Partial<Choice>): void {
-    choice.value = { ...choice.peek(), ...part };
-    choices.set(state, choice.peek());
-    void load();
-  }
-  async function load(): Promise<void> {
-    const [of, shown] = [wanted.peek(), answers.answer.peek()];
-    const same = JSON.stringify(shown?.matrix.asked) === JSON.stringify(of);
-    await answers.ask((signal) =>
-      same && shown !== null ? Promise.resolve(shown) : ask(of, source, { signal }),
-    );
-  }
-  /** The last good picture stays, and the controls name it. */
-  function refuse(): void {
-    const { aggregation, layer, head, quantity } = matrix.peek()?.asked ?? {};
-    if (aggregation === undefined || quantity !== null || wanted.peek().quantity !== null) return;
-    const scope = layer === null ? "all" : head === null ? "layer" : "head";
-    choice.value = { aggregation, scope };
-    choices.set(state, choice.peek());
-  }
   function close(): void {
     const inside = host.querySelector(".aw-drill")?.contains(document.activeElement);
     opened.value = null;
@@ -154,6 +96,69 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
       announce(`Tokens of ${a} and ${b} are open below.`);
     silent = false;
   }
+  return {
+    ...{ opened, blocks, drilled, close, toggle, fill },
+    /** The pair of a text of one sentence. */
+    openQuietly(): void {
+      opened.value = { row: 0, column: 0 };
+      silent = true;
+    },
+  };
+}
+
+export const sentences: DrawView<ViewContext> = (host, context) => {
+  const { source, state, report, act, signal: until } = context;
+  const followed = ["layer", "head", "quantity", "token", "pair", "scale"] as const;
+  const selection = selectionOf(state, followed, until);
+  const mode = modeSignal(host, until);
+  const choice = signal<Choice>(choices.get(state) ?? { aggregation: "mass", scope: "all" });
+  const wanted = computed(() =>
+    askedOf(choice.value.aggregation, choice.value.scope, selection.value),
+  );
+  const answers = asking<Answer>(until, (error) => {
+    report(error);
+    refuse();
+  });
+  const matrix = computed(() => answers.answer.value?.matrix ?? null);
+  const pair = createOpened(host, context, answers, () => focus());
+  const { opened, blocks, drilled, close } = pair;
+  const Drill = createDrill(context, { drilled, selection, mode, close });
+  const { Grid, entry, pointed, show, focus } = createGrid({
+    matrix,
+    width: widthOf(host, 0, until),
+    scale: computed(() => selection.value.scale),
+    mode,
+    opened,
+    pinned: computed(() => matrix.value && placeOfPair(matrix.value, selection.value.pair)),
+    paired: source.meta.text_pair !== null,
+    open: pair.toggle,
+    close() {
+      const open = opened.peek() !== null;
+      if (open) close();
+      return open;
+    },
+  });
+
+  function choose(part: Partial<Choice>): void {
+    choice.value = { ...choice.peek(), ...part };
+    choices.set(state, choice.peek());
+    void load();
+  }
+  async function load(): Promise<void> {
+    const [of, shown] = [wanted.peek(), answers.answer.peek()];
+    const same = JSON.stringify(shown?.matrix.asked) === JSON.stringify(of);
+    await answers.ask((signal) =>
+      same && shown !== null ? Promise.resolve(shown) : ask(of, source, { signal }),
+    );
+  }
+  /** The last good picture stays, and the controls name it. */
+  function refuse(): void {
+    const { aggregation, layer, head, quantity } = matrix.peek()?.asked ?? {};
+    if (aggregation === undefined || quantity !== null || wanted.peek().quantity !== null) return;
+    const scope = layer === null ? "all" : head === null ? "layer" : "head";
+    choice.value = { aggregation, scope };
+    choices.set(state, choice.peek());
+  }
   /** Read the row of the focus token's sentence; the first matrix opens at the pinned pair. */
   function follow(first = false): void {
     const shown = matrix.peek();
@@ -166,81 +171,6 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
       entry.value = firstOf(shown, first || row < 0 ? openingRow(shown) : row);
   }
 
-  function Controls() {
-    const { layer, head } = selection.value;
-    const { aggregation, scope } = choice.value;
-    const shown = matrix.value;
-    const scopes: (readonly [Scope, string])[] = [
-      ["all", "All heads"],
-      ["layer", `Layer L${layer}`],
-    ];
-    // The mean head of a layer is the layer.
-    if (head !== "mean") scopes.push(["head", `Head L${layer} H${head}`]);
-    return (
-      <div class="aw-panel-head aw-isa-controls">
-        <Segmented
-          {...{ label: "Aggregation", part: "aggregation", name: "aggregation" }}
-          options={AGGREGATIONS}
-          value={aggregation}
-          choose={(aggregation) => choose({ aggregation })}
-        />
-        {wanted.value.quantity === null ? (
-          <Select
-            {...{ label: "Layers and heads", part: "scope", options: scopes }}
-            value={scope === "head" && head === "mean" ? "layer" : scope}
-            choose={(scope) => choose({ scope })}
-          />
-        ) : (
-          <div class="aw-cluster" data-aw-part="sentences-carried">
-            <strong>{carriedName(wanted.value)}</strong>
-            <Button
-              class="aw-plain-button"
-              part="to-weights"
-              onClick={() => state.set({ quantity: "weights" })}
-            >
-              Attention weights instead
-            </Button>
-          </div>
-        )}
-        <div class="aw-isa-legend aw-cluster" hidden={shown === null || shown.size === 0}>
-          {shown !== null && (
-            <RampLegend
-              {...{ max: shown.max, error: shown.error(shown.max), mode: mode.value }}
-              scale={selection.value.scale}
-            />
-          )}
-          <span class="aw-isa-key aw-inline aw-muted aw-small">
-            <i aria-hidden="true" />
-            strongest other
-          </span>
-        </div>
-      </div>
-    );
-  }
-  /** The cell under the pointer, else the one that Tab enters. */
-  function readout(shown: SentenceMatrix) {
-    const at = pointed.value ?? entry.value;
-    const value = valueAt(shown, at);
-    const quote = (name: string, text: string) => (
-      <span class="aw-ellipsis">
-        <strong>{name}</strong> <bdi dir="auto">{oneLine(text)}</bdi>
-      </span>
-    );
-    return (
-      <>
-        {quote(sentenceName(at.row), itemAt(shown.texts, at.row))}
-        <span class="aw-isa-arrow" aria-hidden="true">
-          →
-        </span>
-        {at.row === at.column && !ofTwoTexts(shown) ? (
-          <span class="aw-ellipsis aw-muted">itself</span>
-        ) : (
-          quote(keyName(shown, at.column), itemAt(shown.keyTexts, at.column))
-        )}
-        {Number.isNaN(value) ? <span>–</span> : <Num value={value} error={shown.error(value)} />}
-      </>
-    );
-  }
   const run = (text: string): void => {
     act?.({ kind: "run", text, text_pair: null }).catch(report);
   };
@@ -268,7 +198,16 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
             count={keysOf(source.meta).text.length}
           />
         )}
-        {!single && <Controls />}
+        {!single && (
+          <Controls
+            selection={selection.value}
+            choice={choice.value}
+            asked={wanted.value}
+            {...{ shown, choose }}
+            mode={mode.value}
+            weights={() => state.set({ quantity: "weights" })}
+          />
+        )}
         {!single && (
           <p class="aw-view-note" data-aw-part="meaning">
             {quantity === null ? weights : `${carried} ${mixingDefinition(quantity) ?? ROLLOUT}`}
@@ -290,7 +229,8 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
         <div class="aw-isa-picture" hidden={none}>
           {!none && <Grid matrix={shown} />}
           <p class="aw-readout" data-aw-part="readout">
-            {!none && readout(shown)}
+            {/* The cell under the pointer, else the one that Tab enters. */}
+            {!none && <Readout shown={shown} at={pointed.value ?? entry.value} />}
           </p>
         </div>
         <div class="aw-isa-below">
@@ -315,10 +255,9 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     untracked(() => {
       if (first) follow(true);
       if (first && isSingle(shown)) {
-        opened.value = { row: 0, column: 0 };
-        silent = true;
+        pair.openQuietly();
       }
-      void fill();
+      void pair.fill();
     });
     first = false;
   }, until);

@@ -25,6 +25,8 @@ export interface Facts extends TreeToken {
   readonly scoreAbsent: string | null;
   /** Width of its edge, 0..1 of the widest. */
   readonly share: number;
+  /** In words, for screen readers. */
+  readonly spoken: string;
 }
 
 export function factsOf(node: TreeNode, of: Grown, scores: EdgeScores, scale: Scale): Facts {
@@ -33,7 +35,7 @@ export function factsOf(node: TreeNode, of: Grown, scores: EdgeScores, scale: Sc
   const own = of.matrixOf(node);
   const score =
     own === matrix && parent !== null ? scores.of(matrix, parent.unit, node.unit) : null;
-  return {
+  const facts = {
     ...of.token(node),
     parent: parent && of.token(parent),
     order,
@@ -45,10 +47,10 @@ export function factsOf(node: TreeNode, of: Grown, scores: EdgeScores, scale: Sc
       own === matrix ? scores.absent(matrix) : "the encoder’s links have their scores on its part",
     share: rampPosition(weight ?? 0, Math.max(matrix.max, below?.max ?? 0), scale),
   };
+  return { ...facts, spoken: spokenOf(facts) };
 }
 
-/** In words, for screen readers. */
-export function spoken({ name, token, children, quantity, ...numbers }: Facts): string {
+function spokenOf({ name, token, children, quantity, ...numbers }: Omit<Facts, "spoken">): string {
   const { weight, product, score } = numbers;
   const below = `${children} ${children === 1 ? "child" : "children"}`;
   if (weight === null) return `${name}, position ${token}, root, ${below}`;

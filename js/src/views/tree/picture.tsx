@@ -4,7 +4,7 @@ import { exact, formatNumber } from "../../figures/format";
 import { required } from "../../protocol/required";
 import type { Num } from "../../protocol/types";
 import { memo } from "../../ui/memo";
-import { type Facts, spoken } from "./facts";
+import type { Facts } from "./facts";
 import {
   type Density,
   INDEX_GAP,
@@ -22,6 +22,13 @@ const EDGE = { most: 12, least: 0.75 } as const;
 const TARGET = 24;
 const CHEVRON = { open: "M2,-4L-2,0L2,4", closed: "M-2,-4L2,0L-2,4" } as const;
 
+/** A token, or another node that is drawn as one. */
+export interface NodeFacts
+  extends Pick<Facts, "name" | "token" | "weight" | "siblings" | "share" | "spoken"> {
+  /** True if its edge leads to another question, and is no share of its parent. */
+  readonly dashed?: boolean;
+}
+
 export const depthColor = (depth: number) => ({ "--aw-depth": `var(--aw-depth-${depth})` });
 export const edgeWidth = (share: number): number => Math.max(EDGE.least, EDGE.most * share);
 const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(" ");
@@ -35,14 +42,14 @@ export const Picture = memo(function Picture({
 }: {
   readonly layout: TreeLayout;
   /** By path. */
-  readonly facts: ReadonlyMap<string, Facts>;
+  readonly facts: ReadonlyMap<string, NodeFacts>;
   readonly label: string;
   /** Path of the token that Tab enters. */
   readonly entry: string;
   /** Paths from the root to the token that is pointed at. */
   readonly highlighted: ReadonlySet<string>;
 }) {
-  const factsOf = ({ path }: TreeBox): Facts => required(facts.get(path), "The token");
+  const factsOf = ({ path }: TreeBox): NodeFacts => required(facts.get(path), "The token");
   // Wide edges first: thin ones stay in sight.
   const byWidth = [...boxes].sort((a, b) => (b.node.weight ?? 0) - (a.node.weight ?? 0));
   return (
@@ -65,7 +72,11 @@ export const Picture = memo(function Picture({
             box.parent !== null && (
               <path
                 key={box.path}
-                class={classes("aw-tree-edge", highlighted.has(box.path) && "is-highlighted")}
+                class={classes(
+                  "aw-tree-edge",
+                  highlighted.has(box.path) && "is-highlighted",
+                  factsOf(box).dashed === true && "is-dashed",
+                )}
                 data-path={box.path}
                 d={placement.edge(box.parent, box)}
                 stroke-width={edgeWidth(factsOf(box).share).toFixed(2)}
@@ -100,7 +111,7 @@ const Token = memo(function Token({
   tab,
 }: {
   readonly box: TreeBox;
-  readonly facts: Facts;
+  readonly facts: NodeFacts;
   readonly placement: Placement;
   readonly density: Density;
   readonly highlighted: boolean;
@@ -134,7 +145,7 @@ const Token = memo(function Token({
       aria-setsize={facts.siblings}
       aria-expanded={inner ? open : undefined}
       aria-selected={node.parent === null}
-      aria-label={`${written}: ${spoken(facts)}`}
+      aria-label={`${written}: ${facts.spoken}`}
     >
       {label.text !== name && <title>{name}</title>}
       <Hit x={-before} width={width + before} />

@@ -68,16 +68,6 @@ describe("the engine's model", () => {
     expect(difference(model.nextSentence(), golden.next_sentence)).toBeLessThan(1e-4);
   });
 
-  test("reads matrices of 8 bits as PyTorch does", async () => {
-    const { light } = golden;
-    const small = await loadModel(new Uint8Array(Buffer.from(light.file, "base64")), kernels);
-    expect(small.header.bits).toBe(8);
-    small.run({ ids: golden.ids });
-    expect(difference(small.attention(), light.attention)).toBeLessThan(1e-5);
-    expect(difference(small.attention(), golden.attention)).toBeGreaterThan(1e-4);
-    expect(difference(small.logits([1, 2]), light.logits)).toBeLessThan(1e-4);
-  });
-
   test("comes out of the text that Python writes into a page", async () => {
     expect(Buffer.from(await unpackWeights(cut(golden.text_of_file)))).toEqual(Buffer.from(file()));
     async function* small(text: string): AsyncGenerator<string, void, void> {

@@ -71,7 +71,7 @@ describe("the kernels", () => {
     matrix.forEach((bits, i) => {
       bytes.setUint16(atMatrix + i * 2, bits, true);
     });
-    kernels.linear(atX, rows, n, atMatrix, outputs / 8, atBias, out, scratch, 16);
+    kernels.linear(atX, rows, n, atMatrix, outputs / 8, atBias, out, scratch);
     const expected = Array.from({ length: rows * outputs }, (_, i) => {
       const [row, output] = [Math.floor(i / outputs), i % outputs];
       let total = bias[output]!;
@@ -86,7 +86,7 @@ describe("the kernels", () => {
     const n = 8;
     for (let i = 0; i < 2 * n * 8; i++) bytes.setUint16(70_000 + i * 2, 0x3c00 + i, true);
     put(90_000, new Array(n).fill(0));
-    kernels.gather(70_000, 11, n, 90_000, 16);
+    kernels.gather(70_000, 11, n, 90_000);
     const column = Array.from({ length: n }, (_, k) => half(0x3c00 + n * 8 + k * 8 + 3));
     expect(get(90_000, n)).toEqual(column);
     kernels.addRow(70_000, n, 90_000);
@@ -95,37 +95,6 @@ describe("the kernels", () => {
       column.map((value, k) => value + half(0x3c00 + k)),
       1e-6,
     );
-  });
-
-  test("read a matrix of int8 by the scale of each output", () => {
-    const [rows, n, outputs] = [4, 8, 16];
-    const x = some(rows * n, 5);
-    const scales = some(outputs, 6);
-    const codes = some(n * outputs, 7).map((value) => Math.round(value * 127));
-    const code = (output: number, k: number) =>
-      codes[(output >> 3) * n * 8 + k * 8 + (output & 7)]!;
-    const [atX, atMatrix, atBias, out, scratch] = [65_536, 70_000, 80_000, 90_000, 100_000];
-    const panel = 32 + 8 * n;
-    put(atX, x);
-    put(atBias, new Array(outputs).fill(0));
-    for (let i = 0; i < outputs; i++)
-      bytes.setFloat32(atMatrix + (i >> 3) * panel + (i & 7) * 4, scales[i]!, true);
-    codes.forEach((value, i) => {
-      const [which, inside] = [Math.floor(i / (n * 8)), i % (n * 8)];
-      bytes.setInt8(atMatrix + which * panel + 32 + inside, value);
-    });
-    kernels.linear(atX, rows, n, atMatrix, 2, atBias, out, scratch, 8);
-    const expected = Array.from({ length: rows * outputs }, (_, i) => {
-      const [row, output] = [Math.floor(i / outputs), i % outputs];
-      let total = 0;
-      for (let k = 0; k < n; k++) total += x[row * n + k]! * code(output, k) * scales[output]!;
-      return total;
-    });
-    close(get(out, expected.length), expected, 1e-4);
-    put(out, new Array(n).fill(0));
-    kernels.gather(atMatrix, 11, n, out, 8);
-    const column = Array.from({ length: n }, (_, k) => Math.fround(code(11, k) * scales[11]!));
-    close(get(out, n), column, 1e-5);
   });
 
   test("give GELU with the exact erf", () => {

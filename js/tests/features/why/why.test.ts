@@ -130,8 +130,11 @@ describe("the view", () => {
   it("says why a method is not there, and shows the others", async () => {
     const { element, part } = open(["integrated_gradients", "trust"]);
     await quiet();
-    const row = element.querySelector('.aw-why-strip[data-method="integrated_gradients"]');
-    expect(row?.textContent).toContain("N/A: No integrated_gradients here.");
+    expect(element.querySelector('.aw-why-strip[data-method="integrated_gradients"]')).toBeNull();
+    const folded = part("why-refused") as HTMLDetailsElement;
+    expect(folded.open).toBe(false);
+    expect(folded.querySelector("summary")?.textContent).toBe("N/A here: Integrated gradients");
+    expect(folded.querySelector("p")?.textContent).toContain("No integrated_gradients here.");
     expect(part("why-said").textContent).toContain("cannot be tested: No trust here.");
   });
 
@@ -360,7 +363,7 @@ describe("numbers", () => {
     const two = unitsOf(meta.tokens, { special: true });
     const explained = explainedOf(meta);
     const line = drawn(h(SumLine, { found, units: two, label: () => "the", explained }));
-    expect(line.textContent).toContain("“the”0 +2.00");
+    expect(line.textContent).toContain("1st “the” +2.002nd “the” +1.00");
   });
 
   it("adds up the tokens of a source and of what is written from it, each in its place", () => {
@@ -378,9 +381,7 @@ describe("numbers", () => {
     const units = explained.units(written, true);
     const label = ({ text }: Unit) => text;
     const line = drawn(h(SumLine, { found, units, label, explained }));
-    expect(line.textContent).toMatch(
-      /“the”1 of the source \+3.00.*“the”0 \+2.00.*bias \+1.00= 6.00/,
-    );
+    expect(line.textContent).toMatch(/“the” of the source \+3.00.*“the” \+2.00.*bias \+1.00= 6.00/);
   });
 
   it("says what to make of the tests", () => {

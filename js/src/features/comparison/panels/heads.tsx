@@ -16,7 +16,7 @@ import { Table } from "../../../ui/table";
 import { Radar } from "../../../views/heads/radar";
 import { radarScale } from "../../../views/heads/radar-geometry";
 import { metricChanges, partnerHead } from "../data";
-import { finite, Note, type Panel } from "./contract";
+import { finite, Note, type Panel, type PanelContext } from "./contract";
 
 /** Heads of the table until all are asked for. */
 const LISTED = 12;
@@ -30,25 +30,106 @@ const ORDERS = [
 
 const gap = (a: number, b: number): number => Math.abs(b - a) || 0;
 
-export const heads: Panel = (element, context) => {
-  const { compared, sources, states, signal: until } = context;
-  const state = states.a;
+const at = (values: ArrayLike<number> | undefined, i: number): number => values?.[i] ?? Number.NaN;
+const figure = (values: ArrayLike<number> | undefined, i: number) => finite(at(values, i));
+
+/** The heads, their order, and how many are listed. */
+function createModel({ compared, sources, states, signal: until }: PanelContext) {
   const { n_layers: layers, n_heads: count } = sources.a.meta.model;
   const changes = metricChanges(compared, sources);
+  return {
+    ...{ layers, count, changes },
+    selection: selectionOf(states.a, ["layer", "head"], until),
+    metric: signal(changes[0]?.key ?? ""),
+    order: signal<(typeof ORDERS)[number][0]>("distance"),
+    whole: signal(false),
+  };
+}
+type Model = ReturnType<typeof createModel>;
+
+/** Every head with its distance, and one metric in both runs; the largest first. */
+function All({ context, model }: { readonly context: PanelContext; readonly model: Model }) {
+  const { compared, sources, states } = context;
+  const { count, layers, changes, selection, metric, order, whole } = model;
   const distances = compared.distances?.data;
   const partners = compared.arrays.get("partner")?.data;
-  const selection = selectionOf(state, ["layer", "head"], until);
-  const metric = signal(changes[0]?.key ?? "");
-  const order = signal<(typeof ORDERS)[number][0]>("distance");
-  const whole = signal(false);
+  const { layer, head } = selection.value;
+  const chosen = changes.find(({ key }) => key === metric.value);
+  const change = (i: number): number => at(chosen?.b, i) - at(chosen?.a, i);
+  const weight = (i: number): number => {
+    const value = order.value === "distance" ? (distances?.[i] ?? 0) : Math.abs(change(i));
+    return Number.isNaN(value) ? -1 : value;
+  };
+  const ranked = largestFirst(Array.from({ length: layers * count }, (_, i) => weight(i)));
+  const top = Math.max(...ranked.map((i) => Math.abs(change(i)) || 0));
+  const name = metricName(metric.value);
+  const partnerOf = (i: number, l: number, k: number): string => {
+    const [to = l, of = k] = [partners?.[2 * i], partners?.[2 * i + 1]];
+    const same = to === l && of === k && sources.b.meta.model.n_heads === count;
+    return to < 0 ? "no partner" : same ? "" : headName(to, of);
+  };
+  return (
+    <section class="aw-scroll" aria-label="All heads">
+      <div class="aw-panel-head">
+        <h3 class="aw-title">All heads</h3>
+        <Select
+          label="Order"
+          part="difference-order"
+          options={ORDERS}
+          value={order.value}
+          choose={setter(order)}
+        />
+        <Select
+          label="Metric"
+          part="difference-metric"
+          options={changes.map(({ key }) => [key, metricName(key)] as const)}
+          value={metric.value}
+          choose={setter(metric)}
+        />
+      </div>
+      <Table
+        label="All heads"
+        columns={["head of A", "of B", "distance", `${name}, A`, "B", "B − A"]}
+      >
+        {ranked.slice(0, whole.value ? undefined : LISTED).map((i) => {
+          const [l, k] = [Math.floor(i / count), i % count];
+          return (
+            <tr
+              key={i}
+              aria-current={(l === layer && k === head) || undefined}
+              data-head={`${l}.${k}`}
+            >
+              <th scope="row">
+                <Button class="aw-link" onClick={() => states.a.set({ layer: l, head: k })}>
+                  {headName(l, k)}
+                </Button>
+              </th>
+              <td>{partnerOf(i, l, k)}</td>
+              <Num tag="td" value={at(distances, i)} />
+              <Both a={at(chosen?.a, i)} b={at(chosen?.b, i)} top={top} />
+            </tr>
+          );
+        })}
+      </Table>
+      {!whole.value && ranked.length > LISTED && (
+        <Button class="aw-button-text" onClick={setTo(whole, true)}>
+          Show all {ranked.length}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+export const heads: Panel = (element, context) => {
+  const { compared, sources, signal: until } = context;
+  const model = createModel(context);
+  const { layers, count, changes, selection } = model;
+  const distances = compared.distances?.data;
   const asked = asking<readonly Specialization[]>(until);
   const ask = () =>
     asked.ask((signal) =>
       Promise.all([sources.a, sources.b].map((source) => askSpecialization(source, { signal }))),
     );
-  const at = (values: ArrayLike<number> | undefined, i: number): number =>
-    values?.[i] ?? Number.NaN;
-  const figure = (values: ArrayLike<number> | undefined, i: number) => finite(at(values, i));
 
   context.give(() => ({
     columns: [
@@ -152,75 +233,6 @@ export const heads: Panel = (element, context) => {
     );
   }
 
-  /** Every head with its distance, and one metric in both runs; the largest first. */
-  function All() {
-    const { layer, head } = selection.value;
-    const chosen = changes.find(({ key }) => key === metric.value);
-    const change = (i: number): number => at(chosen?.b, i) - at(chosen?.a, i);
-    const weight = (i: number): number => {
-      const value = order.value === "distance" ? (distances?.[i] ?? 0) : Math.abs(change(i));
-      return Number.isNaN(value) ? -1 : value;
-    };
-    const ranked = largestFirst(Array.from({ length: layers * count }, (_, i) => weight(i)));
-    const top = Math.max(...ranked.map((i) => Math.abs(change(i)) || 0));
-    const name = metricName(metric.value);
-    const partnerOf = (i: number, l: number, k: number): string => {
-      const [to = l, of = k] = [partners?.[2 * i], partners?.[2 * i + 1]];
-      const same = to === l && of === k && sources.b.meta.model.n_heads === count;
-      return to < 0 ? "no partner" : same ? "" : headName(to, of);
-    };
-    return (
-      <section class="aw-scroll" aria-label="All heads">
-        <div class="aw-panel-head">
-          <h3 class="aw-title">All heads</h3>
-          <Select
-            label="Order"
-            part="difference-order"
-            options={ORDERS}
-            value={order.value}
-            choose={setter(order)}
-          />
-          <Select
-            label="Metric"
-            part="difference-metric"
-            options={changes.map(({ key }) => [key, metricName(key)] as const)}
-            value={metric.value}
-            choose={setter(metric)}
-          />
-        </div>
-        <Table
-          label="All heads"
-          columns={["head of A", "of B", "distance", `${name}, A`, "B", "B − A"]}
-        >
-          {ranked.slice(0, whole.value ? undefined : LISTED).map((i) => {
-            const [l, k] = [Math.floor(i / count), i % count];
-            return (
-              <tr
-                key={i}
-                aria-current={(l === layer && k === head) || undefined}
-                data-head={`${l}.${k}`}
-              >
-                <th scope="row">
-                  <Button class="aw-link" onClick={() => state.set({ layer: l, head: k })}>
-                    {headName(l, k)}
-                  </Button>
-                </th>
-                <td>{partnerOf(i, l, k)}</td>
-                <Num tag="td" value={at(distances, i)} />
-                <Both a={at(chosen?.a, i)} b={at(chosen?.b, i)} top={top} />
-              </tr>
-            );
-          })}
-        </Table>
-        {!whole.value && ranked.length > LISTED && (
-          <Button class="aw-button-text" onClick={setTo(whole, true)}>
-            Show all {ranked.length}
-          </Button>
-        )}
-      </section>
-    );
-  }
-
   const looks = document.createElement("section");
   looks.className = "aw-compare-specializations";
   looks.setAttribute("aria-label", "Where they look");
@@ -250,7 +262,7 @@ export const heads: Panel = (element, context) => {
         >
           {Metrics()}
         </div>
-        {All()}
+        {All({ context, model })}
       </>
     ),
     until,

@@ -8,13 +8,14 @@ import { asking } from "../../../protocol/asking";
 import { messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
+import type { Source } from "../../../protocol/types";
 import { Answered } from "../../../ui/answered";
 import { createCells } from "../../../ui/cells";
 import { Button, Segmented, Select } from "../../../ui/controls";
 import { modeSignal, mount } from "../../../ui/mount";
 import { ChangeLegend, signed } from "../../../ui/signs";
 import type { Recovery, RecoveryOf, Site } from "../data";
-import { finite, labelOf, type Panel } from "./contract";
+import { finite, labelOf, type Panel, type PanelContext } from "./contract";
 
 const SHAPE = { rowHeight: 28, cellMost: 44, heightMost: 560 } as const;
 const PARTS: readonly (readonly [RecoveryOf, string, { readonly title: string }])[] = [
@@ -94,11 +95,6 @@ export const patching: Panel = (element, context) => {
     const same = (other: Site) => other.every((part, i) => part === site[i]);
     put(sites.some(same) ? sites.filter((other) => !same(other)) : [...sites, site]);
   }
-  const nameOfSite = ([kind, layer, place]: Site): string =>
-    kind === "head"
-      ? headName(layer, place)
-      : `L${layer} · ${kind} at ${labelOf(sources.b, place)}`;
-
   function choose(change: Partial<{ target: number; of: RecoveryOf }>): void {
     Object.assign(memory, change);
     chosen.value = { ...chosen.peek(), ...change };
@@ -115,31 +111,17 @@ export const patching: Panel = (element, context) => {
     await asked.ask(async (signal) => {
       const at = recorded.findIndex((other) => other.of === of && sameTarget(other.target, wanted));
       const values = compared.arrays.get(`recovery:${at}`);
-      if (values !== undefined) return gridOf({ ...itemAt(recorded, at), values });
+      if (values !== undefined) return gridOf({ ...itemAt(recorded, at), values }, context);
       if (kernel === null) throw new Error("This grid was not recorded; it needs a kernel.");
       const progress = (done: number, all: number): void => {
         passes.value = [done, all || 1];
       };
-      return gridOf(await kernel.recovery(wanted.target, of, { signal, progress }));
+      return gridOf(await kernel.recovery(wanted.target, of, { signal, progress }), context);
     });
     const answer = asked.answer.peek();
     if (answer === null || asked.failure.peek() !== null) return;
     if (answer.found.of !== of || !sameTarget(answer.found.target, wanted)) return;
     show(answer);
-  }
-
-  function gridOf(found: Recovery): Grid {
-    const [rows = 0, all = 0] = found.values.shape;
-    const ofHeads = found.of === "heads";
-    const places = Array.from({ length: all }, (_, i) => i).filter(
-      (i) => ofHeads || compared.tokens.some(([, b]) => b === i),
-    );
-    const columns = places.length;
-    const values = Float32Array.from({ length: rows * columns }, (_, k) =>
-      itemAt(found.values.data, Math.floor(k / columns) * all + itemAt(places, k % columns)),
-    );
-    const names = places.map((i) => (ofHeads ? String(i) : labelOf(sources.b, i)));
-    return { found, places, names, values };
   }
 
   function show(answer: Grid): void {
@@ -167,26 +149,6 @@ export const patching: Panel = (element, context) => {
       cells.mark({ row: last[1], column: places.indexOf(last[2]) });
   }
 
-  /** The target in both runs, and with the parts that B holds. */
-  function summary({ found }: Grid): string {
-    const { source, value, error, target } = found;
-    const { patched } = compared;
-    const number = (value: number): string => formatNumber({ value, error });
-    const both = `${nameOf(target)}: ${number(source)} in A, ${number(value)} in B.`;
-    if (!patched || sites.length === 0) return both;
-    const names = sites.map(nameOfSite).join(", ");
-    const same = JSON.stringify(patched.target) === JSON.stringify(target.target);
-    if (!same || patched.value === null) return `${both} B holds ${names} of A.`;
-    const share = signed((patched.value - value) / (source - value));
-    return `${both} B with ${names} of A: ${number(patched.value)}, recovered ${share}.`;
-  }
-
-  const describe = (target: Described): string => {
-    const { position } = target.target;
-    const name = nameOf(target);
-    return position === undefined ? name : `${name} at ${labelOf(sources.b, position)}`;
-  };
-
   mount(
     element,
     () => {
@@ -201,7 +163,7 @@ export const patching: Panel = (element, context) => {
             <Select
               label="Target"
               part="patching-target"
-              options={targets.map((each, i) => [i, describe(each)] as const)}
+              options={targets.map((each, i) => [i, describe(each, sources.b)] as const)}
               value={target}
               choose={(next) => choose({ target: next })}
             />
@@ -215,7 +177,7 @@ export const patching: Panel = (element, context) => {
             />
           </div>
           <p class="aw-compare-reading aw-muted" role="status" data-aw-part="patched">
-            {failure.value || (answer && current ? summary(answer) : "")}
+            {failure.value || (answer && current ? summary(answer, context) : "")}
             {current && kernel !== null && sites.length > 0 && (
               <>
                 {" "}
@@ -269,3 +231,41 @@ const sameTarget = (a: Described, b: Described): boolean =>
 
 const unique = (all: readonly Described[]): Described[] =>
   all.filter((target, i) => all.findIndex((other) => sameTarget(target, other)) === i);
+
+function gridOf(found: Recovery, { compared, sources }: PanelContext): Grid {
+  const [rows = 0, all = 0] = found.values.shape;
+  const ofHeads = found.of === "heads";
+  const places = Array.from({ length: all }, (_, i) => i).filter(
+    (i) => ofHeads || compared.tokens.some(([, b]) => b === i),
+  );
+  const columns = places.length;
+  const values = Float32Array.from({ length: rows * columns }, (_, k) =>
+    itemAt(found.values.data, Math.floor(k / columns) * all + itemAt(places, k % columns)),
+  );
+  const names = places.map((i) => (ofHeads ? String(i) : labelOf(sources.b, i)));
+  return { found, places, names, values };
+}
+
+/** The target in both runs, and with the parts that B holds. */
+function summary({ found }: Grid, { compared, sources }: PanelContext): string {
+  const { source, value, error, target } = found;
+  const { patched } = compared;
+  const sites = patched?.sites ?? [];
+  const number = (value: number): string => formatNumber({ value, error });
+  const both = `${nameOf(target)}: ${number(source)} in A, ${number(value)} in B.`;
+  if (!patched || sites.length === 0) return both;
+  const names = sites.map((each) => nameOfSite(each, sources.b)).join(", ");
+  const same = JSON.stringify(patched.target) === JSON.stringify(target.target);
+  if (!same || patched.value === null) return `${both} B holds ${names} of A.`;
+  const share = signed((patched.value - value) / (source - value));
+  return `${both} B with ${names} of A: ${number(patched.value)}, recovered ${share}.`;
+}
+
+const nameOfSite = ([kind, layer, place]: Site, b: Source): string =>
+  kind === "head" ? headName(layer, place) : `L${layer} · ${kind} at ${labelOf(b, place)}`;
+
+const describe = (target: Described, b: Source): string => {
+  const { position } = target.target;
+  const name = nameOf(target);
+  return position === undefined ? name : `${name} at ${labelOf(b, position)}`;
+};

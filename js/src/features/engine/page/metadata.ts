@@ -32,10 +32,6 @@ interface Rounding {
   readonly weight: number;
   readonly rollout: number;
   readonly score: number;
-  /** Bits of a weight in a matrix, where they are fewer than 16. */
-  readonly bits?: number;
-  /** Number of texts that the differences were measured on; one where left out. */
-  readonly texts?: number;
 }
 
 /** A classifier's head: attn_widget/features/engine/classifier.py. */
@@ -80,11 +76,9 @@ const EXACT: Rounding = { weight: 0, rollout: 0, score: 0 };
 
 /** Largest errors of a page's numbers against the model's. */
 export function precisionOf({ rounding = EXACT }: Metadata): Precision {
-  const { weight, rollout, score, bits, texts = 1 } = rounding;
-  const to = bits === undefined ? "float16" : `${bits} bits`;
-  const on = texts === 1 ? "the saved text" : `${texts} texts`;
+  const { weight, rollout, score } = rounding;
   const moved =
-    weight === 0 ? "" : `, rounded to ${to}: on ${on} weights to ± ${roundedUp(weight)}`;
+    weight === 0 ? "" : `, rounded to float16: on the saved text weights to ± ${roundedUp(weight)}`;
   return {
     weight: () => weight,
     rollout,

@@ -133,7 +133,7 @@ export class CarriedSum extends Component<SumProps, { readonly parts?: Component
           <Sign text="·" />
           {figure("mixing ratio of the query", value("ratio"))}
         </Chain>
-        <Note text="Along the output’s own direction the parts add up to its length:" />
+        <Note text="Along its own direction the parts add up to the norm of the output:" />
         <Chain>
           {term("this key", value("key"))}
           <Sign text="+" />

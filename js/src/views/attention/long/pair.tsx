@@ -12,6 +12,7 @@ import type { Slice } from "../../../protocol/types";
 import type { ViewContext } from "../../contract";
 import { factsOf } from "../facts";
 import { PairHint, PinnedPair } from "../link";
+import { createPairPlace } from "../pair-place";
 
 interface PairCard {
   readonly element: HTMLElement;
@@ -24,6 +25,7 @@ export function pairCard(host: Element, context: ViewContext, store: LongStore):
   const { model } = source.meta;
   const element = h("div", { class: "aw-link-strip", "data-aw-part": "pair" });
   let shown = "";
+  const place = createPairPlace(context);
 
   function draw(matrix: LongMatrix, pair: readonly [number, number], parts: PairParts): void {
     element.classList.add("aw-has-pair");
@@ -38,9 +40,11 @@ export function pairCard(host: Element, context: ViewContext, store: LongStore):
         facts={factsOf(source, () => null)}
         context={context}
         mode={modeOf(host)}
+        hold={place.hold}
       />,
       element,
     );
+    place.show({ matrix: alone, row: 0, column: 0 });
   }
 
   const vector = (slice: Slice | null, part: string): Float32Array | null =>
@@ -54,6 +58,7 @@ export function pairCard(host: Element, context: ViewContext, store: LongStore):
       if (pair === null || matrix.quantity === "scores") {
         shown = "";
         element.classList.remove("aw-has-pair");
+        place.show(null);
         render(<PairHint empty={matrix.rows * matrix.columns === 0} />, element);
         return;
       }

@@ -1,0 +1,77 @@
+/** What running the network without the largest entries gives, in a sentence: here alone one may say because. */
+
+import { itemAt } from "../../protocol/required";
+import { Percent } from "../../ui/number";
+import type { PinnedCell } from "../../views/contract";
+import { type Effects, type Found, SIDES } from "./data";
+import { type Names, PartName, SideToken } from "./names";
+
+/** An entry without which less than this share of the weight is left makes the head look there. */
+const MAKES = 0.5;
+
+export function Verdict({
+  found,
+  effects,
+  names,
+  cell,
+}: {
+  readonly found: Found;
+  readonly effects: Effects;
+  readonly names: Names;
+  readonly cell: PinnedCell;
+}) {
+  // Of each side the entry without which least of the weight is left.
+  const [first, second] = SIDES.flatMap((side) =>
+    effects[side]
+      .map((effect) => ({ side, ...effect }))
+      .sort((one, other) => one.weight - other.weight)
+      .slice(0, 1),
+  ).sort((one, other) => one.weight - other.weight);
+  if (first === undefined) return null;
+  const byParts = found.by === "parts";
+  const Entry = ({ of: { side, part } }: { readonly of: typeof first }) => {
+    const entry = itemAt(found.parts[side], part);
+    const named = entry.kind === "token" || entry.kind === "head";
+    return (
+      <>
+        <strong>
+          {named ? "" : "the "}
+          <PartName names={names} side={side} part={entry} />
+        </strong>
+        {byParts && ` on the ${side} side`}
+      </>
+    );
+  };
+  return (
+    <p data-aw-part="qk-verdict" role="status">
+      {first.weight < MAKES * found.weight ? (
+        <>
+          <SideToken names={names} side="query" token={cell.query} />
+          {" looks at "}
+          <SideToken names={names} side="key" token={cell.key} />
+          {" because of "}
+          <Entry of={first} />
+          {": without it the weight is "}
+        </>
+      ) : (
+        <>
+          {"None of these alone makes the head look there: without "}
+          <Entry of={first} />
+          {", which counts most, the weight is "}
+        </>
+      )}
+      <Percent value={first.weight} />
+      {" instead of "}
+      <Percent value={found.weight} />
+      {byParts && second !== undefined && (
+        <>
+          {"; without "}
+          <Entry of={second} />
+          {" it is "}
+          <Percent value={second.weight} />
+        </>
+      )}
+      .
+    </p>
+  );
+}

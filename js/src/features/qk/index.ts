@@ -1,0 +1,9 @@
+/** Why a head looks there: the score of a pinned pair as a sum over tokens, or over earlier heads and FFNs. */
+
+import { type PairPart, withLazyCode } from "../../views/contract";
+import type { Feature } from "../../views/feature";
+
+const pair: PairPart = (place, context, cell) =>
+  withLazyCode((code) => code.qk(place, context, cell), context.signal);
+
+export const qk: Feature = { uses: ["exports", "similarity"], pair };

@@ -1,0 +1,1 @@
+export { qk } from "./view";

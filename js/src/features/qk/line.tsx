@@ -1,0 +1,53 @@
+/** The answer in a line. */
+
+import { formatNumber, formatPercent } from "../../figures/format";
+import { Num, Percent } from "../../ui/number";
+import type { PinnedCell } from "../../views/contract";
+import type { Found } from "./data";
+import { type Names, SideToken } from "./names";
+
+const THAN = {
+  others: "the other words",
+  all: "all other tokens",
+  rivals: "its rivals, each by its weight",
+  sink: "the sink",
+} as const;
+
+/** `his looks at man (41.6%): 2.68 above the other words.` */
+export function Line({
+  found,
+  cell,
+  names,
+}: {
+  readonly found: Found;
+  readonly cell: PinnedCell;
+  readonly names: Names;
+}) {
+  const { against, contrast, constant, weight, capped, unreliable } = found;
+  return (
+    <p class="aw-qk-line" data-aw-part="qk-line">
+      <SideToken names={names} side="query" token={cell.query} />
+      {" looks at "}
+      <SideToken names={names} side="key" token={cell.key} />
+      {" ("}
+      <Percent value={weight} />
+      {"): "}
+      <Num value={contrast} text={formatNumber(Math.abs(contrast))} />
+      {contrast < 0 ? " below " : " above "}
+      {typeof against === "number" ? (
+        <SideToken names={names} side="key" token={against} />
+      ) : (
+        THAN[against]
+      )}
+      .
+      {constant !== 0 && (
+        <span class="aw-muted">
+          {" Log-odds of this weight: "}
+          <Num value={contrast + constant} />.
+        </span>
+      )}
+      {capped !== null && <span class="aw-qk-mark">{`capped to ${formatPercent(capped)}`}</span>}
+      {unreliable && <span class="aw-qk-mark">unreliable</span>}
+    </p>
+  );
+}

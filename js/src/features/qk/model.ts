@@ -1,0 +1,144 @@
+/** State of the sums of a pinned cell as signals: what is asked, what is open, and the answers. */
+
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { required } from "../../protocol/required";
+import { modeSignal, signalOf } from "../../ui/mount";
+import type { PinnedCell, ViewContext } from "../../views/contract";
+import { toCsv } from "../exports/csv";
+import { download } from "../exports/deliver";
+import { createWay, memoryOf } from "./back";
+import {
+  type Against,
+  askCell,
+  askEffects,
+  askTrace,
+  type By,
+  type CellRequest,
+  cellRequest,
+  type Effects,
+  type Found,
+  isAnswered,
+  type OfCell,
+  ofCell,
+  type Traced,
+} from "./data";
+import { checkedOf } from "./groups";
+import { namesOf } from "./names";
+import type { Follow } from "./sums";
+import { sumsTable } from "./table";
+import { taskOf } from "./task-of";
+
+/** Levels of a trace. */
+const DEPTH = 3;
+
+const pairOf = (cell: PinnedCell | null): string => `${cell?.query} ${cell?.key}`;
+
+export function createQkModel(
+  place: HTMLElement,
+  context: ViewContext,
+  cell: ReadonlySignal<PinnedCell | null>,
+) {
+  const { source, state, signal: until } = context;
+  const names = namesOf(source.meta);
+  const { open } = memoryOf(state);
+  const way = createWay(state, cell, until);
+  /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
+  const compared = signal<{ readonly against: Against; readonly pair: string }>({
+    against: "others",
+    pair: "",
+  });
+  /** The pair whose row of keys is open. */
+  const listed = signal<string | null>(null);
+  const by = signal<By | null>(null);
+  const pairsOpen = signal(false);
+  const traceOpen = signal(false);
+  /** Whether the network runs without the largest entries. */
+  const checking = signal(false);
+
+  const request = computed(() => {
+    const of = cell.value;
+    if (!open.value || of === null || of.merged) return null;
+    const { against, pair } = compared.value;
+    const holds = typeof against === "string" || pair === pairOf(of);
+    return cellRequest(of, holds ? against : "others", by.value);
+  });
+  const answered = computed(() => request.value !== null && isAnswered(source, request.value));
+  const question = computed(() => (answered.value ? request.value : null));
+  const task = taskOf<CellRequest, Found>(question, (of, step) => askCell(source, of, step), until);
+  const found = computed(() => task.value?.state.value.value ?? null);
+  /** What runs the network again, for the cell on screen. */
+  const further = computed(() =>
+    found.value === null || question.value === null
+      ? null
+      : { ...ofCell(question.value), by: found.value.by },
+  );
+  const wanted = (open: ReadonlySignal<boolean>) =>
+    computed(() => (open.value ? further.value : null));
+  const check = taskOf<OfCell, Effects>(
+    wanted(checking),
+    (of, step) => {
+      const now = required(found.peek(), "The sum");
+      return askEffects(
+        source,
+        of,
+        { key: checkedOf(now, "key"), query: checkedOf(now, "query") },
+        step,
+      );
+    },
+    until,
+  );
+  const trace = taskOf<OfCell, Traced>(
+    wanted(traceOpen),
+    (of, step) => askTrace(source, of, DEPTH, step),
+    until,
+  );
+  const effects = computed(() => check.value?.state.value.value ?? null);
+
+  const follow: Follow = (side, { layer, head, source: read }) => {
+    const at = cell.peek();
+    if (at === null || layer === null || head === null || read === null) return;
+    // On the key side the head stands at the key, and read its own source there.
+    way.go({ layer, head, query: side === "query" ? at.query : at.key, key: read });
+  };
+
+  return {
+    place,
+    live: source.live,
+    until,
+    cell,
+    names,
+    mode: modeSignal(place, until),
+    matrix: signalOf(context.matrix.get, (changed) => context.matrix.on(changed, until)),
+    open,
+    way,
+    by,
+    pairsOpen,
+    traceOpen,
+    checking,
+    listing: computed(() => listed.value === pairOf(cell.value)),
+    list(open: boolean): void {
+      listed.value = open ? pairOf(cell.peek()) : null;
+    },
+    answered,
+    task,
+    found,
+    check,
+    effects,
+    trace,
+    traced: computed(() => trace.value?.state.value.value ?? null),
+    choose(against: Against): void {
+      compared.value = { against, pair: pairOf(cell.peek()) };
+      listed.value = null;
+    },
+    follow,
+    save(of: Found, { layer, head, query, key }: PinnedCell): void {
+      const csv = toCsv(sumsTable(of, effects.peek(), names));
+      download(
+        new Blob([csv], { type: "text/csv" }),
+        `attn_widget-why_here-L${layer}H${head}-${query}-${key}.csv`,
+      );
+    },
+  };
+}
+
+export type QkModel = ReturnType<typeof createQkModel>;

@@ -1,0 +1,241 @@
+/**
+ * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
+ *
+ * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
+ * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ */
+
+import { render } from "preact";
+import { headName } from "../../figures/names";
+import { onAbort } from "../../protocol/abort";
+import { NEEDS_KERNEL } from "../../protocol/failure";
+import { Button, Segmented, Toggle } from "../../ui/controls";
+import { mount, setTo, setter } from "../../ui/mount";
+import type { PairPart, PinnedCell } from "../../views/contract";
+import { AgainstControl, RowOfKeys } from "./against";
+import { type By, type Found, SIDES, type SideName } from "./data";
+import { Verdict } from "./effects";
+import { Line } from "./line";
+import { createQkModel, type QkModel } from "./model";
+import { SideToken } from "./names";
+import { createPairs } from "./pairs";
+import { SideSum } from "./sums";
+import { Waiting } from "./task-of";
+import { createTrace } from "./trace-view";
+
+const MERGED =
+  "A word of several tokens has several queries and keys: switch off “words” in Display.";
+const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
+  key: ["Key side: what ", " offers"],
+  query: ["Query side: what ", " asks for"],
+};
+const BYS: readonly (readonly [By, string, { readonly title: string }])[] = [
+  ["tokens", "by tokens", { title: "Each token of the text as it enters the network" }],
+  [
+    "parts",
+    "by parts",
+    { title: "Each earlier head and FFN, as it writes straight into this head" },
+  ],
+];
+
+interface Of {
+  readonly model: QkModel;
+  readonly found: Found;
+  readonly cell: PinnedCell;
+}
+
+const Controls = ({ model, found }: Of) => (
+  <div class="aw-cluster aw-small">
+    {found.others.length > 1 && (
+      <Segmented<By>
+        label="The sum"
+        part="qk-by"
+        name="by"
+        options={BYS.filter(([each]) => found.others.includes(each))}
+        value={found.by}
+        choose={setter(model.by)}
+      />
+    )}
+    <AgainstControl
+      found={found}
+      names={model.names}
+      choose={model.choose}
+      listing={model.listing.value}
+      list={model.list}
+    />
+  </div>
+);
+
+/** What can be asked for further. */
+function Further({ model, found, cell }: Of) {
+  const { live, pairsOpen, traceOpen, checking } = model;
+  const [check, trace] = [model.check.value, model.trace.value];
+  return (
+    <div class="aw-cluster">
+      {live && (
+        <Toggle
+          text="without it"
+          part="qk-without"
+          on={checking.value}
+          set={setter(checking)}
+          title="Run the network without each of the largest entries"
+        />
+      )}
+      <Toggle
+        text="pairs"
+        part="qk-show-pairs"
+        on={pairsOpen.value}
+        set={setter(pairsOpen)}
+        title={
+          found.by === "tokens"
+            ? "Every pair of tokens, as threads and cells"
+            : "The largest pairs of parts"
+        }
+      />
+      {live && found.others.includes("parts") && (
+        <Toggle
+          text="trace"
+          part="qk-start-trace"
+          on={traceOpen.value}
+          set={setter(traceOpen)}
+          title="Follow the heads that bring most, from cell to cell"
+        />
+      )}
+      <Button class="aw-link" part="qk-csv" onClick={() => model.save(found, cell)}>
+        Save the sums as CSV
+      </Button>
+      {check !== null && (
+        <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
+      )}
+      {trace !== null && (
+        <Waiting task={trace} doing="Following heads" start="Trace" part="qk-tracing" />
+      )}
+    </div>
+  );
+}
+
+function Sums({ model, found, cell }: Of) {
+  const { names, choose, follow } = model;
+  const [shown, effects] = [model.matrix.value, model.effects.value];
+  return (
+    <>
+      <Line {...{ found, cell, names }} />
+      <Controls {...{ model, found, cell }} />
+      {model.listing.value && shown !== null && (
+        <RowOfKeys
+          matrix={shown}
+          query={cell.query}
+          pinned={cell.key}
+          against={found.against}
+          {...{ names, choose }}
+        />
+      )}
+      {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
+      <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
+        {SIDES.map((side) => (
+          <SideSum
+            key={side}
+            title={
+              <>
+                {TITLES[side][0]}
+                <SideToken names={names} side={side} token={cell[side]} />
+                {TITLES[side][1]}
+              </>
+            }
+            effects={effects?.[side] ?? null}
+            {...{ found, side, names, follow }}
+          />
+        ))}
+      </div>
+      {effects !== null && <Verdict {...{ found, effects, cell, names }} />}
+      <Further {...{ model, found, cell }} />
+    </>
+  );
+}
+
+/** What stands in place of the sums; null once they are here. */
+function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
+  if (cell.merged) return <p class="aw-qk-absent">{MERGED}</p>;
+  if (!model.answered.value)
+    return (
+      <p class="aw-qk-absent" data-aw-part="qk-absent">
+        {`Why a head looks there is computed by the model. ${NEEDS_KERNEL}`}
+      </p>
+    );
+  const task = model.task.value;
+  return (
+    task && <Waiting task={task} doing="Computing the sum" start="Compute the sum" part="qk" />
+  );
+}
+
+export const qk: PairPart = (place, context, pinned) => {
+  const model = createQkModel(place, context, pinned);
+  const { open, found, way, until } = model;
+  const pairs = createPairs(model);
+  const Trace = createTrace(model);
+  /** Of the last sums: what is below stays where it is while others are computed, px. */
+  let height = 0;
+
+  function View() {
+    const [cell, now, last] = [pinned.value, found.value, way.last.value];
+    if (cell === null) return null;
+    const waits = now === null && model.task.value?.state.value.status === "running";
+    return (
+      <div
+        class="aw-qk"
+        data-aw-part="qk"
+        aria-busy={waits ? "true" : undefined}
+        style={{ minBlockSize: waits ? `${height}px` : "" }}
+      >
+        <div class="aw-cluster">
+          <Button
+            class="aw-plain-button aw-small"
+            part="why-here"
+            aria-expanded={open.value}
+            onClick={setTo(open, !open.value)}
+          >
+            Why here?
+          </Button>
+          {last !== null && (
+            <Button class="aw-link aw-small" part="qk-back" onClick={way.back}>
+              {`← back to ${headName(last.layer, last.head)}, ${last.pair?.join(" → ")}`}
+            </Button>
+          )}
+        </div>
+        {open.value && now === null && <Absent {...{ model, cell }} />}
+        {now !== null && (
+          <>
+            <Sums {...{ model, cell }} found={now} />
+            <pairs.View />
+            <Trace />
+            <div class="aw-qk-notes" data-aw-part="qk-notes">
+              {now.notes
+                .filter((note) => note !== now.fallback)
+                .map((note) => (
+                  <p class="aw-view-note" key={note}>
+                    {note}
+                  </p>
+                ))}
+            </div>
+          </>
+        )}
+      </div>
+    );
+  }
+  mount(place, View, until, () => {
+    if (found.peek() !== null) height = place.offsetHeight;
+    pairs.threads();
+    if (pinned.peek() === null || !way.arrived()) return;
+    const [button] = ["qk-back", "why-here"].flatMap(
+      (name) => place.querySelector<HTMLElement>(`[data-aw-part="${name}"]`) ?? [],
+    );
+    button?.focus({ preventScroll: true });
+  });
+  onAbort(until, () => render(null, place));
+};
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly qk: typeof qk;
+  }
+}

@@ -1,0 +1,39 @@
+/** The link that a head is opened at: the focus token and the word that it attends to most. */
+
+import { chanceOf } from "../../figures/chance";
+import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
+import { isUnknown } from "../../figures/nothing-to-see";
+import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
+import type { Num } from "../../protocol/types";
+
+/** A link is worth telling of a head that is else an ordinary one from so many times chance on. */
+const TELLS = 3;
+const LETTER = /[\p{L}\p{N}]/u;
+
+export interface Link {
+  readonly query: string;
+  readonly key: string;
+  readonly weight: Num;
+  readonly chance: number;
+}
+
+/** Null where no other word gets much more than chance; `tokens`: of the keys. */
+export function linkOf(matrix: Matrix | null, token: number | null, tokens: number): Link | null {
+  const row = matrix?.queryOf(token) ?? -1;
+  if (matrix === null || matrix.quantity !== "weights" || row < 0) return null;
+  const { queries, keys, weights } = matrix;
+  const query = itemAt(queries, row);
+  const words = keys.map((unit, key) => {
+    const other = !(isSquare(matrix) && key === row) && !isSink(unit, matrix.sink);
+    return other && LETTER.test(unit.text) && !isUnknown(unit.text)
+      ? itemAt(weights, row * keys.length + key)
+      : Number.NaN;
+  });
+  const key = firstLargest(words);
+  if (query.special || key < 0) return null;
+  const [weight, chance] = [itemAt(words, key), chanceOf(matrix, row, key, tokens)];
+  return weight > TELLS * chance
+    ? { query: query.text, key: itemAt(keys, key).text, weight: numOf(matrix, weight), chance }
+    : null;
+}

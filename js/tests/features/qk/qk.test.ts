@@ -1,0 +1,391 @@
+/** Why a head looks there, over made-up answers. */
+
+// @vitest-environment jsdom
+import { signal } from "@preact/signals-core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
+import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
+import { namesOf } from "../../../src/features/qk/names";
+import { linkedOf } from "../../../src/features/qk/pairs";
+import { sumsTable } from "../../../src/features/qk/table";
+import { traceTree } from "../../../src/features/qk/trace";
+import { qk } from "../../../src/features/qk/view";
+import { SliceFailure } from "../../../src/protocol/failure";
+import type { NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
+import type { PinnedCell } from "../../../src/views/contract";
+import { type Fake, fakeRun, settled } from "../../fake";
+import { fieldsOf, metaOf } from "../../runs";
+
+// jsdom lays nothing out.
+globalThis.ResizeObserver ??= class {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+};
+
+const TOKENS = ["[CLS]", "the", "man", "lost", "his", "keys", "[SEP]"];
+const N = TOKENS.length;
+const CELL: PinnedCell = { layer: 1, head: 2, query: 4, key: 2, merged: false };
+const NOTE = "It adds up exactly.";
+
+const nd = (data: Float32Array, shape: readonly number[] = [data.length]): NdArray => ({
+  data,
+  shape,
+});
+const part = (kind: string, more: object = {}) => ({
+  ...{ kind, layer: null, head: null, token: null, source: null },
+  ...more,
+});
+const TOKEN_PARTS = TOKENS.map((_, token) => part("token", { token }));
+const PARTS = [
+  part("word"),
+  ...[0, 1, 2].map((head) => part("head", { layer: 0, head, source: head + 3 })),
+  part("ffn", { layer: 0 }),
+  part("bias"),
+];
+
+/** A table of binary fractions, whose sums are exact, that depends on the cell. */
+function tableOf(
+  { layer, query, key }: { layer: number; query: number; key: number },
+  size: number,
+) {
+  const rest = 1 + layer + 2 * query + 3 * key;
+  return Float32Array.from({ length: size * size }, (_, at) => (((at * 7 + rest) % 23) - 11) / 8);
+}
+function answerOf(request: SliceRequest): Slice {
+  const { kind, by, against, side, ...cell } = fieldsOf(request) as unknown as PinnedCell & {
+    kind: string;
+    by: string | null;
+    against: string | number;
+    side: "key" | "query";
+  };
+  const tokens = by !== "parts";
+  const parts = tokens ? TOKEN_PARTS : PARTS;
+  const size = parts.length;
+  const table = tableOf(cell, size);
+  const sums = { query: new Float32Array(size), key: new Float32Array(size) };
+  table.forEach((value, at) => {
+    sums.query[Math.floor(at / size)]! += value;
+    sums.key[at % size]! += value;
+  });
+  if (kind === "qk_effects") {
+    const effects = [0, 1].map((part) => ({
+      ...{ part, direct: sums[side][part], total: sums[side][part]! / 2 },
+      weight: side === "key" ? 0.1 : 0.5,
+    }));
+    return { data: { effects, weight: 0.75 }, arrays: new Map() };
+  }
+  if (kind === "qk_trace") return { data: { root: TRACE }, arrays: new Map() };
+  return {
+    data: {
+      ...{ by: tokens ? "tokens" : "parts", others: ["tokens", "parts"], against },
+      ...{ againsts: ["others", "all", "rivals"], fallback: null, score: 3, weight: 0.75 },
+      ...{ contrast: table.reduce((sum, value) => sum + value, 0), constant: 0, distance: 0 },
+      ...{ capped: null, unreliable: false, gap: 0, notes: [NOTE] },
+      ...{ query_parts: parts, key_parts: parts, pairs: [[1, 2, 1.25]], pairs_rest: 0.5 },
+    },
+    arrays: new Map([
+      ["query_sums", nd(sums.query)],
+      ["key_sums", nd(sums.key)],
+      ...(tokens ? [["matrix", nd(table, [size, size])] as const] : []),
+    ]),
+  };
+}
+const SIDE = { heads: 1, ffns: -0.5, rest: 0.25, largest: [part("ffn", { layer: 0 }), -0.5] };
+const LEAF = {
+  ...{ layer: 0, head: 1, query: 2, key: 5, weight: 0.5, contrast: 1, children: [] },
+  ...{ sides: { query: SIDE, key: SIDE }, stop: "No head brings 15% of it." },
+};
+const TRACE = {
+  ...LEAF,
+  ...{ layer: 1, head: 2, query: 4, key: 2, stop: null },
+  children: [{ side: "key", part: [0, 1], value: 2.5, share: 0.5, node: LEAF }],
+};
+
+let fake: Fake;
+let place: HTMLElement;
+const cell = signal<PinnedCell | null>(null);
+/** Answers that wait, where a test holds them back. */
+let held: (() => void)[] | null;
+
+function draw(change: Parameters<typeof fakeRun>[2] = {}, answer = answerOf): void {
+  const meta = metaOf(TOKENS);
+  fake = fakeRun(
+    meta,
+    async (request) => {
+      if (held !== null) await new Promise<void>((resolve) => held?.push(resolve));
+      return answer(request);
+    },
+    change,
+  );
+  qk(place, fake.context, cell);
+}
+const find = (name: string): HTMLElement | null => place.querySelector(`[data-aw-part="${name}"]`);
+const text = (name: string): string => find(name)?.textContent?.replaceAll("−", "-") ?? "";
+async function press(target: HTMLElement | null): Promise<void> {
+  expect(target).not.toBeNull();
+  target?.click();
+  await settled();
+}
+const byParts = () => press(place.querySelector<HTMLElement>('[data-by="parts"]'));
+const value = (name: string): number => Number(find(name)?.dataset.awValue);
+
+beforeEach(() => {
+  place = document.createElement("div");
+  document.body.append(place);
+  cell.value = CELL;
+  held = null;
+});
+afterEach(() => {
+  fake.stop();
+  place.remove();
+});
+
+async function foundFor(by: "tokens" | "parts"): Promise<Found> {
+  return askCell(fake.source, cellRequest(CELL, "others", by), {});
+}
+
+describe("a pinned cell", () => {
+  test("asks nothing before its button is pressed, then says what stands against what", async () => {
+    draw();
+    await settled();
+    expect(fake.asked).toEqual([]);
+    await press(find("why-here"));
+    expect(fake.asked).toHaveLength(1);
+    expect(fieldsOf(fake.asked[0]!)).toMatchObject({
+      kind: "qk",
+      ...{ layer: 1, head: 2, query: 4, key: 2 },
+    });
+    expect(text("qk-line")).toMatch(
+      /^his4 looks at man2 \(75\.0%\): \d.* (above|below) the other words\.$/,
+    );
+    expect(text("qk-notes")).toBe(NOTE);
+    const { contrast } = await foundFor("tokens");
+    expect(value("qk-key-total")).toBe(contrast);
+    expect(value("qk-query-total")).toBe(contrast);
+  });
+
+  test("keeps its sum open for the next pair, cleared while that is computed, and never shows an answer for another one", async () => {
+    draw();
+    await press(find("why-here"));
+    held = [];
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(find("qk-line")).toBeNull();
+    expect(place.querySelector("[aria-busy]")).not.toBeNull();
+    const late = held;
+    held = [];
+    cell.value = { ...CELL, key: 5 };
+    for (const answer of late) answer();
+    await settled();
+    expect(find("qk-line")).toBeNull();
+    for (const answer of held) answer();
+    await settled();
+    expect(text("qk-line")).toContain("looks at keys5");
+    cell.value = null;
+    expect(place.textContent).toBe("");
+  });
+
+  test("shows a refusal in place of the picture", async () => {
+    const why = "A mean of heads has no query and key of its own: choose a head.";
+    draw({}, () => {
+      throw new SliceFailure(why);
+    });
+    await press(find("why-here"));
+    expect(text("qk-absent")).toBe(why);
+    expect(find("qk-key")).toBeNull();
+  });
+
+  test("says that it needs a kernel where there is none, unless the page has recorded it", async () => {
+    draw({ live: false });
+    await press(find("why-here"));
+    expect(text("qk-absent")).toContain("It needs a kernel");
+    expect(fake.asked).toEqual([]);
+    fake.stop();
+    draw({ live: false, has: () => true });
+    await press(find("why-here"));
+    expect(text("qk-line")).toContain("looks at man");
+    expect(find("qk-without"), "nothing runs again").toBeNull();
+  });
+
+  test("asks for a single token where a word of several is pinned", async () => {
+    cell.value = { ...CELL, merged: true };
+    draw();
+    await press(find("why-here"));
+    expect(fake.asked).toEqual([]);
+    expect(place.textContent).toContain("several tokens");
+  });
+});
+
+describe("the sides", () => {
+  test("list heads first, each group with its sum, and close", async () => {
+    draw();
+    const found = await foundFor("parts");
+    const groups = groupsOf(found.parts.key, found.sums.key);
+    expect(groups.map(({ name }) => name)).toEqual(["Heads", "FFNs", "Embedding and biases"]);
+    expect(groups.reduce((sum, { total }) => sum + total, 0)).toBe(found.contrast);
+    for (const { rows, rest, total } of groups)
+      expect(rows.reduce((sum, { value }) => sum + value, rest?.value ?? 0)).toBe(total);
+    const [tokens] = groupsOf(
+      (await foundFor("tokens")).parts.query,
+      (await foundFor("tokens")).sums.query,
+    );
+    expect(tokens).toMatchObject({ name: null, rest: { count: N - 5, of: "tokens" } });
+  });
+
+  test("lead from a head to the cell at which it read, and back", async () => {
+    draw({ selection: { layer: 1, head: 2, token: 4, pair: [4, 2] } });
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-aw-part="qk-key"] [data-head="1"]'));
+    const own = { layer: 0, head: 1, pair: [CELL.key, 4] };
+    expect(fake.state.get(), "on the key side a head stands at the key").toMatchObject(own);
+    cell.value = { ...CELL, layer: 0, head: 1, query: CELL.key, key: 4 };
+    await settled();
+    expect(text("qk-back")).toBe("← back to L1 · H2, 4 → 2");
+    expect(document.activeElement, "the head's button is gone").toBe(find("qk-back"));
+    await press(find("qk-back"));
+    expect(fake.state.get()).toMatchObject({ layer: 1, head: 2, pair: [4, 2] });
+    cell.value = CELL;
+    await settled();
+    expect(find("qk-back")).toBeNull();
+    expect(document.activeElement).toBe(find("why-here"));
+  });
+
+  test("forget the way back once the reader pins another pair", async () => {
+    draw();
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-aw-part="qk-query"] [data-head="0"]'));
+    expect(fake.state.get().pair, "on the query side a head stands at the query").toEqual([4, 3]);
+    cell.value = { ...CELL, layer: 0, head: 0, key: 3 };
+    expect(find("qk-back")).not.toBeNull();
+    cell.value = { ...CELL, query: 5 };
+    expect(find("qk-back")).toBeNull();
+  });
+
+  test("compare with a group of keys for every pair, and with another key for this one in every head", async () => {
+    draw();
+    const asked = () => fieldsOf(fake.asked.at(-1)!).against;
+    await press(find("why-here"));
+    await press(place.querySelector<HTMLElement>('[data-against="all"]'));
+    expect(text("qk-line")).toContain("all other tokens");
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(asked()).toBe("all");
+    await press(find("qk-show-pairs"));
+    await press(place.querySelector<HTMLElement>('[data-side="b"][data-unit="5"]'));
+    await press(find("qk-compare"));
+    expect(asked()).toBe(5);
+    expect(text("qk-line")).toMatch(/(above|below) keys5\.$/);
+    cell.value = { ...CELL, key: 3, head: 0 };
+    await settled();
+    expect(asked()).toBe(5);
+    cell.value = { ...CELL, key: 1 };
+    await settled();
+    expect(asked()).toBe("others");
+  });
+});
+
+test("the network is run without the entries that are listed, heads first, never without a distance", async () => {
+  draw();
+  const found = await foundFor("parts");
+  expect(checkedOf(found, "key").slice(0, 3).sort()).toEqual([1, 2, 3]);
+  expect(checkedOf(found, "key")).toHaveLength(PARTS.length);
+  const key = found.parts.key.map((each) =>
+    each.kind === "ffn" ? { ...each, kind: "distance" as const } : each,
+  );
+  expect(checkedOf({ ...found, parts: { ...found.parts, key } }, "key")).not.toContain(4);
+});
+
+describe("running without the largest", () => {
+  test("puts total and weight next to the direct numbers, and only then says because", async () => {
+    draw();
+    await press(find("why-here"));
+    expect(place.textContent).not.toContain("because");
+    await press(find("qk-without"));
+    const row = find("qk-key")?.querySelector('[data-part="0"]');
+    const { sums } = await foundFor("tokens");
+    const numbers = [...(row?.querySelectorAll<HTMLElement>("[data-aw-value]") ?? [])].map((each) =>
+      Number(each.dataset.awValue),
+    );
+    if (row !== null) expect(numbers).toEqual([sums.key[0], sums.key[0], sums.key[0]! / 2, 0.1]);
+    expect(text("qk-verdict")).toMatch(
+      /because of .*: without it the weight is 10\.0% instead of 75\.0%\.$/,
+    );
+    held = [];
+    cell.value = { ...CELL, key: 3 };
+    for (const answer of held) answer();
+    await settled();
+    expect(find("qk-line"), "the sum is here").not.toBeNull();
+    expect(find("qk-verdict"), "another cell has not been run yet").toBeNull();
+    await press(find("qk-check-progress")?.querySelector("button") ?? null);
+    await press(find("qk-without"));
+    expect(find("qk-check"), "off again").toBeNull();
+  });
+});
+
+describe("the pairs", () => {
+  test("leave out tokens that add nothing, and keep every other pair", async () => {
+    draw();
+    const found = await foundFor("tokens");
+    const matrix = found.matrix!.slice();
+    for (let k = 0; k < N; k++) matrix[6 * N + k] = 0; // a later token of a decoder
+    const linked = linkedOf({ ...found, matrix }, namesOf(metaOf(TOKENS)))!;
+    expect(linked.a.special).toEqual(TOKENS.map((_, i) => i === 6));
+    expect(linked.b.special).toEqual(TOKENS.map(() => false));
+    expect(linked.matrix!.ranked.reduce((sum, { value }) => sum + value, 0)).toBe(
+      matrix.reduce((sum, value) => sum + value, 0),
+    );
+    expect(linked.matrix!.ranked[0]).toMatchObject({
+      value: linked.matrix!.values[linked.matrix!.ranked[0]!.a * N + linked.matrix!.ranked[0]!.b],
+    });
+  });
+
+  test("are threads and cells by tokens, and a list by parts", async () => {
+    draw();
+    await press(find("why-here"));
+    await press(find("qk-show-pairs"));
+    expect(find("qk-texts")?.querySelectorAll('[data-side="a"]')).toHaveLength(N);
+    await byParts();
+    expect(find("qk-texts")).toBeNull();
+    expect(text("qk-pairs")).toContain("L0 · H0 · L0 · H1");
+  });
+});
+
+describe("the trace", () => {
+  test("is a tree in which each step to a cell is a new question, with its stop said", async () => {
+    draw();
+    const { items } = traceTree(TRACE as never, namesOf(metaOf(TOKENS)));
+    expect(items.map(({ name, index }) => `${name} ${index}`)).toEqual([
+      "L1 · H2: his → man 4 → 2",
+      "L0 · H1 key",
+      "man → keys 2 → 5",
+    ]);
+    await press(find("why-here"));
+    await press(find("qk-start-trace"));
+    expect(place.querySelectorAll(".aw-tree-edge")).toHaveLength(2);
+    expect(place.querySelectorAll(".aw-tree-edge.is-dashed")).toHaveLength(1);
+    expect(text("qk-stops")).toContain("No head brings 15% of it.");
+    const nodes = () => [...place.querySelectorAll<SVGElement>(".aw-tree-node")];
+    const key = (name: string, on: number) =>
+      nodes()[on]?.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+    key("ArrowLeft", 0);
+    expect(nodes(), "closed").toHaveLength(1);
+    key("ArrowRight", 0);
+    key("Enter", 2);
+    expect(fake.state.get()).toMatchObject({ layer: 0, head: 1, pair: [2, 5] });
+  });
+});
+
+test("a file has every entry of both sides, which add up to the contrast", async () => {
+  draw();
+  const found = await foundFor("parts");
+  const { columns, rows } = sumsTable(found, null, namesOf(metaOf(TOKENS)));
+  const at = columns.indexOf("value");
+  for (const side of ["key", "query"])
+    expect(rows.filter(([of]) => of === side).reduce((sum, row) => sum + Number(row[at]), 0)).toBe(
+      found.contrast,
+    );
+  expect(rows).toHaveLength(2 * PARTS.length);
+});

@@ -1,0 +1,115 @@
+"""Why a head looks there, in Chromium: what is on screen is Python's, a head leads to its cell and back, and no kernel is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import attn_widget as aw
+from scripts.page import mount
+from scripts.widget_parts import agree
+from tests.e2e.sources import opened
+from tests.e2e.test_accessibility import violations
+from tests.e2e.views import FLOAT32, part
+
+TEXT = "The man lost his keys because he was tired."
+LAYER, HEAD, QUERY, KEY = 3, 1, 4, 2
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1220, "height": 1000})
+    yield page
+    page.close()
+
+
+def pinned(page: Page, **options: Any) -> Any:
+    """A widget with a pinned pair whose sum is open."""
+    chosen = {"layer": LAYER, "head": HEAD, "token": QUERY, "pair": [QUERY, KEY], **options}
+    widget = aw.show(TEXT, progress=False, **chosen)
+    mount(page, widget, width=1200)
+    part(page, "why-here").click()
+    return widget
+
+
+def rows(page: Page, side: str) -> Locator:
+    return page.locator(f'[data-aw-part="qk-{side}"] tr[data-part]')
+
+
+def listed(page: Page, side: str, values: Any) -> list[int]:
+    """The parts that a side lists, each with Python's number."""
+    shown = [int(at) for at in rows(page, side).evaluate_all("all => all.map(e => e.dataset.part)")]
+    first = page.locator(f'[data-aw-part="qk-{side}"] tr[data-part] > td:nth-child(2)')
+    agree(first, np.asarray(values)[shown], rtol=FLOAT32)
+    return shown
+
+
+def test_every_number_is_pythons(page: Page) -> None:
+    widget = pinned(page)
+    analysis = widget.analysis
+    found = analysis.qk_attribution(LAYER, HEAD, QUERY, KEY)
+    expect(part(page, "qk-line")).to_contain_text("above the other words")
+    for side, sums in (("key", found.key_sums), ("query", found.query_sums)):
+        assert listed(page, side, sums) == list(np.argsort(-np.abs(sums), kind="stable")[:5])
+        agree(part(page, f"qk-{side}-total"), np.array([found.contrast]), rtol=1e-5)
+    expect(page.locator("body")).not_to_contain_text(" because of ")
+    part(page, "qk-without").click()
+    expect(part(page, "qk-verdict")).to_be_visible()
+    chosen = list(np.argsort(-np.abs(found.key_sums), kind="stable")[:5])
+    effects = found.total_effects(side="key", parts=[int(at) for at in chosen]).effects
+    assert len(effects) == len(chosen)
+    for effect in effects:
+        row = page.locator(f'[data-aw-part="qk-key"] tr[data-part="{effect.part}"] [data-aw-value]')
+        value = found.key_sums[effect.part]
+        agree(row, np.array([value, effect.direct, effect.total, effect.weight]), rtol=1e-4)
+    part(page, "qk-show-pairs").click()
+    expect(part(page, "qk-texts").locator("[data-unit]")).to_have_count(2 * analysis.n_tokens)
+    assert violations(page) == []
+    widget.close()
+
+
+def test_a_head_leads_to_the_cell_at_which_it_read_and_back(page: Page) -> None:
+    widget = pinned(page)
+    page.locator('[data-by="parts"]').click()
+    found = widget.analysis.qk_attribution(LAYER, HEAD, QUERY, KEY, by="parts")
+    expect(rows(page, "key").first).to_be_visible()
+    listed(page, "key", found.key_sums)
+    heads = [each for each in found.key_parts if each.kind == "head"]
+    button = page.locator('[data-aw-part="qk-key"] button[data-head]').first
+    layer, head = (int(button.get_attribute(f"data-{name}") or -1) for name in ("layer", "head"))
+    (source,) = [each.source for each in heads if (each.layer, each.head) == (layer, head)]
+    button.click()
+    expect(part(page, "qk-back")).to_have_text(f"← back to L{LAYER} · H{HEAD}, {QUERY} → {KEY}")
+    expect(part(page, "qk-line")).to_be_visible()
+    assert (widget.layer, widget.head, list(widget.pair)) == (layer, head, [KEY, source])
+    part(page, "qk-back").click()
+    expect(part(page, "qk-back")).to_have_count(0)
+    expect(part(page, "qk-line")).to_be_visible()
+    assert (widget.layer, widget.head, list(widget.pair)) == (LAYER, HEAD, [QUERY, KEY])
+    widget.close()
+
+
+def test_another_key_of_the_row_is_compared(page: Page) -> None:
+    widget = pinned(page)
+    page.locator('[data-against="key"]').click()
+    page.locator('[data-aw-part="qk-keys"] [data-key="5"]').click()
+    expect(part(page, "qk-line")).to_contain_text("keys")
+    found = widget.analysis.qk_attribution(LAYER, HEAD, QUERY, KEY, against=5)
+    agree(part(page, "qk-key-total"), np.array([found.contrast]), rtol=1e-4)
+    widget.close()
+
+
+def test_says_why_there_is_none(page: Page, browser: Browser, tmp_path: Path) -> None:
+    widget = pinned(page, head="mean")
+    expect(part(page, "qk-absent")).to_contain_text("A mean of heads has no query and key")
+    widget.head = HEAD
+    expect(part(page, "qk-line")).to_be_visible()
+    with opened(browser, widget, "saved", tmp_path) as saved:
+        part(saved.page, "why-here").click()
+        expect(part(saved.page, "qk-absent")).to_contain_text("It needs a kernel")
+    widget.close()
