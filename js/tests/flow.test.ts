@@ -7,11 +7,11 @@ import {
   FAINT_MAX,
   type FlowData,
   flowGutters,
-  linkAt,
   linksAbove,
 } from "../src/draw/heatmap/flow";
 import { textOf } from "../src/draw/heatmap/labels";
 import { type Geometry, NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
+import { linkAt } from "../src/views/attention/lazy/link-at";
 
 const SIZE = 300;
 const track = { start: 0, size: 1, count: SIZE };

@@ -5,7 +5,8 @@ import { unitOfToken, unitsOf } from "../src/figures/derive/units";
 import type { Matrix } from "../src/figures/matrix";
 import { cellsOf, highlightsOf } from "../src/views/attention/cells";
 import { isNarrow, layoutPictures, placeAtPointer } from "../src/views/attention/layout";
-import { linksOfRow, startsOfAxes } from "../src/views/attention/narrow";
+import { startsOfAxes } from "../src/views/attention/lazy/starts";
+import { linksOfRow } from "../src/views/attention/narrow";
 import { metaOf } from "./runs";
 
 const WORDS = "the old man sat down . it was late . then he left".split(" ");

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from scripts.page import mount
 from scripts.widget_parts import POLL_S, STEP_MS
+from tests.e2e.views import eventually
 
 N = 9
 QUERY, KEY = 2, 6
@@ -158,7 +159,14 @@ def test_a_line_of_the_flow_is_under_the_pointer_and_a_word_of_the_sentence_is_c
     # The middle of the only strong line is half-way between its ends.
     y = pane["y"] + pane["height"] * (QUERY + KEY + 1) / 2 / N
     at = flow["x"] + flow["width"] / 2
-    page.mouse.move(at, y)
+
+    def line() -> None:
+        """Lines are found by code that comes after the first picture."""
+        page.mouse.move(at, 5)
+        page.mouse.move(at, y)
+        assert link_of(page, QUERY, KEY).count() > 0
+
+    eventually(page, line)
     expect(link_of(page, QUERY, KEY).first).to_contain_text("1.00")
     page.mouse.click(at, y)
     pinned(page, shown, QUERY, KEY)

@@ -156,6 +156,7 @@ def test_saved_rectangles_ask_for_nothing(browser: Browser, pages: tuple[Path, P
     for path, size, at in zip(pages, (SMALL, LARGE), ((4, 8), (299, 100)), strict=True):
         with offline(browser, path) as opened:
             expect(opened.page.locator(".aw-map-pane")).to_be_visible()
+            opened.page.set_viewport_size({"width": 1100, "height": 1300})
             point(opened.page, size, *at)
             opened.page.mouse.down()
             opened.page.mouse.up()

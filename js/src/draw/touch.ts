@@ -14,6 +14,9 @@ export const byTouch = (): boolean => window.matchMedia?.("(hover: none)").match
 
 const isTouch = (event: Event): boolean => (event as PointerEvent).pointerType === "touch";
 
+/** True for the second click of a mouse's double click, which would take back what the first has chosen; a second tap is meant. */
+export const isSecondClick = (event: MouseEvent): boolean => event.detail > 1 && !isTouch(event);
+
 const LEAVING = ["pointerleave", "pointerout"] as const;
 
 /** Let every part of `root` that listens to a hovering pointer listen to fingers, too. */

@@ -4,7 +4,7 @@ import { onAbort } from "../../protocol/abort";
 import { fitCanvas, penOf } from "../canvas";
 import { type Palette, palette } from "../color/theme";
 import { h } from "../dom";
-import { tapTwice } from "../touch";
+import { isSecondClick, tapTwice } from "../touch";
 import { type Range, windowsOf } from "./axis";
 import { paintBoundaries, paintGrid, paintMarginal, paintRest } from "./cells";
 import { paintLabels } from "./labels";
@@ -333,8 +333,8 @@ export class Heatmap {
       "click",
       (event) => {
         const cell = under(event);
-        // The second click of two would take back what the first has chosen.
-        if (cell !== null && event.detail < 2) events.pick(cell, event.ctrlKey || event.metaKey);
+        if (cell !== null && !isSecondClick(event))
+          events.pick(cell, event.ctrlKey || event.metaKey);
       },
       { signal },
     );

@@ -5,6 +5,7 @@ import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { signedIndex } from "../../draw/color/scale";
 import { consume } from "../../draw/dom";
 import { directionOf } from "../../draw/text-line";
+import { isSecondClick } from "../../draw/touch";
 import { exact } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
@@ -160,9 +161,9 @@ export function Texts(props: TextsProps) {
           const { a } = (target as SVGElement).dataset;
           if (a !== undefined) point({ side: "a", unit: Number(a) });
         }}
-        onClick={({ target, detail }) => {
-          const { a } = (target as SVGElement).dataset;
-          if (a !== undefined && detail < 2) pin({ side: "a", unit: Number(a) });
+        onClick={(event) => {
+          const { a } = (event.target as SVGElement).dataset;
+          if (a !== undefined && !isSecondClick(event)) pin({ side: "a", unit: Number(a) });
         }}
       />
       {followed === "a" && <Editor side="a" editing={props.editing} />}
@@ -224,7 +225,7 @@ function Line({
               title={signed(value, 4)}
               onPointerEnter={() => point({ side, unit: i })}
               onFocus={() => point({ side, unit: i })}
-              onClick={({ detail }) => detail < 2 && pin({ side, unit: i })}
+              onClick={(event) => !isSecondClick(event) && pin({ side, unit: i })}
             >
               <bdi
                 class="aw-sim-face"

@@ -546,7 +546,7 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
   };
 };
 
-/** Cells beyond the legend. */
+/** Largest cell beyond the end of the legend. */
 function Beyond({ matrix }: { readonly matrix: NonNullable<Shown["matrix"]> }) {
   const most = beyondRamp(matrix);
   return most === null ? null : (

@@ -1,4 +1,4 @@
-/** The tag of a word in words, for the pointer. */
+/** Title of a word with tags: its part of speech in words, and its entity. */
 
 /** Universal parts of speech, in words. */
 const POS_NAMES: Readonly<Record<string, string>> = {

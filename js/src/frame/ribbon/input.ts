@@ -1,6 +1,7 @@
 /** Clicks and keys on a token of the ribbon: focus, gather, mask, move. */
 
 import { consume, step } from "../../draw/dom";
+import { isSecondClick } from "../../draw/touch";
 import { toggled } from "../../figures/derive/group";
 import type { Unit } from "../../figures/derive/units";
 import { chunkOf, tokensOf } from "../../figures/long/chunks";
@@ -62,8 +63,7 @@ export function createInput(
     choose(event: MouseEvent): void {
       const index = line.indexOf(event.target);
       const unit = line.units[index];
-      // The second click of two would take back what the first has chosen.
-      if (unit === undefined || event.detail > 1) return;
+      if (unit === undefined || isSecondClick(event)) return;
       if (rowHere && (event.ctrlKey || event.metaKey)) addToSum(unit);
       else if (masking.peek() && maskable) mask(unit);
       else state.set({ token: state.get().token === unit.token ? null : unit.token });

@@ -28,7 +28,7 @@ export interface Pictures {
 export const isNarrow = ({ rows, columns }: Extent): boolean =>
   Math.max(rows, columns) >= NARROW_FROM;
 
-/** `height`: as the reader chose it, null for none. With narrow cells the flow stands next to a matrix that is as large as it may be. */
+/** `height`: as the reader chose it, null for none. The flow of narrow cells stands next to the matrix only if that keeps its full size. */
 export function layoutPictures(available: number, height: number | null, narrow = false): Pictures {
   const wide = available >= (narrow ? TALL + FLOW.least + FLOW.gap : WIDE);
   const most = narrow ? TALL : HEIGHT.most;

@@ -12,7 +12,6 @@ import {
   type FlowData,
   type FlowLink,
   flowAt,
-  linkAt,
   linksAbove,
 } from "../../draw/heatmap/flow";
 import { Heatmap } from "../../draw/heatmap/heatmap";
@@ -20,7 +19,7 @@ import { longestOf, textOf } from "../../draw/heatmap/labels";
 import type { Longest } from "../../draw/heatmap/layout";
 import type { Cell, Geometry, HeatmapData, Highlights } from "../../draw/heatmap/types";
 import { onResize } from "../../draw/resize";
-import { tapTwice } from "../../draw/touch";
+import { isSecondClick, tapTwice } from "../../draw/touch";
 import { boundariesOf } from "../../figures/derive/boundaries";
 import { valueOfRank } from "../../figures/derive/matrix";
 import { isSquare, type Matrix, NO_OVERFLOW, overflowOf, topOf } from "../../figures/matrix";
@@ -61,10 +60,11 @@ import {
 } from "./layout";
 import { PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
-import { linksOfRow, startsOfAxes } from "./narrow";
+import { linksOfRow } from "./narrow";
 import { createPairPlace } from "./pair-place";
 import { Sentence } from "./sentence";
 
+const NO_STARTS: HeatmapData["starts"] = { rows: new Map(), columns: new Map() };
 const NO_BOUNDARIES: HeatmapData["boundaries"] = { rows: [], columns: [] };
 /** Links drawn at first: about this many a query. */
 const LINKS_PER_ROW = 2;
@@ -205,7 +205,8 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
             onPointerLeave={() => hover(null)}
             onClick={(event) => {
               const cell = flowCell(event);
-              if (cell !== null && event.detail < 2) pick(cell, event.ctrlKey || event.metaKey);
+              if (cell !== null && !isSecondClick(event))
+                pick(cell, event.ctrlKey || event.metaKey);
             }}
           />
         </div>
@@ -320,7 +321,10 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
   });
 
   function nameStarts(axes: Pick<Matrix, "queries" | "keys">): void {
-    starts = narrow ? startsOfAxes(axes, meta.tokens, keysOf(meta), boundaries.value) : undefined;
+    const of = lazyCode.peek()?.startsOfAxes;
+    starts = narrow
+      ? (of?.(axes, meta.tokens, keysOf(meta), boundaries.value) ?? NO_STARTS)
+      : undefined;
   }
 
   const mapData = (shown: Matrix, { most, ...values }: Cells): HeatmapData => ({
@@ -404,7 +408,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
       inWindow(columns, g.left, g.left + g.width),
     ] as const;
     const links = linksFrom(shown, windows);
-    // Links of the row in question are drawn whatever their weight.
+    // Links of the row in question are drawn, whatever their weight.
     const own = highlights(shown).links.flatMap(({ row, column }): FlowLink[] => {
       const weight = itemAt(shown.weights, row * width + column);
       return weight < threshold.value ? [{ query: row, key: column, weight }] : [];
@@ -440,7 +444,8 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     const at = flowGeometry();
     if (!at || !box || drawnFlow === null) return null;
     const [x, y] = [clientX - box.left, clientY - box.top];
-    return linkAt(drawnFlow, at, box.width, x, y) ?? flowAt(at, box.width, x, y);
+    const link = lazyCode.peek()?.linkAt(drawnFlow, at, box.width, x, y);
+    return link ?? flowAt(at, box.width, x, y);
   }
 
   function pointIn({ clientX, clientY }: MouseEvent): Point | null {
@@ -570,6 +575,7 @@ export function attention(element: HTMLElement, context: ViewContext): ViewHandl
     until,
   );
   withLazyCode(() => {
+    if (units !== null) nameStarts(units);
     arrivals.value++;
     redraw();
     mark();
