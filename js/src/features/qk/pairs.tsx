@@ -22,6 +22,8 @@ import type { Found, SideName } from "./data";
 import type { QkModel } from "./model";
 import { type Names, PartName } from "./names";
 
+/** Least width of a cell with a number, px. */
+const NUMBERED = 40;
 const CELLS = { rowHeight: null, cellMost: 42, heightMost: 560 };
 const LINES: TextNames = {
   both: "Query side and key side",
@@ -144,7 +146,7 @@ export function createPairs({
       name: "What each pair of a token on the query side and one on the key side adds",
       signed: true,
       mark: (value, width) => {
-        const text = markOf(topOf())(value, width);
+        const text = markOf(topOf())(value, width < NUMBERED ? 0 : width);
         return text === "0" ? null : text;
       },
     });

@@ -287,6 +287,16 @@ describe("the sides", () => {
   });
 });
 
+test("the verdict is about other tokens than the pair itself", async () => {
+  draw();
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toContain("because of [CLS]0");
+  cell.value = { ...CELL, query: 1, key: 0 };
+  await settled();
+  expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
 test("the network is run without the entries that are listed, heads first, never without a distance", async () => {
   draw();
   const found = await foundFor("parts");
