@@ -1,4 +1,4 @@
-"""What a score is compared with: the coefficients of a contrast."""
+"""Coefficients of a contrast: the keys that a score is compared with."""
 
 from __future__ import annotations
 

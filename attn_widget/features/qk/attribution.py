@@ -107,7 +107,7 @@ class QKAttribution(Records):
 
     @property
     def rest(self) -> float:
-        """What all pairs besides the eight largest bring."""
+        """Sum of all pairs besides the eight largest."""
         return self.contrast - sum(value for *_, value in self.pairs())
 
     def pairs(self, k: int = PAIRS) -> list[tuple[int, int, float]]:
@@ -148,7 +148,7 @@ class QKAttribution(Records):
     def total_effects(
         self, k: int = 5, side: Side = "key", *, parts: Any = (), progress: Progress | None = None
     ) -> Effects:
-        """What taking parts out really does, the network running on, next to what they bring directly.
+        """Effects of taking parts out while the network runs on, next to what they bring directly.
 
         By parts, on the key side: at the key, the part is replaced where it is written by its average over the other
         keys (with the contrast's coefficients); on the query side it is taken out at the query. By tokens: the token is
@@ -179,7 +179,7 @@ class QKAttribution(Records):
         return self.further.effects(self, k, side, parts, progress)
 
     def trace(self, depth: int = 3, *, progress: Progress | None = None) -> Node:
-        """Where the largest heads read what they bring: a tree of cells, each a question of its own.
+        """Tree of the cells in which the largest heads read what they bring, each a question of its own.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ def through(function: Callable[[Any], Any], whole: Any, parts: Any) -> Any:
 
 @torch.no_grad()
 def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
-    """What enters a layer, as a sum over what wrote it.
+    """Sum of parts that a layer reads: all that wrote into the residual stream below it.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class _EnteredError(Exception):
 def split_by_tokens(
     run: Run, layers: Sequence[int], biases: Biases, progress: Progress | None = None
 ) -> list[Split]:
-    """What enters each of ``layers``, as a sum over the tokens; layers above the last are not run.
+    """Sum over the tokens that each of ``layers`` reads; layers above the last are not run.
 
     A bias belongs to the token at whose position it enters (``"placed"``), or to a part of its own. In an
     encoder-decoder, whose tokens stand in two texts, it is always apart.
@@ -140,6 +140,6 @@ def with_source(source: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 
 def _at(args: Any) -> int:
-    """Where the encoder's states stand: the second vectors [1, m, d]."""
+    """Index of the encoder's states: the second vectors [1, m, d]."""
     given = [i for i, each in enumerate(args) if getattr(each, "ndim", 0) == 3]
     return given[1]

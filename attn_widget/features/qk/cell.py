@@ -159,7 +159,7 @@ def double(tensor: Any) -> Float64:
 
 
 def positions(found: Read, head: int, query: int, row: Row) -> Float64 | None:
-    """What scores have besides ``q . k``, float64 [m]; None where that is rounding."""
+    """Terms of the scores besides ``q . k``, float64 [m]; None where they are rounding."""
     added = np.where(
         row.allowed, np.where(row.allowed, row.scores, 0) - double(found.product[head, query]), 0.0
     )

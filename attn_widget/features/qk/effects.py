@@ -1,4 +1,4 @@
-"""What taking a part out really does: the part is replaced where it is written, and the network runs on."""
+"""Effects of parts: each is replaced where it is written, and the network runs on."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ Change = Callable[[PieceKind, int, Any], None]
 
 
 def _change(cell: Cell, side: Side, part: Part) -> Change:
-    """What takes a part out of one copy of the text."""
+    """Function that takes a part out of one copy of the text."""
     coefficients = torch.from_numpy(cell.contrast.coefficients)
 
     def replace(vectors: Any) -> None:
@@ -99,15 +99,18 @@ def _change(cell: Cell, side: Side, part: Part) -> Change:
             at = part.token
             copy[at] = (copy.sum(dim=0) - copy[at]) / max(1, len(copy) - 1)
 
+    known = {"head": head, "ffn": ffn, "token": token}
+    if part.kind in known:
+        return known[part.kind]
+    own = _embedded(cell, part)
+    changed = own.clone()
+    replace(changed)
+
     def embedding(kind: PieceKind, layer: int, copy: Any) -> None:
         if kind == "state" and layer == 0:
-            own = _embedded(cell, part).to(copy)
-            before = own.clone()
-            replace(own)
-            copy += own - before
+            copy += changed - own
 
-    known = {"head": head, "ffn": ffn, "token": token}
-    return known.get(part.kind, embedding)
+    return embedding
 
 
 def _embedded(cell: Cell, part: Part) -> Any:

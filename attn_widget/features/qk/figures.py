@@ -1,4 +1,4 @@
-"""What an `Analysis` answers about one cell of one head."""
+"""Answers of an `Analysis` about one cell of one head."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class QKFigures(AnalysisBase):
 
     @property
     def qk_kept(self) -> Kept:
-        """What is kept between two questions."""
+        """The store of splits, queries and keys between two questions."""
         from attn_widget.features.qk.kept import Kept
 
         run = self._require_tokens()

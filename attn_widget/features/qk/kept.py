@@ -1,4 +1,4 @@
-"""What is kept between two questions about one run: the pass, the layers' inputs by tokens, queries and keys of the last layers."""
+"""Store between two questions about one run: its pass, the layers' inputs by tokens, queries and keys of the last layers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attn_widget.trace.run import Run
 STATES_BYTES = 128 * 2**20  # of layers' inputs by tokens
 READ_BYTES = 64 * 2**20  # of a layer's queries and keys; of a longer text one head's
 ONE_HEAD_BYTES = 128 * 2**20  # of one head's
-LAYERS = 2  # whose queries and keys are kept
+LAYERS = 4  # whose queries and keys are kept
 
 
 class Kept:
@@ -52,7 +52,7 @@ class Kept:
 
     @property
     def first(self) -> Split:
-        """What enters the first layer, by parts."""
+        """The first layer's input, by parts."""
         return split_by_parts(self.run, self.plain, 0)
 
     def projected(self, layer: int) -> tuple[Float32, Float32, Float32]:
@@ -72,9 +72,10 @@ class Kept:
             self._projected[layer] = weights, values, matrix
         return self._projected[layer]
 
-    def is_known(self, layer: int, by: By, biases: Biases) -> bool:
-        """True if the queries and keys of a layer are kept."""
-        return any(key[:3] == (layer, by, biases) for key in self._reads)
+    def forget(self) -> None:
+        """Drop the splits, queries and keys; the plain pass stays."""
+        with self._lock:
+            self._states, self._reads = {}, OrderedDict()
 
     def read(
         self, layer: int, head: int, by: By, biases: Biases, progress: Progress | None = None

@@ -9,7 +9,7 @@ from attn_widget.features.qk.split import Part, Side
 
 @dataclass(frozen=True)
 class Sums:
-    """What the parts of one side bring together.
+    """Sums of the parts of one side.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What stands under the picture of a score."""
+"""Sentences under the picture of a score."""
 
 from __future__ import annotations
 

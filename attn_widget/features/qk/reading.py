@@ -182,7 +182,7 @@ def read(run: Run, calls: Recorded, layer: int, split: Split, head: int | None =
         query, key = parts()
         nothing = [torch.zeros_like(each) for each in (*entered, constant)]
         unit = (*nothing, torch.ones_like(step))
-        found, slopes = jvp(made, (*entered, constant, step), unit)
+        found, slopes = jvp(made, (*entered, constant, step), unit)[:2]
         product = found[0].double() @ found[1].double().transpose(-1, -2)
         of = (split, query, key, slopes[2], product * slopes[2])
         if not encoder.family.name.startswith("deberta"):

@@ -25,7 +25,7 @@ PRODUCTS = (
 
 @dataclass
 class Recorded:
-    """What a plain pass leaves.
+    """Calls and vectors of a plain pass.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Recorded:
     ffn: list[Any] = field(default_factory=lambda: [])
 
     def hidden(self, layer: int) -> Any:
-        """What enters a layer, tensor [1, n, d]."""
+        """A layer's input, tensor [1, n, d]."""
         return hidden_of(*self.calls[layer])
 
     def with_hidden(self, layer: int, hidden: Any) -> tuple[Any, Any]:

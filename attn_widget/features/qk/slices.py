@@ -100,7 +100,7 @@ def qk_effects(analysis: Analysis, request: Request, progress: Progress | None) 
 
 @answers("qk_trace", slow=True)
 def qk_trace(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
-    """Where the largest heads read, as a tree of cells."""
+    """Tree of the cells in which the largest heads read."""
     depth = integer({"depth": 3, **request}, "depth", 1, DEEPEST + 1)
     found = asked(analysis, {**request, "by": "parts"}, None)
     return {"root": _node(found.trace(depth, progress=progress))}, {}

@@ -71,7 +71,7 @@ def _entered(kept: Kept, below: Any) -> list[tuple[Any, Any]]:
                 written = step.output(heads.reshape(1, heads.shape[0], -1))
             entered.append((stream, written))
             if step.kind == "norm":
-                stream = step.module(stream)
+                stream: Any = step.module(stream)
             else:
                 of = known.ffn if step.kind == "ffn" else known.attention
                 stream = stream + of[step.layer]
@@ -86,7 +86,7 @@ def _back(module: Any, stream: Any, slope: Any) -> Any:
 
 
 def by_source(kept: Kept, layer: int, slope: Any) -> Float64:
-    """What each head of a layer brings, split by the token that it read, float64 [H, m].
+    """Part of each head of a layer, split by the token that it read, float64 [H, m].
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a hidden state is split into: parts that add up to it."""
+"""Parts that add up to a hidden state."""
 
 from __future__ import annotations
 

@@ -63,11 +63,11 @@ def check_parts(run: Run) -> None:
 
 
 def steps(encoder: Encoder, layers: Sequence[Any]) -> Iterator[Step]:
-    """What happens to the stream in the first ``layers``."""
+    """Steps of the stream in the first ``layers``."""
     block = encoder.family.block
     assert block is not None  # `check_parts` has asked
     for below, module in enumerate(layers):
-        inner = submodule(module, block.attention_added)
+        inner: Any = submodule(module, block.attention_added)
         yield Step(below, "attention", inner, module.get_submodule(block.attention_output))
         if not block.pre_norm:
             yield Step(below, "norm", module.get_submodule(block.attention_norm))

@@ -9,6 +9,7 @@ import numpy as np
 from attn_widget.checks import check_callable
 from attn_widget.checks.values import check_count
 from attn_widget.errors import InputError
+from attn_widget.features.qk.against import Against
 from attn_widget.features.qk.attribution import QKAttribution
 from attn_widget.features.qk.cell import attribution, cell_of
 from attn_widget.features.qk.node import Edge, Node, Sums
@@ -34,7 +35,9 @@ def traced(found: QKAttribution, depth: int, progress: Progress | None) -> Node:
 
 class _Walk:
     def __init__(self, start: QKAttribution, progress: Progress | None) -> None:
-        self.against = start.cell.asked
+        asked: Against | int = start.cell.asked
+        # Another key, and a learned sink, are of this cell alone.
+        self.against: Against = asked if asked == "all" or asked == "rivals" else "others"
         self.kept: Kept = start.cell.kept
         self.progress = progress
         self.seen: set[Address] = {(start.layer, start.head, start.query, start.key)}
@@ -97,13 +100,8 @@ class _Walk:
             stops.append(f"{part.name} is in the trace already, with the same tokens.")
         else:
             self.seen.add(address)
-            against = (
-                "others"
-                if not isinstance(self.against, str) or self.against == "sink"
-                else self.against
-            )
             try:
-                cell = cell_of(self.kept, *address, against, "parts", "apart")
+                cell = cell_of(self.kept, *address, self.against, "parts", "apart")
             except InputError as error:
                 stops.append(error.message)
                 return None

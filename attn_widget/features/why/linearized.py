@@ -217,13 +217,20 @@ def activations_of(runs: Sequence[Run]) -> Activations:
 @contextmanager
 def held_activations(activations: Activations, constant: torch.Tensor) -> Generator[None]:
     """Each activation is a ratio times what it is given, and each gate a number, as the run has them."""
+    given: list[Any] = []
 
-    def hold(module: Any, args: Any, _kwargs: Any, output: Any) -> Any:
+    def take(_module: Any, args: Any, kwargs: Any) -> Any:
+        given.append(args[0])
+        return (args[0].detach(), *args[1:]), kwargs
+
+    def hold(module: Any, _args: Any, _kwargs: Any, output: Any) -> Any:
+        vectors = given.pop()
         if module in activations.gates:
             return output.detach()
-        return _in_proportion(args[0], output, module.forward, constant)
+        return _in_proportion(vectors, output, module.forward, constant)
 
-    with _written_out(activations.modules), hooked(activations.modules, after=hold):
+    modules = activations.modules
+    with _written_out(modules), hooked(modules, before=take, after=hold):
         yield
 
 

@@ -1,0 +1,95 @@
+"""Why a head looks there: time as ratios to a plain eager pass, and how far the sums are off.
+
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.qk`` (the embedded model; ``--model smollm2``: a decoder). Compare the ratios: the
+passes of a row take turns with plain ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import attn_widget as aw
+from attn_widget.features.qk.kept import Kept
+from attn_widget.trace.forward import run_base
+
+TEXT = "The keys to the cabinet next to the old door are on the table in the hall."
+
+
+def seconds(action: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    given: dict[str, Any] = {} if options.model is None else {"model": options.model}
+    a = aw.analyze(TEXT, tagger=None, progress=False, **given)
+    encoder, last, query = a.run.encoder, a.n_layers - 1, a.n_tokens - 2
+
+    def plain() -> None:
+        run_base(encoder, a.run.encoding, "eager")
+
+    def new(layer: int, by: str) -> Callable[[], Any]:
+        def ask() -> None:
+            kept: Kept = a.qk_kept
+            kept.forget()
+            a.qk_attribution(layer, 1, query, 2, by=by)
+
+        return ask
+
+    def known(by: str) -> Callable[[], Any]:
+        return lambda: a.qk_attribution(last, 2, query, 3, by=by)
+
+    found: list[Any] = []
+
+    def effects() -> None:
+        for side in ("query", "key"):
+            found[0].total_effects(5, side)
+
+    actions = {
+        "by tokens, all layers": new(last, "tokens"),
+        "by tokens, second cell": known("tokens"),
+        "by tokens, to the middle": new(last // 2, "tokens"),
+        "by parts, last layer": new(last, "parts"),
+        "by parts, second cell": known("parts"),
+        "total effects of 10 parts": effects,
+    }
+    plain()
+    new(last, "parts")()
+    found.append(a.qk_attribution(last, 1, query, 2, by="parts"))
+    print(f"{encoder.name}: {a.n_tokens} tokens, {a.n_layers} layers of {a.n_heads} heads")
+    for name, action in actions.items():
+        action()
+        rounds = [(seconds(plain), seconds(action)) for _ in range(options.repeats)]
+        of_plain, taken = (statistics.median(each) for each in zip(*rounds, strict=True))
+        print(f"{name:28} {1000 * taken:8.0f} ms  {taken / of_plain:6.2f} x a plain pass")
+    for by in ("tokens", "parts"):
+        print(f"by {by}: " + closing(a, by))
+
+
+def closing(a: Any, by: str) -> str:
+    """The worst gap over cells of every layer, relative to the contrast and to the sum without signs."""
+    worst, of_sum = 0.0, 0.0
+    rng = np.random.default_rng(0)
+    for layer in range(a.n_layers):
+        for head in range(0, a.n_heads, 3):
+            query = int(rng.integers(3, a.n_tokens - 1))
+            key = int(rng.integers(1, query))
+            found = a.qk_attribution(layer, head, query, key, by=by)
+            worst = max(worst, abs(found.gap) / max(1, abs(found.contrast)))
+            of_sum = max(of_sum, abs(found.gap) / float(np.abs(found.matrix).sum()))
+    return f"largest gap {worst:.2g} of max(1, |contrast|), {of_sum:.2g} of the sum without signs"
+
+
+if __name__ == "__main__":
+    main()
