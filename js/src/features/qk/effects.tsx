@@ -1,4 +1,4 @@
-/** What running the network without the largest entries gives, in a sentence: here alone one may say because. */
+/** Result of running the network without the listed entries, in a sentence: the only one that may say because. */
 
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/number";
@@ -21,12 +21,12 @@ export function Verdict({
   readonly cell: PinnedCell;
 }) {
   const byParts = found.by === "parts";
-  // That a token looks nowhere once it is masked, or at none that is masked, explains nothing.
+  // A token that is masked itself looks at nothing, and is not looked at: that explains nothing.
   const isOfPair = (side: SideName, part: number): boolean => {
     const { kind, token } = itemAt(found.parts[side], part);
     return kind === "token" && (token === cell.query || token === cell.key);
   };
-  // Of each side the entry without which least of the weight is left.
+  // On each side the entry without which least of the weight is left.
   const [first, second] = SIDES.flatMap((side) =>
     effects[side]
       .filter(({ part }) => !isOfPair(side, part))
