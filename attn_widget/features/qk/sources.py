@@ -66,12 +66,12 @@ def _entered(kept: Kept, below: Any) -> list[tuple[Any, Any]]:
     with torch.no_grad():
         for step in below:
             written: Any = None
-            norm: Any = step.module
-            if step.kind == "attention" and norm is not None:
+            if step.kind == "attention" and step.module is not None:
                 heads = known.heads[step.layer]
                 written = step.output(heads.reshape(1, heads.shape[0], -1))
             entered.append((stream, written))
             if step.kind == "norm":
+                norm: Any = step.module
                 stream = norm(stream)
             else:
                 of = known.ffn if step.kind == "ffn" else known.attention
