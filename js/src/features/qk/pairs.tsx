@@ -77,13 +77,14 @@ function Largest({
   const top = Math.max(...[...pairs.map(([, , value]) => value), pairsRest].map(Math.abs));
   return (
     <table class="aw-qk-sum" data-aw-part="qk-pairs">
-      <caption>Largest pairs: query side · key side</caption>
+      <caption>Largest pairs: query side × key side</caption>
       <tbody>
         {pairs.map(([a, b, value]) => (
           <tr key={`${a} ${b}`}>
             <th scope="row">
               <PartName names={names} side="query" part={itemAt(parts.query, a)} />
-              {" · "}
+              {" × "}
+
               <PartName names={names} side="key" part={itemAt(parts.key, b)} />
             </th>
             <Change value={value} top={top} />

@@ -359,7 +359,7 @@ describe("the pairs", () => {
     expect(find("qk-texts")?.querySelectorAll('[data-side="a"]')).toHaveLength(N);
     await byParts();
     expect(find("qk-texts")).toBeNull();
-    expect(text("qk-pairs")).toContain("L0 · H0 · L0 · H1");
+    expect(text("qk-pairs")).toContain("L0 · H0 × L0 · H1");
   });
 });
 
