@@ -66,7 +66,7 @@ const Controls = ({ model, found }: Of) => (
   </div>
 );
 
-/** Further questions. */
+/** Switches of all that is asked for on demand. */
 function Further({ model, found, cell }: Of) {
   const { live, pairsOpen, traceOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
@@ -153,7 +153,7 @@ function Sums({ model, found, cell }: Of) {
   );
 }
 
-/** Words in place of the sums; null once they are here. */
+/** Reason or progress in place of the sums; null once they are here. */
 function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
   if (cell.merged) return <p class="aw-qk-absent">{MERGED}</p>;
   if (!model.answered.value)
@@ -173,7 +173,7 @@ export const qk: PairPart = (place, context, pinned) => {
   const { open, found, way, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
-  /** Height of the last sums, px: the parts below stay where they are while others are computed. */
+  /** Height of the last sums, px: kept while others are computed. */
   let height = 0;
 
   function View() {
