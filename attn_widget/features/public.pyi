@@ -22,6 +22,8 @@ from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
+from attn_widget.features.qk.attribution import QKAttribution as QKAttribution
+from attn_widget.features.qk.figures import QKFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
@@ -39,6 +41,7 @@ __all__ = [
     "Comparison",
     "ManyComparisons",
     "Profile",
+    "QKAttribution",
     "Ranking",
     "Similarity",
     "Target",
@@ -56,7 +59,7 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(TrustFigures, MixingFigures): ...
+class OfAnalysis(QKFigures, TrustFigures, MixingFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(WhyTraits, RunTraits): ...

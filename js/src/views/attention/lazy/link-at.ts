@@ -17,7 +17,7 @@ export function linkAt(
   const [before, after] = flowGutters(data, width);
   const share = (x - before) / (width - after - before);
   if (!(share > 0 && share < 1)) return null;
-  // Where on the curve that place is: across, it is 1.5 t (1 - t) + t^3 of the way; down, 3 t^2 - 2 t^3.
+  // On the curve it is, across, 1.5 t (1 - t) + t^3 of the way; down, 3 t^2 - 2 t^3.
   let [low, high] = [0, 1];
   for (let step = 0; step < 20; step++) {
     const t = (low + high) / 2;
