@@ -224,6 +224,18 @@ def test_the_code_of_all_views_comes_by_itself_after_the_first_picture(
     widget.close()
 
 
+def test_the_left_column_is_hardly_longer_than_a_short_view(browser: Browser) -> None:
+    widget = aw.show("Time flies like an arrow.", view="sentences", progress=False)
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    mount(page, widget, width=1200)
+    side, view = page.locator(".aw-side").bounding_box(), part(page, "view").bounding_box()
+    assert side is not None and view is not None and side["height"] <= view["height"] + 100
+    # What has no space scrolls.
+    assert part(page, "focus").evaluate("keys => keys.scrollHeight > keys.clientHeight")
+    page.close()
+    widget.close()
+
+
 def test_the_grid_of_many_layers_lies_on_its_side(browser: Browser) -> None:
     """Thirty layers of nine heads, as SmolLM2 has: cells of the largest size would take 900 px upright."""
     model = build(

@@ -157,6 +157,38 @@ def test_a_click_on_an_outline_selects_its_head(page: Page, widget: aw.Attention
     expect(radio).to_have_text(f"H{head}")
 
 
+@pytest.mark.parametrize(("width", "most"), [(1200, 700), (390, 1200)])
+def test_what_stands_out_and_the_radar_fit_one_screen(
+    page: Page, widget: aw.AttentionWidget, width: int, most: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    widget.layer, widget.head, widget.view = 3, 5, "heads"
+    mount(page, widget, width=width)
+    part(page, "radar").wait_for()
+    assert 2 <= page.locator(".aw-cards-first .aw-card").count() <= 3
+    view = part(page, "view").bounding_box()
+    assert view is not None and view["height"] <= most
+    # All views are in sight on a phone, and the left column is no longer than the view by much.
+    assert part(page, "tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
+    side = page.locator(".aw-side").bounding_box()
+    assert side is not None and side["height"] <= view["height"] + 100
+
+
+def test_a_refusal_is_told_once(page: Page) -> None:
+    text = "Die Katze sitzt auf der Matte, weil sie müde ist."
+    widget = aw.show(text, view="heads", layer=2, head=9, progress=False)
+    page.set_viewport_size({"width": 1200, "height": 900})
+    mount(page, widget, width=1200)
+    refusal = part(page, "view").locator("p, li, td", has_text="does not look English")
+    expect(refusal).to_have_count(1)
+    radar = part(page, "radar").bounding_box()
+    assert radar is not None and radar["width"] > 300
+    unfold(page, "numbers")
+    expect(refusal).to_have_count(1)
+    expect(part(page, "specialization")).to_contain_text("Syntax, Semantics, Entities")
+    widget.close()
+
+
 def test_a_profile_is_shown_with_its_own_numbers(page: Page, profile: aw.Profile) -> None:
     shown = aw.show(profile, layer=3, head=5)
     assert isinstance(shown, ProfileWidget)
