@@ -196,7 +196,8 @@ class ModelFigures(AnalysisBase):
             tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
             positions = tuple(self.trace.tokens[i] for i in wanted)
             before: dict[str, Any] = earlier(run, wanted, arrays) if mode == "next" else {}
-            return Predictions(mode=mode, tokens=tokens, positions=positions, **arrays, **before)
+            there: dict[str, Any] = {"positions": positions, "at": tuple(wanted)}
+            return Predictions(mode=mode, tokens=tokens, **there, **arrays, **before)
 
         whole = len(wanted) == self.n_tokens
         return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()

@@ -29,7 +29,7 @@ from attn_widget.trace.forward import Progress
 from attn_widget.trace.generation import chosen_by, continued, translated
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.plan import check_windows
-from attn_widget.trace.windows.run import run_in_windows
+from attn_widget.trace.windows.run import check_length, run_in_windows
 
 if TYPE_CHECKING:
     from attn_widget.model.prepared import TokenIds
@@ -329,6 +329,9 @@ def run_text(
             tell_on("Running the model")
             run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
         else:
+            for name, given in (("text", text), ("text_pair", text_pair)):
+                if isinstance(given, str):
+                    check_length(encoder, given, name, *span)
             encoding = encode(
                 encoder,
                 text,

@@ -57,7 +57,7 @@ class LoadingNotice:
 
     @property
     def is_shown(self) -> bool:
-        """True once something was said."""
+        """True once it is displayed."""
         return self._handle is not None
 
     def take(self) -> Any:

@@ -52,6 +52,9 @@ class Predictions(Records):
     earlier_rank, earlier_probability, earlier_surprisal : float32 [n], or None
         In mode "next" the same of the token that stands at each position, which is predicted at the one before; NaN at
         the first position, which nothing predicts.
+    positions : tuple of Token, length n
+    at : tuple of int, length n
+        Where these tokens stand in the text; from 0 on if it is empty.
     """
 
     mode: Mode
@@ -68,6 +71,7 @@ class Predictions(Records):
     earlier_rank: NDArray[np.float32] | None = None
     earlier_probability: NDArray[np.float32] | None = None
     earlier_surprisal: NDArray[np.float32] | None = None
+    at: tuple[int, ...] = ()
 
     @property
     def top_k(self) -> int:
@@ -109,7 +113,7 @@ class Predictions(Records):
                 "original_probability": down(self.original_probability),
             }
         return records(
-            position=down(range(len(self.positions))),
+            position=down(self.at or range(len(self.positions))),
             token=down([token.text for token in self.positions]),
             rank=np.arange(1, self.top_k + 1),
             prediction=self.tokens,

@@ -62,7 +62,7 @@ def manifest() -> dict[str, Any]:
 
 
 def of_the_page(fields: dict[str, Any]) -> dict[str, Any]:
-    """What the page has of a figure or a view."""
+    """The fields of a figure or a view that the page has."""
     return {name: value for name, value in fields.items() if name not in _IN_PYTHON}
 
 

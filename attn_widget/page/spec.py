@@ -100,7 +100,7 @@ class PageSpec(OfPage):
 
     @classmethod
     def of(cls, options: PageOptions) -> PageSpec:
-        """What `attn_widget.to_html` was given; an unknown keyword is refused."""
+        """The spec of the options of `attn_widget.to_html`; an unknown keyword is refused."""
         check_keywords(options, PageOptions.__annotations__, "to_html()")
         return cls(**options)
 

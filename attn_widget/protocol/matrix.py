@@ -156,21 +156,3 @@ def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
     if quantity in MIXINGS:
         return analysis.mixing(quantity, layer)
     return analysis.attention(layer, head)
-
-
-def shown_values(analysis: Analysis, selection: Selection) -> Float32:
-    """The numbers that the matrix on screen has, float32 [rows, columns]; NaN where the mask forbids a cell."""
-    shown = shown_matrix(analysis, selection, words_have_scores=False)
-    values = shown.weights
-    if selection.quantity == "scores":
-        if shown.scores is None:
-            reason = scores_absent(
-                analysis, selection.head, selection.quantity, merged=selection.words
-            )
-            raise NotAvailableError(
-                f"The selection has no scores: {reason}.", "Set quantity to 'weights'."
-            )
-        values = shown.scores
-    if shown.allowed is None:
-        return values.copy()
-    return np.where(shown.allowed, values, np.float32(np.nan))

@@ -86,14 +86,14 @@ def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None =
     """
     check_callable(progress, "progress")
     with encoder.lock:
-        mechanism = encoder.family.mechanism or _supported(encoder.traced)
-        run = _capture_dispatched if mechanism == "dispatch" else _capture_softmax
+        held = holds_weights(encoder)
+        run = _capture_softmax if held else _capture_dispatched
         run = _capture_parts if encoder.parts else run
         lengths = [encoding.of(part).n_tokens for part in encoder.parts]
         longest = max(lengths, default=encoding.n_tokens)
         if longest > LONG_TOKENS and encoder.device.type == "cpu":
             windows = "" if encoder.parts else "Or read it in windows: windows=(size, overlap)."
-            needed = taken_by(encoder, held=mechanism != "dispatch")
+            needed = taken_by(encoder, held=held)
             check_memory("The forward pass", needed, longest, windows)
         trace = run(encoder, encoding, progress)
     if progress is not None:
@@ -108,17 +108,32 @@ def _parts(encoder: Encoder) -> list[Encoder]:
 
 def taken_by(encoder: Encoder, *, held: bool) -> Callable[[int], float]:
     """Bytes that a run takes by its number of tokens; ``held``: with the weights and scores of all heads."""
+    kept = kept_by(encoder, held=held)
+
+    def needed(n: int) -> float:
+        inner = 2 * n * INNER_WIDTH * encoder.hidden_size  # activations of one feed-forward network
+        matrices = (
+            2 * (encoder.n_heads if held else 1) * n**2
+        )  # held: of the layer that runs; else masks
+        return kept(n) + (inner + matrices) * FLOAT_BYTES
+
+    return needed
+
+
+def kept_by(encoder: Encoder, *, held: bool) -> Callable[[int], float]:
+    """The part of `taken_by` that the trace keeps."""
     layers, heads, width = encoder.n_layers, encoder.n_heads, encoder.hidden_size
 
     def needed(n: int) -> float:
-        vectors = layers * n * (3 * heads * encoder.head_dim + width) * FLOAT_BYTES
-        inner = 2 * n * INNER_WIDTH * width * FLOAT_BYTES  # activations of one feed-forward network
-        matrices = 2 * n**2 * FLOAT_BYTES  # masks
-        if held:
-            matrices = (2 * layers + 2) * heads * n**2 * FLOAT_BYTES
-        return vectors + inner + matrices
+        vectors = layers * n * (3 * heads * encoder.head_dim + width)
+        return (vectors + (2 * layers * heads * n**2 if held else 0)) * FLOAT_BYTES
 
     return needed
+
+
+def holds_weights(encoder: Encoder) -> bool:
+    """True if a run keeps weights and scores of all heads, and no vectors that they follow from."""
+    return (encoder.family.mechanism or _supported(encoder.traced)) != "dispatch"
 
 
 def _supported(model: Any) -> str:

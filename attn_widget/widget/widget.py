@@ -87,7 +87,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         A trait outside its range; the message names what is allowed. The widget keeps its state.
     """
 
-    INSTEAD = "Save it with w.to_html(path), or its figures with w.to_json()."
+    INSTEAD = "Save it with w.to_html(path), or its numbers with w.to_dataframe()."
     ANOTHER = "w.run(text) shows another one"
 
     part: Trait[Part | None] = synced(Name(None))

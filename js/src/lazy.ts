@@ -5,6 +5,7 @@ export { layerStrips } from "./frame/head-grid/layers";
 export { headLens } from "./frame/head-grid/lens";
 export { Display } from "./frame/lazy/display";
 export { KeyGroups } from "./frame/lazy/key-groups";
+export { ProfileHead } from "./frame/lazy/profile-head";
 export { tagText } from "./frame/lazy/tag-text";
 export { long, windows } from "./long";
 export { Arithmetic } from "./views/attention/lazy/arithmetic";

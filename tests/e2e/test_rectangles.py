@@ -126,7 +126,7 @@ def test_a_rectangle_is_saved_as_table_and_pictures(
     page: Page, cross: aw.AttentionWidget, tmp_path: Path
 ) -> None:
     show(page, cross)
-    same_table(save(page, "csv", tmp_path), cross.to_csv())
+    same_table(save(page, "csv", tmp_path), cross.to_dataframe())
     drawing = save(page, "svg", tmp_path).read_text(encoding="utf-8")
     assert "brown → fox" in drawing
     cells = re.findall(r'fill="rgb\((\d+) (\d+) (\d+)\)"', drawing)

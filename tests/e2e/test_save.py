@@ -14,13 +14,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError
 from attn_widget.figures.catalog.choices import VIEWS
 from scripts.page import mount
 from tests.e2e.saving import Chosen, chosen, save, saving_page, show
 from tests.e2e.views import settle
 
 SUMS_OF_WORDS = 4 * 2.0**-24  # of at most four tokens, in float32 and in float64
+FORMULA = re.compile(r"[=+\-@\t\r]")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
 pytestmark = pytest.mark.timeout(600)
@@ -37,18 +38,38 @@ def same_cells(shown: list[Any], expected: list[Any]) -> None:
                 assert cell == other
 
 
-def same_table(file: Path, text: str | None) -> None:
-    def cells(content: str) -> list[list[Any]]:
-        rows = csv.reader(io.StringIO(content, newline=""))
-        return [[float(c) if NUMBER.fullmatch(c) else c for c in row] for row in rows]
+def same_table(file: Path, frame: Any) -> None:
+    """A CSV has the columns and cells of a data frame; a text that a spreadsheet would run has a quote in front."""
+    columns, *rows = csv.reader(io.StringIO(file.read_bytes().decode("utf-8"), newline=""))
+    assert columns == [*frame.columns]
+    expected = cells_of(frame)
+    for row, wanted in zip(rows, expected, strict=True):
+        for i, (cell, other) in enumerate(zip(row, wanted, strict=True)):
+            if other is None:
+                assert cell == ""
+            elif isinstance(other, str):
+                assert cell == (f"'{other}" if FORMULA.match(other) else other)
+            else:
+                assert NUMBER.fullmatch(cell)
+                row[i] = float(cell)  # type: ignore[call-overload]
+    numbers = [[cell for cell in row if not isinstance(cell, str)] for row in rows]
+    same_cells(numbers, [[c for c in row if isinstance(c, (int, float))] for row in expected])
 
-    same_cells(cells(file.read_bytes().decode("utf-8")), cells(text or ""))
+
+def same_json(file: Path, widget: Any) -> None:
+    """The same as JSON, with the view and the text of its caption."""
+    shown, frame = json.loads(file.read_text("utf-8")), widget.to_dataframe()
+    same_cells(shown["rows"], cells_of(frame))
+    text = getattr(widget, "text", "")
+    assert (shown["columns"], shown["view"], shown["text"]) == ([*frame.columns], widget.view, text)
 
 
-def same_json(file: Path, text: str | None) -> None:
-    shown, expected = json.loads(file.read_text("utf-8")), json.loads(text or "")
-    same_cells(shown.pop("rows"), expected.pop("rows"))
-    assert shown == expected
+def cells_of(frame: Any) -> list[list[Any]]:
+    """The rows, with None for N/A."""
+    return [
+        [None if cell != cell else cell for cell in row]
+        for row in frame.astype(object).to_numpy().tolist()
+    ]
 
 
 @pytest.fixture
@@ -70,8 +91,8 @@ def test_csv_and_json_of_a_view_have_the_texts_and_numbers_of_python(
     widget = runs(view, layer=2, head=3, token=4)
     show(page, widget)
     table = save(page, "csv", tmp_path)
-    same_table(table, widget.to_csv())
-    same_json(save(page, "json", tmp_path), widget.to_json())
+    same_table(table, widget.to_dataframe())
+    same_json(save(page, "json", tmp_path), widget)
     place = "-L2H3" if view in ("attention", "heads", "tree") else ""
     assert table.name == f"attn_widget-{view}{place}.csv"
 
@@ -94,8 +115,8 @@ def test_tables_follow_the_selection_in_the_page_as_in_python(
 ) -> None:
     widget = runs(view, **{"layer": 1, "head": 2, "token": 3, **traits})
     show(page, widget)
-    same_table(save(page, "csv", tmp_path), widget.to_csv())
-    same_json(save(page, "json", tmp_path), widget.to_json())
+    same_table(save(page, "csv", tmp_path), widget.to_dataframe())
+    same_json(save(page, "json", tmp_path), widget)
 
 
 @pytest.mark.parametrize("view", ["attention", "heads", "tree"])
@@ -104,19 +125,17 @@ def test_tables_of_a_masked_model_agree(
 ) -> None:
     widget = runs(view, forbids=True, layer=1, head=0, token=2)
     show(page, widget)
-    same_table(save(page, "csv", tmp_path), widget.to_csv())
+    same_table(save(page, "csv", tmp_path), widget.to_dataframe())
 
 
 def test_a_profile_saves_its_heads_alike(page: Page, tmp_path: Path) -> None:
     widget = aw.show(aw.profile(["The cat sat.", "It rains, again."], progress=False), layer=1)
     mount(page, widget)
     settle(page)
-    same_table(save(page, "csv", tmp_path), widget.to_csv())
-    same_json(save(page, "json", tmp_path), widget.to_json())
+    same_table(save(page, "csv", tmp_path), widget.to_dataframe())
+    same_json(save(page, "json", tmp_path), widget)
     with pytest.raises(InputError, match="view is 'tree', expected one of 'heads'"):
-        widget.to_csv(view="tree")
-    with pytest.raises(NotAvailableError, match="no matrix"):
-        widget.to_numpy()
+        widget.to_dataframe("tree")
     widget.close()
 
 
@@ -156,8 +175,9 @@ def test_csv_is_copied_as_it_is_saved(page: Page, runs: Chosen) -> None:
     page.locator("body > textarea").focus()
     page.keyboard.press("Control+V")
     pasted = page.locator("body > textarea").input_value()
-    assert pasted.splitlines()[0] == (widget.to_csv() or "").splitlines()[0]
-    assert len(pasted.splitlines()) == len((widget.to_csv() or "").splitlines())
+    frame = widget.to_dataframe()
+    assert pasted.splitlines()[0] == ",".join(frame.columns)
+    assert len(pasted.splitlines()) == 1 + len(frame)
 
 
 def test_a_frame_that_forbids_downloads_is_noticed(page: Page, runs: Chosen) -> None:

@@ -200,8 +200,6 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "load_classifier.folder": lambda w: [w.saved_classifier],
     "path": lambda w: [file(w, ".html")],
     "read_csv.path": lambda w: [w.csv],
-    "to_csv.path": lambda w: [None, file(w, ".csv")],
-    "to_json.path": lambda w: [None, file(w, ".json")],
     "save_png.path": lambda w: [file(w, ".png")],
     "save_svg.path": lambda w: [file(w, ".svg")],
     "pooling": one_of("mean", "first"),

@@ -87,8 +87,8 @@ def test_a_view_of_words_of_two_texts_is_shown_and_saved(tmp_path: Path) -> None
     widget = aw.show(cross().view(words=True))
     widget.to_html(tmp_path / "words.html")
     assert "didn&#39;t" in (page := (tmp_path / "words.html").read_text()) or "didn't" in page
-    widget.to_csv(tmp_path / "words.csv")
-    assert "state-of-the-art" in (tmp_path / "words.csv").read_text() or "state" in page
+    assert "state" in page
+    assert not widget.to_dataframe("attention").empty
 
 
 @pytest.mark.parametrize("name", ["bart", "t5", "encoder-decoder"])

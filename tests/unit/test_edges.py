@@ -14,8 +14,14 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.checks import first_line
-from attn_widget.errors import AttnWidgetError, InputTypeError, TooLongError
+from attn_widget.errors import (
+    AttnWidgetError,
+    InputTypeError,
+    NotEnoughMemoryError,
+    TooLongError,
+)
 from attn_widget.host.parquet_file import DamagedError
+from attn_widget.model.tokenizing import tokenize_alone
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
 
@@ -111,6 +117,42 @@ def test_a_text_of_megabytes_is_refused_before_it_is_tokenized(
     monkeypatch.setattr("attn_widget.model.two_texts.tokenize_alone", None)
     with pytest.raises(TooLongError, match="10,800,000 characters"):
         aw.analyze(long, output="a", model=tiny_models.build("t5"), truncation=truncation)
+
+
+@pytest.mark.parametrize("given", ["text", "text_pair"])
+def test_a_text_that_no_windows_read_is_refused_by_its_beginning(
+    given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "the cat sat " * 900_000
+    texts = {"text": "a cat", given: long}
+    encoder, read = aw.load(progress=False), 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal read
+        read += len(args[3]["text"][0])
+        return tokenize_alone(*args)
+
+    monkeypatch.setattr("attn_widget.trace.windows.run.tokenize_alone", counted)
+    monkeypatch.setattr("attn_widget.model.tokenizing.tokenize_alone", None)
+    with pytest.raises(
+        TooLongError, match=r"has 10,800,000 characters; 2,000 windows of 24 tokens"
+    ):
+        aw.analyze(**texts, model=encoder, windows=(24, 4), progress=False)
+    assert read <= 300_000
+    monkeypatch.setattr("attn_widget.host.memory.free_bytes", lambda: 10**8)
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"Reading .* tokens in windows takes some .* GB"
+    ):
+        aw.analyze(**texts, model=encoder, windows=True, progress=False)
+    assert read <= 600_000
+
+
+def test_windows_that_the_memory_does_not_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = aw.load(progress=False)
+    text = "the cat sat on the mat. " * 200
+    monkeypatch.setattr("attn_widget.host.memory.free_bytes", lambda: 10**6)
+    with pytest.raises(NotEnoughMemoryError, match=r"Reading 1,402 tokens in windows"):
+        aw.analyze(text, model=encoder, windows=(24, 4), progress=False)
 
 
 def changed(file: Path, **values: Any) -> Path:

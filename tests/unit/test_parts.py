@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import time
 from collections.abc import Iterator
@@ -470,9 +468,14 @@ def test_a_saved_page_has_the_packs_and_the_matrices_of_all_parts(tmp_path: Path
     }  # fmt: skip
 
 
+def shown_weights(widget: aw.AttentionWidget) -> Any:
+    frame = widget.to_dataframe("attention")
+    return frame.pivot(index="query", columns="key", values="weight").to_numpy()
+
+
 def test_tables_of_a_rectangle_have_the_tokens_of_both_texts(widget: aw.AttentionWidget) -> None:
     a = analysis().of("cross")
-    rows = [*csv.DictReader(io.StringIO(widget.to_csv() or ""))]
+    rows = widget.to_dataframe().to_dict("records")
     assert len(rows) == 7 * 9
     for row in rows:
         i, j = int(row["query"]), int(row["key"])
@@ -480,27 +483,24 @@ def test_tables_of_a_rectangle_have_the_tokens_of_both_texts(widget: aw.Attentio
         assert float(row["weight"]) == pytest.approx(
             a.attention(widget.layer, widget.head)[i, j], abs=1e-7
         )
-    np.testing.assert_array_equal(widget.to_numpy(), a.attention(widget.layer, widget.head))
     widget.words = True
-    merged = widget.to_numpy()
+    merged = shown_weights(widget)
     words = [part.language.words for part in (a, a.of("encoder"))]
     specials = [sum(t.special for t in tokens) for tokens in (a.tokens, a.key_tokens)]
     assert merged.shape == tuple(len(w) + s for w, s in zip(words, specials, strict=True))
     np.testing.assert_allclose(merged.sum(axis=1), 1, rtol=1e-5)
     widget.special = False
-    assert widget.to_numpy().shape == (len(words[0]), len(words[1]))
-    caption = json.loads(widget.to_json() or "")
-    assert (caption["part"], caption["source_text"], caption["text"]) == ("cross", SOURCE, OUTPUT)
-    heads = [*csv.DictReader(io.StringIO(widget.to_csv(view="heads") or ""))]
+    assert shown_weights(widget).shape == (len(words[0]), len(words[1]))
+    heads = widget.to_dataframe("heads").to_dict("records")
     assert float(heads[3]["monotony"]) == pytest.approx(float(a.alignment.monotony[1, 1]))
     with pytest.raises(NotAvailableError, match="A tree of influence needs one text"):
-        widget.to_csv(view="tree")
+        widget.to_dataframe("tree")
     for view in ("why", "predictions"):  # of the same tokens
-        of_cross = widget.to_csv(view=view)
+        of_cross = widget.to_dataframe(view)
         widget.part = "decoder"
-        assert widget.to_csv(view=view) == of_cross
+        assert widget.to_dataframe(view).equals(of_cross)
         widget.part = "cross"
-    why = [*csv.DictReader(io.StringIO(widget.to_csv(view="why") or ""))]
+    why = widget.to_dataframe("why").to_dict("records")
     assert [row["text"] for row in why] == ["source"] * 9 + ["target"] * 7
 
 
@@ -541,16 +541,17 @@ def test_a_rectangle_of_300_by_200_tokens_is_shown_saved_and_exported(tmp_path: 
     reply: Any = shown.slice({"kind": "weights", "layer": 1, "head": 0, "rows": [290, 300]}, [])
     found = np.frombuffer(reply[1][0], np.float32).reshape(10, 200)
     np.testing.assert_array_equal(found, a.attention(1, 0)[290:])
-    rows = (shown.to_csv() or "").splitlines()
-    assert len(rows) == 1 + 300 * 200 and rows[-1].startswith("299,199,t299,s199,")
+    rows = shown.to_dataframe()
+    assert len(rows) == 300 * 200
+    assert rows.iloc[-1, :4].tolist() == [299, 199, "t299", "s199"]
     picture = picture_of(shown.source, shown.selection)
     assert "L1 · H0, 300 by 200 tokens" in picture.caption
     assert (picture.png[16:24]) == (384).to_bytes(4, "big") * 2  # 128 cells a side, of 3 px
     assert shown.to_html(tmp_path / "long.html").stat().st_size < 2_000_000
     with pytest.raises(NotAvailableError, match="sentences of a text needs one text"):
-        shown.to_csv(view="sentences")
+        shown.to_dataframe("sentences")
     shown.words = True  # the words of the source are not known: its tokens stay
-    assert shown.to_numpy().shape[1] == 200
+    assert shown_weights(shown).shape[1] == 200
     shown.close()
 
 

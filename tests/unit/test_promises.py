@@ -120,7 +120,7 @@ def test_nan_in_the_head_leaves_attention_and_takes_predictions() -> None:
     widget = aw.AttentionWidget(found)
     assert b"NaN%" not in widget.first_paint
     with pytest.raises(NotAvailableError, match="not finite"):
-        widget.to_csv(view="predictions")
+        widget.to_dataframe("predictions")
     widget.close()
 
 
@@ -351,7 +351,7 @@ import attn_widget as aw
 given = aw.from_attentions(np.full((2, 2, 4, 4), 0.25), ["[CLS]", "hello", "world", "[SEP]"])
 widget = aw.AttentionWidget(given)
 widget.to_html(sys.argv[1])
-assert len(widget.as_html()) > 10_000 and len(widget.to_csv().splitlines()) == 17
+assert len(widget.as_html()) > 10_000 and len(widget.to_dataframe()) == 16
 widget._repr_mimebundle_()
 aw.to_html([widget, widget], sys.argv[1])
 """

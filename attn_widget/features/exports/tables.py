@@ -7,7 +7,8 @@ aggregation of sentences ...) are as they are when the view is opened.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
-from attn_widget.features.exports.text import Cell, Table
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
@@ -27,12 +27,25 @@ from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
 
-if TYPE_CHECKING:
-    pass
-
+Cell: TypeAlias = "str | int | float | None"
 Row = tuple[Cell, ...]
 
 LETTER_OR_NUMBER = Pattern(r"[\p{L}\p{N}]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of what a view shows, numbers with all their digits.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    rows : list of tuple
+        A str, int, float or None for each column; None, NaN and infinities are N/A.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
 
 
 def attention_table(analysis: Analysis, selection: Selection) -> Table:

@@ -8,16 +8,10 @@ from abc import abstractmethod
 from typing import Any
 
 from attn_widget.checks import check_choice, check_count, check_number
-from attn_widget.errors import NotAvailableError
 from attn_widget.features.exports.browser import draw
-from attn_widget.features.exports.caption import caption
-from attn_widget.features.exports.tables import table
-from attn_widget.features.exports.text import Table, to_csv, to_json
-from attn_widget.figures.arrays import Float32
+from attn_widget.features.exports.tables import Table, table
 from attn_widget.host.files import destination, write
 from attn_widget.host.frames import dataframe
-from attn_widget.protocol.matrix import shown_values
-from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 from attn_widget.widget.traits import CheckedWidget, page_traits
@@ -44,28 +38,23 @@ class Exports(CheckedWidget):
     def selection(self) -> Selection:
         """The visible part."""
 
-    def to_csv(
-        self, path: str | os.PathLike[str] | None = None, view: str | None = None
-    ) -> str | None:
-        """The table of a view as CSV: what "CSV" in the menu of the page saves.
+    def to_dataframe(self, view: str | None = None) -> Any:
+        """The table of a view, which the menu of the page saves as CSV, as a pandas DataFrame (needs the extra ``pandas``).
 
         Parameters
         ----------
-        path : str or path, optional
-            A file that ends with ``.csv``; without it the text is returned.
         view : str, optional
             The view that is chosen by default.
 
         Returns
         -------
-        str or None
-            The text when `path` is None: RFC 4180, all digits of every number, N/A an empty field.
-            A text that a spreadsheet would take for a formula gets a single quote in front.
+        pandas.DataFrame
+            All digits of every number; N/A is NaN.
 
         Raises
         ------
         InputError
-            An unknown view, a missing folder or another suffix.
+            An unknown view, or a closed widget.
         NotAvailableError
             The view has no numbers for this run.
 
@@ -73,78 +62,14 @@ class Exports(CheckedWidget):
         --------
         >>> from attn_widget import show
         >>> w = show("the cat sat", layer=3, head=5, progress=False)
-        >>> w.to_csv().splitlines()[0]
-        'query,key,query_token,key_token,weight,score'
+        >>> w.to_dataframe().columns.tolist()
+        ['query', 'key', 'query_token', 'key_token', 'weight', 'score']
         >>> w.close()
-        """
-        target = None if path is None else destination(path, ".csv")
-        text = to_csv(self._table(self._view(view)))
-        if target is None:
-            return text
-        write(target, text.encode())
-        return None
-
-    def to_json(
-        self, path: str | os.PathLike[str] | None = None, view: str | None = None
-    ) -> str | None:
-        """As `to_csv`, with the caption of the view as JSON: what "JSON" in the menu of the page saves.
-
-        ``view, model, revision, text, text_pair, masked, profile, layer, head, definition, options,
-        versions, columns, rows``; N/A is null.
-
-        Parameters
-        ----------
-        path, view
-            As in `to_csv`.
-        """
-        target = None if path is None else destination(path, ".json")
-        name = self._view(view)
-        shown = caption(unpack(self._paint())[0], self.selection, name)
-        text = to_json(shown, self._table(name))
-        if target is None:
-            return text
-        write(target, text.encode())
-        return None
-
-    def to_dataframe(self, view: str | None = None) -> Any:
-        """The table of `to_csv` as a pandas DataFrame; N/A is NaN (needs the extra ``pandas``).
-
-        Parameters
-        ----------
-        view
-            As in `to_csv`.
         """
         shown = self._table(self._view(view))
         rows = ([math.nan if cell is None else cell for cell in row] for row in shown.rows)
         records = (dict(zip(shown.columns, row, strict=True)) for row in rows)
         return dataframe(records).reindex(columns=list(shown.columns))
-
-    def to_numpy(self) -> Float32:
-        """The matrix of the Attention view, float32 [rows, columns]: rows are queries, columns keys.
-
-        The `quantity` (weights by default) of the selected layer and head, between the tokens or
-        words that are shown (`words`, `special`); NaN where the model's mask forbids a cell.
-
-        Raises
-        ------
-        NotAvailableError
-            Scores are selected, and this head or selection has none.
-
-        Examples
-        --------
-        >>> from attn_widget import show
-        >>> w = show("the cat sat", layer=3, head=5, progress=False)
-        >>> w.to_numpy().shape
-        (5, 5)
-        >>> w.special = False
-        >>> w.to_numpy().shape
-        (3, 3)
-        >>> w.close()
-        """
-        analysis = self.source.analysis
-        if analysis is None:
-            raise NotAvailableError("A profile has no matrix: its heads are over many texts.")
-        return shown_values(analysis, self.selection)
 
     def save_png(
         self,

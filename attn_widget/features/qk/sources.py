@@ -61,17 +61,18 @@ def slopes(
 def _entered(kept: Kept, below: Any) -> list[tuple[Any, Any]]:
     """The stream before each step, and what attention writes before its own norm."""
     known = kept.plain
-    stream = known.hidden(0)
+    stream: Any = known.hidden(0)
     entered: list[tuple[Any, Any]] = []
     with torch.no_grad():
         for step in below:
-            written = None
+            written: Any = None
             if step.kind == "attention" and step.module is not None:
                 heads = known.heads[step.layer]
                 written = step.output(heads.reshape(1, heads.shape[0], -1))
             entered.append((stream, written))
             if step.kind == "norm":
-                stream: Any = step.module(stream)
+                norm: Any = step.module
+                stream = norm(stream)
             else:
                 of = known.ffn if step.kind == "ffn" else known.attention
                 stream = stream + of[step.layer]

@@ -35,9 +35,9 @@ def traced(found: QKAttribution, depth: int, progress: Progress | None) -> Node:
 
 class _Walk:
     def __init__(self, start: QKAttribution, progress: Progress | None) -> None:
-        asked: Against | int = start.cell.asked
+        asked: Against = start.cell.asked
         # Another key, and a learned sink, are of this cell alone.
-        self.against: Against = asked if asked == "all" or asked == "rivals" else "others"
+        self.against: Against = asked if asked in ("all", "rivals") else "others"
         self.kept: Kept = start.cell.kept
         self.progress = progress
         self.seen: set[Address] = {(start.layer, start.head, start.query, start.key)}

@@ -98,7 +98,7 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
     """
 
     WHY = "it is tied to the page that shows it"
-    INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_csv(path)."
+    INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_dataframe()."
     ANOTHER = "w.run(a, b) shows other texts"
 
     view: Trait[Literal["similarity"]] = synced(t.Enum(["similarity"], "similarity"))

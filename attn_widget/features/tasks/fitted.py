@@ -27,6 +27,7 @@ from attn_widget.model.classification import activation_of, class_probabilities
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.places import locate
+from attn_widget.model.predictions import probabilities
 from attn_widget.trace.finite import check_head
 from attn_widget.trace.forward import inference_mode
 
@@ -132,7 +133,7 @@ class FittedClassifier:
             No text, one that is empty, or one that is no str; ``truncation`` is no bool.
         """
         from attn_widget.features.tasks.batches import check_texts, tokenize
-        from attn_widget.features.tasks.passes import predict, softmax
+        from attn_widget.features.tasks.passes import predict
 
         encoder = self.encoder
         usual = bool(self.settings.get("truncation"))
@@ -154,7 +155,7 @@ class FittedClassifier:
             logits = predict(self.model, examples)
         check_head(encoder, logits, "classifier")
         if activation == "softmax":
-            return softmax(logits)
+            return probabilities(logits).astype(np.float32)
         classes = class_probabilities(self.classes, logits, activation=activation)
         return classes.probabilities.astype(np.float32)
 

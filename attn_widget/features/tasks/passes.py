@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from attn_widget.features.tasks.batches import Examples, by_length
 from attn_widget.features.tasks.metrics import score
+from attn_widget.model.predictions import probabilities
 
 TEXTS_AT_ONCE = 64  # of a pass without gradients
 
@@ -60,12 +61,7 @@ def predict(model: Any, examples: Examples, *, fast: bool = False) -> NDArray[np
     return all_logits
 
 
-def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """By row, float32."""
-    return torch.from_numpy(logits).softmax(1).numpy()
-
-
 def figures(labels: NDArray[np.int64], logits: NDArray[np.float32]) -> dict[str, Any]:
     """Loss and the four metrics."""
     loss = functional.cross_entropy(torch.from_numpy(logits).double(), torch.from_numpy(labels))
-    return {"loss": float(loss), **asdict(score(labels, softmax(logits)))}
+    return {"loss": float(loss), **asdict(score(labels, probabilities(logits)))}

@@ -28,7 +28,7 @@ def check_bound(analysis: Analysis, targets: Sequence[Target]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class WhyPage:
-    """What the view Why explains without a kernel.
+    """Targets of the view Why without a kernel.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a saved page carries for the view Why."""
+"""The data of the view Why in a saved page."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from attn_widget.analysis import Analysis
 
 
 def written_shares(analysis: Analysis) -> Callable[[], dict[str, Any]] | None:
-    """What gives the shares of an encoder-decoder's written tokens; None of one text."""
+    """Function that gives the shares of an encoder-decoder's written tokens; None of one text."""
 
     def section() -> dict[str, Any]:
         written = analysis.written_shares

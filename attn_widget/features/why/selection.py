@@ -1,4 +1,4 @@
-"""What of the view Why is selected: fields of a `Selection`, and options of `show`."""
+"""The selection in the view Why: fields of a `Selection`, and options of `show`."""
 
 from __future__ import annotations
 

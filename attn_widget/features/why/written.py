@@ -63,12 +63,16 @@ class WrittenShares(Records):
         return float((np.abs(total - self.logits) / sizes).max())
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One record a written token: ``position, token, logit, source, prefix, bias``, and the three shares."""
+        """One record a written token: ``position, token, logit, source, prefix, bias``, and the three shares.
+
+        ``position`` is the token's own, so that its target is at the position before; after the last token of the text
+        comes the model's first choice.
+        """
         shares = dict(
             zip(("share_source", "share_prefix", "share_bias"), self.shares.T, strict=True)
         )
         return records(
-            position=np.arange(len(self.tokens)),
+            position=np.arange(1, len(self.tokens) + 1),
             token=self.tokens,
             logit=self.logits,
             source=self.source.sum(1),

@@ -8,15 +8,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import NotAvailableError, TooLongError
+from attn_widget.host.memory import check_bytes
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.tokenizing import mask
-from attn_widget.trace.capture import capture
+from attn_widget.model.tokenizing import mask, tokenize_alone
+from attn_widget.trace.capture import capture, holds_weights, kept_by
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
-from attn_widget.trace.windows.plan import Windows, plan_windows, read_whole
+from attn_widget.trace.windows.plan import MAX_WINDOWS, Windows, plan_windows, read_whole
 from attn_widget.trace.windows.windowed import HINT, WindowedTrace
+
+PIECE = 100_000  # characters of a long text whose tokens are counted before all of it is tokenized
+SHORTER = "Give a part of the text."
 
 
 class ManyPasses(dict[str, Any]):
@@ -104,6 +108,38 @@ class WindowedRun(Run):
         return torch.stack(rows)
 
 
+def check_length(encoder: Encoder, text: str, name: str, size: int, overlap: int) -> None:
+    """Refuse a text that no number of windows, or no memory, is enough for, as soon as its beginning shows it.
+
+    All of it takes a second and 0.3 GB per MB to tokenize; here a piece does, and its tokens are counted alone.
+
+    Raises
+    ------
+    TooLongError, NotEnoughMemoryError
+    """
+    if len(text) <= PIECE:
+        return
+    most, count = size + (MAX_WINDOWS - 1) * (size - overlap), 0
+    for start in range(0, len(text), PIECE):
+        piece = {"text": [text[start : start + PIECE]], "add_special_tokens": False}
+        with encoder.lock:
+            count += len(tokenize_alone(encoder, None, False, piece)["input_ids"][0])
+        if count > most:
+            raise TooLongError(
+                f"{name} has {len(text):,} characters; {MAX_WINDOWS:,} windows of {size:,} tokens read about "
+                f"{start + PIECE:,} of them.",
+                f"{SHORTER} Or larger windows, or a smaller overlap.",
+            )
+        _check_memory(encoder, count, size, overlap)
+
+
+def _check_memory(encoder: Encoder, n_tokens: int, size: int, overlap: int) -> None:
+    """Refuse a run whose windows, which all stay, the free memory does not hold."""
+    each = kept_by(encoder, held=holds_weights(encoder))(size)
+    windows = 1 + max(n_tokens - size, 0) / (size - overlap)
+    check_bytes(f"Reading {n_tokens:,} tokens in windows", windows * each, SHORTER)
+
+
 def run_in_windows(
     encoder: Encoder,
     encoding: Encoding,
@@ -127,12 +163,15 @@ def run_in_windows(
     ------
     InputError
         See `attn_widget.trace.windows.plan.plan_windows`.
+    NotEnoughMemoryError
+        The free memory does not hold all windows.
     """
     before, after = read_whole(encoding.tokens)
     looks_back = encoder.predicts == "next"
     windows = plan_windows(encoding.n_tokens, before, after, size, overlap, looks_back=looks_back)
     if len(windows.spans) == 1:
         return Run(encoder, encoding, capture(encoder, encoding, progress=progress))
+    _check_memory(encoder, encoding.n_tokens, size, overlap)
     return run_windows(encoder, encoding, windows, progress=progress)
 
 

@@ -1,4 +1,4 @@
-/** What the keys and the bar do to the whole widget. */
+/** Actions of the keys and the bar on the whole widget. */
 
 import { explain } from "../protocol/failure";
 import { itemAt } from "../protocol/required";

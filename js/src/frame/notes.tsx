@@ -1,6 +1,6 @@
-/** Text around a view: sentences about the run, the header of a profile, a caption; and the outline before the first picture. */
+/** Text around a view: sentences about the run, a caption; and the outline before the first picture. */
 
-import { capital, formatCount } from "../figures/format";
+import { capital } from "../figures/format";
 import { placeName } from "../figures/names";
 import { measureOf } from "../figures/quantities";
 import type { Precision } from "../protocol/meta";
@@ -26,40 +26,6 @@ export const Skeleton = ({ hidden }: { readonly hidden: boolean }) => (
     </div>
   </div>
 );
-
-const counted = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
-
-/** In place of the text: the corpus that a profile was made from. */
-export function ProfileHead({ profile, model }: Pick<Meta, "profile" | "model">) {
-  if (profile === null) return null;
-  const facts: readonly (readonly [string, string | null])[] = [
-    ["model", model.name],
-    ["tagger", profile.tagger ?? "none"],
-    ["seed", String(profile.seed)],
-    ["note", profile.interval_note ?? null],
-  ];
-  return (
-    <div class="aw-profile" data-aw-part="profile">
-      <strong>
-        Profile of {counted(profile.n_texts, "text")}, {counted(profile.n_tokens, "token")}
-      </strong>
-      <dl>
-        {facts.map(
-          ([name, value]) =>
-            value && (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>
-                  <bdi>{value}</bdi>
-                </dd>
-              </div>
-            ),
-        )}
-      </dl>
-    </div>
-  );
-}
 
 /** One line under a view that stands alone: which model, which head, which text. */
 export function Caption({

@@ -1,4 +1,4 @@
-/** What stands in the frame: places for the ribbon, the heads, the bar and the view, and words about the run. */
+/** Contents of the frame: places for the ribbon, the heads, the bar and the view, and words about the run. */
 
 import { signal } from "@preact/signals-core";
 import type { Activity, Source } from "../protocol/types";
@@ -7,10 +7,10 @@ import { Button } from "../ui/controls";
 import { selectionOf } from "../ui/mount";
 import { Tabs } from "../ui/tabs";
 import { viewNamed } from "../views";
-import { lazyCode, type ViewContext } from "../views/contract";
+import { lazyCode, ofOneRun, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { createMessages, createProgress } from "./messages";
-import { Caption, ProfileHead, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
+import { Caption, readingNote, SavedNote, Skeleton, unknownNote } from "./notes";
 import { createRunBox } from "./run-box";
 import { viewOf, viewsOf } from "./tabs";
 
@@ -112,8 +112,8 @@ export function Outline({
         })}
         chosen={name}
         choose={(next) => state.set({ view: next })}
-        // One alone leaves nothing to choose.
-        hidden={!chrome || views.length === 1}
+        // A profile and a similarity have one, and nothing to choose.
+        hidden={!chrome || (meta !== undefined && !ofOneRun(meta) && views.length === 1)}
       />
       <p class="aw-missing" role="status" data-aw-part="missing" hidden={missing.value === ""}>
         {missing.value}
@@ -121,7 +121,7 @@ export function Outline({
       <div class="aw-view" role="tabpanel" data-aw-part="view" id={panelId} />
     </div>
   );
-  const { KeyGroups } = lazyCode.value ?? {};
+  const { KeyGroups, ProfileHead } = lazyCode.value ?? {};
   const note = (part: string, text: string) => (
     <p class={`aw-${part}`} data-aw-part={part} hidden={text === ""}>
       {text}
@@ -137,7 +137,7 @@ export function Outline({
       </div>
       <Skeleton hidden={meta !== undefined || closed} />
       <div class="aw-ribbon" data-aw-part="ribbon" hidden={bare}>
-        {meta && meta.profile !== null && chrome && <ProfileHead {...meta} />}
+        {meta?.profile && chrome && ProfileHead && <ProfileHead {...meta} />}
       </div>
       {note("truncated", meta ? readingNote(meta) : "")}
       {note("unknown", meta ? unknownNote(meta) : "")}

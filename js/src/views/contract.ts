@@ -36,7 +36,7 @@ export interface ViewContext extends RunContext {
   readonly overlay?: Overlay;
   /** The open view's part of the Display popover. */
   readonly display?: Signal<DisplayPart | null>;
-  /** What features add below a pinned pair. */
+  /** Parts of features below a pinned pair. */
   readonly pairs?: readonly PairPart[];
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +12,10 @@ import attn_widget as aw
 from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features import declared
-from attn_widget.features.exports.caption import caption
 from attn_widget.features.exports.tables import TABLES, root_of, tree_table
+from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.protocol.matrix import Unit, shown_matrix
-from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.selection import Selection
 from tests.close import assert_close
 from tests.golden.make import analysis as masked_analysis
@@ -49,11 +47,17 @@ def widget(shared: aw.AttentionWidget) -> aw.AttentionWidget:
     return shared
 
 
+def matrix(widget: aw.AttentionWidget, column: str = "weight") -> Float32:
+    """The matrix of the table of the Attention view."""
+    cells = widget.to_dataframe("attention").pivot(index="query", columns="key", values=column)
+    return cells.to_numpy().astype(np.float32)
+
+
 @pytest.mark.parametrize(("view", "columns"), COLUMNS.items())
 def test_a_view_has_the_columns_of_the_contract(
     widget: aw.AttentionWidget, view: str, columns: str
 ) -> None:
-    assert (widget.to_csv(view=view) or "").splitlines()[0] == columns
+    assert ",".join(widget.to_dataframe(view).columns) == columns
 
 
 def test_heads_have_every_metric_and_specialization(widget: aw.AttentionWidget) -> None:
@@ -75,7 +79,6 @@ def test_the_attention_table_holds_the_weights_and_scores_of_the_selection(
     np.testing.assert_array_equal(weights, widget.analysis.attention(4, 7))
     scores = frame["score"].to_numpy().reshape(n, n).astype(np.float32)
     np.testing.assert_array_equal(scores, widget.analysis.scores(4, 7))
-    np.testing.assert_array_equal(widget.to_numpy(), weights)
 
 
 def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
@@ -84,7 +87,7 @@ def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
     widget.words = True
     merged = widget.analysis.view(words=True)
     assert merged.n_tokens < widget.analysis.n_tokens
-    assert_close(widget.to_numpy(), merged.attention(2, 3), terms=merged.n_tokens)
+    assert_close(matrix(widget), merged.attention(2, 3), terms=merged.n_tokens)
     names = widget.to_dataframe("attention")["query_token"].unique()
     assert "unbelievably" in names
     assert "score" not in widget.to_dataframe("attention")
@@ -93,7 +96,7 @@ def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
 def test_hidden_special_tokens_leave_every_table(widget: aw.AttentionWidget) -> None:
     widget.special = False
     plain = widget.analysis.attention(2, 3)[1:-1, 1:-1]
-    np.testing.assert_array_equal(widget.to_numpy(), plain)
+    np.testing.assert_array_equal(matrix(widget), plain)
     frame = widget.to_dataframe("attention")
     assert not {"[CLS]", "[SEP]"} & {*frame["query_token"], *frame["key_token"]}
     assert not {"[CLS]", "[SEP]"} & {*widget.to_dataframe("tree")["child_token"]}
@@ -104,48 +107,29 @@ def test_hidden_special_tokens_leave_every_table(widget: aw.AttentionWidget) -> 
 
 def test_scores_and_rollout_follow_the_quantity(widget: aw.AttentionWidget) -> None:
     widget.quantity = "rollout"
-    np.testing.assert_array_equal(widget.to_numpy(), widget.analysis.rollout(2))
+    np.testing.assert_array_equal(matrix(widget), widget.analysis.rollout(2))
     assert "score" not in widget.to_dataframe("attention")
     widget.quantity = "scores"
-    np.testing.assert_array_equal(widget.to_numpy(), widget.analysis.scores(2, 3))
+    np.testing.assert_array_equal(matrix(widget, "score"), widget.analysis.scores(2, 3))
     widget.head = "mean"
-    with pytest.raises(NotAvailableError, match="mean head averages"):
-        widget.to_numpy()
+    assert "score" not in widget.to_dataframe("attention")
 
 
 def test_what_attention_carries_follows_the_quantity(widget: aw.AttentionWidget) -> None:
     analysis = widget.analysis
     widget.quantity = "norms"
-    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2, 3))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing("norms", 2, 3))
     assert "score" not in widget.to_dataframe("attention")
     widget.head = "mean"
-    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing("norms", 2))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing("norms", 2))
     for kind in ("mixing", "alti", "value_zeroing"):
         widget.quantity = kind
-        np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing(kind, 2))
+        np.testing.assert_array_equal(matrix(widget), analysis.mixing(kind, 2))
     widget.quantity = "alti_rollout"
-    np.testing.assert_array_equal(widget.to_numpy(), analysis.mixing_rollout("alti", 2))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing_rollout("alti", 2))
     edges = widget.to_dataframe("tree")
     first = edges.iloc[0]
-    assert first["weight"] == widget.to_numpy()[first["parent"], first["token"]]
-
-
-@pytest.mark.parametrize(
-    ("quantity", "head", "said"),
-    [
-        ("norms", 3, "Norms"),
-        ("alti", None, "ALTI"),
-        ("mixing_rollout", None, "The layers up to this one multiplied"),
-    ],
-)
-def test_a_caption_says_what_is_carried_and_by_whom(
-    widget: aw.AttentionWidget, quantity: str, head: int | None, said: str
-) -> None:
-    widget.quantity = quantity
-    meta, _ = unpack(widget.first_paint)
-    made = caption(meta, Selection.of(widget), "attention")
-    assert made["head"] == head
-    assert made["definition"].startswith(said)
+    assert first["weight"] == matrix(widget)[first["parent"], first["token"]]
 
 
 def test_the_tree_is_that_of_the_words(widget: aw.AttentionWidget) -> None:
@@ -185,7 +169,7 @@ def test_what_the_mask_forbids_is_absent_and_not_zero() -> None:
     future = frame["key"] > frame["query"]
     assert frame["weight"][future].isna().all() and frame["weight"][~future].notna().all()
     assert frame["score"][future].isna().all()
-    assert np.isnan(widget.to_numpy()[0, 1])
+    assert np.isnan(matrix(widget)[0, 1])
     # Words only: the first word sees none before it, the second one.
     assert widget.to_dataframe("tree").empty
     widget.token, widget.depth = 3, 1
@@ -197,25 +181,15 @@ def test_tensors_from_outside_have_no_predictions_inside_or_classes() -> None:
     widget = aw.AttentionWidget(masked_analysis())
     for view in ("predictions", "inside", "task"):
         with pytest.raises(NotAvailableError):
-            widget.to_csv(view=view)
+            widget.to_dataframe(view)
     widget.close()
 
 
 def test_an_unknown_view_is_refused_with_the_nearest_name(widget: aw.AttentionWidget) -> None:
     with pytest.raises(InputError, match=r"view is 'trees', .*Did you mean 'tree'\?"):
-        widget.to_csv(view="trees")
+        widget.to_dataframe("trees")
     with pytest.raises(InputError, match=r"Did you mean 'tree'\?"):
         widget.save_png("a.png", "tre")
-
-
-def test_files_hold_what_the_text_says(widget: aw.AttentionWidget, tmp_path: Path) -> None:
-    assert widget.to_csv(tmp_path / "a.csv", "tree") is None
-    assert (tmp_path / "a.csv").read_bytes().decode() == widget.to_csv(view="tree")
-    widget.to_json(tmp_path / "a.json", "tree")
-    saved = json.loads((tmp_path / "a.json").read_text("utf-8"))
-    assert saved["view"] == "tree" and saved["layer"] == 2 and saved["head"] == 3
-    assert saved["text"] == TEXT and saved["model"] and saved["versions"]["attn_widget"]
-    assert len(saved["rows"]) == len(widget.to_dataframe("tree"))
 
 
 def test_sizes_themes_and_paths_are_checked_before_a_browser_starts(
@@ -235,9 +209,8 @@ def test_sizes_themes_and_paths_are_checked_before_a_browser_starts(
 def test_a_closed_widget_says_so() -> None:
     widget = aw.show("the cat sat", progress=False)
     widget.close()
-    for ask in (widget.to_csv, widget.to_json, widget.to_dataframe, widget.to_numpy):
-        with pytest.raises(InputError, match="closed"):
-            ask()
+    with pytest.raises(InputError, match="closed"):
+        widget.to_dataframe()
 
 
 def test_the_projection_adds_up_for_words_of_many_pieces() -> None:

@@ -65,6 +65,18 @@ def test_biases_of_their_own_can_change_a_sign() -> None:
     )
 
 
+def test_where_the_reading_misleads_the_check_tells() -> None:
+    text = "The trophy does not fit into the brown suitcase because it is too large."
+    a = aw.analyze(text, tagger=None, progress=False)
+    query, key, the = at(a, "it", "trophy", "the")
+    found = a.qk_attribution(3, 1, query, key)
+    assert found.key_sums.argmax() == the
+    assert found.key_sums[the] == pytest.approx(1.90, abs=5e-3)
+    totals = {e.part: e.total for e in found.total_effects(parts=[the, key]).effects}
+    assert totals[the] == pytest.approx(0.38, abs=6e-3)
+    assert totals[key] == pytest.approx(3.46, abs=6e-3)
+
+
 def test_without_biases_both_ways_are_equal() -> None:
     a = tiny("llama")
     placed = a.qk_attribution(2, 1, 6, 2, by="tokens").matrix

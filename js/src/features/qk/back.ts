@@ -7,7 +7,7 @@ import type { PinnedCell } from "../../views/contract";
 
 type Place = Pick<Selection, "layer" | "head" | "token" | "pair">;
 
-/** Whether the sums are open, and the cells on the way, by widget: another run or view draws anew. */
+/** True while the sums are open, and the cells on the way; by widget, since another run or view redraws all. */
 interface Memory {
   readonly open: ReturnType<typeof signal<boolean>>;
   readonly trail: ReturnType<typeof signal<readonly Place[]>>;

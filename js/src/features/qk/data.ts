@@ -27,7 +27,7 @@ export interface Part {
   readonly token: number | null;
   /** The token that a head read most of, for this side. */
   readonly source: number | null;
-  /** Of cross-attention: 0 is a token of the source, 1 one of the text that is written. */
+  /** In cross-attention: 0 for a token of the source, 1 for one of the text that is written. */
   readonly text?: 0 | 1;
 }
 

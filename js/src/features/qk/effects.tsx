@@ -1,9 +1,9 @@
-/** What running the network without the largest entries gives, in a sentence: here alone one may say because. */
+/** Result of running the network without the listed entries, in a sentence: the only one that may say because. */
 
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/number";
 import type { PinnedCell } from "../../views/contract";
-import { type Effects, type Found, SIDES } from "./data";
+import { type Effects, type Found, SIDES, type SideName } from "./data";
 import { type Names, PartName, SideToken } from "./names";
 
 /** An entry without which less than this share of the weight is left makes the head look there. */
@@ -20,15 +20,21 @@ export function Verdict({
   readonly names: Names;
   readonly cell: PinnedCell;
 }) {
-  // Of each side the entry without which least of the weight is left.
+  const byParts = found.by === "parts";
+  // A token that is masked itself looks at nothing, and is not looked at: that explains nothing.
+  const isOfPair = (side: SideName, part: number): boolean => {
+    const { kind, token } = itemAt(found.parts[side], part);
+    return kind === "token" && (token === cell.query || token === cell.key);
+  };
+  // On each side the entry without which least of the weight is left.
   const [first, second] = SIDES.flatMap((side) =>
     effects[side]
+      .filter(({ part }) => !isOfPair(side, part))
       .map((effect) => ({ side, ...effect }))
       .sort((one, other) => one.weight - other.weight)
       .slice(0, 1),
   ).sort((one, other) => one.weight - other.weight);
   if (first === undefined) return null;
-  const byParts = found.by === "parts";
   const Entry = ({ of: { side, part } }: { readonly of: typeof first }) => {
     const entry = itemAt(found.parts[side], part);
     const named = entry.kind === "token" || entry.kind === "head";
@@ -55,7 +61,7 @@ export function Verdict({
         </>
       ) : (
         <>
-          {"None of these alone makes the head look there: without "}
+          {`None of ${byParts ? "these" : "the other tokens"} alone makes the head look there: without `}
           <Entry of={first} />
           {", which counts most, the weight is "}
         </>

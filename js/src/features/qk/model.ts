@@ -52,7 +52,7 @@ export function createQkModel(
   const by = signal<By | null>(null);
   const pairsOpen = signal(false);
   const traceOpen = signal(false);
-  /** Whether the network runs without the largest entries. */
+  /** True while the network is to run without the listed entries. */
   const checking = signal(false);
 
   const request = computed(() => {
@@ -66,7 +66,7 @@ export function createQkModel(
   const question = computed(() => (answered.value ? request.value : null));
   const task = taskOf<CellRequest, Found>(question, (of, step) => askCell(source, of, step), until);
   const found = computed(() => task.value?.state.value.value ?? null);
-  /** What runs the network again, for the cell on screen. */
+  /** Question for effects and trace, about the cell on screen. */
   const further = computed(() =>
     found.value === null || question.value === null
       ? null

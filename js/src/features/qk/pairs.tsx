@@ -22,6 +22,8 @@ import type { Found, SideName } from "./data";
 import type { QkModel } from "./model";
 import { type Names, PartName } from "./names";
 
+/** Least width of a cell with a number, px. */
+const NUMBERED = 40;
 const CELLS = { rowHeight: null, cellMost: 42, heightMost: 560 };
 const LINES: TextNames = {
   both: "Query side and key side",
@@ -75,13 +77,14 @@ function Largest({
   const top = Math.max(...[...pairs.map(([, , value]) => value), pairsRest].map(Math.abs));
   return (
     <table class="aw-qk-sum" data-aw-part="qk-pairs">
-      <caption>Largest pairs: query side · key side</caption>
+      <caption>Largest pairs: query side × key side</caption>
       <tbody>
         {pairs.map(([a, b, value]) => (
           <tr key={`${a} ${b}`}>
             <th scope="row">
               <PartName names={names} side="query" part={itemAt(parts.query, a)} />
-              {" · "}
+              {" × "}
+
               <PartName names={names} side="key" part={itemAt(parts.key, b)} />
             </th>
             <Change value={value} top={top} />
@@ -144,7 +147,7 @@ export function createPairs({
       name: "What each pair of a token on the query side and one on the key side adds",
       signed: true,
       mark: (value, width) => {
-        const text = markOf(topOf())(value, width);
+        const text = markOf(topOf())(value, width < NUMBERED ? 0 : width);
         return text === "0" ? null : text;
       },
     });

@@ -38,7 +38,7 @@ export function taskOf<Q, T>(
   return task;
 }
 
-/** How far a task is, why it gave nothing, or, once it was stopped, a button that starts it; nothing once its value is here. */
+/** Progress of a task, the reason why it gave nothing, or, once it was stopped, a button that starts it; nothing once its value is here. */
 export function Waiting({
   task,
   doing,

@@ -66,7 +66,7 @@ const Controls = ({ model, found }: Of) => (
   </div>
 );
 
-/** What can be asked for further. */
+/** Switches of all that is asked for on demand. */
 function Further({ model, found, cell }: Of) {
   const { live, pairsOpen, traceOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
@@ -153,7 +153,7 @@ function Sums({ model, found, cell }: Of) {
   );
 }
 
-/** What stands in place of the sums; null once they are here. */
+/** Reason or progress in place of the sums; null once they are here. */
 function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
   if (cell.merged) return <p class="aw-qk-absent">{MERGED}</p>;
   if (!model.answered.value)
@@ -173,7 +173,7 @@ export const qk: PairPart = (place, context, pinned) => {
   const { open, found, way, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
-  /** Of the last sums: what is below stays where it is while others are computed, px. */
+  /** Height of the last sums, px: kept while others are computed. */
   let height = 0;
 
   function View() {

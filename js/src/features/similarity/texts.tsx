@@ -27,7 +27,7 @@ const FAR = 600;
 /** Longer texts have numbers below the words of the strongest pairs alone. */
 const CROWDED = 60;
 
-/** What the lines of words are called. */
+/** Names of the lines of words. */
 export interface TextNames
   extends Readonly<Record<SideName, readonly [mark: string, name: string]>> {
   readonly both: string;

@@ -97,7 +97,7 @@ export function paintOf(value: number, { top, signed, scale, mode }: Painter) {
   return { background: itemAt(css, index), color: inkOn(itemAt(rgb, index)) };
 }
 
-/** What is the same for all rows. */
+/** Parts that are the same for all rows. */
 export interface Named {
   readonly meta: Meta;
   readonly nameOf: (unit: Unit) => string;

@@ -1,4 +1,4 @@
-/** What is known of a target: each method's contributions, their test, effects of heads, and panels that some models lack. */
+/** Figures of a target: each method's contributions, their test, effects of heads, and panels that some models lack. */
 
 import { batch, computed, type Signal, signal } from "@preact/signals-core";
 import { askLens, type Described, type Lens } from "../../figures/targets";

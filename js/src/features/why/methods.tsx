@@ -15,7 +15,7 @@ const FALL_TITLE =
 /** Width of the scale's ramp, px. */
 const RAMP = 18;
 
-/** The methods as strips below each other, with the test beside them. */
+/** The methods as strips below each other, with the test next to them. */
 export function Strips({
   model,
   found,
@@ -30,7 +30,7 @@ export function Strips({
   /** Units of the source, which stand before those of the text. */
   readonly sources: number;
   readonly nameUnit: (unit: Unit) => string;
-  /** Of a strip, px. */
+  /** Width of a strip, px. */
   readonly width: number;
   readonly mode: Mode;
   readonly events: {

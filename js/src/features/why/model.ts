@@ -25,7 +25,7 @@ import { createExplanation } from "./explanation";
 /** Equal targets have their fields in the same order. */
 const keyOf = (target: Target | null): string => JSON.stringify(target);
 
-/** What can be asked about, with the model's own answers. */
+/** Targets to choose from, with the model's own answers. */
 function createChoices(context: ViewContext, shown: ReadonlySignal<Described | null>) {
   const { source, state, signal: until, report } = context;
   const { tokens, model, masked } = source.meta;

@@ -80,7 +80,7 @@ export interface StageBox {
 
 const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** What the stages of one model and text are described by. */
+/** Facts that describe the stages of one model and text. */
 interface Facts extends Architecture {
   readonly model: Meta["model"];
   /** The part of an encoder-decoder. */
@@ -89,11 +89,11 @@ interface Facts extends Architecture {
   readonly n: number;
   /** A size: each token's numbers. */
   by(width: number): string;
-  /** What a norm makes of a state. */
+  /** Result of a norm. */
   readonly normalized: string;
 }
 
-/** Boxes of a zone; `missing` is why the tensor of the same name is N/A, unless it is said. */
+/** Boxes of a zone; `missing` is why the tensor of the same name is N/A, unless that is given. */
 const boxesOf =
   (zone: Zone, { missing: tensors }: Facts) =>
   (

@@ -1,4 +1,4 @@
-/** What clicks and keys do to the head grid: choose a head, go to the next one, switch one off. */
+/** Clicks and keys on the head grid: choose a head, go to the next one, switch one off. */
 
 import { consume } from "../../draw/dom";
 import type { ViewContext } from "../../views/contract";

@@ -60,7 +60,7 @@ export function createTagging(context: ViewContext, memory: RibbonMemory, rebuil
     why,
     asking,
     ask,
-    /** Those to be shown in the line. */
+    /** Tags to be shown in the line. */
     inLine(): Tags | null {
       if (!on.peek()) return null;
       const found = tags.peek();

@@ -1,4 +1,4 @@
-/** What a click and a key do to a token of the ribbon: focus, gather, mask, move. */
+/** Clicks and keys on a token of the ribbon: focus, gather, mask, move. */
 
 import { consume, step } from "../../draw/dom";
 import { isSecondClick } from "../../draw/touch";

@@ -1,4 +1,4 @@
-/** What exports of the attention view say: the rest of each row, and the part of the text in sight. */
+/** Words in exports of the attention view: the rest of each row, and the part of the text in sight. */
 
 import type { Geometry, Track } from "../../draw/heatmap/types";
 import { restOf } from "../../figures/derive/matrix";

@@ -32,7 +32,7 @@ const TAP = "A tap opens a stage.";
 const HINT =
   "A click or Enter opens a stage. Keys: ← → move along the pipeline, ↑ ↓ or [ ] change the layer, n and p take the token to the next or previous stage.";
 
-/** What the view shows, in a sentence. */
+/** The view in a sentence. */
 function createSentence(
   { source, state, signal: until }: ViewContext,
   { changesOf, focus, turns, nameOf, layers }: InsideModel,

@@ -287,6 +287,16 @@ describe("the sides", () => {
   });
 });
 
+test("the verdict is about other tokens than the pair itself", async () => {
+  draw();
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toContain("because of [CLS]0");
+  cell.value = { ...CELL, query: 1, key: 0 };
+  await settled();
+  expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
 test("the network is run without the entries that are listed, heads first, never without a distance", async () => {
   draw();
   const found = await foundFor("parts");
@@ -349,7 +359,7 @@ describe("the pairs", () => {
     expect(find("qk-texts")?.querySelectorAll('[data-side="a"]')).toHaveLength(N);
     await byParts();
     expect(find("qk-texts")).toBeNull();
-    expect(text("qk-pairs")).toContain("L0 · H0 · L0 · H1");
+    expect(text("qk-pairs")).toContain("L0 · H0 × L0 · H1");
   });
 });
 

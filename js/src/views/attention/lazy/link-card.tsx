@@ -6,7 +6,7 @@ import { Figure } from "../../../ui/number";
 import { Ends, impossible, isImpossible, type Pair } from "../link";
 import { isWhole, percentOf } from "./arithmetic";
 
-/** Where scores are what the colors show, the score comes first. */
+/** If the colors show scores, the score comes first. */
 export function LinkCard(pair: Pair) {
   const { matrix, row, column, link } = pair;
   const { errors } = link;
