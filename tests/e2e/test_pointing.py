@@ -174,3 +174,13 @@ def test_a_line_of_the_flow_is_under_the_pointer_and_a_word_of_the_sentence_is_c
     expect(sentence).to_contain_text(f"t{QUERY} attends to t{KEY}")
     sentence.get_by_role("button", name=f"t{KEY}").click()
     expect(page.locator(f'[data-token="{KEY}"][aria-pressed="true"]')).to_have_count(1)
+
+
+def test_the_numbers_of_the_grid_choose_the_mean_of_a_layer_and_a_head(
+    page: Page, shown: aw.AttentionWidget
+) -> None:
+    name = page.locator('[data-aw-part="head-name"]')
+    page.locator(".aw-grid-layer", has_text="0").click()
+    expect(name).to_have_text("L0 · mean")
+    page.locator(".aw-grid-number", has_text="0").click()
+    expect(name).to_have_text("L0 · H0")

@@ -60,7 +60,12 @@ const Row = memo(
     readonly entry: number;
   }) => (
     <>
-      <span class={`aw-grid-layer${unnamed}`} aria-hidden="true">
+      <span
+        class={`aw-grid-layer${unnamed}`}
+        aria-hidden="true"
+        data-number={layer}
+        title={`Mean of the heads of layer ${layer}`}
+      >
         {layer}
       </span>
       {Array.from({ length: heads }, (_, k) => (
@@ -122,7 +127,13 @@ export const Grid = memo(function Grid({
         <span class="aw-grid-down">{side ? "head" : "layer"}</span>
       </span>
       {Array.from({ length: heads }, (_, k) => (
-        <span key={`h${k}`} class={`aw-grid-number${unnamed(k, !side)}`} aria-hidden="true">
+        <span
+          key={`h${k}`}
+          class={`aw-grid-number${unnamed(k, !side)}`}
+          aria-hidden="true"
+          data-number={k}
+          title={`Head ${k} of the chosen layer`}
+        >
           {k}
         </span>
       ))}

@@ -28,6 +28,18 @@ export function createGridInput(context: ViewContext, model: GridModel) {
   });
 
   function click({ target }: Event): void {
+    const label = (target as Element).closest<HTMLElement>("[data-number]");
+    if (label !== null) {
+      const number = Number(label.dataset.number);
+      const ofHead = !label.classList.contains("aw-grid-layer");
+      if (ofHead && !model.isSaved(chosen()[0], number) && !layered.peek())
+        context.announce("This head is not in this saved page.");
+      else if (ofHead) select(chosen()[0], number, false);
+      else if (source.has?.({ kind: "weights", layer: number, head: "mean" }) === false)
+        context.announce("The mean head of this layer is not in this saved page.");
+      else state.set(layered.peek() ? { layer: number } : { layer: number, head: "mean" });
+      return;
+    }
     const button = (target as Element).closest<HTMLElement>(".aw-grid-head");
     if (button?.ariaDisabled === "true" && !layered.peek())
       context.announce("This head is not in this saved page.");
