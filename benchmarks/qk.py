@@ -22,7 +22,7 @@ TEXT = "The keys to the cabinet next to the old door are on the table in the hal
 
 
 def seconds(action: Callable[[], Any]) -> float:
-    """Figures of the processor: steadier than the clock where other jobs want the cores."""
+    """Time of the processor, which is steadier than the clock where other jobs want the cores."""
     start = time.process_time()
     action()
     return time.process_time() - start
