@@ -34,6 +34,8 @@ TOOLS = (
     "ipykernel",
     "sentencepiece",
     "protobuf",
+    "django",
+    "jinja2",
 )
 SHOWN = (
     "torch", "transformers", "tokenizers", "numpy", "scipy", "traitlets", "anywidget", "ipywidgets",
@@ -45,6 +47,7 @@ TESTS = {
     "page.py": "holds_its_code or result_is_saved or written_to_a_path",
     "command_line.py": "not windows and not so_many_bytes",
     "configs.py": "",
+    "templates.py": "page_comes_out",
     "generation.py": "falcon or gpt2 or llama or mpt",
     "encoder_decoders.py": "t5 or marian or later_version",
 }

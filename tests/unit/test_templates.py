@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,10 @@ def rendered(page: str) -> str:
 def assert_plain(page: str) -> None:
     assert OPENINGS.findall(page) == []
     assert rendered(page) == page
+    if find_spec("django") is not None:  # in the environments of scripts/versions.py
+        from django.template import Context, Engine
+
+        assert Engine().from_string(page).render(Context()) == page
 
 
 def test_digits_are_no_markup_of_documents_and_templates() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from attn_widget.features.corpus.many import Figures, measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.features.why.methods import METHODS
-from attn_widget.features.why.orders.order_test import LEVEL
 from attn_widget.features.why.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.identity import (
@@ -119,7 +117,7 @@ def faithfulness(
     *,
     target: Target | Sequence[Target] | Chooser,
     methods: Sequence[str] | None = None,
-    n_random: int = 400,
+    n_random: int = 1600,
     groups: Sequence[object] | None = None,
     model: Any = None,
     seed: int = 0,
@@ -136,8 +134,8 @@ def faithfulness(
     methods : sequence of str, optional
         By default all ten. See `Analysis.contributions`.
     n_random : int
-        Random orders to draw at most for a text of more than ten words, as in `Analysis.faithfulness`. A text whose orders do
-        not settle a verdict counts by their p value.
+        Random orders to draw at most for a text of more than ten words, as in `Analysis.faithfulness`: fewer once every
+        verdict is settled. What they do not settle is undecided, and counts as such.
     groups
         As in `agreement`.
     model
@@ -174,8 +172,7 @@ def faithfulness(
         rows = [
             [*(curve.comprehensiveness for curve in trust.curves.values()), chance],
             [*(curve.sufficiency for curve in trust.curves.values()), chance],
-            # A share of texts counts the test of the orders drawn, which holds its level in each text; see `OrderTest.sure`.
-            [*(np.nan if isnan(t.adjusted) else float(t.adjusted <= LEVEL) for t in tests), np.nan],
+            [*(np.nan if test.better is None else float(test.better) for test in tests), np.nan],
             [*(test.percentile for test in tests), np.nan],
         ]
         return np.array(rows, np.float32)[:, None]
@@ -185,6 +182,7 @@ def faithfulness(
         "keys": list(FAITHFULNESS),
         "methods": names,
         "n_random": n_random,
+        "undecided": True,  # kept work without it counted a text by its p value
     }
     rows, about = _many(texts, target, figures, meta, groups, model, tagger, progress, resume)
     return ManyFaithfulness(rows, about, seed)

@@ -173,20 +173,39 @@ class ManyFaithfulness(_OfMethods):
     @property
     def tested(self) -> int:
         """Number of texts that can be tested: the others have too few words."""
-        return int((~np.isnan(self._figures[:, 2, 0, :-1])).any(axis=1).sum())
+        return int((~np.isnan(self.percentile)).any(axis=1).sum())
 
     @property
     def better_than_random(self) -> Figures:
         """Share of the tested texts in which a method's order is better than random, float32 [M].
 
-        Corrected for the methods: by chance one of them would be in at most 5% of the texts.
+        Corrected for the methods: by chance one of them would be in at most 5% of the texts. Where the verdict is
+        `undecided` it is not counted as better.
         """
-        return means.mean(self._figures[:, 2, 0, :-1])
+        return means.mean(self._better)
+
+    @property
+    def undecided(self) -> Figures:
+        """Share of the tested texts whose verdict more random orders could change, float32 [M]; see `Faithfulness.undecided`."""
+        open_ones = np.isnan(self._verdicts).astype(np.float32)
+        open_ones[np.isnan(self.percentile)] = np.nan
+        return means.mean(open_ones)
 
     @cached_property
     def better_interval(self) -> tuple[Figures, Figures]:
         """Wilson's 95% interval of `better_than_random`, (low, high), each float32 [M]."""
-        return intervals.share_interval(self._figures[:, 2, 0, :-1], self.seed, self._marks)
+        return intervals.share_interval(self._better, self.seed, self._marks)
+
+    @property
+    def _verdicts(self) -> Figures:
+        """1 better than random, 0 not; NaN where a text cannot be tested, or is undecided: float32 [texts, M]."""
+        return self._figures[:, 2, 0, :-1]
+
+    @property
+    def _better(self) -> Figures:
+        """As `_verdicts`, and 0 where undecided."""
+        undecided = np.isnan(self._verdicts) & ~np.isnan(self.percentile)
+        return np.where(undecided, np.float32(0), self._verdicts)
 
     @property
     def gain(self) -> Figures:
@@ -233,7 +252,7 @@ class ManyFaithfulness(_OfMethods):
         """One row a method, and one for random orders (needs pandas).
 
         ``method, comprehensiveness, sufficiency, gain, percentile, low, high, adjusted, better_than_random,
-        better_low, better_high, tested, texts``; ``low`` and ``high`` are of the mean percentile, and `adjusted` says
+        better_low, better_high, undecided, tested, texts``; ``low`` and ``high`` are of the mean percentile, and `adjusted` says
         whether it differs from chance.
 
         Raises
@@ -250,6 +269,7 @@ class ManyFaithfulness(_OfMethods):
             "better_than_random": (self.better_than_random, np.nan),
             "better_low": (self.better_interval[0], np.nan),
             "better_high": (self.better_interval[1], np.nan),
+            "undecided": (self.undecided, np.nan),
         }
         table = records(
             method=[*self.methods, "random"],

@@ -14,6 +14,8 @@ from scipy.stats import ttest_1samp, ttest_rel
 import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.storage import Rows
+from attn_widget.features.corpus.trust_results import ManyFaithfulness
 from tests.close import assert_close
 
 TEXTS = ["The keys to the cabinet are here.", "The dogs near the house are old.", "The cat sat."]
@@ -193,3 +195,29 @@ def test_what_cannot_be_is_said(options: dict[str, Any], error: type[Exception],
     given = dict(options)
     with pytest.raises(error, match=said):
         ask("agreement", given.pop("texts", TEXTS), **given)
+
+
+def test_a_text_without_a_verdict_counts_as_undecided() -> None:
+    nan = np.nan
+    verdicts = [
+        [1, 0, nan],
+        [nan, 0, nan],
+        [nan, nan, nan],
+        [1, nan, nan],
+    ]  # the last column: random
+    percentiles = [
+        [99, 40, nan],
+        [97, 50, nan],
+        [nan, nan, nan],
+        [98, 96, nan],
+    ]  # one is not tested
+    figures = np.zeros((4, 4, 1, 3), np.float32)
+    figures[:, 2, 0], figures[:, 3, 0] = verdicts, percentiles
+    many = ManyFaithfulness(
+        Rows(np.arange(4), np.full(4, 12), figures, None),
+        {"model": "one", "methods": ["decomposition", "weights"]},
+    )
+    assert many.tested == 3
+    np.testing.assert_allclose(many.better_than_random, [2 / 3, 0])
+    np.testing.assert_allclose(many.undecided, [1 / 3, 1 / 3])
+    assert many.to_dataframe()["undecided"].tolist()[:-1] == many.undecided.tolist()
