@@ -43,7 +43,7 @@ def main() -> None:
 
     def new(layer: int, by: str) -> Callable[[], Any]:
         def ask() -> None:
-            kept: Kept = a.qk_kept
+            kept: Kept = a._qk_kept
             kept.forget()
             a.qk_attribution(layer, 1, query, 2, by=by)
 

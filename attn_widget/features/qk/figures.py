@@ -79,6 +79,7 @@ class QKFigures(AnalysisBase):
         from attn_widget.features.qk.cell import attribution, cell_of
         from attn_widget.features.qk.effects import total_effects
         from attn_widget.features.qk.tree import traced
+        from attn_widget.features.qk.ways import ways
 
         if is_mean(head):
             raise InputError(
@@ -89,9 +90,9 @@ class QKFigures(AnalysisBase):
         at = (index_in(layer, trace.n_layers, "layer"), index_in(head, trace.n_heads, "head"))
         to = (index_in(query, trace.n_tokens, "query"), index_in(key, trace.n_keys, "key"))
         check_callable(progress, "progress")
-        kept = self.qk_kept
+        kept = self._qk_kept
         if by is None:
-            by = self.qk_ways[0]
+            by = ways(kept.run)[0]
         by = check_choice(by, "by", ("tokens", "parts"))
         biases = check_choice(biases, "biases", ("placed", "apart"))
         apart = by == "parts" or bool(kept.run.encoder.parts)
@@ -99,13 +100,7 @@ class QKFigures(AnalysisBase):
         return replace(attribution(cell, progress), further=Further(total_effects, traced))
 
     @property
-    def qk_ways(self) -> tuple[str, ...]:
-        """The ways in which `qk_attribution` can split a score, the default first."""
-        run = self._require_tokens()
-        return self._cached("qk_ways", lambda: _ways(run))
-
-    @property
-    def qk_kept(self) -> Kept:
+    def _qk_kept(self) -> Kept:
         """The store of splits, queries and keys between two questions."""
         from attn_widget.features.qk.kept import Kept
 
@@ -123,17 +118,3 @@ class QKFigures(AnalysisBase):
                 "Switch them off with ablation='zero'.",
             )
         return run
-
-
-def _ways(run: Run) -> tuple[str, ...]:
-    from attn_widget.features.qk.stream import check_parts
-
-    block = run.encoder.family.block
-    ways = ["parts", "tokens"] if run.encoder.predicts == "next" else ["tokens", "parts"]
-    if block is not None and block.experts:
-        ways.remove("tokens")
-    try:
-        check_parts(run)
-    except NotAvailableError:
-        ways.remove("parts")
-    return tuple(ways)

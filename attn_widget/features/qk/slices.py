@@ -16,6 +16,7 @@ from attn_widget.features.qk.node import Node, Sums
 from attn_widget.features.qk.notes import notes
 from attn_widget.features.qk.split import SIDES, Part, Side
 from attn_widget.features.qk.tree import DEEPEST
+from attn_widget.features.qk.ways import ways
 from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
 from attn_widget.trace.forward import Progress
@@ -52,7 +53,7 @@ def qk(analysis: Analysis, request: Request, progress: Progress | None) -> Answe
     pairs = found.pairs(min(PAIRS, found.matrix.size))
     data = {
         "by": found.by,
-        "others": [*analysis.qk_ways],
+        "others": [*ways(found.cell.kept.run)],
         "against": found.against,
         "againsts": [*choices(found.cell.row.rest is not None)],
         "fallback": found.fallback,

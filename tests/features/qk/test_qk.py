@@ -186,7 +186,7 @@ def test_the_direct_path_by_hooks_on_the_projections(family: str, names: Any) ->
     a = tiny(family)
     layer, head, query, key, other = 2, 1, 6, 2, 4
     found = a.qk_attribution(layer, head, query, key, against=other, by="parts")
-    kept = a.qk_kept
+    kept = a._qk_kept
     split = split_by_parts(a.run, kept.plain, layer)
     network, width = a.run.encoder.network, a.run.encoder.head_dim
     module = kept.layers()[layer]
@@ -235,7 +235,7 @@ def test_total_effects_are_those_of_heads_off_at_one_place(family: str) -> None:
     network, width = a.run.encoder.network, a.run.encoder.head_dim
     for effect in effects.effects:
         part = found.query_parts[effect.part]
-        output = a.qk_kept.layers()[part.layer].get_submodule(
+        output = a._qk_kept.layers()[part.layer].get_submodule(
             a.run.encoder.family.block.attention_output
         )
 
@@ -273,7 +273,7 @@ def test_each_heads_part_is_the_sum_of_its_sources() -> None:
     for family in ("bert", "llama", "gpt2", "olmo2", "gemma3_text"):
         a = tiny(family)
         found = a.qk_attribution(2, 1, 6, 2, by="parts")
-        kept = a.qk_kept
+        kept = a._qk_kept
         read, _ = kept.read(2, 1, "parts", "apart")
         reads = found.cell.contrast.coefficients * read.factor[1, 6].double().numpy()
         of = slopes(kept, 2, 1, 6, reads)

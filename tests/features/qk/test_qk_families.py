@@ -11,6 +11,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.qk.ways import ways
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat, and the dog."
@@ -71,7 +72,7 @@ def check_closes(a: Any, by: str) -> None:
 def test_the_sum_closes(family: str, by: str) -> None:
     a = analysis(family)
     if NEITHER.get(family) == by:
-        assert a.qk_ways == (("tokens", "parts")[by == "tokens"],)
+        assert ways(a.run) == (("tokens", "parts")[by == "tokens"],)
         with pytest.raises(NotAvailableError, match="by='"):
             a.qk_attribution(1, 0, 3, 1, by=by)
         return
@@ -104,7 +105,7 @@ def test_the_weight_is_that_of_the_plain_model(family: str) -> None:
     weights = eager_attentions(a)
     for layer in range(a.n_layers):
         for head, query, key in cells(a, layer):
-            found = a.qk_attribution(layer, head, query, key, against="all", by=a.qk_ways[0])
+            found = a.qk_attribution(layer, head, query, key, against="all", by=ways(a.run)[0])
             expected = float(weights[layer][0, head, query, key])
             assert found.weight == pytest.approx(expected, abs=3e-6)
 
