@@ -83,7 +83,7 @@ def test_models_of_other_layouts_and_sizes_give_what_transformers_gives(
     [answer] = run_engine(tmp_path, texts=[text] if pair is None else [[text, pair]])
     inputs = encoder.encode(text, pair).inputs
     assert answer["ids"] == inputs["input_ids"][0].tolist()
-    plain = rounded(encoder, light=False).model.double()  # which does not round as both do
+    plain = rounded(encoder).model.double()  # which does not round as both do
     plain.set_attn_implementation("eager")
     with torch.inference_mode():
         found = plain(**inputs, output_attentions=True, output_hidden_states=True)
