@@ -117,7 +117,6 @@ FEATURES = {
     ),
     "qk": Feature(
         uses=("why",),
-        names={"QKAttribution": "attribution"},
         analysis={"qk": "figures:QKFigures"},
         slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
     ),

@@ -22,7 +22,6 @@ from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
-from attn_widget.features.qk.attribution import QKAttribution as QKAttribution
 from attn_widget.features.qk.figures import QKFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
@@ -41,7 +40,6 @@ __all__ = [
     "Comparison",
     "ManyComparisons",
     "Profile",
-    "QKAttribution",
     "Ranking",
     "Similarity",
     "Target",
