@@ -14,7 +14,7 @@ import type { Matrix } from "../src/figures/matrix";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
-import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
+import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
@@ -242,13 +242,42 @@ describe("Sentences", () => {
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, count: 4 }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0 }));
 
-  it("says of one sentence what stays in it", () => {
-    expect(say(1, [0.25])).toBe(
-      "The text is one sentence, so it has no other to look at: its words are 50% of the tokens and get 25% of the attention; 50% goes to special tokens.",
+  it("says of one sentence which word its words give most, beyond an equal share", () => {
+    const one = (weights: number[] | null, texts = TEXTS): string => {
+      const { tokens } = metaOf(texts);
+      const all = texts.flatMap((_, i) => (tokens.special[i] ? [] : [i]));
+      const block = weights && {
+        ...{ queries: all, keys: all, weights: Float32Array.from(weights), error: () => 0 },
+      };
+      return textOf(h(OneSentence, { block, tokens }));
+    };
+    const alone = "The text is one sentence, with no other to compare.";
+    // Words: the, keys, are, here. A word gives itself nothing that counts.
+    const rows = [
+      [0.9, 0.2, 0.1, 0.1],
+      [0.1, 0.9, 0.1, 0.2],
+      [0.0, 0.3, 0.1, 0.1],
+      [0.1, 0.3, 0.0, 0.5],
+    ];
+    // 0.8 of 1.6; alike, keys would get a third of the 1.2 that the other three give.
+    expect(one(rows.flat())).toBe(
+      `${alone} Of its words keys draws most beyond chance: 50% of what words give one another, chance 25%.`,
     );
-    expect(say(1, [0.75], "max")).toBe("The text is one sentence; its strongest link is 0.750.");
+    // A decoder's second word can give the first alone; function words are never named.
+    const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
+    expect(one(forward.flat())).toBe(
+      `${alone} Of its words keys draws most beyond chance: 75% of what words give one another, chance 35%.`,
+    );
+    // Where a function word draws more, it is not named, and the claim is of the others.
+    expect(one(rows.flatMap(([the = 0, ...rest]) => [the + 0.4, ...rest]))).toMatch(
+      /Of its content words keys draws most beyond chance: 29% of what/,
+    );
+    const alike = rows.map((row) => row.map(() => 0.1));
+    expect(one(alike.flat())).toBe(alone);
+    expect(one(null)).toBe(alone);
+    expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
     expect(say(0, [])).toBe("");
   });
 
