@@ -11,9 +11,16 @@ import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import type { Classification } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
+import { wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
+import {
+  InsideSentence,
+  mostMoved,
+  mostUnusual,
+  mostUnusualOf,
+} from "../src/views/inside/sentence";
 import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
@@ -300,6 +307,56 @@ describe("Sentences", () => {
     expect(say(2, [0.25, Number.NaN, 0, 0])).toMatch(/^The model’s mask lets S0 look at no other/);
     expect(say(3, [0.25, 0.5, 0.75, 0, 0, 0, 0, 0, 0], "max")).toBe(
       "The strongest link from S0 to another sentence is to S2, 0.750; the strongest within S0 is 0.250.",
+    );
+  });
+});
+
+describe("Inside", () => {
+  const { tokens } = metaOf(["[CLS]", "keys", "##mith", "are", "lost", "often", "[SEP]"]);
+  const words = wordsOf(tokens);
+  // Two layers, one part: keysmith is pieces 1 and 2.
+  const of = (first: number[], second: number[]) => [
+    { part: "FFN" as const, values: [...first, ...second] },
+  ];
+  const say = (moved: ReturnType<typeof mostUnusual>, focus: number): string =>
+    textOf(
+      h(InsideSentence, {
+        ...{ focus: itemAt(words, focus), reading: null, moved, tokens },
+        nameOf: ({ surface }) => surface,
+      }),
+    );
+
+  it("names the focus word with its pieces, by the mean of them, from three tenths on", () => {
+    expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
+    const changes = of([9, 1, 2, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
+    const found = mostUnusual(changes, itemAt(words, 0), words, 2);
+    expect(say(found, 0)).toBe(
+      "The FFN of L0 moves keysmith most of all 4 words: by 1.5 times the length of its vectors (mean of its tokens), others by 1.0 (median).",
+    );
+    const little = of([9, 1.2, 1.3, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
+    expect(mostUnusual(little, itemAt(words, 0), words, 2)).toBeNull();
+  });
+
+  it("else names another word that stands out, a function word last, and claims nothing where none does", () => {
+    // L0: lost is 1.5 times the others; L1: are is 4 times.
+    const changes = of([9, 1, 1, 1, 1.5, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
+    expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
+    expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
+      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median); keysmith stands out nowhere.",
+    );
+    const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
+    expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
+    const alike = of(Array(7).fill(1), Array(7).fill(1));
+    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(
+      "No layer moves a word of this text much more, or less, than the others.",
+    );
+  });
+
+  it("compares with no words where there are none", () => {
+    const changes = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 2, 1, 1, 1, 9]);
+    expect(mostUnusual(changes, itemAt(words, 0), words.slice(0, 2), 2)).toBeNull();
+    expect(say(mostMoved(changes, itemAt(words, 1), 2), 1)).toBe(
+      "This text has too few different words to compare. The FFN of L0 moves “are” most of all parts: by 1.0 times the length of its vector.",
     );
   });
 });
