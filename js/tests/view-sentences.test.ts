@@ -4,11 +4,11 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
-import { classesInWords } from "../src/features/tasks/sentence";
+import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { explainedOf } from "../src/features/why/both-texts";
 import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
-import type { Classification } from "../src/figures/classes";
+import { type Classification, classesOf } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
 import { wordsOf } from "../src/figures/nothing-to-see";
@@ -444,14 +444,65 @@ describe("Task", () => {
       probabilities: Float32Array.from(shares),
       sum: Float64Array.of(1),
     }) as const;
-  const say = (answer: Classification): string =>
+  const say = (answer: Classification, push: Push | null = null, { tokens } = META): string =>
     textOf(
       h(
         "p",
         null,
-        classesInWords(answer, META.tokens, (token) => itemAt(TEXTS, token)),
+        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), push),
       ),
     );
+
+  it("names the word that pushes to the likeliest class where that is no decision", () => {
+    const labels = ["bad", "good"];
+    const [hardly, leans, decides] = [
+      [0.3, 0.45, 0.25],
+      [0.4, 0.6],
+      [0.2, 0.8],
+    ].map((shares) => found("sequence", [...labels, "none"].slice(0, shares.length), shares)) as [
+      Classification,
+      Classification,
+      Classification,
+    ];
+    expect([hardly, leans, decides].map((one) => isUndecided(classesOf(one, 0)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const words = wordsOf(META.tokens);
+    const push = pushOf([9, 0.1, 0.75, -0.1, 0.1, 9], words);
+    expect(say(hardly, push)).toBe(
+      "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides: good: 45%, chance 33%.",
+    );
+    expect(say(leans, push)).toBe(
+      "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
+    );
+    expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
+    expect(say(decides, push)).toBe(
+      "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
+    );
+  });
+
+  it("counts a function word half, and names none that does not stand out or pushes away", () => {
+    const words = wordsOf(META.tokens);
+    const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
+    expect(named([0.5, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.9, 0.3, 0, 0])).toBe("the");
+    expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
+    expect(named([-0.1, -0.9, -0.1, -0.1])).toBeUndefined();
+    expect(pushOf([], words)).toBeNull();
+  });
+
+  it("says that function words, or words that it does not know, tell little", () => {
+    const answer = found("sequence", ["bad", "good"], [0.1, 0.9]);
+    const plain = metaOf(["[CLS]", "a", "of", "the", "[SEP]"]);
+    expect(say(answer, null, plain)).toBe(
+      "This text has only function words, so its class tells little: good, 90%, chance 50%.",
+    );
+    expect(say(answer, null, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
+      /^This text has no word that the model knows, so/,
+    );
+  });
 
   it("names the label that most tokens have, and the surest other", () => {
     const rows = [0.5, 0.5, 0.9, 0.1, 0.8, 0.2, 0.1, 0.9, 0.7, 0.3, 0.5, 0.5];

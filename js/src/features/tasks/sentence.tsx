@@ -10,12 +10,16 @@ import {
   termOf,
 } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
+import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
+import { isFunctionWord } from "../../figures/function-words";
+import { schemeOf, unitLabel } from "../../figures/names";
+import { wordsOf } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Share, Word } from "../../ui/sentence";
+import { Nth, Share, Word } from "../../ui/sentence";
 
 /** Labels that a sentence names. */
 const NAMED = 3;
@@ -26,8 +30,46 @@ const Name = ({ label }: { readonly label: string }) => (
   </bdi>
 );
 
-/** `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` */
-function ofText(column: SoftmaxColumn): ComponentChildren {
+/** A word, and by how many logits it moves the likeliest class away from the next. */
+export interface Push {
+  readonly word: Unit;
+  readonly value: number;
+}
+
+/** A class that is not three times as likely as the next is no decision. */
+const DECIDES = 3;
+/** Least ratio of a word's share to the mean of all others', without their signs, that is worth a sentence. */
+const STANDS_OUT = 1.5;
+
+/** True where the likeliest class of a text leads by little; a word may tell more. */
+export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
+  const [first = 0, second] = largest(probabilities, 2);
+  if (activation !== "softmax" || labels.length < 2 || second === undefined) return false;
+  return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
+}
+
+/** The word that pushes most, a function word only where it is twice the best of the others; null where none stands out. */
+export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push | null {
+  const sums = words.map(({ token, end }) => {
+    let sum = 0;
+    for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
+    return sum;
+  });
+  const sizes = sums.map((sum, i) =>
+    isFunctionWord(itemAt(words, i).surface.trim()) ? sum / 2 : sum,
+  );
+  const place = firstLargest(sizes);
+  const [word, value] = [words[place], sums[place]];
+  if (word === undefined || value === undefined || sums.length < 2) return null;
+  const rest = sums.reduce((sum, one) => sum + Math.abs(one), -Math.abs(value));
+  return value > (STANDS_OUT * rest) / (sums.length - 1) ? { word, value } : null;
+}
+
+/**
+ * `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` Without a decision: `brilliant pushes to
+ * positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.`
+ */
+function ofText(column: SoftmaxColumn, tokens: TokenColumns, push: Push | null): ComponentChildren {
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
     const { label, probability } = termOf(column, index);
@@ -54,23 +96,56 @@ function ofText(column: SoftmaxColumn): ComponentChildren {
   }
   const order = largest(probabilities, labels.length);
   const [first = 0, second] = order;
-  if (activation === "softmax")
-    return (
+  if (activation === "softmax") {
+    const chance = labels.length > 1 && (
       <>
-        {itemAt(probabilities, first) >= 0.5
-          ? "The model classifies the text as "
-          : "The model hardly decides: "}
-        {term(first)}
-        {second !== undefined && <>, then {term(second)}</>}
-        {labels.length > 1 && (
-          <>
-            {`, chance `}
-            <Share value={1 / labels.length} />
-          </>
-        )}
-        .
+        {", chance "}
+        <Share value={1 / labels.length} />
       </>
     );
+    const words = wordsOf(tokens);
+    if (words.every(({ surface }) => isFunctionWord(surface.trim())))
+      return (
+        <>
+          {`This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}, so its class tells little: `}
+          <Name label={itemAt(labels, first)} />
+          {", "}
+          <Share value={itemAt(probabilities, first)} />
+          {chance}.
+        </>
+      );
+    const hardly = itemAt(probabilities, first) < 0.5;
+    const undecided = isUndecided(column);
+    const verdict = hardly
+      ? "The model hardly decides: "
+      : undecided
+        ? "The model leans to "
+        : "The model classifies the text as ";
+    if (undecided && second !== undefined && push !== null)
+      return (
+        <>
+          <Word text={unitLabel(push.word, schemeOf(tokens))} />
+          <Nth tokens={tokens} position={push.word.token} />
+          {" pushes to "}
+          <Name label={itemAt(labels, first)} />
+          {", away from "}
+          <Name label={itemAt(labels, second)} />
+          {": by "}
+          <Num value={push.value} text={formatNumber(push.value)} />
+          {` logits. ${verdict}`}
+          {term(first)}
+          {chance}.
+        </>
+      );
+    return (
+      <>
+        {verdict}
+        {term(first)}
+        {second !== undefined && <>, then {term(second)}</>}
+        {chance}.
+      </>
+    );
+  }
   const likely = order.filter((i) => itemAt(probabilities, i) >= 0.5);
   if (labels.length === 1 || likely.length === 0)
     return (
@@ -157,12 +232,15 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `push` what moves an undecided one. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
+  push: Push | null = null,
 ): ComponentChildren {
   if (found.task === "token") return ofTokens(found, tokens, name);
-  return found.task === "sequence" ? ofText(classesOf(found, 0)) : ofSpan(found, tokens, name);
+  return found.task === "sequence"
+    ? ofText(classesOf(found, 0), tokens, push)
+    : ofSpan(found, tokens, name);
 }

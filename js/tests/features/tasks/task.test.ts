@@ -54,7 +54,7 @@ describe("sequence classifier", () => {
     const term = (i = -1): string =>
       `${itemAt(LABELS, i)}: ${formatPercent(itemAt(probabilities, i), 2)}`;
     expect(part("sentence").textContent).toBe(
-      `The model classifies the text as ${term(first)}, then ${term(second)}, chance 25%.`,
+      `The model leans to ${term(first)}, then ${term(second)}, chance 25%.`,
     );
   });
 
