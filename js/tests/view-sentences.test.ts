@@ -444,7 +444,7 @@ describe("Task", () => {
       probabilities: Float32Array.from(shares),
       sum: Float64Array.of(1),
     }) as const;
-  const say = (answer: Classification, push: Push | null = null, { tokens } = META): string =>
+  const say = (answer: Classification, push?: Push | null, { tokens } = META): string =>
     textOf(
       h(
         "p",
@@ -472,34 +472,39 @@ describe("Task", () => {
     const words = wordsOf(META.tokens);
     const push = pushOf([9, 0.1, 0.75, -0.1, 0.1, 9], words);
     expect(say(hardly, push)).toBe(
-      "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides: good: 45%, chance 33%.",
+      "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides; likeliest is good: 45%, chance 33%.",
     );
     expect(say(leans, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
     );
     expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
+    expect(say(hardly, null)).toBe(
+      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%; no content word pushes it far.",
+    );
     expect(say(decides, push)).toBe(
       "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
     );
   });
 
-  it("counts a function word half, and names none that does not stand out or pushes away", () => {
+  it("names no function word, and none that does not stand out or pushes away", () => {
     const words = wordsOf(META.tokens);
     const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
     expect(named([0.5, 0.3, 0, 0])).toBe("keys");
-    expect(named([0.9, 0.3, 0, 0])).toBe("the");
+    expect(named([0.9, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.5, 0.2, 0, 0])).toBeUndefined();
     expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
     expect(named([-0.1, -0.9, -0.1, -0.1])).toBeUndefined();
+    expect(named([0.9, -0.9, 0.1, 0.1])).toBeUndefined();
     expect(pushOf([], words)).toBeNull();
   });
 
   it("says that function words, or words that it does not know, tell little", () => {
     const answer = found("sequence", ["bad", "good"], [0.1, 0.9]);
     const plain = metaOf(["[CLS]", "a", "of", "the", "[SEP]"]);
-    expect(say(answer, null, plain)).toBe(
+    expect(say(answer, undefined, plain)).toBe(
       "This text has only function words, so its class tells little: good, 90%, chance 50%.",
     );
-    expect(say(answer, null, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
+    expect(say(answer, undefined, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
       /^This text has no word that the model knows, so/,
     );
   });

@@ -9,6 +9,7 @@ import {
   spanText,
   termOf,
 } from "../../figures/classes";
+import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
@@ -36,10 +37,10 @@ export interface Push {
   readonly value: number;
 }
 
-/** A class that is not three times as likely as the next is no decision. */
-const DECIDES = 3;
-/** Least ratio of a word's share to the mean of all others', without their signs, that is worth a sentence. */
-const STANDS_OUT = 1.5;
+/** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
+const DECIDES = 2.8;
+/** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
+const STANDS_OUT = { ratio: 1.5, logits: 0.25 };
 
 /** True where the likeliest class of a text leads by little; a word may tell more. */
 export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
@@ -48,28 +49,31 @@ export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
 }
 
-/** The word that pushes most, a function word only where it is twice the best of the others; null where none stands out. */
+/** The content word that pushes most; null where none stands out among all words. */
 export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push | null {
   const sums = words.map(({ token, end }) => {
     let sum = 0;
     for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
     return sum;
   });
-  const sizes = sums.map((sum, i) =>
-    isFunctionWord(itemAt(words, i).surface.trim()) ? sum / 2 : sum,
-  );
-  const place = firstLargest(sizes);
+  const plain = words.map(({ surface }) => isFunctionWord(surface.trim()));
+  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : sum)));
   const [word, value] = [words[place], sums[place]];
-  if (word === undefined || value === undefined || sums.length < 2) return null;
-  const rest = sums.reduce((sum, one) => sum + Math.abs(one), -Math.abs(value));
-  return value > (STANDS_OUT * rest) / (sums.length - 1) ? { word, value } : null;
+  const rest = sums.flatMap((sum, i) => (i === place ? [] : [Math.abs(sum)]));
+  if (word === undefined || value === undefined || plain[place] || rest.length === 0) return null;
+  const { ratio, logits } = STANDS_OUT;
+  return value >= logits && value > ratio * medianOf(rest) ? { word, value } : null;
 }
 
 /**
  * `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` Without a decision: `brilliant pushes to
  * positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.`
  */
-function ofText(column: SoftmaxColumn, tokens: TokenColumns, push: Push | null): ComponentChildren {
+function ofText(
+  column: SoftmaxColumn,
+  tokens: TokenColumns,
+  push: Push | null | undefined,
+): ComponentChildren {
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
     const { label, probability } = termOf(column, index);
@@ -117,11 +121,11 @@ function ofText(column: SoftmaxColumn, tokens: TokenColumns, push: Push | null):
     const hardly = itemAt(probabilities, first) < 0.5;
     const undecided = isUndecided(column);
     const verdict = hardly
-      ? "The model hardly decides: "
+      ? "The model hardly decides; likeliest is "
       : undecided
         ? "The model leans to "
         : "The model classifies the text as ";
-    if (undecided && second !== undefined && push !== null)
+    if (undecided && second !== undefined && push != null)
       return (
         <>
           <Word text={unitLabel(push.word, schemeOf(tokens))} />
@@ -142,7 +146,8 @@ function ofText(column: SoftmaxColumn, tokens: TokenColumns, push: Push | null):
         {verdict}
         {term(first)}
         {second !== undefined && <>, then {term(second)}</>}
-        {chance}.
+        {chance}
+        {undecided && push === null && words.length > 1 && "; no content word pushes it far"}.
       </>
     );
   }
@@ -232,12 +237,12 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `push` what moves an undecided one. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `push` what moves an undecided one, null where no word stands out. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
-  push: Push | null = null,
+  push?: Push | null,
 ): ComponentChildren {
   if (found.task === "token") return ofTokens(found, tokens, name);
   return found.task === "sequence"

@@ -84,7 +84,7 @@ export const task: DrawView = (host, outer) => {
 
   const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
-  const inWords = (found: Classification, push: Push | null = null) =>
+  const inWords = (found: Classification, push?: Push | null) =>
     classesInWords(found, tokens, (token) => tokenName(tokens, token, scheme), push);
 
   function partsOf(found: Classification): Parts {
@@ -109,14 +109,14 @@ export const task: DrawView = (host, outer) => {
     const [best = 0, next] = largest(column.probabilities, 2);
     const against = next === undefined ? {} : { against: next };
     const request = whyRequest({ ...against, label: best });
-    const push = asking<Push | null>(until);
+    const push = asking<{ readonly of: Push | null }>(until);
     const asks = isUndecided(column) && (source.has?.(request) ?? source.live);
     const told = signal(!asks);
     if (asks)
       void push
         .ask(async (signal) => {
           const { values } = Object.fromEntries((await source.ask(request, { signal })).arrays);
-          return pushOf(values?.data ?? [], wordsOf(tokens));
+          return { of: pushOf(values?.data ?? [], wordsOf(tokens)) };
         })
         .then(() => {
           told.value = true;
@@ -128,7 +128,7 @@ export const task: DrawView = (host, outer) => {
       });
     return {
       title,
-      words: () => (told.value ? inWords(found, push.answer.value) : null),
+      words: () => (told.value ? inWords(found, push.answer.value?.of) : null),
       Main: memo(function Classes() {
         return (
           <>
