@@ -136,7 +136,7 @@ export function InsideSentence({
   readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
-  /** What is unusual of the focus word, else of another; null where nothing is. */
+  /** The focus word where it stands out, else another that does; null where none does. */
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
   readonly nameOf: (unit: Unit) => string;

@@ -26,8 +26,8 @@ interface LookedAt {
 }
 
 /**
- * Of what the words of a text give one another, the share of the content word that gets most beyond chance, which is what it had if
- * every word shared alike among the tokens of the others that it may see. Null where none is above it.
+ * The content word that draws most beyond chance of what the words of a text give one another. Chance is its share if each
+ * word gave alike to all tokens of the others that it may see. Null where none is above it.
  */
 export function mostLookedAt(
   { queries, keys, weights }: TokenBlock,

@@ -192,7 +192,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
         {shown === null ? (
           <SentenceLine />
         ) : single ? (
-          // Its tokens open by themselves: until they are there nothing is said.
+          // Its tokens open by themselves; the line waits for them.
           opened.value !== null && block === null ? (
             <SentenceLine />
           ) : (
