@@ -4,17 +4,24 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
-import { classesInWords } from "../src/features/tasks/sentence";
+import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { explainedOf } from "../src/features/why/both-texts";
 import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
-import type { Classification } from "../src/figures/classes";
+import { type Classification, classesOf } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
+import { wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
-import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
+import {
+  InsideSentence,
+  mostMoved,
+  mostUnusual,
+  mostUnusualOf,
+} from "../src/views/inside/sentence";
+import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
@@ -242,13 +249,42 @@ describe("Sentences", () => {
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, count: 4 }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0 }));
 
-  it("says of one sentence what stays in it", () => {
-    expect(say(1, [0.25])).toBe(
-      "The text is one sentence, so it has no other to look at: its words are 50% of the tokens and get 25% of the attention; 50% goes to special tokens.",
+  it("says of one sentence which word its words give most, beyond an equal share", () => {
+    const one = (weights: number[] | null, texts = TEXTS): string => {
+      const { tokens } = metaOf(texts);
+      const all = texts.flatMap((_, i) => (tokens.special[i] ? [] : [i]));
+      const block = weights && {
+        ...{ queries: all, keys: all, weights: Float32Array.from(weights), error: () => 0 },
+      };
+      return textOf(h(OneSentence, { block, tokens }));
+    };
+    const alone = "The text is one sentence, with no other to compare.";
+    // Words: the, keys, are, here. A word gives itself nothing that counts.
+    const rows = [
+      [0.9, 0.2, 0.1, 0.1],
+      [0.1, 0.9, 0.1, 0.2],
+      [0.0, 0.3, 0.1, 0.1],
+      [0.1, 0.3, 0.0, 0.5],
+    ];
+    // 0.8 of 1.6; alike, keys would get a third of the 1.2 that the other three give.
+    expect(one(rows.flat())).toBe(
+      `${alone} Of its words keys draws most beyond chance: 50% of what words give one another, chance 25%.`,
     );
-    expect(say(1, [0.75], "max")).toBe("The text is one sentence; its strongest link is 0.750.");
+    // A decoder's second word can give the first alone; function words are never named.
+    const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
+    expect(one(forward.flat())).toBe(
+      `${alone} Of its words keys draws most beyond chance: 75% of what words give one another, chance 35%.`,
+    );
+    // Where a function word draws more, it is not named, and the claim is of the others.
+    expect(one(rows.flatMap(([the = 0, ...rest]) => [the + 0.4, ...rest]))).toMatch(
+      /Of its content words keys draws most beyond chance: 29% of what/,
+    );
+    const alike = rows.map((row) => row.map(() => 0.1));
+    expect(one(alike.flat())).toBe(alone);
+    expect(one(null)).toBe(alone);
+    expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
     expect(say(0, [])).toBe("");
   });
 
@@ -271,6 +307,56 @@ describe("Sentences", () => {
     expect(say(2, [0.25, Number.NaN, 0, 0])).toMatch(/^The model’s mask lets S0 look at no other/);
     expect(say(3, [0.25, 0.5, 0.75, 0, 0, 0, 0, 0, 0], "max")).toBe(
       "The strongest link from S0 to another sentence is to S2, 0.750; the strongest within S0 is 0.250.",
+    );
+  });
+});
+
+describe("Inside", () => {
+  const { tokens } = metaOf(["[CLS]", "keys", "##mith", "are", "lost", "often", "[SEP]"]);
+  const words = wordsOf(tokens);
+  // Two layers, one part: keysmith is pieces 1 and 2.
+  const of = (first: number[], second: number[]) => [
+    { part: "FFN" as const, values: [...first, ...second] },
+  ];
+  const say = (moved: ReturnType<typeof mostUnusual>, focus: number): string =>
+    textOf(
+      h(InsideSentence, {
+        ...{ focus: itemAt(words, focus), reading: null, moved, tokens },
+        nameOf: ({ surface }) => surface,
+      }),
+    );
+
+  it("names the focus word with its pieces, by the mean of them, from three tenths on", () => {
+    expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
+    const changes = of([9, 1, 2, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
+    const found = mostUnusual(changes, itemAt(words, 0), words, 2);
+    expect(say(found, 0)).toBe(
+      "The FFN of L0 moves keysmith most of all 4 words: by 1.5 times the length of its vectors (mean of its tokens), others by 1.0 (median).",
+    );
+    const little = of([9, 1.2, 1.3, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
+    expect(mostUnusual(little, itemAt(words, 0), words, 2)).toBeNull();
+  });
+
+  it("else names another word that stands out, a function word last, and claims nothing where none does", () => {
+    // L0: lost is 1.5 times the others; L1: are is 4 times.
+    const changes = of([9, 1, 1, 1, 1.5, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
+    expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
+    expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
+      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median); keysmith stands out nowhere.",
+    );
+    const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
+    expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
+    const alike = of(Array(7).fill(1), Array(7).fill(1));
+    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(
+      "No layer moves a word of this text much more, or less, than the others.",
+    );
+  });
+
+  it("compares with no words where there are none", () => {
+    const changes = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 2, 1, 1, 1, 9]);
+    expect(mostUnusual(changes, itemAt(words, 0), words.slice(0, 2), 2)).toBeNull();
+    expect(say(mostMoved(changes, itemAt(words, 1), 2), 1)).toBe(
+      "This text has too few different words to compare. The FFN of L0 moves “are” most of all parts: by 1.0 times the length of its vector.",
     );
   });
 });
@@ -358,14 +444,70 @@ describe("Task", () => {
       probabilities: Float32Array.from(shares),
       sum: Float64Array.of(1),
     }) as const;
-  const say = (answer: Classification): string =>
+  const say = (answer: Classification, push?: Push | null, { tokens } = META): string =>
     textOf(
       h(
         "p",
         null,
-        classesInWords(answer, META.tokens, (token) => itemAt(TEXTS, token)),
+        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), push),
       ),
     );
+
+  it("names the word that pushes to the likeliest class where that is no decision", () => {
+    const labels = ["bad", "good"];
+    const [hardly, leans, decides] = [
+      [0.3, 0.45, 0.25],
+      [0.4, 0.6],
+      [0.2, 0.8],
+    ].map((shares) => found("sequence", [...labels, "none"].slice(0, shares.length), shares)) as [
+      Classification,
+      Classification,
+      Classification,
+    ];
+    expect([hardly, leans, decides].map((one) => isUndecided(classesOf(one, 0)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    const words = wordsOf(META.tokens);
+    const push = pushOf([9, 0.1, 0.75, -0.1, 0.1, 9], words);
+    expect(say(hardly, push)).toBe(
+      "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides; likeliest is good: 45%, chance 33%.",
+    );
+    expect(say(leans, push)).toBe(
+      "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
+    );
+    expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
+    expect(say(hardly, null)).toBe(
+      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%; no content word pushes it far.",
+    );
+    expect(say(decides, push)).toBe(
+      "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
+    );
+  });
+
+  it("names no function word, and none that does not stand out or pushes away", () => {
+    const words = wordsOf(META.tokens);
+    const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
+    expect(named([0.5, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.9, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.5, 0.2, 0, 0])).toBeUndefined();
+    expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
+    expect(named([-0.1, -0.9, -0.1, -0.1])).toBeUndefined();
+    expect(named([0.9, -0.9, 0.1, 0.1])).toBeUndefined();
+    expect(pushOf([], words)).toBeNull();
+  });
+
+  it("says that function words, or words that it does not know, tell little", () => {
+    const answer = found("sequence", ["bad", "good"], [0.1, 0.9]);
+    const plain = metaOf(["[CLS]", "a", "of", "the", "[SEP]"]);
+    expect(say(answer, undefined, plain)).toBe(
+      "This text has only function words, so its class tells little: good, 90%, chance 50%.",
+    );
+    expect(say(answer, undefined, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
+      /^This text has no word that the model knows, so/,
+    );
+  });
 
   it("names the label that most tokens have, and the surest other", () => {
     const rows = [0.5, 0.5, 0.9, 0.1, 0.8, 0.2, 0.1, 0.9, 0.7, 0.3, 0.5, 0.5];

@@ -2,6 +2,7 @@
 
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
+import { type Unit, unitsOf } from "./derive/units";
 import { isFunctionWord } from "./function-words";
 
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
@@ -14,18 +15,18 @@ const UNSPACED =
 export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
 export const isMask = (text: string): boolean => MASK.test(text);
 
-/** The words of a text, lower case, without special tokens and punctuation; pieces are joined. */
-function wordsOf({ text, surface, before, special }: TokenColumns): string[] {
-  const words: string[] = [];
-  let last = -2;
-  for (const [i, piece] of surface.entries()) {
-    if (special[i] || !LETTER.test(piece) || isUnknown(itemAt(text, i))) continue;
-    const joined = last === i - 1 && before[i] === "" && !UNSPACED.test(piece);
-    const word = (joined ? (words.pop() ?? "") : "") + piece.trim().toLowerCase();
-    words.push(word);
-    last = i;
-  }
-  return words;
+/** The words of a text, without special and unknown tokens and punctuation; pieces are joined. */
+export function wordsOf(tokens: TokenColumns): Unit[] {
+  const { text, surface, before, special } = tokens;
+  const counts = surface.map(
+    (piece, i) => !special[i] && LETTER.test(piece) && !isUnknown(itemAt(text, i)),
+  );
+  let word = -1;
+  const tokenWord = surface.map((piece, i) => {
+    if (!counts[i]) return null;
+    return counts[i - 1] && before[i] === "" && !UNSPACED.test(piece) ? word : ++word;
+  });
+  return unitsOf(tokens, { special: false, tokenWord }).filter(({ token }) => counts[token]);
 }
 
 /** Why the links of a text tell nothing about it, in a sentence; null where they may. */
@@ -34,7 +35,7 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (plain.length === 0 || tokens.text.some(isMask)) return null;
   if (plain.every(isUnknown))
     return "The model knows no word of this text, so its links tell nothing.";
-  const words = wordsOf(tokens);
+  const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
   if (words.length === 0) return "This text has no word, so its links tell nothing.";
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)

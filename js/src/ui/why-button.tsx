@@ -6,7 +6,7 @@ import type { State } from "../state/selection";
 import { Button } from "./controls";
 
 /** The request that the view Why begins with. */
-const whyRequest = (target: Target) =>
+export const whyRequest = (target: Target) =>
   ({ kind: "contributions", target, method: "decomposition" }) as const;
 
 /** Nothing where the page holds no answer. */

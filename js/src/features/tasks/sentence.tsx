@@ -9,13 +9,18 @@ import {
   spanText,
   termOf,
 } from "../../figures/classes";
+import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
+import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
+import { isFunctionWord } from "../../figures/function-words";
+import { schemeOf, unitLabel } from "../../figures/names";
+import { wordsOf } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Share, Word } from "../../ui/sentence";
+import { Nth, Share, Word } from "../../ui/sentence";
 
 /** Labels that a sentence names. */
 const NAMED = 3;
@@ -26,8 +31,49 @@ const Name = ({ label }: { readonly label: string }) => (
   </bdi>
 );
 
-/** `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` */
-function ofText(column: SoftmaxColumn): ComponentChildren {
+/** A word, and by how many logits it moves the likeliest class away from the next. */
+export interface Push {
+  readonly word: Unit;
+  readonly value: number;
+}
+
+/** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
+const DECIDES = 2.8;
+/** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
+const STANDS_OUT = { ratio: 1.5, logits: 0.25 };
+
+/** True where the likeliest class of a text leads by little; a word may tell more. */
+export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
+  const [first = 0, second] = largest(probabilities, 2);
+  if (activation !== "softmax" || labels.length < 2 || second === undefined) return false;
+  return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
+}
+
+/** The content word that pushes most; null where none stands out among all words. */
+export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push | null {
+  const sums = words.map(({ token, end }) => {
+    let sum = 0;
+    for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
+    return sum;
+  });
+  const plain = words.map(({ surface }) => isFunctionWord(surface.trim()));
+  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : sum)));
+  const [word, value] = [words[place], sums[place]];
+  const rest = sums.flatMap((sum, i) => (i === place ? [] : [Math.abs(sum)]));
+  if (word === undefined || value === undefined || plain[place] || rest.length === 0) return null;
+  const { ratio, logits } = STANDS_OUT;
+  return value >= logits && value > ratio * medianOf(rest) ? { word, value } : null;
+}
+
+/**
+ * `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` Without a decision: `brilliant pushes to
+ * positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.`
+ */
+function ofText(
+  column: SoftmaxColumn,
+  tokens: TokenColumns,
+  push: Push | null | undefined,
+): ComponentChildren {
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
     const { label, probability } = termOf(column, index);
@@ -54,23 +100,57 @@ function ofText(column: SoftmaxColumn): ComponentChildren {
   }
   const order = largest(probabilities, labels.length);
   const [first = 0, second] = order;
-  if (activation === "softmax")
-    return (
+  if (activation === "softmax") {
+    const chance = labels.length > 1 && (
       <>
-        {itemAt(probabilities, first) >= 0.5
-          ? "The model classifies the text as "
-          : "The model hardly decides: "}
-        {term(first)}
-        {second !== undefined && <>, then {term(second)}</>}
-        {labels.length > 1 && (
-          <>
-            {`, chance `}
-            <Share value={1 / labels.length} />
-          </>
-        )}
-        .
+        {", chance "}
+        <Share value={1 / labels.length} />
       </>
     );
+    const words = wordsOf(tokens);
+    if (words.every(({ surface }) => isFunctionWord(surface.trim())))
+      return (
+        <>
+          {`This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}, so its class tells little: `}
+          <Name label={itemAt(labels, first)} />
+          {", "}
+          <Share value={itemAt(probabilities, first)} />
+          {chance}.
+        </>
+      );
+    const hardly = itemAt(probabilities, first) < 0.5;
+    const undecided = isUndecided(column);
+    const verdict = hardly
+      ? "The model hardly decides; likeliest is "
+      : undecided
+        ? "The model leans to "
+        : "The model classifies the text as ";
+    if (undecided && second !== undefined && push != null)
+      return (
+        <>
+          <Word text={unitLabel(push.word, schemeOf(tokens))} />
+          <Nth tokens={tokens} position={push.word.token} />
+          {" pushes to "}
+          <Name label={itemAt(labels, first)} />
+          {", away from "}
+          <Name label={itemAt(labels, second)} />
+          {": by "}
+          <Num value={push.value} text={formatNumber(push.value)} />
+          {` logits. ${verdict}`}
+          {term(first)}
+          {chance}.
+        </>
+      );
+    return (
+      <>
+        {verdict}
+        {term(first)}
+        {second !== undefined && <>, then {term(second)}</>}
+        {chance}
+        {undecided && push === null && words.length > 1 && "; no content word pushes it far"}.
+      </>
+    );
+  }
   const likely = order.filter((i) => itemAt(probabilities, i) >= 0.5);
   if (labels.length === 1 || likely.length === 0)
     return (
@@ -157,12 +237,15 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `push` what moves an undecided one, null where no word stands out. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
+  push?: Push | null,
 ): ComponentChildren {
   if (found.task === "token") return ofTokens(found, tokens, name);
-  return found.task === "sequence" ? ofText(classesOf(found, 0)) : ofSpan(found, tokens, name);
+  return found.task === "sequence"
+    ? ofText(classesOf(found, 0), tokens, push)
+    : ofSpan(found, tokens, name);
 }

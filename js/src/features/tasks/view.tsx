@@ -13,18 +13,19 @@ import {
 import { largest } from "../../figures/derive/matrix";
 import { copyExactValues, formatPercent, visible } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";
+import { wordsOf } from "../../figures/nothing-to-see";
 import { asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
 import { ClassTable, classChoice } from "../../ui/classes";
 import { memo } from "../../ui/memo";
 import { modeSignal, mount, selectionOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
-import { WhyButton } from "../../ui/why-button";
+import { WhyButton, whyRequest } from "../../ui/why-button";
 import type { DrawView } from "../../views/contract";
 import type { TaskContext, Words } from "./context";
 import { createFirstToken } from "./first";
 import { createGradients } from "./gradient";
-import { classesInWords } from "./sentence";
+import { classesInWords, isUndecided, type Push, pushOf } from "./sentence";
 import { createAnswerSpan } from "./span";
 import { createComparisonTexts } from "./texts";
 import { createTokenClasses } from "./tokens";
@@ -55,7 +56,7 @@ const SEQUENCE = {
 interface Parts {
   readonly title: string;
   /** The answer in words; null before it is there. */
-  readonly words: ComponentChildren;
+  readonly words: () => ComponentChildren;
   readonly Main: ComponentType | null;
   readonly more: ComponentChildren;
 }
@@ -81,17 +82,17 @@ export const task: DrawView = (host, outer) => {
   const before = asking<{ readonly label: string; readonly probability: number } | null>(until);
   const FirstToken = createFirstToken(context);
 
-  const parts = signal<Parts>({ title: "Classifier", words: null, Main: null, more: null });
+  const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
-  const inWords = (found: Classification) =>
-    classesInWords(found, tokens, (token) => tokenName(tokens, token, scheme));
+  const inWords = (found: Classification, push?: Push | null) =>
+    classesInWords(found, tokens, (token) => tokenName(tokens, token, scheme), push);
 
   function partsOf(found: Classification): Parts {
     if (found.task === "sequence") return ofText(found);
     const tokens = found.task === "token";
     return {
       title: tokens ? "Classes of the tokens" : "Answer",
-      words: inWords(found),
+      words: () => inWords(found),
       Main: (tokens ? createTokenClasses : createAnswerSpan)(host, context, found),
       more: null,
     };
@@ -107,6 +108,19 @@ export const task: DrawView = (host, outer) => {
     const ComparisonTexts = createComparisonTexts(context, found, compared);
     const [best = 0, next] = largest(column.probabilities, 2);
     const against = next === undefined ? {} : { against: next };
+    const request = whyRequest({ ...against, label: best });
+    const push = asking<{ readonly of: Push | null }>(until);
+    const asks = isUndecided(column) && (source.has?.(request) ?? source.live);
+    const told = signal(!asks);
+    if (asks)
+      void push
+        .ask(async (signal) => {
+          const { values } = Object.fromEntries((await source.ask(request, { signal })).arrays);
+          return { of: pushOf(values?.data ?? [], wordsOf(tokens)) };
+        })
+        .then(() => {
+          told.value = true;
+        });
     if (source.meta.heads_off?.length)
       void before.ask(async (signal) => {
         const { data } = await source.ask({ kind: "intact" }, { signal });
@@ -114,7 +128,7 @@ export const task: DrawView = (host, outer) => {
       });
     return {
       title,
-      words: inWords(found),
+      words: () => (told.value ? inWords(found, push.answer.value?.of) : null),
       Main: memo(function Classes() {
         return (
           <>
@@ -156,7 +170,8 @@ export const task: DrawView = (host, outer) => {
   }
 
   function View() {
-    const { title, words: said, Main, more } = parts.value;
+    const { title, words, Main, more } = parts.value;
+    const said = words();
     const why = failure.value;
     const intact = before.answer.value;
     return (

@@ -1,11 +1,13 @@
 /** The focus token in words: the layer from which on it is read as what the head says at last, and where a layer moves it most. */
 
 import { medianOf } from "../../figures/derive/dimensions";
+import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatOrdinal } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
+import { isFunctionWord } from "../../figures/function-words";
 import { firstLargest } from "../../protocol/ties";
+import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, Word } from "../../ui/sentence";
+import { Nth, SentenceLine, Word } from "../../ui/sentence";
 import type { Reading } from "./reading";
 
 /** Change of all tokens by a part of a layer, relative to its input, `[L, n]` flat. */
@@ -14,98 +16,177 @@ export interface Change {
   readonly values: ArrayLike<number>;
 }
 
-interface Unusual {
+interface Moved {
+  readonly unit: Unit;
   readonly part: Change["part"];
   readonly layer: number;
   readonly value: number;
   readonly median: number;
-  /** True of the token that is moved more, or less, than all others. */
+  /** True of the word that is moved more, or less, than all others. */
   readonly extreme: "most" | "least" | null;
   readonly of: number;
 }
 
-/** Least ratio of a token's change to the median of the others, or the other way round, that is worth a sentence. */
-const NOTABLE = 1.1;
+/** Least ratio of a word's change to the median of the others, or the other way round, that is worth a sentence. */
+const NOTABLE = 1.3;
+
+/** Change of a word by a part of a layer: the mean of its tokens. */
+function changeOf({ values }: Change, layer: number, layers: number, { token, end }: Unit): number {
+  const n = values.length / layers;
+  let sum = 0;
+  for (let i = token; i < end; i++) sum += values[layer * n + i] ?? Number.NaN;
+  return sum / (end - token);
+}
+
+/** A word among others, in one part of a layer. */
+function movedIn(
+  change: Change,
+  layer: number,
+  layers: number,
+  unit: Unit,
+  others: readonly Unit[],
+): Moved {
+  const at = (of: Unit): number => changeOf(change, layer, layers, of);
+  const [value, beside] = [at(unit), others.map(at)];
+  const extreme = beside.every((other) => value > other)
+    ? "most"
+    : beside.every((other) => value < other)
+      ? "least"
+      : null;
+  const median = extreme === null ? Number.NaN : medianOf(beside);
+  return { unit, part: change.part, layer, value, extreme, median, of: beside.length + 1 };
+}
+
+const ratioOf = ({ value, median, extreme }: Moved): number =>
+  extreme === null || !(value > 0) ? 1 : Math.max(value / median, median / value);
+
+function mostOf(all: readonly Moved[]): Moved | null {
+  const found = all[firstLargest(all.map(ratioOf))];
+  return found !== undefined && ratioOf(found) >= NOTABLE ? found : null;
+}
+
+const without = (among: readonly Unit[], { token }: Unit): Unit[] =>
+  among.filter((other) => other.token !== token);
 
 /**
- * The part of the model that moves a token most, or least, of the tokens at `among`: that in which it differs most from the
- * median of the others, as a ratio. Null where it is neither anywhere by a tenth, and where no figure is known.
+ * The part of the model that moves a word most, or least, of all: that in which it differs most from the median of the
+ * others, as a ratio. Null where it is neither anywhere by three tenths, and where no figure is known.
  */
 export function mostUnusual(
   changes: readonly Change[],
-  token: number,
-  among: readonly number[],
+  unit: Unit,
+  among: readonly Unit[],
   layers: number,
-): Unusual | null {
-  const others = among.filter((other) => other !== token);
+): Moved | null {
+  const others = without(among, unit);
   if (others.length < 2) return null;
-  const all = changes.flatMap(({ part, values }): Unusual[] => {
-    const n = values.length / layers;
-    return Array.from({ length: layers }, (_, layer) => {
-      const at = (position: number): number => values[layer * n + position] ?? Number.NaN;
-      const [value, beside] = [at(token), others.map(at)];
-      const extreme = beside.every((other) => value > other)
-        ? "most"
-        : beside.every((other) => value < other)
-          ? "least"
-          : null;
-      return { part, layer, value, extreme, median: medianOf(beside), of: beside.length + 1 };
-    });
-  });
-  const ratios = all.map(({ value, median, extreme }) =>
-    extreme === null || !(value > 0) ? 1 : Math.max(value / median, median / value),
+  return mostOf(
+    changes.flatMap((change) =>
+      Array.from({ length: layers }, (_, layer) => movedIn(change, layer, layers, unit, others)),
+    ),
   );
-  const place = firstLargest(ratios);
-  return (ratios[place] ?? 1) >= NOTABLE ? itemAt(all, place) : null;
 }
 
-/** `At [MASK] the model settles on rome in L5: 1st from there on, 18th before.` `The attention of L3 moves it most of all 7 tokens: by 1.2 times the norm of its vector, others by 0.41 (median).` */
+/** The word that stands out most; a function word where no other does. */
+export function mostUnusualOf(
+  changes: readonly Change[],
+  among: readonly Unit[],
+  layers: number,
+): Moved | null {
+  if (among.length < 3) return null;
+  const all = changes.flatMap((change) =>
+    Array.from({ length: layers }, (_, layer) => {
+      const values = among.map((unit) => changeOf(change, layer, layers, unit));
+      // No other can be beyond all.
+      return [firstLargest(values), firstLargest(values.map((value) => -value))].flatMap((i) => {
+        const unit = among[i];
+        return unit === undefined
+          ? []
+          : [movedIn(change, layer, layers, unit, without(among, unit))];
+      });
+    }).flat(),
+  );
+  const content = all.filter(({ unit }) => !isFunctionWord(unit.surface.trim()));
+  return mostOf(content) ?? mostOf(all);
+}
+
+/** The part of the model that moves a word most of all parts, where there are too few words to compare. */
+export function mostMoved(changes: readonly Change[], unit: Unit, layers: number): Moved | null {
+  const all = changes.flatMap((change): Moved[] =>
+    Array.from({ length: layers }, (_, layer) => ({
+      ...{ unit, part: change.part, layer, value: changeOf(change, layer, layers, unit) },
+      ...{ median: Number.NaN, extreme: null, of: 1 },
+    })),
+  );
+  return all[firstLargest(all.map(({ value }) => value))] ?? null;
+}
+
+/**
+ * `At [MASK] the model settles on rome in L5: 1st from there on, 18th before.` `The attention of L3 moves it most of all 7
+ * words: by 1.2 times the length of its vector, others by 0.41 (median).` Of another word: `…; “the” stands out nowhere.`
+ */
 export function InsideSentence({
-  token,
+  focus,
   reading,
-  unusual,
-  turn,
+  moved,
+  tokens,
+  nameOf,
 }: {
-  readonly token: string;
+  /** The focus token, or the word that it belongs to. */
+  readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
-  readonly unusual: Unusual | null;
-  /** The layer that turns the token most, and the cosine; where nothing else is known. */
-  readonly turn: { readonly layer: number; readonly cosine: number } | null;
+  /** The focus word where it stands out, else another that does; null where none does. */
+  readonly moved: Moved | null;
+  readonly tokens: TokenColumns;
+  readonly nameOf: (unit: Unit) => string;
 }) {
-  const name = <Word text={token} />;
-  const read = reading && (
-    <>
-      {reading.next ? "After " : "At "}
-      {name}
-      {" the model settles on "}
-      <Word text={reading.word} />
-      {reading.from === 0
-        ? " before any layer"
-        : ` in L${reading.from - 1}: 1st from there on, ${formatOrdinal(reading.before)} before`}
-    </>
-  );
-  if (read) return <SentenceLine>{read}.</SentenceLine>;
-  if (unusual === null) {
-    if (turn === null) return <SentenceLine />;
+  const name = <Word text={nameOf(focus)} />;
+  if (reading)
     return (
       <SentenceLine>
+        {reading.next ? "After " : "At "}
         {name}
-        {` is moved much like the other words; it turns most in L${turn.layer}: cosine `}
-        <Num value={turn.cosine} />.
+        {" the model settles on "}
+        <Word text={reading.word} />
+        {reading.from === 0
+          ? " before any layer"
+          : ` in L${reading.from - 1}: 1st from there on, ${formatOrdinal(reading.before)} before`}
+        .
       </SentenceLine>
     );
-  }
-  const { part, layer, value, median: usual, extreme, of } = unusual;
+  if (moved === null)
+    return (
+      <SentenceLine>
+        No layer moves a word of this text much more, or less, than the others.
+      </SentenceLine>
+    );
+  const { unit, part, layer, value, median: usual, extreme, of } = moved;
+  const vector = unit.end - unit.token > 1 ? "its vectors (mean of its tokens)" : "its vector";
   return (
     <SentenceLine>
+      {extreme === null && "This text has too few different words to compare. "}
       {`The ${part} of L${layer} moves `}
-      {name}
-      {` ${extreme} of all ${of} words: by `}
+      <Word text={nameOf(unit)} />
+      {unit.token !== focus.token && <Nth tokens={tokens} position={unit.token} />}
+      {extreme === null ? " most of all parts: by " : ` ${extreme} of all ${of} words: by `}
       <Num value={value} text={formatNumber(value, 2)} />
-      {" times the length of its vector, others by "}
-      <Num value={usual} text={formatNumber(usual, 2)} />
-      {" (median)."}
+      {` times the length of ${vector}`}
+      {extreme !== null && (
+        <>
+          {", others by "}
+          <Num value={usual} text={formatNumber(usual, 2)} />
+          {" (median)"}
+        </>
+      )}
+      {unit.token !== focus.token && (
+        <>
+          {"; "}
+          {name}
+          {" stands out nowhere"}
+        </>
+      )}
+      .
     </SentenceLine>
   );
 }

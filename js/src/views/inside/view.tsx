@@ -6,17 +6,20 @@ import { consume } from "../../draw/dom";
 import { byTouch } from "../../draw/touch";
 import { standalone } from "../../draw/vector";
 import type { Architecture, StageBox } from "../../figures/derive/stages";
+import { type Unit, unitOf, unitOfToken } from "../../figures/derive/units";
 import { copyExactValues } from "../../figures/format";
+import { schemeOf, unitLabel } from "../../figures/names";
+import { nothingToSee, wordsOf } from "../../figures/nothing-to-see";
 import { asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
-import { firstLargest } from "../../protocol/ties";
 import type { Meta } from "../../protocol/types";
 import { mount, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../contract";
 import { Link } from "./bars";
 import { tableOf } from "./content";
+import type { Changes } from "./data";
 import { createMap } from "./map/map";
 import { Parameters } from "./map/parameters";
 import { ChangeLegend, ChangeWords, layerWords, stageWords } from "./map/words";
@@ -25,7 +28,7 @@ import { createNearWords } from "./near-words";
 import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
 import { askReading, type Reading } from "./reading";
-import { InsideSentence, mostUnusual } from "./sentence";
+import { InsideSentence, mostMoved, mostUnusual, mostUnusualOf } from "./sentence";
 import { createTargetLens } from "./target-lens";
 
 const TAP = "A tap opens a stage.";
@@ -35,7 +38,7 @@ const HINT =
 /** The view in a sentence. */
 function createSentence(
   { source, state, signal: until }: ViewContext,
-  { changesOf, focus, turns, nameOf, layers }: InsideModel,
+  { changesOf, focus, layers }: InsideModel,
 ) {
   const readings = asking<{ token: number; reading: Reading | null }>(until);
   const askForReading = (): Promise<void> =>
@@ -50,35 +53,43 @@ function createSentence(
     });
   state.on(["token"], () => void askForReading(), until);
   void askForReading();
-  /** Words, which the focus token is compared with. */
-  const words = source.meta.tokens.text.flatMap((_, i) =>
-    source.meta.tokens.special[i] !== true &&
-    /[\p{L}\p{N}]/u.test(source.meta.tokens.surface[i] ?? "")
-      ? [i]
-      : [],
+  const { tokens } = source.meta;
+  const words = wordsOf(tokens);
+  /** A median needs two others; a word again and again is none. */
+  const several =
+    words.length > 2 && new Set(words.map(({ surface }) => surface.trim().toLowerCase())).size > 1;
+  const scheme = schemeOf(tokens);
+  function movedOf({ attention, ffn }: Changes, focus: Unit) {
+    const changes = [
+      { part: "attention", values: attention },
+      { part: "FFN", values: ffn },
+    ] as const;
+    if (!several) return mostMoved(changes, focus, layers);
+    return mostUnusual(changes, focus, words, layers) ?? mostUnusualOf(changes, words, layers);
+  }
+  const word = computed(
+    () => words[unitOfToken(words, focus.value)] ?? unitOf(tokens, focus.value),
+  );
+  const moved = computed(
+    () => changesOf.answer.value && movedOf(changesOf.answer.value, word.value),
   );
   return function sentence() {
     const [found, read] = [changesOf.answer.value, readings.answer.value];
     const waits = found === null && changesOf.failure.value === null;
     if (waits || read?.token !== focus.value) return <SentenceLine />;
-    const turn = firstLargest(turns.value);
+    const { reading } = read;
+    if (reading === null && words.length === 0) {
+      const nothing = nothingToSee(tokens);
+      if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+    }
+    if (reading === null && found === null) return <SentenceLine />;
     return (
       <InsideSentence
-        token={nameOf(focus.value)}
-        reading={read.reading}
-        unusual={
-          found &&
-          mostUnusual(
-            [
-              { part: "attention", values: found.attention },
-              { part: "FFN", values: found.ffn },
-            ],
-            focus.value,
-            words,
-            layers,
-          )
-        }
-        turn={turn < 0 ? null : { layer: turn, cosine: 1 - itemAt(turns.value, turn) }}
+        focus={word.value}
+        reading={reading}
+        moved={moved.value}
+        tokens={tokens}
+        nameOf={(unit) => unitLabel(unit, scheme)}
       />
     );
   };

@@ -8,7 +8,6 @@ import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
-import { keysOf } from "../../protocol/meta";
 import type { State } from "../../state/selection";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
@@ -30,7 +29,7 @@ import {
 import { createDrill, type Drilled } from "./drill";
 import { Example } from "./example";
 import { createGrid } from "./grid";
-import { openingRow, SentencesSentence } from "./sentence";
+import { OneSentence, openingRow, SentencesSentence } from "./sentence";
 
 /** Choices of the reader, kept as long as the widget lives. */
 const choices = new WeakMap<State, Choice>();
@@ -183,6 +182,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
     const single = shown !== null && isSingle(shown);
     const none = shown === null || shown.size === 0 || single;
     const busy = answers.busy.value;
+    const block = drilled.value?.block ?? null;
     return (
       <div
         class={`aw-sentences${shown?.size === 0 ? " is-empty" : ""}`}
@@ -191,12 +191,18 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
       >
         {shown === null ? (
           <SentenceLine />
+        ) : single ? (
+          // Its tokens open by themselves; the line waits for them.
+          opened.value !== null && block === null ? (
+            <SentenceLine />
+          ) : (
+            <OneSentence
+              block={shown.asked.layer === null && aggregation === "mass" ? block : null}
+              tokens={source.meta.tokens}
+            />
+          )
         ) : (
-          <SentencesSentence
-            matrix={shown}
-            row={entry.value.row}
-            count={keysOf(source.meta).text.length}
-          />
+          <SentencesSentence matrix={shown} row={entry.value.row} />
         )}
         {!single && (
           <Controls

@@ -186,6 +186,12 @@ export async function draw(
           arrays: new Map([["gradient", nd(Float32Array.from(gradient), 2, N)]]),
         };
       }
+      // The second word, in two pieces.
+      if (request.kind === "contributions")
+        return {
+          data: {},
+          arrays: new Map([["values", nd(Float32Array.of(9, 0.1, 0.5, 0.25, 9), N)]]),
+        };
       if (request.kind === "beside") return BESIDE;
       if (answer instanceof SliceFailure) throw answer;
       return answer;

@@ -54,7 +54,8 @@ describe("sequence classifier", () => {
     const term = (i = -1): string =>
       `${itemAt(LABELS, i)}: ${formatPercent(itemAt(probabilities, i), 2)}`;
     expect(part("sentence").textContent).toBe(
-      `The model classifies the text as ${term(first)}, then ${term(second)}, chance 25%.`,
+      `cat pushes to ${LABELS[2]}, away from ${LABELS[second ?? -1]}: by 0.500 logits. ` +
+        `The model leans to ${term(first)}, chance 25%.`,
     );
   });
 
