@@ -308,40 +308,86 @@ describe("Why", () => {
     expect(say({}, 3.796e-4, 2e-5)).toMatch(/ leads by 4×10⁻⁴ logits/);
   });
 
-  it("names the word that decides, all tokens together, the lean of the biases, the outcome", () => {
+  it("names the word that decides and the outcome, then all tokens together and the lean of the biases", () => {
     expect(say({})).toBe(
-      "With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +6.50. " +
-        "Before any word is read the model leans to “is” by 4.00; “are” leads by 2.50 logits.",
-    );
-    // The tokens speak for the other one, and the biases for the winner.
-    expect(say({ value: 2.5, bias: 6 })).toBe(
-      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
-        "Before any word is read the model leans to “are” by 6.00; “are” still leads by 2.50 logits.",
-    );
-    expect(say({ value: -2.5, bias: 1 }, -2.5)).toBe(
-      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
-        "Before any word is read the model leans to “are” by 1.00; “is” leads by 2.50 logits.",
+      "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits. " +
+        "All tokens together speak for “are” by 6.50; before any word is read the model leans to “is” by 4.00.",
     );
     expect(say({ bias: null, gap: null })).toBe(
-      "With “are” hidden, keys speaks most for “are” over “is”: +3.00. “are” leads by 2.50 logits.",
+      "With “are” hidden, keys speaks most for “are” over “is”, by 3.00; “are” leads by 2.50 logits.",
     );
     expect(say({ target: { position: 3, token: 7 }, names: ["are"] })).toBe(
-      "At “are”, keys speaks most for “are”: +3.00; all tokens together +6.50. " +
-        "Before any word is read the model has −4.00; “are” has a logit of 2.50.",
+      "At “are”, keys speaks most for “are”, by 3.00; “are” has a logit of 2.50. " +
+        "All tokens together add +6.50; before any word is read the model has −4.00.",
     );
     expect(say({ target: { label: 1 }, of: "class", names: ["good", "bad"] })).toMatch(
-      /^keys decides for good over bad: \+3\.00; /,
+      /^keys decides for good over bad, by 3\.00; /,
+    );
+    expect(say({ signed: false, bias: null, gap: null })).toBe(
+      "With “are” hidden, keys has the largest share in “are” over “is”: 3.00; “are” leads by 2.50 logits.",
     );
   });
 
-  it("counts no special token and not the hidden word as the word that decides", () => {
+  it("turns the pair where words speak for the other one, so that no number needs a sign", () => {
+    const values = Float32Array.from([0.25, -0.5, -3, 0.125, -1, 0.125]);
+    // The tokens speak for the other one, and the biases for the winner.
+    const still =
+      "With “are” hidden, keys speaks most for “is” over “are”, by 3.00; “are” still leads by 2.50 logits. " +
+      "All tokens together speak for “is” by 3.50; before any word is read the model leans to “are” by 6.00.";
+    expect(say({ values, value: 2.5, bias: 6 })).toBe(still);
+    expect(say({ values, value: -2.5, bias: 1 }, -2.5)).toBe(
+      "With “are” hidden, keys decides for “is” over “are”, by 3.00; “is” leads by 2.50 logits. " +
+        "All tokens together speak for “is” by 3.50; before any word is read the model leans to “are” by 1.00.",
+    );
+    expect(say({ values, value: -2.5, names: ["are"], bias: 1 }, -2.5)).toMatch(
+      /^With “are” hidden, keys speaks most against “are”, by 3\.00; “are” has a logit of −2\.50\. /,
+    );
+  });
+
+  it("lets no function word decide", () => {
+    const the = Float32Array.from([0.25, 9, 3, 0.125, -1, 0.125]);
+    expect(say({ values: the })).toMatch(
+      /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
+    );
+    const alone = Float32Array.from([0.25, 9, -3, 0.125, -1, 0.125]);
+    expect(say({ values: alone })).toMatch(
+      /^With “are” hidden, no content word speaks for “are” over “is”; “are” leads by 2\.50 logits\. /,
+    );
+  });
+
+  it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
+    const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
+    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base, units };
+    const rest = { next: false, label: () => "x", nameUnit: () => "x" };
+    expect(
+      textOf(
+        h(WhySentence, {
+          ...{ ...props, ...rest, tokens: unknown.tokens, explained: explainedOf(unknown) },
+        }),
+      ),
+    ).toBe("The model knows no word of this text, so it cannot predict any.");
+    expect(say({ names: ["”", '"'] })).toContain(
+      "for a closing quotation mark over a quotation mark, by 3.00; a closing quotation mark leads",
+    );
+  });
+
+  it("counts no special token, no piece and not the hidden word as the word that decides", () => {
     const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
-    expect(decidingWord({ ...base, values }, units)?.unit.text).toBe("keys");
+    expect(decidingWord({ ...base, values }, units)).toMatchObject({
+      term: { unit: { text: "keys" } },
+      most: true,
+    });
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
-    expect(decidingWord(asIs, units)?.unit.text).toBe("are");
+    expect(decidingWord(asIs, units)).toMatchObject({
+      term: { unit: { text: "keys" } },
+      most: false,
+    });
+    const pieces = firstUnits(metaOf(["[CLS]", "the", "keys", "##are", "[UNK]", "[SEP]"]), true);
+    const large = Float32Array.from([0, 0, 1, 0, 8, 0]);
+    expect(decidingWord({ ...base, values: large }, pieces).term?.unit.text).toBe("keys");
     const none = values.map(() => Number.NaN);
-    expect(decidingWord({ ...base, values: none }, units)).toBeNull();
-    expect(say({ values: none })).toContain("no word speaks for the outcome");
+    expect(decidingWord({ ...base, values: none }, units).term).toBeNull();
+    expect(say({ values: none })).toContain("no content word speaks for “are” over “is”; ");
   });
 });
 

@@ -14,6 +14,15 @@ const UNSPACED =
 export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
 export const isMask = (text: string): boolean => MASK.test(text);
 
+/** Said by views that ask what the model makes of words. */
+export const NO_WORD_KNOWN = "The model knows no word of this text, so it cannot predict any.";
+
+/** True where the model knows no token of a text, special ones aside. */
+export function knowsNoWord({ text, special }: TokenColumns): boolean {
+  const plain = text.filter((_, i) => special[i] !== true);
+  return plain.length > 0 && plain.every(isUnknown);
+}
+
 /** The words of a text, lower case, without special tokens and punctuation; pieces are joined. */
 function wordsOf({ text, surface, before, special }: TokenColumns): string[] {
   const words: string[] = [];
@@ -32,7 +41,7 @@ function wordsOf({ text, surface, before, special }: TokenColumns): string[] {
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
   if (plain.length === 0 || tokens.text.some(isMask)) return null;
-  if (plain.every(isUnknown))
+  if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
   const words = wordsOf(tokens);
   if (words.length === 0) return "This text has no word, so its links tell nothing.";

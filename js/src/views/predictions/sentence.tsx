@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
-import { isUnknown } from "../../figures/nothing-to-see";
+import { isUnknown, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
 import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import { answerAt, type Guess, maskedAt } from "./answers";
@@ -49,9 +49,7 @@ export function PredictionsSentence({
   const { tokens } = meta;
   const counted = countedIn(meta);
   if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
-    return (
-      <SentenceLine>The model knows no word of this text, so it cannot predict any.</SentenceLine>
-    );
+    return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   if (predictions === null || subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
