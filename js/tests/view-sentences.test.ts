@@ -13,6 +13,7 @@ import { influenceTree } from "../src/figures/derive/tree";
 import type { Matrix } from "../src/figures/matrix";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
+import { linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
@@ -60,8 +61,8 @@ describe("Heads", () => {
 
   it("says in what it stands out among all heads, with chance", () => {
     const raw = { cls: [0.1, 0.1, 0.1, 0.1, 0.1, 0.4], syntax: [0.1, 0.3, 0.2, 0.1, 0.1, 0.1] };
-    expect(say(found(raw, 0.2))).toBe(
-      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 20%.",
+    expect(say(found(raw, 0.15))).toBe(
+      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 15%.",
     );
     expect(say(found({ syntax: raw.syntax }, 0.2, [0, 0.9, 0, 0, 0, 0]))).toContain(
       "gives the token after the most: 90%",
@@ -81,20 +82,50 @@ describe("Heads", () => {
     );
   });
 
-  it("says of an ordinary head what it is at best, and claims nothing that chance gives", () => {
-    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.2, 0.1, 0.1, 0.1, 0.1] };
+  it("calls a head ordinary that is first in nothing, or by less than half more than chance", () => {
+    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.28, 0.1, 0.1, 0.1, 0.1] };
     expect(say(found(raw, 0.2), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
-      "L0 · H1 is an ordinary head on this text: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+      "L0 · H1 is an ordinary head on this text, in no figure the first of 6.",
+    );
+    expect(say(found(raw, 0.18), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
+      "Of the 6 heads, L0 · H1 gives the token itself the most: 28% of a query’s attention, chance 18%.",
     );
   });
 
-  it("says of an ordinary head what its focus token attends to, where that tells", () => {
-    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] };
-    const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+  it("says first what its focus token attends to, where that tells", () => {
     const link = { query: "it", key: "keys", weight: { value: 0.6, error: 0 }, chance: 0.1 };
-    expect(textOf(h(HeadSentence, { ...PROPS, standings, link }))).toBe(
-      "In L0 · H1 “it” attends to keys: 60%, chance 10%. Over the whole text the head is ordinary: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+    const tell = (raw: Record<string, number[]>, keys = [3, 2, 1, 1, 1, 1]): string => {
+      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), keys);
+      return textOf(h(HeadSentence, { ...PROPS, standings, link }));
+    };
+    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%. ";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
+      `${first}This head is ordinary on this text, in no figure the first of 6.`,
     );
+    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
+      `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,
+    );
+    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
+      `${first}Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    );
+  });
+
+  it("tells a link from twice chance on", () => {
+    const axis = firstUnits(META, true);
+    const linkAt = (weight: number) =>
+      linkOf(
+        {
+          ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
+          weights: Float32Array.from({ length: 36 }, (_, cell) =>
+            cell === 3 * 6 + 2 ? weight : 0,
+          ),
+          queryOf: (token: number) => token,
+        } as never,
+        3,
+        6,
+      );
+    expect(linkAt(0.32)).toBeNull();
+    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys" });
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
@@ -345,13 +376,17 @@ describe("Why", () => {
   });
 
   it("lets no function word decide", () => {
-    const the = Float32Array.from([0.25, 9, 3, 0.125, -1, 0.125]);
-    expect(say({ values: the })).toMatch(
+    const sayOf = (the: number, keys: number) =>
+      say({ values: Float32Array.from([0.25, the, keys, 0.125, -1, 0.125]) });
+    expect(sayOf(5, 3)).toMatch(
       /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
     );
-    const alone = Float32Array.from([0.25, 9, -3, 0.125, -1, 0.125]);
-    expect(say({ values: alone })).toMatch(
-      /^With “are” hidden, no content word speaks for “are” over “is”; “are” leads by 2\.50 logits\. /,
+    // Where a content word has less than half of it, a function word speaks, and is called one.
+    expect(sayOf(9, 3)).toMatch(
+      /^With “are” hidden, the function word “the” speaks most for “are” over “is”, by 9\.00; /,
+    );
+    expect(sayOf(-9, 12)).toMatch(
+      /^With “are” hidden, keys decides for “are” over “is”, by 12\.0; /,
     );
   });
 
@@ -374,20 +409,18 @@ describe("Why", () => {
   it("counts no special token, no piece and not the hidden word as the word that decides", () => {
     const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
     expect(decidingWord({ ...base, values }, units)).toMatchObject({
-      term: { unit: { text: "keys" } },
-      most: true,
+      ...{ term: { unit: { text: "keys" } }, content: true, most: true },
     });
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
     expect(decidingWord(asIs, units)).toMatchObject({
-      term: { unit: { text: "keys" } },
-      most: false,
+      ...{ term: { unit: { text: "are" } }, content: false },
     });
-    const pieces = firstUnits(metaOf(["[CLS]", "the", "keys", "##are", "[UNK]", "[SEP]"]), true);
-    const large = Float32Array.from([0, 0, 1, 0, 8, 0]);
+    const pieces = firstUnits(metaOf(["[CLS]", "keys", "##xy", "are", "[UNK]", "[SEP]"]), true);
+    const large = Float32Array.from([0, 1, 8, 0, 8, 0]);
     expect(decidingWord({ ...base, values: large }, pieces).term?.unit.text).toBe("keys");
     const none = values.map(() => Number.NaN);
     expect(decidingWord({ ...base, values: none }, units).term).toBeNull();
-    expect(say({ values: none })).toContain("no content word speaks for “are” over “is”; ");
+    expect(say({ values: none })).toContain("no word speaks for “are” over “is”; ");
   });
 });
 

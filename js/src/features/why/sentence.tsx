@@ -25,16 +25,20 @@ const LETTER = /[\p{L}\p{N}]/u;
 const isContent = ({ surface, text }: Unit): boolean =>
   !isFunctionWord(surface) && !isUnknown(text) && !text.startsWith("##");
 
+/** A content word is told before a function word from so much of what that contributes on. */
+const ENOUGH = 0.5;
+
 interface Deciding {
-  /** The content word that speaks most; null where none does. */
+  /** The word that speaks most; null where none does. */
   readonly term: Term | null;
-  /** No function word speaks more. */
+  readonly content: boolean;
+  /** No other word speaks more. */
   readonly most: boolean;
 }
 
 /**
- * The content word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens
- * and the word that is hidden.
+ * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
+ * word that is hidden: a content word, where one speaks at least half as much as any other.
  */
 export function decidingWord(
   found: Pick<
@@ -56,10 +60,15 @@ export function decidingWord(
   });
   const sign = signed && sumOfTokens(found) < 0 ? -1 : 1;
   const sizeOf = ({ value }: Term): number => (Number.isNaN(value) ? -1 : sign * value);
-  const contents = words.filter(({ unit }) => isContent(unit));
-  const term = contents[firstLargest(contents.map(sizeOf))];
-  if (term === undefined || sizeOf(term) <= 0) return { term: null, most: false };
-  return { term, most: words.every((other) => sizeOf(other) <= sizeOf(term)) };
+  const largest = (terms: readonly Term[]): Term | undefined =>
+    terms[firstLargest(terms.map(sizeOf))];
+  const any = largest(words.filter(({ unit }) => isFunctionWord(unit.surface) || isContent(unit)));
+  if (any === undefined || sizeOf(any) <= 0) return { term: null, content: false, most: false };
+  const word = largest(words.filter(({ unit }) => isContent(unit)));
+  const content = word !== undefined && sizeOf(word) >= ENOUGH * sizeOf(any);
+  return content
+    ? { term: word, content, most: sizeOf(word) >= sizeOf(any) }
+    : { term: any, content, most: true };
 }
 
 /** Sum of all tokens; of a method that does not add up, the outcome. */
@@ -98,11 +107,16 @@ export function WhySentence(props: Props) {
   const [first = "", second] = of.names;
   const { position, masked } = of.target;
   const { signed, bias, baseline, gap } = found;
-  const { term, most } = decidingWord(found, units, explained.sources);
+  const { term, content, most } = decidingWord(found, units, explained.sources);
   const together = sumOfTokens(found);
   const agrees = !signed || together < 0 === value < 0;
   const decides =
-    term !== null && most && gap !== null && agrees && Math.abs(term.value) > Math.abs(value);
+    term !== null &&
+    content &&
+    most &&
+    gap !== null &&
+    agrees &&
+    Math.abs(term.value) > Math.abs(value);
   /** The name that a number speaks for. */
   const side = (number: number) => <Word text={number < 0 ? (second ?? first) : first} />;
   const pair = (number: number) => (
@@ -160,14 +174,12 @@ export function WhySentence(props: Props) {
       )}
       {term === null ? (
         <>
-          {signed
-            ? `no content word speaks ${against ? "against " : "for "}`
-            : "no content word has a share in "}
+          {signed ? `no word speaks ${against ? "against " : "for "}` : "no word has a share in "}
           {pair(towards)}
         </>
       ) : (
         <>
-          {!most && "of the content words "}
+          {content ? !most && "of the content words " : "the function word "}
           <Word text={nameUnit(term.unit)} />
           <Nth tokens={explained.tokens} position={term.unit.token} />
           {explained.sources > 0 &&
