@@ -10,11 +10,15 @@ import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import type { Classification } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
+import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
+import type { Predictions } from "../src/views/predictions/data";
+import { PredictionsSentence } from "../src/views/predictions/sentence";
+import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
 import { openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
@@ -153,6 +157,65 @@ describe("Heads", () => {
     expect(say(found({ self: values }, Number.NaN), 1, source)).toBe(
       "Over 400 texts, of the 6 heads, L0 · H1 gives the token itself the most: 50% of a query’s attention (95% interval 25% to 75%).",
     );
+  });
+});
+
+describe("Predictions", () => {
+  const VOCABULARY = { 1: ",", 2: "##ing", 3: "t", 4: "man" };
+  const of = (
+    texts: readonly string[],
+    probabilities: number[],
+    known: number[],
+    ids: number[],
+  ) => {
+    const meta = metaOf(texts);
+    const nd = (values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] });
+    const flat = nd(texts.map(() => 0));
+    const predictions: Predictions = {
+      ...({ mode: "masked" } as const),
+      ...{ topK: ids.length, known: new Set(known), vocabulary: VOCABULARY },
+      ids: nd(texts.flatMap(() => ids)),
+      probabilities: nd(texts.flatMap(() => ids.map((_, k) => 0.5 / 2 ** k))),
+      ...{ logits: flat, logitMax: flat, logSumExp: flat, surprisal: null },
+      originalRank: nd(texts.map(() => 7)),
+      originalProbability: nd(probabilities),
+    };
+    return { meta, predictions };
+  };
+  const say = (...given: Parameters<typeof of>): string => {
+    const { meta, predictions } = of(...given);
+    const subject = subjectOf(predictions, given[2], meta);
+    const scheme = tokenScheme([...given[0], ...Object.values(VOCABULARY)], meta.tokens.surface);
+    const choose = () => undefined;
+    return textOf(h(PredictionsSentence, { predictions, subject, meta, scheme, choose }));
+  };
+
+  it("names a word that is expected, no mark, piece or letter, and none where there is none", () => {
+    const texts = ["[CLS]", "keys", "rust", ".", "[SEP]"];
+    const p = [1, 0.5, 0.25, 0.125, 1];
+    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 7th";
+    expect(say(texts, p, [1, 2, 3], [4, 1])).toBe(`${lead}, where it expects man: 50%.`);
+    expect(say(texts, p, [1, 2, 3], [1, 2, 3, 4])).toBe(
+      `${lead}, where the likeliest word is man: 6.3%.`,
+    );
+    expect(say(texts, p, [1, 2, 3], [1, 2, 3])).toBe(`${lead}.`);
+  });
+
+  it("says of a run that has stopped what it has read, and of one word that it is alone", () => {
+    const texts = ["[CLS]", "keys", "rust", "here", "[SEP]"];
+    expect(say(texts, [1, 0.5, 0.25, 0, 1], [1, 2], [4])).toBe(
+      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 7th, where it expects man: 50%.",
+    );
+    expect(say(["[CLS]", "keys", "[SEP]"], [1, 0.5, 1], [1], [4])).toBe(
+      "With its only word hidden, keys surprises the model: 50%, 7th, where it expects man: 50%.",
+    );
+  });
+
+  it("says nothing of pieces and marks alone, and passes over them in a decoder's text", () => {
+    expect(say(["[CLS]", "key", "##s", "[SEP]"], [1, 0.5, 0.5, 1], [1, 2], [4])).toBe("");
+    const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
+    const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
+    expect(mostSurprising({ surprisal }, tokens)).toBe(3);
   });
 });
 

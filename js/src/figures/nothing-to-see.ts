@@ -23,6 +23,24 @@ export function knowsNoWord({ text, special }: TokenColumns): boolean {
   return plain.length > 0 && plain.every(isUnknown);
 }
 
+/** True for the second and later tokens of a word. */
+const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
+  const [piece, last] = [surface[i] ?? "", surface[i - 1] ?? ""];
+  return (
+    !special[i] &&
+    !special[i - 1] &&
+    before[i] === "" &&
+    !/^[\sĠ▁]/u.test(text[i] ?? "") &&
+    /^[\p{L}\p{N}]/u.test(piece) &&
+    /[\p{L}\p{N}]$/u.test(last) &&
+    !UNSPACED.test(piece)
+  );
+};
+
+/** True of tokens that are a word of the text, and no mark and no piece. */
+export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
+  LETTER.test(tokens.surface[i] ?? "") && !continues(tokens, i) && !continues(tokens, end);
+
 /** The words of a text, lower case, without special tokens and punctuation; pieces are joined. */
 function wordsOf({ text, surface, before, special }: TokenColumns): string[] {
   const words: string[] = [];
