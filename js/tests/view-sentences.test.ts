@@ -12,6 +12,7 @@ import type { Classification } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
+import { nothingToSee } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { linkOf } from "../src/views/heads/link";
@@ -262,14 +263,14 @@ describe("Tree", () => {
     expect(linksOf([0.5, 0.5, 0, 1], 2)).toEqual([[0, 1, 0.5]]);
   });
 
-  it("tells a second step, and opens a branch, only above chance", () => {
-    const meta = metaOf(["[CLS]", "trophy", "suitcase", "big", "[SEP]"]);
-    const units = firstUnits(meta, true);
-    const say = (second: number): string => {
+  it("opens a branch above chance, and tells a second step to a whole content word", () => {
+    const say = (second: number, third = "big"): string => {
+      const meta = metaOf(["[CLS]", "trophy", "suitcase", third, "[SEP]"]);
+      const units = firstUnits(meta, true);
       const rows = [
         [0.2, 0.2, 0.2, 0.2, 0.2],
         [0.1, 0.1, 0.6, 0.1, 0.1],
-        [0.6, 0.1, 0.1, second, 0.2 - second],
+        [0.05, 0.1, 0.1, second, 0.75 - second],
         [0.2, 0.2, 0.2, 0.2, 0.2],
         [0.2, 0.2, 0.2, 0.2, 0.2],
       ];
@@ -282,9 +283,11 @@ describe("Tree", () => {
       const line = textOf(h(TreeSentence, { of, tokens: meta.tokens }));
       return `${line} ${of.leadsOn(suitcase!)}`;
     };
-    const first =
-      "From trophy the strongest path leads to suitcase: 60%, chance 20%; and from there";
-    expect(say(0.1)).toBe(`${first} to [CLS]: 60%, chance 20%. true`);
+    const first = "From trophy the strongest path leads to suitcase: 60%, chance 20%";
+    expect(say(0.7)).toBe(`${first}; and from there to big: 70%, chance 20%. true`);
+    // A special token, a function word, a piece, an unknown word.
+    for (const line of [say(0.05), say(0.7, "of"), say(0.7, "##s"), say(0.7, "[UNK]")])
+      expect(line).toBe(`${first}. true`);
     const words = (): string => {
       const rows = [
         [0.1, 0.6, 0.3],
@@ -323,6 +326,17 @@ describe("Tree", () => {
     expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog"]);
     for (const word of words) word.click();
     expect(chosen).toEqual([0, 1]);
+  });
+});
+
+describe("A text", () => {
+  it("of words most of which the model does not know tells little", () => {
+    const say = (...texts: string[]) => nothingToSee(metaOf(["[CLS]", ...texts, "[SEP]"]).tokens);
+    expect(say("[UNK]", "tea", "[UNK]", ".")).toBe(
+      "The model knows 1 of the 3 words of this text, so its links tell little.",
+    );
+    expect(say("[UNK]", "tea", "cup")).toBeNull();
+    expect(say("[UNK]", "[UNK]")).toMatch(/^The model knows no word/);
   });
 });
 

@@ -62,6 +62,9 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
   const words = wordsOf(tokens);
+  const unknown = plain.filter(isUnknown).length;
+  if (unknown > words.length)
+    return `The model knows ${words.length} of the ${words.length + unknown} words of this text, so its links tell little.`;
   if (words.length === 0) return "This text has no word, so its links tell nothing.";
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)
