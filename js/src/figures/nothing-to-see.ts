@@ -17,7 +17,7 @@ export const isMask = (text: string): boolean => MASK.test(text);
 /** Said by views that ask what the model makes of words. */
 export const NO_WORD_KNOWN = "The model knows no word of this text, so it cannot predict any.";
 
-/** True where the model knows no token of a text, special ones aside. */
+/** True where the model knows no token of a text (special ones do not count). */
 export function knowsNoWord({ text, special }: TokenColumns): boolean {
   const plain = text.filter((_, i) => special[i] !== true);
   return plain.length > 0 && plain.every(isUnknown);

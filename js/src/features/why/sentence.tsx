@@ -25,7 +25,7 @@ const LETTER = /[\p{L}\p{N}]/u;
 const isContent = ({ surface, text }: Unit): boolean =>
   !isFunctionWord(surface) && !isUnknown(text) && !text.startsWith("##");
 
-/** A content word is told before a function word from so much of what that contributes on. */
+/** A content word is named before a function word from so much of what that contributes on. */
 const ENOUGH = 0.5;
 
 interface Deciding {

@@ -41,7 +41,7 @@ export function subjectOf(
 }
 
 /**
- * The position before the word that surprises a decoder most, marks and pieces aside; the first word comes after none, and the
+ * The position before the word that surprises a decoder most, no mark and no piece; the first word comes after none, and the
  * second after one.
  */
 export function mostSurprising(

@@ -10,7 +10,7 @@ import type { Num, TokenColumns } from "../../protocol/types";
 import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
-/** A second step is told from so many times chance on. */
+/** A second step is named from so many times chance on. */
 const TELLS = 1.5;
 
 /** A link of the tree. */
