@@ -90,7 +90,7 @@ describe("Heads", () => {
   it("calls a head ordinary that is first in nothing, or by less than half more than chance", () => {
     const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.28, 0.1, 0.1, 0.1, 0.1] };
     expect(say(found(raw, 0.2), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
-      "L0 · H1 is an ordinary head on this text, in no figure the first of 6.",
+      "L0 · H1 is an ordinary head on this text: none of its figures stands out among the 6 heads.",
     );
     expect(say(found(raw, 0.18), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
       "Of the 6 heads, L0 · H1 gives the token itself the most: 28% of a query’s attention, chance 18%.",
@@ -105,7 +105,7 @@ describe("Heads", () => {
     };
     const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%. ";
     expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
-      `${first}This head is ordinary on this text, in no figure the first of 6.`,
+      `${first}This head is ordinary on this text: none of its figures stands out among the 6 heads.`,
     );
     expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
       `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,

@@ -183,8 +183,8 @@ function Said({
 /**
  * `In L3 · H1 “it” attends to trophy: 61%, chance 5.9%.`, where the focus token has a link that tells, and then what the head
  * is: `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 40%.` `L0 · H1 is a sink:
- * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text, in no figure among the first 4
- * of 72.`
+ * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: none of its figures stands out
+ * among the 72 heads.`
  */
 export function HeadSentence({ source, layer, head, standings, link = null }: Props) {
   const { model, profile, tokens } = source.meta;
@@ -251,7 +251,7 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
           {said}
         </>
       ) : (
-        `${begin(`${who} ${is}`)}${profile === null ? " on this text" : ""}, in no figure ${first === 1 ? "the first" : `among the first ${first}`} of ${formatCount(count)}`
+        `${begin(`${who} ${is}`)}${profile === null ? " on this text" : ""}: none of ${mean ? "their" : "its"} figures stands out among the ${all}`
       )}
       .
     </SentenceLine>
