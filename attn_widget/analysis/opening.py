@@ -293,8 +293,8 @@ def pairs(
     told = np.isin(kind, (Kind.CONTENT, Kind.MASK)) | refers | subject
     told |= (kind == Kind.PRONOUN) & (to_role == Role.VERB)
     told &= np.isin(to, says)
-    some = (*says, Kind.COPULA, Kind.PERSON)
-    weak = np.isin(kind, some) & np.isin(to, some)
+    some = (*says, Kind.PERSON)
+    weak = np.isin(kind, (*some, Kind.COPULA)) & np.isin(to, some)  # no form of *be* is a key
     weak &= np.isin(kind, (Kind.CONTENT, Kind.MASK)) | np.isin(to, (Kind.CONTENT, Kind.MASK))
     differ = words.names[queries] != words.names[keys]
     worth = np.select(

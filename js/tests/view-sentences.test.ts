@@ -10,10 +10,12 @@ import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import { type Classification, classesOf } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
+import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
-import { wordsOf } from "../src/figures/nothing-to-see";
+import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
+import { linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import {
   InsideSentence,
@@ -21,6 +23,9 @@ import {
   mostUnusual,
   mostUnusualOf,
 } from "../src/views/inside/sentence";
+import type { Predictions } from "../src/views/predictions/data";
+import { PredictionsSentence } from "../src/views/predictions/sentence";
+import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
 import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
 import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
@@ -67,8 +72,8 @@ describe("Heads", () => {
 
   it("says in what it stands out among all heads, with chance", () => {
     const raw = { cls: [0.1, 0.1, 0.1, 0.1, 0.1, 0.4], syntax: [0.1, 0.3, 0.2, 0.1, 0.1, 0.1] };
-    expect(say(found(raw, 0.2))).toBe(
-      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 20%.",
+    expect(say(found(raw, 0.15))).toBe(
+      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 15%.",
     );
     expect(say(found({ syntax: raw.syntax }, 0.2, [0, 0.9, 0, 0, 0, 0]))).toContain(
       "gives the token after the most: 90%",
@@ -88,20 +93,50 @@ describe("Heads", () => {
     );
   });
 
-  it("says of an ordinary head what it is at best, and claims nothing that chance gives", () => {
-    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.2, 0.1, 0.1, 0.1, 0.1] };
+  it("calls a head ordinary that is first in nothing, or by less than half more than chance", () => {
+    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.28, 0.1, 0.1, 0.1, 0.1] };
     expect(say(found(raw, 0.2), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
-      "L0 · H1 is an ordinary head on this text: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+      "L0 · H1 is an ordinary head on this text: none of its figures stands out among the 6 heads.",
+    );
+    expect(say(found(raw, 0.18), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
+      "Of the 6 heads, L0 · H1 gives the token itself the most: 28% of a query’s attention, chance 18%.",
     );
   });
 
-  it("says of an ordinary head what its focus token attends to, where that tells", () => {
-    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] };
-    const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+  it("says first what its focus token attends to, where that tells", () => {
     const link = { query: "it", key: "keys", weight: { value: 0.6, error: 0 }, chance: 0.1 };
-    expect(textOf(h(HeadSentence, { ...PROPS, standings, link }))).toBe(
-      "In L0 · H1 “it” attends to keys: 60%, chance 10%. Over the whole text the head is ordinary: of the 6 heads it at best spreads attention the 2nd most widely: over 2.00 keys of a query.",
+    const tell = (raw: Record<string, number[]>, keys = [3, 2, 1, 1, 1, 1]): string => {
+      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), keys);
+      return textOf(h(HeadSentence, { ...PROPS, standings, link }));
+    };
+    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%. ";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
+      `${first}This head is ordinary on this text: none of its figures stands out among the 6 heads.`,
     );
+    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
+      `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,
+    );
+    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
+      `${first}Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    );
+  });
+
+  it("tells a link from twice chance on", () => {
+    const axis = firstUnits(META, true);
+    const linkAt = (weight: number) =>
+      linkOf(
+        {
+          ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
+          weights: Float32Array.from({ length: 36 }, (_, cell) =>
+            cell === 3 * 6 + 2 ? weight : 0,
+          ),
+          queryOf: (token: number) => token,
+        } as never,
+        3,
+        6,
+      );
+    expect(linkAt(0.32)).toBeNull();
+    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys" });
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
@@ -129,6 +164,65 @@ describe("Heads", () => {
     expect(say(found({ self: values }, Number.NaN), 1, source)).toBe(
       "Over 400 texts, of the 6 heads, L0 · H1 gives the token itself the most: 50% of a query’s attention (95% interval 25% to 75%).",
     );
+  });
+});
+
+describe("Predictions", () => {
+  const VOCABULARY = { 1: ",", 2: "##ing", 3: "t", 4: "man" };
+  const of = (
+    texts: readonly string[],
+    probabilities: number[],
+    known: number[],
+    ids: number[],
+  ) => {
+    const meta = metaOf(texts);
+    const nd = (values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] });
+    const flat = nd(texts.map(() => 0));
+    const predictions: Predictions = {
+      ...({ mode: "masked" } as const),
+      ...{ topK: ids.length, known: new Set(known), vocabulary: VOCABULARY },
+      ids: nd(texts.flatMap(() => ids)),
+      probabilities: nd(texts.flatMap(() => ids.map((_, k) => 0.5 / 2 ** k))),
+      ...{ logits: flat, logitMax: flat, logSumExp: flat, surprisal: null },
+      originalRank: nd(texts.map(() => 7)),
+      originalProbability: nd(probabilities),
+    };
+    return { meta, predictions };
+  };
+  const say = (...given: Parameters<typeof of>): string => {
+    const { meta, predictions } = of(...given);
+    const subject = subjectOf(predictions, given[2], meta);
+    const scheme = tokenScheme([...given[0], ...Object.values(VOCABULARY)], meta.tokens.surface);
+    const choose = () => undefined;
+    return textOf(h(PredictionsSentence, { predictions, subject, meta, scheme, choose }));
+  };
+
+  it("names a word that is expected, no mark, piece or letter, and none where there is none", () => {
+    const texts = ["[CLS]", "keys", "rust", ".", "[SEP]"];
+    const p = [1, 0.5, 0.25, 0.125, 1];
+    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 7th";
+    expect(say(texts, p, [1, 2, 3], [4, 1])).toBe(`${lead}, where it expects man: 50%.`);
+    expect(say(texts, p, [1, 2, 3], [1, 2, 3, 4])).toBe(
+      `${lead}, where the likeliest word is man: 6.3%.`,
+    );
+    expect(say(texts, p, [1, 2, 3], [1, 2, 3])).toBe(`${lead}.`);
+  });
+
+  it("says of a run that has stopped what it has read, and of one word that it is alone", () => {
+    const texts = ["[CLS]", "keys", "rust", "here", "[SEP]"];
+    expect(say(texts, [1, 0.5, 0.25, 0, 1], [1, 2], [4])).toBe(
+      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 7th, where it expects man: 50%.",
+    );
+    expect(say(["[CLS]", "keys", "[SEP]"], [1, 0.5, 1], [1], [4])).toBe(
+      "With its only word hidden, keys surprises the model: 50%, 7th, where it expects man: 50%.",
+    );
+  });
+
+  it("says nothing of pieces and marks alone, and passes over them in a decoder's text", () => {
+    expect(say(["[CLS]", "key", "##s", "[SEP]"], [1, 0.5, 0.5, 1], [1, 2], [4])).toBe("");
+    const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
+    const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
+    expect(mostSurprising({ surprisal }, tokens)).toBe(3);
   });
 });
 
@@ -175,14 +269,14 @@ describe("Tree", () => {
     expect(linksOf([0.5, 0.5, 0, 1], 2)).toEqual([[0, 1, 0.5]]);
   });
 
-  it("tells a second step, and opens a branch, only above chance", () => {
-    const meta = metaOf(["[CLS]", "trophy", "suitcase", "big", "[SEP]"]);
-    const units = firstUnits(meta, true);
-    const say = (second: number): string => {
+  it("opens a branch above chance, and tells a second step to a whole content word", () => {
+    const say = (second: number, third = "big"): string => {
+      const meta = metaOf(["[CLS]", "trophy", "suitcase", third, "[SEP]"]);
+      const units = firstUnits(meta, true);
       const rows = [
         [0.2, 0.2, 0.2, 0.2, 0.2],
         [0.1, 0.1, 0.6, 0.1, 0.1],
-        [0.6, 0.1, 0.1, second, 0.2 - second],
+        [0.05, 0.1, 0.1, second, 0.75 - second],
         [0.2, 0.2, 0.2, 0.2, 0.2],
         [0.2, 0.2, 0.2, 0.2, 0.2],
       ];
@@ -195,9 +289,11 @@ describe("Tree", () => {
       const line = textOf(h(TreeSentence, { of, tokens: meta.tokens }));
       return `${line} ${of.leadsOn(suitcase!)}`;
     };
-    const first =
-      "From trophy the strongest path leads to suitcase: 60%, chance 20%; and from there";
-    expect(say(0.1)).toBe(`${first} to [CLS]: 60%, chance 20%. true`);
+    const first = "From trophy the strongest path leads to suitcase: 60%, chance 20%";
+    expect(say(0.7)).toBe(`${first}; and from there to big: 70%, chance 20%. true`);
+    // A special token, a function word, a piece, an unknown word.
+    for (const line of [say(0.05), say(0.7, "of"), say(0.7, "##s"), say(0.7, "[UNK]")])
+      expect(line).toBe(`${first}. true`);
     const words = (): string => {
       const rows = [
         [0.1, 0.6, 0.3],
@@ -236,6 +332,17 @@ describe("Tree", () => {
     expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog"]);
     for (const word of words) word.click();
     expect(chosen).toEqual([0, 1]);
+  });
+});
+
+describe("A text", () => {
+  it("of words most of which the model does not know tells little", () => {
+    const say = (...texts: string[]) => nothingToSee(metaOf(["[CLS]", ...texts, "[SEP]"]).tokens);
+    expect(say("[UNK]", "tea", "[UNK]", ".")).toBe(
+      "The model knows 1 of the 3 words of this text, so its links tell little.",
+    );
+    expect(say("[UNK]", "tea", "cup")).toBeNull();
+    expect(say("[UNK]", "[UNK]")).toMatch(/^The model knows no word/);
   });
 });
 
@@ -394,40 +501,88 @@ describe("Why", () => {
     expect(say({}, 3.796e-4, 2e-5)).toMatch(/ leads by 4×10⁻⁴ logits/);
   });
 
-  it("names the word that decides, all tokens together, the lean of the biases, the outcome", () => {
+  it("names the word that decides and the outcome, then all tokens together and the lean of the biases", () => {
     expect(say({})).toBe(
-      "With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +6.50. " +
-        "Before any word is read the model leans to “is” by 4.00; “are” leads by 2.50 logits.",
-    );
-    // The tokens speak for the other one, and the biases for the winner.
-    expect(say({ value: 2.5, bias: 6 })).toBe(
-      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
-        "Before any word is read the model leans to “are” by 6.00; “are” still leads by 2.50 logits.",
-    );
-    expect(say({ value: -2.5, bias: 1 }, -2.5)).toBe(
-      "With “are” hidden, “here” speaks most for “is” over “are”: −1.00; all tokens together −3.50. " +
-        "Before any word is read the model leans to “are” by 1.00; “is” leads by 2.50 logits.",
+      "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits. " +
+        "All tokens together speak for “are” by 6.50; before any word is read the model leans to “is” by 4.00.",
     );
     expect(say({ bias: null, gap: null })).toBe(
-      "With “are” hidden, keys speaks most for “are” over “is”: +3.00. “are” leads by 2.50 logits.",
+      "With “are” hidden, keys speaks most for “are” over “is”, by 3.00; “are” leads by 2.50 logits.",
     );
     expect(say({ target: { position: 3, token: 7 }, names: ["are"] })).toBe(
-      "At “are”, keys speaks most for “are”: +3.00; all tokens together +6.50. " +
-        "Before any word is read the model has −4.00; “are” has a logit of 2.50.",
+      "At “are”, keys speaks most for “are”, by 3.00; “are” has a logit of 2.50. " +
+        "All tokens together add +6.50; before any word is read the model has −4.00.",
     );
     expect(say({ target: { label: 1 }, of: "class", names: ["good", "bad"] })).toMatch(
-      /^keys decides for good over bad: \+3\.00; /,
+      /^keys decides for good over bad, by 3\.00; /,
+    );
+    expect(say({ signed: false, bias: null, gap: null })).toBe(
+      "With “are” hidden, keys has the largest share in “are” over “is”: 3.00; “are” leads by 2.50 logits.",
     );
   });
 
-  it("counts no special token and not the hidden word as the word that decides", () => {
+  it("turns the pair where words speak for the other one, so that no number needs a sign", () => {
+    const values = Float32Array.from([0.25, -0.5, -3, 0.125, -1, 0.125]);
+    // The tokens speak for the other one, and the biases for the winner.
+    const still =
+      "With “are” hidden, keys speaks most for “is” over “are”, by 3.00; “are” still leads by 2.50 logits. " +
+      "All tokens together speak for “is” by 3.50; before any word is read the model leans to “are” by 6.00.";
+    expect(say({ values, value: 2.5, bias: 6 })).toBe(still);
+    expect(say({ values, value: -2.5, bias: 1 }, -2.5)).toBe(
+      "With “are” hidden, keys decides for “is” over “are”, by 3.00; “is” leads by 2.50 logits. " +
+        "All tokens together speak for “is” by 3.50; before any word is read the model leans to “are” by 1.00.",
+    );
+    expect(say({ values, value: -2.5, names: ["are"], bias: 1 }, -2.5)).toMatch(
+      /^With “are” hidden, keys speaks most against “are”, by 3\.00; “are” has a logit of −2\.50\. /,
+    );
+  });
+
+  it("lets no function word decide", () => {
+    const sayOf = (the: number, keys: number) =>
+      say({ values: Float32Array.from([0.25, the, keys, 0.125, -1, 0.125]) });
+    expect(sayOf(5, 3)).toMatch(
+      /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
+    );
+    // Where a content word has less than half of it, a function word speaks, and is called one.
+    expect(sayOf(9, 3)).toMatch(
+      /^With “are” hidden, the function word “the” speaks most for “are” over “is”, by 9\.00; /,
+    );
+    expect(sayOf(-9, 12)).toMatch(
+      /^With “are” hidden, keys decides for “are” over “is”, by 12\.0; /,
+    );
+  });
+
+  it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
+    const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
+    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base, units };
+    const rest = { next: false, label: () => "x", nameUnit: () => "x" };
+    expect(
+      textOf(
+        h(WhySentence, {
+          ...{ ...props, ...rest, tokens: unknown.tokens, explained: explainedOf(unknown) },
+        }),
+      ),
+    ).toBe("The model knows no word of this text, so it cannot predict any.");
+    expect(say({ names: ["”", '"'] })).toContain(
+      "for a closing quotation mark over a quotation mark, by 3.00; a closing quotation mark leads",
+    );
+  });
+
+  it("counts no special token, no piece and not the hidden word as the word that decides", () => {
     const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
-    expect(decidingWord({ ...base, values }, units)?.unit.text).toBe("keys");
+    expect(decidingWord({ ...base, values }, units)).toMatchObject({
+      ...{ term: { unit: { text: "keys" } }, content: true, most: true },
+    });
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
-    expect(decidingWord(asIs, units)?.unit.text).toBe("are");
+    expect(decidingWord(asIs, units)).toMatchObject({
+      ...{ term: { unit: { text: "are" } }, content: false },
+    });
+    const pieces = firstUnits(metaOf(["[CLS]", "keys", "##xy", "are", "[UNK]", "[SEP]"]), true);
+    const large = Float32Array.from([0, 1, 8, 0, 8, 0]);
+    expect(decidingWord({ ...base, values: large }, pieces).term?.unit.text).toBe("keys");
     const none = values.map(() => Number.NaN);
-    expect(decidingWord({ ...base, values: none }, units)).toBeNull();
-    expect(say({ values: none })).toContain("no word speaks for the outcome");
+    expect(decidingWord({ ...base, values: none }, units).term).toBeNull();
+    expect(say({ values: none })).toContain("no word speaks for “are” over “is”; ");
   });
 });
 

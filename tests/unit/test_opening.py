@@ -195,6 +195,11 @@ def test_a_copula_agrees_with_its_subject() -> None:
     assert place(linked(there, (0, 0, 2, 0, 0.9)))[2] is None
 
 
+def test_no_form_of_be_is_a_key() -> None:
+    to_was, to_lol = (0, 0, 0, 2, 0.9), (1, 2, 2, 0, 0.5)
+    assert place(linked(["lol", "that", "was", "the", "of"], to_was, to_lol)) == (1, 2, 2, 0)
+
+
 def test_a_predicate_is_of_a_noun_in_its_clause() -> None:
     words = ["the", "movie", "was", "not", "good", ",", "but", "the", "actors", "were", "brilliant"]
     across, within = (0, 0, 10, 1, 0.5), (1, 2, 4, 1, 0.45)

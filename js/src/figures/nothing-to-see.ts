@@ -15,6 +15,33 @@ const UNSPACED =
 export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
 export const isMask = (text: string): boolean => MASK.test(text);
 
+/** Said by views that ask what the model makes of words. */
+export const NO_WORD_KNOWN = "The model knows no word of this text, so it cannot predict any.";
+
+/** True where the model knows no token of a text (special ones do not count). */
+export function knowsNoWord({ text, special }: TokenColumns): boolean {
+  const plain = text.filter((_, i) => special[i] !== true);
+  return plain.length > 0 && plain.every(isUnknown);
+}
+
+/** True for the second and later tokens of a word. */
+const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
+  const [piece, last] = [surface[i] ?? "", surface[i - 1] ?? ""];
+  return (
+    !special[i] &&
+    !special[i - 1] &&
+    before[i] === "" &&
+    !/^[\sĠ▁]/u.test(text[i] ?? "") &&
+    /^[\p{L}\p{N}]/u.test(piece) &&
+    /[\p{L}\p{N}]$/u.test(last) &&
+    !UNSPACED.test(piece)
+  );
+};
+
+/** True of tokens that are a word of the text, and no mark and no piece. */
+export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
+  LETTER.test(tokens.surface[i] ?? "") && !continues(tokens, i) && !continues(tokens, end);
+
 /** The words of a text, without special and unknown tokens and punctuation; pieces are joined. */
 export function wordsOf(tokens: TokenColumns): Unit[] {
   const { text, surface, before, special } = tokens;
@@ -33,9 +60,12 @@ export function wordsOf(tokens: TokenColumns): Unit[] {
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
   if (plain.length === 0 || tokens.text.some(isMask)) return null;
-  if (plain.every(isUnknown))
+  if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
   const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const unknown = plain.filter(isUnknown).length;
+  if (unknown > words.length)
+    return `The model knows ${words.length} of the ${words.length + unknown} words of this text, so its links tell little.`;
   if (words.length === 0) return "This text has no word, so its links tell nothing.";
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)

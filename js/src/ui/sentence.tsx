@@ -21,8 +21,17 @@ export const SentenceLine = ({ children = null }: { readonly children?: Componen
 export const quoted = (text: string): string =>
   isFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text) ? `“${text}”` : text;
 
+/** A quotation mark in quotes cannot be read. */
+const NAMES: Readonly<Record<string, string>> = {
+  '"': "a quotation mark",
+  "“": "an opening quotation mark",
+  "”": "a closing quotation mark",
+};
+
 /** A token of the text, in a sentence. */
-export const Word = ({ text }: { readonly text: string }) => <bdi dir="ltr">{quoted(text)}</bdi>;
+export const Word = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">{NAMES[text] ?? quoted(text)}</bdi>
+);
 
 /** A token of the text; a click makes it the focus token, where there is something to choose. */
 export const FocusWord = ({

@@ -1,8 +1,10 @@
-/** The answer in words: the word that decides, all tokens together, what the biases lean to, and the outcome. */
+/** The answer in words: the word that decides and the outcome, then all tokens together and what the biases lean to. */
 
+import { Fragment } from "preact";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatSigned } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
+import { isFunctionWord } from "../../figures/function-words";
+import { isUnknown, knowsNoWord, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
@@ -19,9 +21,24 @@ export interface Term {
 
 const LETTER = /[\p{L}\p{N}]/u;
 
+/** A word with a meaning of its own: an article, a mark, a piece or an unknown word explains nothing. */
+const isContent = ({ surface, text }: Unit): boolean =>
+  !isFunctionWord(surface) && !isUnknown(text) && !text.startsWith("##");
+
+/** A content word is named before a function word from so much of what that contributes on. */
+const ENOUGH = 0.5;
+
+interface Deciding {
+  /** The word that speaks most; null where none does. */
+  readonly term: Term | null;
+  readonly content: boolean;
+  /** No other word speaks more. */
+  readonly most: boolean;
+}
+
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden. Null where none does.
+ * word that is hidden: a content word, where one speaks at least half as much as any other.
  */
 export function decidingWord(
   found: Pick<
@@ -30,11 +47,11 @@ export function decidingWord(
   >,
   units: readonly Unit[],
   sources = 0,
-): Term | null {
+): Deciding {
   const { values, signed, target } = found;
   const hidden =
     target.masked === true && target.position !== undefined ? sources + target.position : -1;
-  const terms = units.flatMap((unit): Term[] => {
+  const words = units.flatMap((unit): Term[] => {
     const { special, surface, token, end } = unit;
     const own = token <= hidden && hidden < end;
     return special || own || !LETTER.test(surface)
@@ -42,9 +59,16 @@ export function decidingWord(
       : [{ unit, value: sumOfUnit(values, unit) }];
   });
   const sign = signed && sumOfTokens(found) < 0 ? -1 : 1;
-  const sizes = terms.map(({ value }) => (Number.isNaN(value) ? -1 : sign * value));
-  const place = firstLargest(sizes);
-  return place < 0 || itemAt(sizes, place) <= 0 ? null : itemAt(terms, place);
+  const sizeOf = ({ value }: Term): number => (Number.isNaN(value) ? -1 : sign * value);
+  const largest = (terms: readonly Term[]): Term | undefined =>
+    terms[firstLargest(terms.map(sizeOf))];
+  const any = largest(words.filter(({ unit }) => isFunctionWord(unit.surface) || isContent(unit)));
+  if (any === undefined || sizeOf(any) <= 0) return { term: null, content: false, most: false };
+  const word = largest(words.filter(({ unit }) => isContent(unit)));
+  const content = word !== undefined && sizeOf(word) >= ENOUGH * sizeOf(any);
+  return content
+    ? { term: word, content, most: sizeOf(word) >= sizeOf(any) }
+    : { term: any, content, most: true };
 }
 
 /** Sum of all tokens; of a method that does not add up, the outcome. */
@@ -72,45 +96,72 @@ interface Props {
 }
 
 /**
- * `With “are” hidden, keys decides for “are” over “is”: +3.00; all tokens together +8.81. Before any word is read the model
- * leans to “is” by 4.73, so “are” leads by 4.08 logits.`
+ * `With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 4.08 logits. All tokens together speak for “are”
+ * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
   const { titled, found, units, tokens, explained, next, label, nameUnit } = props;
   if (titled === null || found === null) return <SentenceLine />;
+  if (knowsNoWord(explained.tokens)) return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   const { of, value, error } = titled;
   const [first = "", second] = of.names;
   const { position, masked } = of.target;
   const { signed, bias, baseline, gap } = found;
-  const term = decidingWord(found, units, explained.sources);
-  const winner = <Word text={value < 0 ? (second ?? first) : first} />;
-  const loser = second === undefined ? null : <Word text={value < 0 ? first : second} />;
-  const shown = (number: number) => (
-    <Num value={number} text={signed ? formatSigned(number) : formatNumber(number)} />
-  );
+  const { term, content, most } = decidingWord(found, units, explained.sources);
   const together = sumOfTokens(found);
-  const agrees = together < 0 === value < 0;
-  const decides = term !== null && gap !== null && agrees && Math.abs(term.value) > Math.abs(value);
-  const verb = !signed
-    ? " has the largest share in "
-    : decides && loser !== null
-      ? " decides for "
-      : loser === null && together < 0
-        ? " speaks most against "
-        : " speaks most for ";
-  const [towards, over] = agrees || loser === null ? [winner, loser] : [loser, winner];
-  const outcome = (
+  const agrees = !signed || together < 0 === value < 0;
+  const decides =
+    term !== null &&
+    content &&
+    most &&
+    gap !== null &&
+    agrees &&
+    Math.abs(term.value) > Math.abs(value);
+  /** The name that a number speaks for. */
+  const side = (number: number) => <Word text={number < 0 ? (second ?? first) : first} />;
+  const pair = (number: number) => (
     <>
-      {winner}
-      {loser === null ? " has a logit of " : ` ${agrees ? "" : "still "}leads by `}
-      <Num
-        part="why-value"
-        value={value}
-        text={formatNumber({ value: loser === null ? value : Math.abs(value), error })}
-      />
-      {loser !== null && " logits"}
+      {side(number)}
+      {second !== undefined && " over "}
+      {second !== undefined && side(number < 0 ? 1 : -1)}
     </>
   );
+  const towards = agrees ? value : -value;
+  const against = second === undefined && together < 0;
+  const verb = !signed
+    ? "has the largest share in "
+    : decides && second !== undefined
+      ? "decides for "
+      : `speaks most ${against ? "against" : "for"} `;
+  const size = (number: number) => (
+    <Num value={Math.abs(number)} text={formatNumber(Math.abs(number))} />
+  );
+  /** `speak for “are” by 6.50`; of a single name what is added. */
+  const leaning = (number: number, one: string, two: string) =>
+    second === undefined ? (
+      <>
+        {one}
+        <Num value={number} text={formatSigned(number)} />
+      </>
+    ) : (
+      <>
+        {two}
+        {side(number)}
+        {" by "}
+        {size(number)}
+      </>
+    );
+  const sums = [
+    gap !== null && (bias ?? baseline) !== null
+      ? (["All tokens together ", together, "add ", "speak for "] as const)
+      : null,
+    bias !== null && bias !== 0
+      ? (["Before any word is read the model ", bias, "has ", "leans to "] as const)
+      : null,
+    baseline !== null && baseline !== 0
+      ? (["With all words masked the model ", baseline, "has ", "leans to "] as const)
+      : null,
+  ].filter((sum) => sum !== null);
   return (
     <SentenceLine>
       {position !== undefined && (
@@ -122,49 +173,41 @@ export function WhySentence(props: Props) {
         </>
       )}
       {term === null ? (
-        "no word speaks for the outcome"
+        <>
+          {signed ? `no word speaks ${against ? "against " : "for "}` : "no word has a share in "}
+          {pair(towards)}
+        </>
       ) : (
         <>
+          {content ? !most && "of the content words " : "the function word "}
           <Word text={nameUnit(term.unit)} />
           <Nth tokens={explained.tokens} position={term.unit.token} />
           {explained.sources > 0 &&
-            (explained.placeOf(term.unit.token).ofSource ? " of the source" : ", written before,")}
+            (explained.placeOf(term.unit.token).ofSource
+              ? " of the source"
+              : ", written before,")}{" "}
           {verb}
-          {towards}
-          {over !== null && " over "}
-          {over}
-          {": "}
-          {shown(term.value)}
+          {pair(towards)}
+          {signed ? ", by " : ": "}
+          {size(term.value)}
         </>
       )}
-      {gap !== null && (bias ?? baseline) !== null && (
-        <>
-          {"; all tokens together "}
-          {shown(together)}
-        </>
-      )}
-      {". "}
-      {bias !== null && bias !== 0 && (
-        <>
-          {"Before any word is read the model "}
-          {second === undefined ? "has " : "leans to "}
-          {second !== undefined && <Word text={bias < 0 ? second : first} />}
-          {second === undefined ? "" : " by "}
-          <Num
-            value={bias}
-            text={second === undefined ? formatSigned(bias) : formatNumber(Math.abs(bias))}
-          />
-          {second !== undefined && agrees && bias < 0 === value < 0 ? " as well; " : "; "}
-        </>
-      )}
-      {baseline !== null && baseline !== 0 && (
-        <>
-          {"With all words masked it gives "}
-          <Num value={baseline} text={formatSigned(baseline)} />
-          {"; "}
-        </>
-      )}
-      {outcome}.
+      {"; "}
+      {side(value)}
+      {second === undefined ? " has a logit of " : ` ${agrees ? "" : "still "}leads by `}
+      <Num
+        part="why-value"
+        value={value}
+        text={formatNumber({ value: second === undefined ? value : Math.abs(value), error })}
+      />
+      {second !== undefined && " logits"}.
+      {sums.map(([of, number, one, two], i) => (
+        <Fragment key={of}>
+          {i === 0 ? ` ${of}` : `; ${of.toLowerCase()}`}
+          {leaning(number, one, two)}
+        </Fragment>
+      ))}
+      {sums.length > 0 && "."}
     </SentenceLine>
   );
 }

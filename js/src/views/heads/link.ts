@@ -7,8 +7,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num } from "../../protocol/types";
 
-/** A link is worth telling of a head that is else an ordinary one from so many times chance on. */
-const TELLS = 3;
+/** A link is worth telling from so many times chance on, as an opening is. */
+const TELLS = 2;
 const LETTER = /[\p{L}\p{N}]/u;
 
 export interface Link {

@@ -24,8 +24,9 @@ const TARGETS: Readonly<Record<string, string>> = {
   previous: "the token before",
   next: "the token after",
 };
-/** A head stands out among so many of all, by share. */
+/** A head stands out among so many of all, by share, and where chance is known from so many times chance on. */
 const FIRST = 0.05;
+const NOTABLE = 1.5;
 /** A head that gives its first token this share of its attention is a sink. */
 const SINK = 0.5;
 
@@ -180,10 +181,10 @@ function Said({
 }
 
 /**
- * `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 50%.` `L0 · H1 is a sink:
- * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: of 72 heads it at best gives
- * punctuation the 9th most: …`, or, where the focus token has a link that tells, `In L3 · H1 “it” attends to trophy: 61%,
- * chance 5.9%. Over the whole text the head is ordinary: …`
+ * `In L3 · H1 “it” attends to trophy: 61%, chance 5.9%.`, where the focus token has a link that tells, and then what the head
+ * is: `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 40%.` `L0 · H1 is a sink:
+ * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: none of its figures stands out
+ * among the 72 heads.`
  */
 export function HeadSentence({ source, layer, head, standings, link = null }: Props) {
   const { model, profile, tokens } = source.meta;
@@ -191,71 +192,68 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
   const mean = head === "mean";
   const index = mean ? layer : layer * nHeads + head;
   const { sink, above } = standings;
-  const [best] = above;
-  if (best === undefined && sink === undefined) return <SentenceLine />;
+  if (above.length === 0 && sink === undefined) return <SentenceLine />;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
+  const first = Math.max(1, Math.round(FIRST * count));
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
-  const who = mean ? `the heads of layer ${layer}` : headName(layer, head);
-  const stands = best !== undefined && best.rank <= Math.max(1, Math.round(FIRST * count));
-  const said = best && (
-    <Said
-      standing={best}
-      several={mean}
-      first={tokens.special[0] === true ? (tokens.text[0] ?? null) : null}
-    />
-  );
+  const name = mean ? `the heads of layer ${layer}` : headName(layer, head);
+  const who = link === null ? name : mean ? "these heads" : "this head";
+  const begin = (words: string) =>
+    over === "" ? words[0]?.toUpperCase() + words.slice(1) : over + words;
+  const best = above.find(({ rank, raw, chance }) => rank <= first && !(raw < NOTABLE * chance));
   const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
-  const interval = ends && (
+  const said = best && (
     <>
-      {" (95% interval "}
-      <Share value={ends[0]} />
-      {" to "}
-      <Share value={ends[1]} />
-      {")"}
+      <Said
+        standing={best}
+        several={mean}
+        first={tokens.special[0] === true ? (tokens.text[0] ?? null) : null}
+      />
+      {ends && (
+        <>
+          {" (95% interval "}
+          <Share value={ends[0]} />
+          {" to "}
+          <Share value={ends[1]} />
+          {")"}
+        </>
+      )}
     </>
   );
-  if (sink !== undefined) {
-    return (
-      <SentenceLine>
-        {`${over}${who} is a sink: `}
-        {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}
-        {" gets "}
-        <Share value={sink.raw} />
-        {" of a query’s attention"}
-        <Chance {...sink} />
-        {stands && `; of the ${all} it `}
-        {stands && said}
-        {stands && interval}.
-      </SentenceLine>
-    );
-  }
-  if (stands)
-    return (
-      <SentenceLine>
-        {`${over === "" ? "O" : `${over}o`}f the ${all}, ${who} `}
-        {said}
-        {interval}.
-      </SentenceLine>
-    );
-  const [begin, they] = mean ? [`he ${who.slice(4)} are ordinary`, "they"] : ["", "it"];
+  const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
   return (
     <SentenceLine>
       {link !== null && (
         <>
-          {`In ${who} `}
+          {`In ${name} `}
           <Word text={link.query} />
           {" attends to "}
           <Word text={link.key} />
           <AgainstChance {...link.weight} chance={link.chance} />
-          {". Over the whole text the head is ordinary"}
+          {". "}
         </>
       )}
-      {link === null &&
-        `${over}${mean ? `${over === "" ? "T" : "t"}${begin}` : `${who} is an ordinary head`}${profile === null ? " on this text" : ""}`}
-      {`: of the ${all} ${they} at best `}
-      {said}
-      {interval}.
+      {sink !== undefined ? (
+        <>
+          {`${begin(`${who} is a sink`)}: `}
+          {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}
+          {" gets "}
+          <Share value={sink.raw} />
+          {" of a query’s attention"}
+          <Chance {...sink} />
+          {said && `; of the ${all} it `}
+          {said}
+        </>
+      ) : said ? (
+        <>
+          {begin(`of the ${all}, ${who} `)}
+          {said}
+        </>
+      ) : (
+        `${begin(`${who} ${is}`)}${profile === null ? " on this text" : ""}: none of ${mean ? "their" : "its"} figures stands out among the ${all}`
+      )}
+      .
     </SentenceLine>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
-import { isUnknown } from "../../figures/nothing-to-see";
+import { isUnknown, isWhole, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
 import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import { answerAt, type Guess, maskedAt } from "./answers";
@@ -12,6 +12,21 @@ import { countedIn, mostSurprising } from "./subject";
 const Name = ({ label }: { readonly label: TokenLabel }) => (
   <Word text={label.word ?? label.text} />
 );
+
+/** A word that a vocabulary has whole, as far as it says: no mark, no piece, no single letter but *a* and *I*. */
+const isWord = ({ token, label }: Guess): boolean =>
+  /^(?!##|[^\p{L}\p{N}]*[b-hj-z]$).*[\p{L}\p{N}]/iu.test(token) && !/^[[<]/u.test(label.text);
+
+/** `, where it expects man: 39%`, or the likeliest guess that is a word; nothing where that is the text's own. */
+function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
+  const word = guesses.find(isWord);
+  return word === undefined || word.original ? null : (
+    <>
+      {word === guesses[0] ? ", where it expects " : ", where the likeliest word is "}
+      <Expected {...word} />
+    </>
+  );
+}
 
 /** `rome: 41%`. */
 const Expected = ({ label, probability }: Pick<Guess, "label" | "probability">) => (
@@ -49,15 +64,13 @@ export function PredictionsSentence({
   const { tokens } = meta;
   const counted = countedIn(meta);
   if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
-    return (
-      <SentenceLine>The model knows no word of this text, so it cannot predict any.</SentenceLine>
-    );
+    return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   if (predictions === null || subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
   const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
   if (predictions.mode === "next") {
-    const position = mostSurprising(predictions);
+    const position = mostSurprising(predictions, tokens);
     const answer = position === null ? null : at(position);
     const surprise = answer?.original && !answer.guesses[0]?.original && (
       <>
@@ -68,8 +81,7 @@ export function PredictionsSentence({
         </FocusWord>
         {" surprises it most: "}
         <Share value={answer.original.probability} />
-        {", where it expects "}
-        {answer.guesses[0] && <Expected {...answer.guesses[0]} />}
+        <Instead guesses={answer.guesses} />
       </>
     );
     return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
@@ -95,9 +107,14 @@ export function PredictionsSentence({
   const [first] = guesses;
   if (original === null || first === undefined) return <SentenceLine />;
   const known = counted.filter((i) => predictions.known.has(i)).length;
-  const soFar = known < counted.length && ` (so far at ${known} of ${counted.length} positions)`;
-  const lead =
-    predictions.mode === "masked" ? "With each word hidden in turn, " : "Read as it is, ";
+  // A run that has stopped speaks of what it has.
+  const hides =
+    known < counted.length
+      ? `With ${known} of ${counted.length} tokens hidden, each in turn, `
+      : counted.length === 1
+        ? "With its only word hidden, "
+        : "With each word hidden in turn, ";
+  const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
   const word = (
     <FocusWord choose={() => choose(subject)}>
       <Name label={original.label} />
@@ -107,8 +124,7 @@ export function PredictionsSentence({
   if (first.original)
     return say(
       lead,
-      "the model expects every one",
-      soFar,
+      counted.length > 1 ? "the model expects every one" : "the model expects it",
       counted.length > 1 && [
         ", least surely ",
         word,
@@ -116,14 +132,14 @@ export function PredictionsSentence({
         <Share key="" value={first.probability} />,
       ],
     );
+  if (!isWhole(tokens, subject)) return <SentenceLine />;
   return say(
     lead,
     word,
-    " surprises the model most",
-    soFar,
+    counted.length > 1 ? " surprises the model most" : " surprises the model",
     ": ",
     <Share value={original.probability} />,
-    `, ${formatOrdinal(original.rank)}, where it expects `,
-    <Expected {...first} />,
+    `, ${formatOrdinal(original.rank)}`,
+    <Instead key="" guesses={guesses} />,
   );
 }

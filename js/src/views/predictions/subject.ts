@@ -1,12 +1,9 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
-import { isMask, isUnknown } from "../../figures/nothing-to-see";
+import { isMask, isUnknown, isWhole } from "../../figures/nothing-to-see";
 import { firstLargest } from "../../protocol/ties";
-import type { Meta } from "../../protocol/types";
+import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";
-
-const LETTER = /[\p{L}\p{N}]/u;
-const PIECE = /^##/;
 
 type Text = Pick<Meta, "tokens" | "masked">;
 
@@ -38,17 +35,21 @@ export function subjectOf(
   const mask = masksOf(meta).find((i) => there.has(i));
   if (mask !== undefined) return mask;
   const counted = countedIn(meta).filter((i) => there.has(i));
-  const { text, surface } = meta.tokens;
-  const isWhole = (i: number): boolean =>
-    LETTER.test(surface[i] ?? "") && !PIECE.test(text[i] ?? "") && !PIECE.test(text[i + 1] ?? "");
-  const words = counted.some(isWhole) ? counted.filter(isWhole) : counted;
+  const whole = counted.filter((i) => isWhole(meta.tokens, i));
+  const words = whole.length > 0 ? whole : counted;
   return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
 }
 
-/** The position before the word that surprises a decoder most; the first word comes after none, and the second after one. */
-export function mostSurprising({ surprisal }: Pick<Predictions, "surprisal">): number | null {
+/**
+ * The position before the word that surprises a decoder most, no mark and no piece; the first word comes after none, and the
+ * second after one.
+ */
+export function mostSurprising(
+  { surprisal }: Pick<Predictions, "surprisal">,
+  tokens: TokenColumns,
+): number | null {
   const bits = Array.from(surprisal?.data ?? [], (value, i) =>
-    Number.isNaN(value) || i === 0 ? -1 : value,
+    Number.isNaN(value) || i === 0 || !isWhole(tokens, i + 1) ? -1 : value,
   );
   const position = firstLargest(bits);
   return (bits[position] ?? -1) < 0 ? null : position;

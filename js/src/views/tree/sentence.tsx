@@ -1,13 +1,17 @@
-/** The tree in words: the root's strongest link, and on from the token that it leads to where that is above chance. */
+/** The tree in words: the root's strongest link, and on from the token that it leads to where that tells. */
 
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { nothingToSee } from "../../figures/nothing-to-see";
+import { isFunctionWord } from "../../figures/function-words";
+import { isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
 import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
 import type { Grown } from "./grown";
+
+/** A second step is named from so many times chance on. */
+const TELLS = 1.5;
 
 /** A link of the tree. */
 interface Link extends Num {
@@ -39,7 +43,7 @@ export function strongestLinks({
   return [linkTo(root, child), ...(best < 0 ? [] : [itemAt(second, best)])];
 }
 
-/** `From “it” the strongest path leads to trophy: 61%, chance 6%; and from there to suitcase: 15%, chance 6%.` */
+/** `From “it” the strongest path leads to trophy: 61%, chance 6%; and from there to suitcase: 15%, chance 6%.`, the second step where it leads to a whole content word. */
 export function TreeSentence({
   of,
   tokens,
@@ -67,6 +71,10 @@ export function TreeSentence({
       </FocusWord>
     );
   };
+  const isContent = ({ unit }: TreeNode): boolean => {
+    const { token, end, special, surface, text } = itemAt(of.matrix.keys, unit);
+    return !special && !isUnknown(text) && !isFunctionWord(surface) && isWhole(tokens, token, end);
+  };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {
     return (
@@ -87,7 +95,7 @@ export function TreeSentence({
       <AgainstChance {...first} />
       {second === undefined ? null : !isAbove(second) ? (
         "; and from there nowhere in particular"
-      ) : (
+      ) : second.value < TELLS * second.chance || !isContent(second.to) ? null : (
         <>
           {across ? "; from there, in the encoder, " : "; and from there "}
           {second.to === first.from ? "back to " : "to "}

@@ -57,8 +57,7 @@ function pair(
 ): { worth: number; level: 0 | 1 | 2 } {
   const says = (kind: Unit["kind"]): boolean =>
     kind === "content" || kind === "pronoun" || kind === "mask";
-  const some = (kind: Unit["kind"]): boolean =>
-    says(kind) || kind === "copula" || kind === "person";
+  const some = (kind: Unit["kind"]): boolean => says(kind) || kind === "person";
   const full = (kind: Unit["kind"]): boolean => kind === "content" || kind === "mask";
   const { kind, role } = query;
   const noun = key.role === "noun";
@@ -69,7 +68,8 @@ function pair(
     (role === "noun" && (key.role === "verb" || (key.role === "predicate" && !back)));
   const verb = relates && together;
   const told = full(kind) || refers || subject || (kind === "pronoun" && key.role === "verb");
-  const weak = some(kind) && some(key.kind) && (full(kind) || full(key.kind));
+  const weak =
+    (some(kind) || kind === "copula") && some(key.kind) && (full(kind) || full(key.kind));
   let worth = 1;
   if (kind === "mask") worth = WORTH.mask;
   else if (refers) worth = WORTH.refers;
