@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from attn_widget._version import __version__
 from attn_widget.features import declared
-from attn_widget.host.installed import needing
+from attn_widget.host.installed import imported, needing
 
 if TYPE_CHECKING:
     from attn_widget.analysis import Analysis
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 # Torch's threads spin while they wait for each other, which next to other work takes a short text several times the seconds
 # (benchmarks/threads.py). OpenMP reads this when torch is imported.
-if "torch" not in sys.modules:
+if imported("torch") is None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Names come when they are first used, so that `import attn_widget` does not wait for torch.

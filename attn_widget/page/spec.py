@@ -133,7 +133,8 @@ class PageSpec(OfPage):
             if declared["of_a_run"] is not None:
                 reason, instead = declared["of_a_run"]
                 raise InputError(f"A {source.name} {reason}", instead)
-            if name == "views" and self.views != [*source.views]:
+            names = [view if isinstance(view, str) else None for view in self.views or ()]
+            if name == "views" and names != [*source.views]:
                 raise InputError(
                     f"A {source.name} has only the view {source.views[0]!r}.", "Leave views out."
                 )

@@ -48,7 +48,7 @@ def inference_mode(
         ``encoder.network`` unless given; `Encoder.traced` for a pass that is recorded.
     """
     network = encoder.network if network is None else network
-    with encoder.lock, _no_grad(network), _threads(encoder, network):
+    with encoder.lock, _no_grad(network):
         encoder.check_weights()
         modules = list(network.modules())
         training = [module for module in modules if module.training]
@@ -105,23 +105,16 @@ def _no_grad(network: Any) -> Any:
 
 
 @contextmanager
-def _threads(encoder: Encoder, network: Any) -> Generator[None]:
-    """Each pass with as many of torch's threads as its texts can feed."""
-    if isinstance(network, Module):
+def threads_for(encoder: Encoder, inputs: dict[str, Any]) -> Generator[None]:
+    """A pass with as many of torch's threads as its texts, ``inputs`` [B, n] or [B, n, d], can feed."""
+    texts = [x for x in inputs.values() if getattr(x, "ndim", 0) in (2, 3)]
+    if isinstance(encoder.traced, Module) and not any(hasattr(x, "numel") for x in texts):
         yield
         return
     with torch_threads() as choose:
-
-        def begin(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            texts = [x for x in (*args, *kwargs.values()) if getattr(x, "ndim", 0) in (2, 3)]
-            width = encoder.hidden_size
-            choose(max((x.shape[:2].numel() * width for x in texts), default=0))
-
-        hook = network.base_model.register_forward_pre_hook(begin, with_kwargs=True)
-        try:
-            yield
-        finally:
-            hook.remove()
+        rows = max((x.shape[0] * x.shape[1] for x in texts), default=0)
+        choose(rows * encoder.hidden_size)
+        yield
 
 
 def inputs_of(encoder: Encoder, encoding: Encoding) -> dict[str, Any]:
@@ -168,12 +161,14 @@ def forward(encoder: Encoder, encoding: Encoding) -> Outputs:
     again = encoder.has_lm and encoder.family.lm is not None
     later = large and again
     has_layers = layer_modules(encoder.family, model) is not None
+    inputs = inputs_of(encoder, encoding)
     with (
+        threads_for(encoder, inputs),
         _hidden_states(encoder) as states,
         named_failures(model, f"{encoder.name} ({encoder.family.name})"),
     ):
         output = (model.base_model if later and not encoder.has_nsp else model)(
-            **inputs_of(encoder, encoding),
+            **inputs,
             output_attentions=False,
             output_hidden_states=not has_layers,
             return_dict=True,

@@ -13,7 +13,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.host.threads import SPLIT, torch_threads
-from attn_widget.trace.forward import inference_mode
+from attn_widget.trace.forward import inference_mode, threads_for
 from tests.unit.tiny_models import build
 
 FOUR = 4
@@ -91,8 +91,9 @@ def test_short_text_runs_on_one_thread_and_a_long_one_on_more() -> None:
             encoder.network.base_model(torch.ones(1, 8, dtype=torch.long))
         assert seen == [1, FOUR]  # a pass of the user's own
         many = 2 * SPLIT // (8 * encoder.hidden_size)
-        with inference_mode(encoder):
-            encoder.network.base_model(input_ids=torch.ones(many, 8, dtype=torch.long))
+        inputs = {"input_ids": torch.ones(many, 8, dtype=torch.long)}
+        with inference_mode(encoder), threads_for(encoder, inputs):
+            encoder.network.base_model(**inputs)
         assert seen == [1, FOUR, 2]
     finally:
         hook.remove()

@@ -14,7 +14,7 @@ from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.features.why.targets import Kind, Target
 from attn_widget.model.classification import class_index, reads
 from attn_widget.model.encoder import Encoder
-from attn_widget.trace.forward import inference_mode, on_device
+from attn_widget.trace.forward import inference_mode, on_device, threads_for
 from attn_widget.trace.run import Run
 
 
@@ -95,8 +95,11 @@ class BoundTarget:
 
     def logits(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         """The logits that the target is of, tensor [B, vocabulary or classes]; of a similarity, [B, 1]."""
+        with threads_for(encoder, inputs):
+            return self._logits(encoder, on_device(encoder, inputs))
+
+    def _logits(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         network = encoder.network
-        inputs = on_device(encoder, inputs)
         if self.kind == "similarity":
             hidden = network.base_model(**inputs, return_dict=True)[0]
             return self.similarities(encoder, hidden, inputs)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import torch
@@ -242,7 +242,7 @@ def _written_out(modules: Sequence[Any]) -> Generator[None]:
     own = [module for module in modules if type(module).__name__ in OWN_ACTIVATIONS]
     try:
         for module in own:
-            module.forward = sys.modules[type(module).__module__].bloom_gelu_forward
+            module.forward = import_module(type(module).__module__).bloom_gelu_forward
         yield
     finally:
         for module in own:
