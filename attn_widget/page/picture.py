@@ -15,7 +15,7 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.page.escaping import markup
 from attn_widget.page.labeled import RAMP, SIGNED, svg
 from attn_widget.page.pooling import pooled
-from attn_widget.page.run_cells import run_cells
+from attn_widget.page.view_cells import view_cells
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Cells, Source
 
@@ -52,10 +52,17 @@ def figure(picture: Picture, *, inline: bool = True) -> str:
     return f"<figure>{drawing}<figcaption>{markup(picture.caption)}</figcaption></figure>"
 
 
-def picture_of(source: Source, selection: Selection) -> Picture:
-    """The selected matrix of a run, a figure of all heads of a profile, or what a score is made of."""
+def picture_of(source: Source, selection: Selection, *, quick: bool = False) -> Picture:
+    """The open view of a run, a figure of all heads of a profile, or what a score is made of.
+
+    ``quick``: nothing that takes more passes of the model, for the output of a cell, which waits for it.
+    """
     analysis = source.analysis
-    return drawn(source.cells(selection) if analysis is None else run_cells(analysis, selection))
+    return drawn(
+        source.cells(selection)
+        if analysis is None
+        else view_cells(analysis, selection, quick=quick)
+    )
 
 
 def drawn(cells: Cells) -> Picture:

@@ -92,7 +92,7 @@ class ShownSource(Shown):
         return [output_run(self.source, self.selection, full=full)]
 
     def picture(self) -> Picture:
-        return picture_of(self.source, self.selection)
+        return picture_of(self.source, self.selection, quick=True)
 
 
 def single_sources(shown: Sequence[Shown]) -> list[ShownSource]:
