@@ -49,7 +49,7 @@ def to_html(
         - ``title`` (str): title of the page.
         - ``why`` (sequence of Target): targets that the view Why explains, by all methods, with their tests and the effects of
           heads. By default the chosen target or, without one, the text's proposal: by the quick methods, and for a text of up
-          to 10 tokens by all of them with their test.
+          to 10 tokens by all of them with their test. False leaves the view out.
         - ``engine`` (bool): include the model (50 MB for the embedded one), so that the page runs any text typed
           into it, also with words masked or heads switched off. For BERT, with or without a masked-LM head or a text
           classifier, in all views except why. Widgets with the same model share it. Weights wider than float16 are rounded,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import check_several
@@ -13,7 +13,9 @@ from attn_widget.protocol.fields import option
 
 
 def targets(given: Any) -> list[Target]:
-    """Targets, one of which may stand alone."""
+    """Targets, one of which may stand alone; none of False."""
+    if given is False:
+        return []
     several = [given] if isinstance(given, Target) else given
     return [check_target(target) for target in check_several(several, "why", "targets")]
 
@@ -32,9 +34,10 @@ class WhyPage:
 
     Attributes
     ----------
-    why : list of Target, optional
+    why : list of Target or False, optional
         Explained by all methods, with their tests and the effects of heads. By default the chosen target or, without one,
-        the text's proposal: by the quick methods, and for a text of up to 10 tokens by all of them with their test.
+        the text's proposal: by the quick methods, and for a text of up to 10 tokens by all of them with their test. False
+        leaves the view out, which takes most of the time of a short text's page.
     """
 
     why: Sequence[Target] | None = option(
@@ -45,4 +48,4 @@ class WhyPage:
 class WhyOption(TypedDict, total=False):
     """The same as a keyword."""
 
-    why: Sequence[Target] | None
+    why: Sequence[Target] | Literal[False] | None

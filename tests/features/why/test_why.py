@@ -463,8 +463,20 @@ def test_what_cannot_be_explained_is_said_before_a_page_is_made(
         widget.to_html(tmp_path / "a.html", why=[aw.target(position=0, token="are")])
     with pytest.raises(aw.AttnWidgetError, match="target"):
         widget.to_html(tmp_path / "a.html", why=["are"])  # pyright: ignore[reportArgumentType]
+
     assert not (tmp_path / "a.html").exists()
     widget.close()
+
+
+def test_a_page_without_why_computes_nothing_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = aw.analyze("The keys are here.", tagger=None, progress=False)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a target was explained")
+
+    monkeypatch.setattr(type(a), "contributions", refuse)
+    meta, _ = unpack(saved_run(RunSource(a), None, PageSpec(why=False)).snapshot.chunks["paint"])  # pyright: ignore[reportArgumentType]
+    assert "why" not in meta["snapshot"]["views"]
 
 
 # -- the command line -------------------------------------------------------------------------
