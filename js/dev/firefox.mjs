@@ -54,6 +54,8 @@ async function acted(page, { click, key }) {
     await page.focus('[data-aw-part="heatmap"]');
     await page.keyboard.press(key);
   }
+  // The code of the card comes after the first picture.
+  await page.waitForSelector('[data-aw-part="link"]', { timeout: 60_000 });
   return page.evaluate(() => {
     const { awRow, awColumn } = document.querySelector('[data-aw-part="link"]').dataset;
     return { cell: [awRow, awColumn], pinned: document.querySelector(".aw-pinned").textContent };

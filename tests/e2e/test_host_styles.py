@@ -156,7 +156,9 @@ def differences(host: Locator, bare: Locator) -> list[str]:
 def compare(host_page: Page, host: Locator, bare_page: Page, view: str) -> list[str]:
     bare = bare_page.locator(".attn-widget")
     for root in (host, bare):
-        root.locator(f'[role="tab"][data-view="{view}"]').click()
+        tab = root.locator(f'[role="tab"][data-view="{view}"]')
+        if tab.is_visible():  # one view alone has no tabs
+            tab.click()
     settle(host_page, bare_page)
     for root in (host, bare):
         STEPS.get(view, lambda _: None)(root)
