@@ -121,7 +121,9 @@ def test_every_result_of_a_converted_notebook_is_alive_or_a_picture(
             outputs.nth(i).scroll_into_view_if_needed()
             frame = outputs.nth(i).frame_locator("iframe")
             expect(
-                frame.locator(f'[data-aw-part="{part}"], [data-view="{part}"]').first
+                frame.locator(
+                    f'[data-aw-part="{part}"], [data-aw-part="view"] [data-view="{part}"]'
+                ).first
             ).to_be_visible()
             expect(outputs.nth(i).locator("figure")).to_have_count(0)
         alone = opened.page.locator(".attn-widget-picture")
