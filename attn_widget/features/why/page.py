@@ -40,7 +40,7 @@ class WhyPage:
         leaves the view out, which takes most of the time of a short text's page.
     """
 
-    why: Sequence[Target] | None = option(
+    why: Sequence[Target] | Literal[False] | None = option(
         targets, of_a_run=("has no targets to explain.", "Leave why out."), fits=check_bound
     )
 

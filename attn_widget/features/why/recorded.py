@@ -33,7 +33,7 @@ NEVER = ("integrated_gradients",)  # refused by decoders, without a pass
 def answers_of(analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec) -> list[Answered]:
     """Answers that the view shows of a run, and of an encoder-decoder the shares of what it wrote."""
     given = None if analysis.part == "encoder" else spec.why
-    explained = targets_of(analysis, chosen, light=spec.light) if given is None else given
+    explained = targets_of(analysis, chosen, light=spec.light) if given is None else given or []
     few = analysis.n_tokens <= MASKED_TOKENS and not spec.light
     tested = spec.masked and analysis.n_tokens <= TESTED_TOKENS
     whole = given is not None or (few and (tested or bool(chosen.get("target"))))
