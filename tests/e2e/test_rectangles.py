@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
-from scripts.widget_parts import agree
+from scripts.widget_parts import STEP_MS, agree
 from tests.e2e.saved import offline
 from tests.e2e.saving import save, saving_page, show
 from tests.e2e.test_save import same_table
@@ -75,14 +76,18 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def point(page: Page, size: tuple[int, int], row: int, column: int) -> None:
     """Move the pointer to the middle of a cell of the matrix."""
-    box = page.locator(".aw-map-pane").bounding_box()
-    assert box is not None
-    x = box["x"] + (column + 0.5) * box["width"] / size[1]
-    y = box["y"] + (row + 0.5) * box["height"] / size[0]
-    page.mouse.move(x, y)
-    card = part(page, "link")
-    expect(card).to_have_attribute("data-aw-row", str(row))
-    expect(card).to_have_attribute("data-aw-column", str(column))
+    pane, card = page.locator(".aw-map-pane"), part(page, "link")
+    there = card.and_(page.locator(f'[data-aw-row="{row}"][data-aw-column="{column}"]'))
+    deadline = time.monotonic() + STEP_MS / 1000
+    # Until it has found its place: what was drawn late, or for another width, moves it.
+    while there.count() == 0:
+        assert time.monotonic() < deadline, card.evaluate_all("all => all.map(x => x.outerHTML)")
+        box = pane.bounding_box()
+        assert box is not None
+        x = box["x"] + (column + 0.5) * box["width"] / size[1]
+        y = box["y"] + (row + 0.5) * box["height"] / size[0]
+        page.mouse.move(x, y)
+        page.wait_for_timeout(100)
 
 
 def test_every_cell_is_reached_by_pointer_and_by_keys(
