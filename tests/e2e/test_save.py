@@ -43,16 +43,17 @@ def same_table(file: Path, frame: Any) -> None:
     columns, *rows = csv.reader(io.StringIO(file.read_bytes().decode("utf-8"), newline=""))
     assert columns == [*frame.columns]
     expected = cells_of(frame)
+    numbers: list[list[float]] = []
     for row, wanted in zip(rows, expected, strict=True):
-        for i, (cell, other) in enumerate(zip(row, wanted, strict=True)):
+        numbers.append([])
+        for cell, other in zip(row, wanted, strict=True):
             if other is None:
                 assert cell == ""
             elif isinstance(other, str):
                 assert cell == (f"'{other}" if FORMULA.match(other) else other)
             else:
                 assert NUMBER.fullmatch(cell)
-                row[i] = float(cell)  # type: ignore[call-overload]
-    numbers = [[cell for cell in row if not isinstance(cell, str)] for row in rows]
+                numbers[-1].append(float(cell))
     same_cells(numbers, [[c for c in row if isinstance(c, (int, float))] for row in expected])
 
 

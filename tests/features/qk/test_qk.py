@@ -58,10 +58,10 @@ def test_biases_of_their_own_can_change_a_sign() -> None:
     apart = a.qk_attribution(2, 4, query, key, biases="apart")
     assert placed.matrix[query, key] == pytest.approx(3.85, abs=5e-3)
     assert apart.matrix[query, key] == pytest.approx(-0.78, abs=5e-3)
-    assert placed.matrix.sum() == pytest.approx(apart.matrix.sum(), abs=1e-4)
+    assert placed.matrix.sum() == pytest.approx(apart.matrix.sum(), abs=1e-5)
     assert placed.biases is None and apart.key_parts[-1].kind == "bias"
     assert apart.biases == pytest.approx(
-        apart.contrast - apart.matrix[:-1, :-1].sum(dtype=np.float64), abs=1e-4
+        apart.contrast - apart.matrix[:-1, :-1].sum(dtype=np.float64), abs=1e-5
     )
 
 
@@ -216,12 +216,12 @@ def test_the_direct_path_by_hooks_on_the_projections(family: str, names: Any) ->
 
     for part in (0, 3, 7):
         assert contrast("query", -hidden[part, query]) == pytest.approx(
-            found.contrast - found.query_sums[part], abs=1e-4
+            found.contrast - found.query_sums[part], abs=1e-5
         )
         if family == "bert":  # a rotation makes the average one of turned keys
             change = hidden[part, other] - hidden[part, key]
             assert contrast("key", change) == pytest.approx(
-                found.contrast - found.key_sums[part], abs=1e-4
+                found.contrast - found.key_sums[part], abs=1e-5
             )
 
 
@@ -263,7 +263,7 @@ def test_the_total_effect_of_a_token_is_that_of_masking_it() -> None:
     assert first.part == key and first.weight == pytest.approx(0.214, abs=5e-4)
     table = found.matrix
     direct = table[first.part].sum() + table[:, first.part].sum() - table[first.part, first.part]
-    assert first.direct == pytest.approx(direct, abs=1e-4)
+    assert first.direct == pytest.approx(direct, abs=1e-5)
     assert effects.to_records()[0]["part"] == f"token {key}"
 
 
@@ -338,7 +338,7 @@ def test_sides_of_a_trace_add_up() -> None:
     nodes = [tree, *(edge.node for edge in tree.children)]
     for node in nodes:
         for sums in node.sides.values():
-            assert sums.heads + sums.ffns + sums.rest == pytest.approx(node.contrast, abs=1e-4)
+            assert sums.heads + sums.ffns + sums.rest == pytest.approx(node.contrast, abs=1e-5)
         assert (node.stop is None) == bool(node.children)
     with pytest.raises(InputError, match="by='parts'"):
         a.qk_attribution(2, 1, 7, 3, by="tokens").trace()
@@ -429,5 +429,5 @@ def test_a_table_for_pandas() -> None:
     found = keys().qk_attribution(1, 3, 6, 2)
     frame = found.to_dataframe()
     assert [*frame.columns] == ["query_part", "key_part", "value"] and len(frame) == 100
-    assert frame.value.sum() == pytest.approx(found.contrast, abs=1e-4)
+    assert frame.value.sum() == pytest.approx(found.contrast, abs=1e-5)
     assert found.rest == pytest.approx(found.contrast - sum(v for *_, v in found.pairs(8)))

@@ -42,7 +42,7 @@ def test_a_cell_by_tokens() -> None:
     assert data["pairs_rest"] == pytest.approx(rest)
     np.testing.assert_allclose(arrays["matrix"], found.matrix)
     np.testing.assert_allclose(arrays["query_sums"], found.query_sums, rtol=1e-6)
-    assert arrays["key_sums"].sum() == pytest.approx(data["contrast"], abs=1e-4)
+    assert arrays["key_sums"].sum() == pytest.approx(data["contrast"], abs=1e-5)
 
 
 def test_a_cell_by_parts() -> None:
@@ -90,7 +90,7 @@ def test_a_trace_is_a_tree_of_cells() -> None:
     assert (root["layer"], root["head"], root["query"], root["key"]) == (2, 1, 7, 3)
     for side in root["sides"].values():
         assert side["heads"] + side["ffns"] + side["rest"] == pytest.approx(
-            root["contrast"], abs=1e-4
+            root["contrast"], abs=1e-5
         )
         assert side["largest"][0]["kind"]
     for edge in root["children"]:
