@@ -122,9 +122,9 @@ describe("Heads", () => {
   });
 
   it("tells a link from twice chance on", () => {
-    const axis = firstUnits(META, true);
-    const linkAt = (weight: number) =>
-      linkOf(
+    const linkAt = (weight: number, { tokens } = META) => {
+      const axis = firstUnits({ ...META, tokens }, true);
+      return linkOf(
         {
           ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
           weights: Float32Array.from({ length: 36 }, (_, cell) =>
@@ -133,10 +133,15 @@ describe("Heads", () => {
           queryOf: (token: number) => token,
         } as never,
         3,
-        6,
+        tokens,
+        tokens,
       );
+    };
     expect(linkAt(0.32)).toBeNull();
     expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys" });
+    const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
+    const bytes = { ...META, tokens: { ...META.tokens, text } };
+    expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {

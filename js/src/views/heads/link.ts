@@ -2,10 +2,11 @@
 
 import { chanceOf } from "../../figures/chance";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
+import { schemeOf, unitLabel } from "../../figures/names";
 import { isUnknown } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
-import type { Num } from "../../protocol/types";
+import type { Num, TokenColumns } from "../../protocol/types";
 
 /** A link is worth telling from so many times chance on, as an opening is. */
 const TELLS = 2;
@@ -18,8 +19,13 @@ export interface Link {
   readonly chance: number;
 }
 
-/** Null where no other word gets much more than chance; `tokens`: of the keys. */
-export function linkOf(matrix: Matrix | null, token: number | null, tokens: number): Link | null {
+/** Null where no other word gets much more than chance; `read` and `keyTokens`: tokens of the rows and of the columns. */
+export function linkOf(
+  matrix: Matrix | null,
+  token: number | null,
+  read: TokenColumns,
+  keyTokens: TokenColumns,
+): Link | null {
   const row = matrix?.queryOf(token) ?? -1;
   if (matrix === null || matrix.quantity !== "weights" || row < 0) return null;
   const { queries, keys, weights } = matrix;
@@ -32,8 +38,13 @@ export function linkOf(matrix: Matrix | null, token: number | null, tokens: numb
   });
   const key = firstLargest(words);
   if (query.special || key < 0) return null;
-  const [weight, chance] = [itemAt(words, key), chanceOf(matrix, row, key, tokens)];
+  const [weight, chance] = [itemAt(words, key), chanceOf(matrix, row, key, keyTokens.text.length)];
   return weight > TELLS * chance
-    ? { query: query.text, key: itemAt(keys, key).text, weight: numOf(matrix, weight), chance }
+    ? {
+        query: unitLabel(query, schemeOf(read)),
+        key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
+        weight: numOf(matrix, weight),
+        chance,
+      }
     : null;
 }

@@ -167,7 +167,7 @@ export function createHeadsModel(
     const { layer, head } = selection.value;
     const there = shown.value;
     return there?.layer === layer && there.head === head
-      ? linkOf(there, focus.value.token, keysOf(meta).text.length)
+      ? linkOf(there, focus.value.token, meta.tokens, keysOf(meta))
       : null;
   });
 
