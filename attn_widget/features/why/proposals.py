@@ -143,6 +143,8 @@ def telling_word(run: Run, progress: Progress | None = None) -> int | None:
     """
     tokens = run.trace.tokens
     plain = [i for i, token in enumerate(tokens) if not token.special]
+    known = [i for i in plain if run.encoding.text_ids[i] != run.encoder.reader.unk_token_id]
+    plain = known or plain  # a word that the model does not know is no question
     words = word_ids(tokens).tolist()
     # Not the s of "model's", which begins where the token before it ends.
     free = [

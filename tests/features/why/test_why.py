@@ -418,6 +418,13 @@ def recorded(
     return [entry["request"] for entry in meta["recorded"]]
 
 
+def test_a_word_that_the_model_does_not_know_is_no_question() -> None:
+    a = aw.analyze("我 喜欢 猫", tagger=None, progress=False)
+    assert [token.text for token in a.tokens[1:-1]].count("[UNK]") == 3
+    (proposal, *_) = proposals(a)
+    assert proposal.position is not None and a.tokens[proposal.position].text == "我"
+
+
 def test_a_page_keeps_what_was_asked_for_in_full(analysis: Analysis) -> None:
     asked = recorded(analysis, why=[TARGET])
     methods = [one["method"] for one in asked if one["kind"] == "contributions"]
