@@ -11,22 +11,20 @@ from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures import metrics
 from attn_widget.figures.catalog.registry import METRICS
-from attn_widget.figures.influence import influence_tree
 from attn_widget.host.pattern import Pattern
 from attn_widget.page.run_cells import run_cells
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
-from attn_widget.protocol.matrix import shown_matrix
 from attn_widget.protocol.run_source import title_of
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.source import Cells
 from attn_widget.trace.base import LONG_TOKENS
 
-ROWS = 24  # of a list of predictions or paths
+ROWS = 24  # of a list of predictions
 PATHS = 12
 NAMED = 3  # guesses of a row
 LEAST = 0.005  # share of a guess that is named
 MASK = Pattern(r"^(\[MASK\]|<mask>)$")
-WORD = Pattern(r"[\p{L}\p{N}]")
 
 
 def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False) -> Cells:
@@ -35,10 +33,11 @@ def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False)
     ``quick``: without predictions that mask each token in turn.
     """
     make = OF_VIEWS.get(selection.view)
-    slow = selection.view == "predictions" and opening_mode(analysis) == "masked"
+    masks = selection.view == "predictions" and opening_mode(analysis) == "masked"
+    if make is None or (quick and masks) or analysis.n_tokens > LONG_TOKENS:
+        return run_cells(analysis, selection)
     try:
-        # Without a tagger, which takes seconds.
-        found = None if make is None or (quick and slow) else make(untagged(analysis), selection)
+        found = make(untagged(analysis), selection)  # a tagger takes seconds
     except NotAvailableError:
         found = None
     return run_cells(analysis, selection) if found is None else found
@@ -107,22 +106,8 @@ def predictions_cells(analysis: Analysis, _selection: Selection) -> Cells | None
 
 def tree_cells(analysis: Analysis, selection: Selection) -> Cells | None:
     """The strongest paths from the focus token, shaded by the product of their weights."""
-    if not analysis.trace.square or analysis.n_tokens > LONG_TOKENS:
-        return None
-    shown = shown_matrix(analysis, selection, words_have_scores=False)
-    units, token = shown.units, selection.token
-    roots = [
-        i for i, unit in enumerate(units) if token is not None and unit.token <= token < unit.end
-    ]
-    words = [i for i, unit in enumerate(units) if not unit.special and WORD.search(unit.surface)]
-    if len(words) < 2:
-        return None
-    root = (roots or words)[0]
-    keep = np.array([i in {root, *words} for i in range(len(units))])
-    tree = influence_tree(
-        shown.weights, root, top_k=selection.top_k, depth=selection.depth, keep=keep, allowed=shown.allowed
-    )  # fmt: skip
-    paths = {id(tree): units[root].surface}
+    units, tree = shown_tree(analysis, selection)
+    paths = {id(tree): units[tree.token].surface}
     found: list[tuple[float, str]] = []
     for node in tree.walk():
         for child in node.children:
@@ -135,7 +120,7 @@ def tree_cells(analysis: Analysis, selection: Selection) -> Cells | None:
     shades = np.array([[product / top] for product, _ in found], np.float32)
     layer, head = selection.place
     name = "mean of the heads" if head == "mean" else f"H{head}"
-    caption = f"{title_of(analysis)}: the strongest paths from {units[root].surface} in L{layer} · {name}, products of attention weights."
+    caption = f"{title_of(analysis)}: the strongest paths from {units[tree.token].surface} in L{layer} · {name}, products of attention weights."
     rows = [path for _, path in found]
     return Cells(
         shades, f"Paths: {'; '.join(rows[:NAMED])}", caption, rows, ["product"], ("0", f"{top:.2g}")

@@ -11,26 +11,22 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Float32
-from attn_widget.figures.influence import influence_tree
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.figures.tables import by_head
-from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
-from attn_widget.protocol.matrix import Unit, matrix_of, shown_matrix
+from attn_widget.protocol.matrix import matrix_of, shown_matrix
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
 
 Cell: TypeAlias = "str | int | float | None"
 Row = tuple[Cell, ...]
-
-LETTER_OR_NUMBER = Pattern(r"[\p{L}\p{N}]")
 
 
 @dataclass(frozen=True)
@@ -108,27 +104,10 @@ def tree_table(analysis: Analysis, selection: Selection) -> Table:
 
     As on screen, special tokens and punctuation are left out below the root. `Analysis.influence` has them.
     """
-    analysis.trace.check_square("A tree of influence")
-    shown = shown_matrix(analysis, selection, words_have_scores=True)
-    units = shown.units
+    units, whole = shown_tree(analysis, selection)
     columns = (
         *("parent", "token", "parent_token", "child_token"),
         *("depth", "weight", "product", "score"),
-    )
-    allowed = shown.allowed
-    if shown.rollout and any(
-        analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
-    ):
-        allowed = shown.weights > 0  # exactly 0 where no path through the layers is allowed
-    root = root_of(units, selection.token)
-    whole = influence_tree(
-        shown.weights,
-        root,
-        top_k=selection.top_k,
-        depth=selection.depth,
-        scores=shown.scores,
-        keep=words_only(units, root),
-        allowed=allowed,
     )
     rows: list[Row] = []
     for node in whole.walk():
@@ -142,24 +121,6 @@ def tree_table(analysis: Analysis, selection: Selection) -> Table:
                 )
             )
     return Table(columns, rows)
-
-
-def words_only(units: list[Unit], root: int) -> NDArray[np.bool_] | None:
-    """False for special tokens and punctuation other than the root; None for a text without another word."""
-    words = [not unit.special and bool(LETTER_OR_NUMBER.search(unit.surface)) for unit in units]
-    keep = np.array([word or i == root for i, word in enumerate(words)])
-    return keep if keep.sum() > 1 else None
-
-
-def root_of(units: list[Unit], token: int | None) -> int:
-    """Root of the tree: the unit of the focus token, else the first word."""
-    if token is not None:
-        for i, unit in enumerate(units):
-            if unit.token <= token < unit.end:
-                return i
-    plain = [i for i, unit in enumerate(units) if not unit.special]
-    named = [i for i in plain if LETTER_OR_NUMBER.search(units[i].surface)]
-    return next(iter(named or plain), 0)
 
 
 def sentences_table(analysis: Analysis, selection: Selection) -> Table:

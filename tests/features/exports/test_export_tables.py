@@ -12,11 +12,12 @@ import attn_widget as aw
 from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features import declared
-from attn_widget.features.exports.tables import TABLES, root_of, tree_table
+from attn_widget.features.exports.tables import TABLES, tree_table
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.influence import influence_tree
 from attn_widget.protocol.matrix import Unit, shown_matrix
 from attn_widget.protocol.selection import Selection
+from attn_widget.protocol.shown_tree import root_of
 from tests.close import assert_close
 from tests.golden.make import analysis as masked_analysis
 
