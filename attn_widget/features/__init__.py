@@ -127,6 +127,7 @@ FEATURES = {
         views_of_results={"similarity": "catalog_view:SIMILARITY"},
         commands={"similarity": "command:main"},
     ),
+    "surprisal": Feature(uses=("corpus",), names={"surprisals": "run"}, commands={"surprisal": "command:main"}),
     "tasks": Feature(
         uses=("comparison",),
         views={"task": "view:TASK"},
