@@ -29,6 +29,8 @@ from attn_widget.features.surprisal.words import Word
 
 Float64 = NDArray[np.float64]
 BIT = math.log(2)  # nats
+CACHED_ROWS = 4  # of the vocabulary at a time: a core's cache holds them
+LEAST = -1e30
 
 
 @dataclass(frozen=True)
@@ -76,19 +78,28 @@ def expected(logits: Any, ids: Any, begins: Any) -> Rows:
     Returns
     -------
     Rows
-        Computed in double precision.
+        Sums in double precision.
     """
+    parts = [
+        _few(logits[first : first + CACHED_ROWS], ids[first : first + CACHED_ROWS], begins)
+        for first in range(0, len(logits), CACHED_ROWS)
+    ]
+    return Rows.join(parts)
+
+
+def _few(logits: Any, ids: Any, begins: Any) -> Rows:
     import torch
 
-    wide = logits.double()
-    wide = wide - wide.max(dim=-1, keepdim=True).values
-    odds = wide.exp()
+    below = logits.float()
+    below = below - below.max(dim=-1, keepdim=True).values
+    odds = below.exp().double()
     total = odds.sum(dim=-1)
     log_total = total.log()
-    own = wide.gather(1, ids[:, None])[:, 0]
-    entropy = log_total - (odds * wide.clamp_min(-1e300)).sum(dim=-1) / total
+    own = below.gather(1, ids[:, None])[:, 0]
+    # An entry that cannot come, at minus infinity, adds nothing.
+    entropy = log_total - (odds * below.clamp_min_(LEAST)).sum(dim=-1) / total
     if begins is None:
-        split = torch.full((len(wide), 2), torch.nan, dtype=torch.float64)
+        split = torch.full((len(below), 2), torch.nan, dtype=torch.float64)
     else:
         split = log_total[:, None] - (odds @ begins).log()
     columns = (log_total - own, entropy, split[:, 0], split[:, 1])
