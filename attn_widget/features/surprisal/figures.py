@@ -35,7 +35,7 @@ LEAST = -1e30
 
 @dataclass(frozen=True)
 class Rows:
-    """What the model expects at some positions, in nats.
+    """Expectations of the model at some positions, in nats.
 
     Attributes
     ----------

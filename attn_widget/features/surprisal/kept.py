@@ -34,7 +34,7 @@ class Kept:
         self.folder, self.identity = folder, identity
 
     def path_of(self, texts: Sequence[Any]) -> Path:
-        """Where the part of a chunk lies."""
+        """Path of the part of a chunk."""
         written = json.dumps([self.identity, [str(text) for text in texts]], sort_keys=True)
         name = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:24]
         return self.folder / f"words-{name}.parquet"

@@ -181,7 +181,7 @@ class Reader:
         return Rows.join(parts)
 
     def _rows(self, ids: NDArray[np.int64]) -> list[Rows]:
-        """What is expected at each position of texts of one length [B, n], and after the last: n + 1 rows each."""
+        """Expectations at each position of texts of one length [B, n], and after the last: n + 1 rows each."""
         import torch
 
         states, head = self._hidden(ids)
@@ -261,5 +261,5 @@ def finite(value: float) -> float:
 
 
 def stride_of(size: int) -> int:
-    """How far a window of a long text lies after the one before."""
+    """Tokens from one window of a long text to the next."""
     return max(1, size // 2)

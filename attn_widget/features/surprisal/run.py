@@ -269,7 +269,7 @@ def _table(
 
 
 def notes(encoder: Encoder, correction: bool, unspaced: bool) -> list[str]:
-    """What a reader of the table has to know."""
+    """Remarks that a reader of the table needs."""
     reader = Reader(encoder, correction)
     found: list[str] = []
     if not reader.next:
