@@ -115,6 +115,10 @@ FEATURES = {
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "lens": Feature(
+        analysis={"lens": "figures:LensFigures"}, slices={"lens": "slices"},
+        views={"lens": "view:LENS"}, recorded={"lens": "recorded:answers_of"},
+    ),
     "qk": Feature(
         uses=("why",),
         analysis={"qk": "figures:QKFigures"},
