@@ -27,7 +27,7 @@ def by_hand(model: Any, ids: list[int]) -> np.ndarray:
         norm = (
             getattr(base, "norm", None)
             or getattr(base, "ln_f", None)
-            or getattr(base, "final_layernorm", None)
+            or getattr(base, "final_layer_norm", None)
         )
         if norm is not None:
             states = [*(norm(state) for state in states[:-1]), states[-1]]
