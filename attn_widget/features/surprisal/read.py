@@ -82,8 +82,8 @@ class Reader:
 
         if self.begins is None:
             return None
-        both = np.stack([self.begins, ~self.begins], axis=1)
-        return torch.from_numpy(both.astype(np.float64)).to(self.encoder.device)
+        both = np.stack([self.begins, ~self.begins])
+        return torch.from_numpy(both.astype(np.float32)).to(self.encoder.device)
 
     def prepare(self, text: str) -> Text:
         """A text's tokens and words.
