@@ -17,6 +17,7 @@ from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.features.surprisal.figures import Rows, of_words
 from attn_widget.features.surprisal.words import Word, words_of
 from tests.unit import tiny_models
+from tests.unit.needs import needs_smollm2
 
 TEXTS = [
     "The cat sat on the mat, and the dog looked.",
@@ -94,6 +95,7 @@ def test_without_the_correction_it_is_the_sum_over_tokens(decoder: tuple[Any, An
     assert last.entropy == pytest.approx(-(row * np.log2(row)).sum(), abs=1e-5)
 
 
+@needs_smollm2
 def test_smollm2_has_the_corrected_probability() -> None:
     encoder = aw.load("smollm2", progress=False)
     table = aw.surprisals(TEXTS[:2], model=encoder, progress=False)
@@ -194,6 +196,7 @@ def test_a_masked_word_is_masked_as_a_whole() -> None:
     assert "pseudo" in table.attrs["notes"][0]
 
 
+@needs_smollm2
 def test_of_scripts_without_spaces_the_tokens_are_the_words() -> None:
     table = aw.surprisals(["猫坐在垫子上。", "the cat"], model="smollm2", progress=False)
     chinese = table[table.text_id == 0]
