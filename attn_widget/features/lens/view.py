@@ -8,4 +8,5 @@ LENS = View(
     "lens",
     "Lens",
     "Likeliest token of each layer's hidden state at every position, read by the language-model head.",
+    options=("special",),
 )
