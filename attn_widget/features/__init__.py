@@ -118,6 +118,7 @@ FEATURES = {
     "lens": Feature(
         analysis={"lens": "figures:LensFigures"}, slices={"lens": "slices"},
         views={"lens": "view:LENS"}, recorded={"lens": "recorded:answers_of"},
+        tables={"lens": "table:lens_table"},
     ),
     "qk": Feature(
         uses=("why",),

@@ -26,6 +26,8 @@ export const lensRequest = (mode: Mode, block: number, n: number): SliceRequest 
 });
 
 export interface Guess {
+  /** As the tokenizer has it. */
+  readonly token: string;
   readonly label: TokenLabel;
   readonly probability: number;
 }
@@ -72,10 +74,11 @@ export function slicedBlock(slice: Slice, block: number): Block {
     cell(row, position, scheme) {
       const at = place(row, position);
       return {
-        guesses: Array.from({ length: k }, (_, i) => ({
-          label: tokenLabel(names.get(itemAt(ids, k * at + i)) ?? "", scheme),
-          probability: itemAt(probabilities, k * at + i),
-        })),
+        guesses: Array.from({ length: k }, (_, i) => {
+          const token = names.get(itemAt(ids, k * at + i)) ?? "";
+          const probability = itemAt(probabilities, k * at + i);
+          return { token, label: tokenLabel(token, scheme), probability };
+        }),
         rank: itemAt(ranks, at),
         entropy: itemAt(entropies, at),
         divergence: itemAt(divergences, at),
@@ -113,8 +116,8 @@ export function lensTable(
     rows: Array.from({ length: layers }, (_, layer) =>
       known.flatMap(({ position, block }) => {
         const { guesses, rank, entropy, divergence } = block.cell(layer, position, scheme);
-        return guesses.map(({ label, probability }, i) => [
-          ...[layer, position, itemAt(text, position), i + 1, label.text, probability],
+        return guesses.map(({ token, probability }, i) => [
+          ...[layer, position, itemAt(text, position), i + 1, token, probability],
           ...[rank, entropy, divergence],
         ]);
       }),

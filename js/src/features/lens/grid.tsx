@@ -16,9 +16,11 @@ import type { Blocks } from "./sentence";
 
 /** Widths, px. */
 const LABEL = 44;
-const CELL = { least: 64, most: 112 } as const;
+const CELL = { least: 58, most: 112 } as const;
 /** Columns beyond what is in sight, in whole steps of which the page draws. */
 const NEAR = 4;
+/** As many columns are there at once, so that a picture of a sentence or two has all of them. */
+const ALL = 48;
 
 interface Options {
   readonly tokens: TokenColumns;
@@ -121,6 +123,7 @@ export function createLensGrid(options: Options, until: AbortSignal) {
   /** Columns that are drawn, by their first and one past their last, as text: an equal one changes nothing. */
   const span = computed(() => {
     const n = positions.value.length;
+    if (n <= ALL) return `0,${n}`;
     const first = Math.floor(scrolled.value / cell.value);
     const count = Math.ceil((width.value - LABEL) / cell.value);
     const from = Math.max(0, NEAR * Math.floor((first - NEAR) / NEAR));
@@ -246,5 +249,14 @@ export function createLensGrid(options: Options, until: AbortSignal) {
     scrolled.value = box.scrollLeft;
   }
 
-  return { Grid, drawn, pointed, at, show, area: () => box };
+  /** Which columns there are, of those of a long text. */
+  function part(): string | null {
+    const shown = drawn.peek();
+    const [all, first, last] = [positions.peek(), shown[0] ?? 0, shown.at(-1) ?? 0];
+    return shown.length === all.length
+      ? null
+      : `Tokens ${itemAt(all, first)} to ${itemAt(all, last)} of ${all.length}.`;
+  }
+
+  return { Grid, drawn, pointed, at, show, part, area: () => box };
 }

@@ -204,6 +204,7 @@ export const lens: DrawView<RunContext> = (host, context) => {
       const found = now.blocks.peek();
       return found.size === 0 ? null : lensTable(positions.peek(), found, tokens, scheme.peek());
     },
+    part: grid.part,
     options: () => ({ mode: mode.peek() }),
   };
 };

@@ -230,12 +230,13 @@ describe("lens of a decoder", () => {
       [496, 512],
     ]);
     const grid = part("lens-grid");
-    grid.scrollLeft = 64 * 100;
+    grid.scrollLeft = 58 * 100;
     grid.dispatchEvent(new Event("scroll"));
     for (let i = 0; i < 5; i++) await settled();
     expect(cell(1, 100).textContent).toBe("river");
     expect(cell(1, 20)).toBeNull();
     expect(fieldsOf(itemAt(asked, 2)).rows).toEqual([96, 112]);
+    expect(drawn?.part?.("png")).toBe("Tokens 96 to 115 of 512.");
     press(cell(0, 0), "End");
     expect(document.activeElement).toBe(cell(0, 511));
   });
