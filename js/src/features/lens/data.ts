@@ -35,7 +35,7 @@ export interface Guess {
 /** A layer at a position; row 0 is the embeddings. */
 export interface Cell {
   readonly guesses: readonly Guess[];
-  /** Of the token that stands there, or follows; 0 where none does. */
+  /** Rank of the token that stands there, or follows; 0 where none does. */
   readonly rank: number;
   /** Bits. */
   readonly entropy: number;

@@ -116,7 +116,7 @@ const Row = memo(function Row(props: RowProps) {
 export function createLensGrid(options: Options, until: AbortSignal) {
   const { tokens, rows, positions, blocks, scheme, theme, width, chosen, next } = options;
   const scrolled = signal(0);
-  /** Where the card points, px of the grid's content. */
+  /** Point of the card, px of the grid's content. */
   const at = signal<{ readonly x: number; readonly y: number } | null>(null);
   let box: HTMLElement | null = null;
   const cell = computed(() => cellWidth(width.value, positions.value.length));

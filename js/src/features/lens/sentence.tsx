@@ -57,7 +57,7 @@ export function LensSentence({
   readonly meta: Meta;
   readonly mode: Mode;
   readonly blocks: Blocks;
-  /** Those that are shown. */
+  /** Positions that are shown. */
   readonly positions: readonly number[];
   readonly scheme: TokenScheme;
   readonly choose: (token: number) => void;
