@@ -49,6 +49,8 @@ export interface Block {
   readonly names: ReadonlyMap<number, string>;
   /** The likeliest token. */
   best(row: number, position: number): { readonly id: number; readonly probability: number };
+  /** What the likeliest token is called. */
+  label(row: number, position: number, scheme: TokenScheme): TokenLabel;
   cell(row: number, position: number, scheme: TokenScheme): Cell;
   /** The row from which on the last layer's choice is the likeliest. */
   settled(position: number): number;
@@ -67,29 +69,39 @@ export function slicedBlock(slice: Slice, block: number): Block {
     const at = k * place(row, position);
     return { id: itemAt(ids, at), probability: itemAt(probabilities, at) };
   };
+  let labels: { readonly scheme: TokenScheme; readonly of: Map<number, TokenLabel> } | null = null;
+  function labelOf(id: number, scheme: TokenScheme): TokenLabel {
+    if (labels?.scheme !== scheme) labels = { scheme, of: new Map() };
+    const label = labels.of.get(id) ?? tokenLabel(names.get(id) ?? "", scheme);
+    labels.of.set(id, label);
+    return label;
+  }
+  const settled = Array.from({ length: width }, (_, i) => {
+    const position = block * STEP + i;
+    const { id } = best(layers - 1, position);
+    let row = layers - 1;
+    while (row > 0 && best(row - 1, position).id === id) row--;
+    return row;
+  });
   return {
     layers,
     names,
     best,
+    label: (row, position, scheme) => labelOf(best(row, position).id, scheme),
     cell(row, position, scheme) {
       const at = place(row, position);
       return {
         guesses: Array.from({ length: k }, (_, i) => {
-          const token = names.get(itemAt(ids, k * at + i)) ?? "";
+          const id = itemAt(ids, k * at + i);
           const probability = itemAt(probabilities, k * at + i);
-          return { token, label: tokenLabel(token, scheme), probability };
+          return { token: names.get(id) ?? "", label: labelOf(id, scheme), probability };
         }),
         rank: itemAt(ranks, at),
         entropy: itemAt(entropies, at),
         divergence: itemAt(divergences, at),
       };
     },
-    settled(position) {
-      const { id } = best(layers - 1, position);
-      let row = layers - 1;
-      while (row > 0 && best(row - 1, position).id === id) row--;
-      return row;
-    },
+    settled: (position) => itemAt(settled, position - block * STEP),
   };
 }
 

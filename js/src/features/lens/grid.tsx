@@ -5,7 +5,7 @@ import { inkOn, ramp, type Mode as Theme } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
-import { formatPercent, type TokenScheme, tokenLabel } from "../../figures/format";
+import { formatPercent, type TokenScheme } from "../../figures/format";
 import { tokenName } from "../../figures/names";
 import { navigateGrid, type Place } from "../../marks/navigate";
 import { itemAt } from "../../protocol/required";
@@ -36,81 +36,75 @@ interface Options {
   readonly next: ReadonlySignal<boolean>;
 }
 
-interface RowProps {
+interface PiecesProps {
   readonly row: number;
-  readonly columns: readonly number[];
+  /** Columns `[from, to)`. */
+  readonly from: number;
+  readonly to: number;
   readonly cell: number;
   readonly positions: readonly number[];
-  readonly blocks: Blocks;
+  readonly blockAt: (position: number) => Block | undefined;
+  /** Blocks of the first and of the last column: with another one the cells are drawn again. */
+  readonly first: Block | undefined;
+  readonly last: Block | undefined;
   readonly scheme: TokenScheme;
   readonly theme: Theme;
-  /** Column that Tab enters; -1 in other rows. */
+  /** Column that Tab enters; -1 elsewhere. */
   readonly entry: number;
-  readonly token: number | null;
-  readonly chosen: boolean;
+  /** Position of the focus token; -1 elsewhere. */
+  readonly token: number;
 }
 
 /** Width of a column, px. */
 const cellWidth = (width: number, columns: number): number =>
   Math.max(CELL.least, Math.min(CELL.most, Math.floor((width - LABEL - 2) / Math.max(1, columns))));
 
-const Row = memo(function Row(props: RowProps) {
-  const { row, columns, cell, positions, blocks, scheme, theme, entry, token, chosen } = props;
+const tone = (probability: number, theme: Theme) => {
   const { css, rgb } = ramp("weight", theme);
-  const colors = (probability: number) => {
-    const index = rampIndex(probability, 1, "unit");
-    return { background: itemAt(css, index), color: inkOn(itemAt(rgb, index)) };
-  };
-  const state = (block: Block, position: number): string => {
-    const settled = block.settled(position);
-    return row === settled ? " is-settled" : row < settled ? " is-before" : "";
-  };
-  return (
-    <div class="aw-lensgrid-row" role="row" aria-rowindex={row + 2}>
-      <div class={`aw-lensgrid-layer aw-muted${chosen ? " is-chosen" : ""}`} role="rowheader">
-        {row === 0 ? "emb." : layerName(row)}
+  const index = rampIndex(probability, 1, "unit");
+  return { background: itemAt(css, index), color: inkOn(itemAt(rgb, index)) };
+};
+
+/** A few cells of a row: what comes into sight is drawn, and what stays is left alone. */
+const Cells = memo(function Cells(props: PiecesProps) {
+  const { row, from, to, cell, positions, blockAt, scheme, theme, entry, token } = props;
+  return positions.slice(from, to).map((position, i) => {
+    const column = from + i;
+    const block = blockAt(position);
+    const left = `${LABEL + column * cell}px`;
+    const shared = {
+      key: column,
+      "aria-colindex": column + 2,
+      "data-row": row,
+      "data-column": column,
+      tabIndex: column === entry ? 0 : -1,
+    };
+    const focus = position === token ? " is-focus" : "";
+    if (block === undefined)
+      return (
+        <div
+          {...shared}
+          role="gridcell"
+          class={`aw-lensgrid-cell is-waiting${focus}`}
+          style={{ left }}
+        />
+      );
+    const { probability } = block.best(row, position);
+    const { text } = block.label(row, position, scheme);
+    return (
+      <div
+        {...shared}
+        role="gridcell"
+        class={`aw-lensgrid-cell${block.settled(position) === row ? " is-settled" : ""}${focus}`}
+        style={{ left, ...tone(probability, theme) }}
+        aria-label={`${text}, ${formatPercent(probability)}`}
+      >
+        <bdi class="aw-ellipsis" dir="ltr">
+          {text}
+        </bdi>
       </div>
-      {columns.map((column) => {
-        const position = itemAt(positions, column);
-        const block = blocks.get(blockOf(position));
-        const left = `${LABEL + column * cell}px`;
-        const shared = {
-          key: column,
-          "aria-colindex": column + 2,
-          "data-row": row,
-          "data-column": column,
-          tabIndex: column === entry ? 0 : -1,
-        };
-        const focus = position === token ? " is-focus" : "";
-        if (block === undefined)
-          return (
-            <div
-              {...shared}
-              role="gridcell"
-              class={`aw-lensgrid-cell is-waiting${focus}`}
-              style={{ left }}
-            >
-              <span class="aw-ellipsis" />
-            </div>
-          );
-        const { id, probability } = block.best(row, position);
-        const { text } = tokenLabel(block.names.get(id) ?? "", scheme);
-        return (
-          <div
-            {...shared}
-            role="gridcell"
-            class={`aw-lensgrid-cell${state(block, position)}${focus}`}
-            style={{ left, ...colors(probability) }}
-            aria-label={`${text}, ${formatPercent(probability)}`}
-          >
-            <bdi class="aw-ellipsis" dir="ltr">
-              {text}
-            </bdi>
-          </div>
-        );
-      })}
-    </div>
-  );
+    );
+  });
 });
 
 export function createLensGrid(options: Options, until: AbortSignal) {
@@ -129,6 +123,7 @@ export function createLensGrid(options: Options, until: AbortSignal) {
     const from = Math.max(0, NEAR * Math.floor((first - NEAR) / NEAR));
     return `${from},${Math.min(n, NEAR * Math.ceil((first + count + NEAR) / NEAR))}`;
   });
+  const blockAt = (position: number) => blocks.peek().get(blockOf(position));
   const drawn = computed(() => {
     const [from = 0, to = 0] = span.value.split(",").map(Number);
     return Array.from({ length: to - from }, (_, i) => from + i);
@@ -196,10 +191,29 @@ export function createLensGrid(options: Options, until: AbortSignal) {
   const Grid = memo(function Grid(_: object) {
     const n = positions.value.length;
     const { row: enters, column: enteredColumn } = entry.value;
-    // A place that keys have left stays in the page, so that Tab finds it.
     const kept = Math.min(enteredColumn, n - 1);
-    const columns = drawn.value.includes(kept) ? drawn.value : [...drawn.value, kept];
+    // A place that keys have left stays in the page, so that Tab finds it.
+    const starts = new Set([...drawn.value, kept].map((column) => column - (column % NEAR)));
     const { layer, token } = chosen.value;
+    const [at, now] = [positions.value, blocks.value];
+    const pieces = [...starts].map((from) => {
+      const to = Math.min(n, from + NEAR);
+      const [first, last] = [itemAt(at, from), itemAt(at, to - 1)];
+      return {
+        from,
+        to,
+        first: now.get(blockOf(first)),
+        last: now.get(blockOf(last)),
+        token: token !== null && token >= first && token <= last ? token : -1,
+      };
+    });
+    const shared = {
+      cell: cell.value,
+      positions: at,
+      blockAt,
+      scheme: scheme.value,
+      theme: theme.value,
+    };
     const style = {
       "--aw-lensgrid-width": `${LABEL + n * cell.value}px`,
       "--aw-lensgrid-cell": `${cell.value}px`,
@@ -222,19 +236,23 @@ export function createLensGrid(options: Options, until: AbortSignal) {
       >
         <Head />
         {Array.from({ length: rows }, (_, row) => (
-          <Row
-            key={row}
-            row={row}
-            columns={columns}
-            cell={cell.value}
-            positions={positions.value}
-            blocks={blocks.value}
-            scheme={scheme.value}
-            theme={theme.value}
-            entry={row === enters ? kept : -1}
-            token={token}
-            chosen={row === layer + 1}
-          />
+          <div key={row} class="aw-lensgrid-row" role="row" aria-rowindex={row + 2}>
+            <div
+              class={`aw-lensgrid-layer aw-muted${row === layer + 1 ? " is-chosen" : ""}`}
+              role="rowheader"
+            >
+              {row === 0 ? "emb." : layerName(row)}
+            </div>
+            {pieces.map((piece) => (
+              <Cells
+                key={piece.from}
+                row={row}
+                {...shared}
+                {...piece}
+                entry={row === enters && kept >= piece.from && kept < piece.to ? kept : -1}
+              />
+            ))}
+          </div>
         ))}
       </div>
     );

@@ -2,7 +2,6 @@
 
 import type { ComponentChildren } from "preact";
 import type { TokenScheme } from "../../figures/format";
-import { tokenLabel } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, tokenName } from "../../figures/names";
 import { isMask } from "../../figures/nothing-to-see";
@@ -66,8 +65,8 @@ export function LensSentence({
   function settledAt(position: number): Settled | null {
     const block = blocks.get(blockOf(position));
     if (block === undefined) return null;
-    const { id, probability } = block.best(block.layers - 1, position);
-    const { text, word } = tokenLabel(block.names.get(id) ?? "", scheme);
+    const { probability } = block.best(block.layers - 1, position);
+    const { text, word } = block.label(block.layers - 1, position, scheme);
     return {
       position,
       row: block.settled(position),
