@@ -7,9 +7,8 @@ import type { Feature } from "../../views/feature";
 
 const view = {
   ...VIEWS.lens,
-  written: true,
-  // Predictions says why a model has no head.
-  available: (meta: Meta) => ofOneRun(meta) && meta.part !== "encoder" && meta.model.has.mlm,
+  // Predictions says why a model has no head. That of an encoder-decoder cannot be taken by itself.
+  available: (meta: Meta) => ofOneRun(meta) && !meta.part && meta.model.has.mlm,
 } as const satisfies ViewDefinition;
 
 export const lens: Feature = { views: [view] };

@@ -92,14 +92,19 @@ export function LensSentence({
     );
   const words = positions.filter((position) => tokens.special[position] !== true);
   const all = words.flatMap((position) => settledAt(position) ?? []);
-  if (all.length < words.length || all.length === 0) return <SentenceLine />;
+  // One position is not most of them.
+  if (all.length < words.length || all.length < 2) return <SentenceLine />;
   const middle = most(all);
-  const half = `most positions settle ${middle === 0 ? "in the embedding" : `by L${middle - 1}`}`;
+  const by = middle === 0 ? "in the embedding" : middle === last ? "only" : `by L${middle - 1}`;
+  const half = `most positions settle ${by}`;
   const [slowest] = all
     .filter(({ word }) => isContent(word))
     .sort((a, b) => b.row - a.row || b.probability - a.probability);
   if (slowest === undefined || slowest.row <= middle)
-    return say(half.replace("most", "Most"), `; the last layer is L${last - 1}`);
+    return say(
+      half.replace("most", "Most"),
+      middle === last ? ` in the last layer, L${last - 1}` : `; the last layer is L${last - 1}`,
+    );
   const { position, row, word } = slowest;
   return say(
     <Word text={word} />,
