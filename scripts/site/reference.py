@@ -63,7 +63,7 @@ GROUPS = (
     Group(
         "Many texts",
         "The figures of every head over a corpus, and its words in context.",
-        ("profile", "Profile", "index", "WordIndex"),
+        ("profile", "Profile", "index", "WordIndex", "surprisals"),
     ),
     Group(
         "Classifiers",
