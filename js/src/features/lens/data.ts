@@ -49,7 +49,7 @@ export interface Block {
   readonly names: ReadonlyMap<number, string>;
   /** The likeliest token. */
   best(row: number, position: number): { readonly id: number; readonly probability: number };
-  /** What the likeliest token is called. */
+  /** Name of the likeliest token. */
   label(row: number, position: number, scheme: TokenScheme): TokenLabel;
   cell(row: number, position: number, scheme: TokenScheme): Cell;
   /** The row from which on the last layer's choice is the likeliest. */
