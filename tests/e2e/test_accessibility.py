@@ -17,7 +17,7 @@ from tests.e2e.views import choose, part, setting, unfold
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 TEXT = "The bank by the river was old. Maria likes it, and she swims there in Paris."
 PAIR = "Her brother prefers the sea."
-VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "lens")
+VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside")
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -28,13 +28,17 @@ export function surprisalWords(
     }
     const bits = i === 0 ? Number.NaN : itemAt(surprisal, i - 1);
     const last = words.at(-1);
-    if (open && last !== undefined && !/\s/.test(before[i] ?? "") && !/^\s/.test(text)) {
+    // White space that is a token of its own belongs to the word after it.
+    const begins = last?.text.trim() !== "" && (/\s/.test(before[i] ?? "") || /^\s/.test(text));
+    if (open && last !== undefined && !begins) {
       last.text += text;
       last.bits += bits;
-    } else words.push({ text: text.trim(), bits });
-    open = !/\s$/.test(text);
+    } else words.push({ text, bits });
+    open = text.trim() === "" || !/\s$/.test(text);
   });
-  return words.filter(({ text }) => text !== "");
+  return words
+    .map(({ text, bits }) => ({ text: text.trim(), bits }))
+    .filter(({ text }) => text !== "");
 }
 
 export const SurprisalStrip = memo(function SurprisalStrip({

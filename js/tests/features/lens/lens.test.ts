@@ -270,6 +270,15 @@ describe("lens of a decoder", () => {
       { text: "unbelievable", bits: Number.NaN },
       { text: "cat.", bits: 4.5 },
     ]);
+    const spaced = {
+      ...columns,
+      surface: ["a", " ", "b", "\n", "c"],
+      before: ["", "", "", "", ""],
+    };
+    expect(surprisalWords(spaced, [1, 2, 4, 8, Number.NaN]).slice(1)).toEqual([
+      { text: "b", bits: 3 },
+      { text: "c", bits: 12 },
+    ]);
     await draw(pieces, () => 4, {
       change: { ...change, tokens: columns },
       arrays: new Map([
