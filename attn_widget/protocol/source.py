@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.tables import Columns
-from attn_widget.protocol.answer import Reply
+from attn_widget.protocol.answer import Answers
 from attn_widget.protocol.selection import Selection
-
-
-class Answers(Protocol):
-    """Anything that answers requests of the page."""
-
-    def answer(self, request: object) -> Reply:
-        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""
-        ...
 
 
 class Recorded(NamedTuple):
@@ -56,7 +48,7 @@ class Cells(NamedTuple):
     signed: bool = False
 
 
-class Source(ABC):
+class Source(Answers):
     """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity).
 
     Attributes
@@ -109,7 +101,3 @@ class Source(ABC):
     def size(self) -> int:
         """Tokens that its size in a page goes by; a profile has that of a short text."""
         return self.n_tokens
-
-    @abstractmethod
-    def answer(self, request: object) -> Reply:
-        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""

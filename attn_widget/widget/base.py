@@ -20,10 +20,10 @@ from attn_widget.host.installed import imported
 from attn_widget.page.saving import framed, save_page
 from attn_widget.page.shown import Shown, ShownSource
 from attn_widget.page.spec import PageOptions, PageSpec
-from attn_widget.protocol.answer import Reply, replied
+from attn_widget.protocol.answer import Answers, Reply, replied
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
-from attn_widget.protocol.source import Answers, Source
+from attn_widget.protocol.source import Source
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import (
     DisplayOnce,
@@ -113,7 +113,7 @@ class SourceWidget(OfWidgets):
 
         def reply() -> Reply:
             address, asked = addressed(check_request(request))
-            return self._source_at(address).answer(asked)
+            return self._source_at(address).reply(asked)
 
         return replied(reply, request)
 

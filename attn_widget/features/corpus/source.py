@@ -203,7 +203,7 @@ class ProfileSource(Source):
     def size(self) -> int:
         return 1
 
-    def answer(self, request: object) -> Reply:
+    def reply(self, request: Request) -> Reply:
         return respond(self, request, HANDLERS)
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:

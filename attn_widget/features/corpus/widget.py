@@ -13,8 +13,8 @@ from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head, profile_paint
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import Theme
+from attn_widget.protocol.answer import Answers
 from attn_widget.protocol.selection import ACCURACIES, SHADES
-from attn_widget.protocol.source import Answers
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.code import page_code
 from attn_widget.widget.traits import Trait, check_traits, synced

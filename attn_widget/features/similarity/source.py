@@ -114,7 +114,7 @@ class SimilaritySource(Source):
         with self.lock:
             return result.explain(index)
 
-    def answer(self, request: object) -> Reply:
+    def reply(self, request: Request) -> Reply:
         return respond(self, request, HANDLERS)
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:
