@@ -129,7 +129,7 @@ def show(
                 analysis, traits = loaded(path)(analysis, added[name], traits)
         if is_run and analysis.part != "self":
             traits.setdefault("part", "cross")
-        from attn_widget.widget import AttentionWidget
+        from attn_widget.widget.widget import AttentionWidget
 
         traits.setdefault("view", view_of(analysis))
         widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)

@@ -300,7 +300,7 @@ def run_text(
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
-    span = check_windows(windows, encoder.max_length)
+    span = None if windows is False else check_windows(windows, encoder.max_length)
     if span is not None and truncation:
         raise InputError(
             "windows= and truncation=True exclude each other.",

@@ -50,7 +50,8 @@ def inference_mode(
     network = encoder.network if network is None else network
     with encoder.lock, _no_grad(network):
         encoder.check_weights()
-        modules = list(network.modules())
+        # A network in numpy has one config for all of its modules, and is never trained.
+        modules: list[Any] = [network] if isinstance(network, Module) else list(network.modules())
         training = [module for module in modules if module.training]
         owners = [
             module

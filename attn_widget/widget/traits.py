@@ -25,7 +25,10 @@ OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
 
 
 def synced(trait: t.TraitType[Any, Any]) -> Any:
-    """A trait that the page has too. It is declared with its type, which traitlets cannot infer for names and lists."""
+    """A trait that the page has too. It is declared with its type, which traitlets cannot infer for names and lists.
+
+    Tagged with ``plain``, a function, it takes what that makes of a value.
+    """
     return trait.tag(sync=True)
 
 
@@ -106,8 +109,7 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in own_traits(type(self)):
-            number = as_int(value)
-            value = value if number is None else number
+            value = getattr(type(self), name).metadata.get("plain", _int_of)(value)
             _check_plain(name, value)
         try:
             self._assign(name, value)
@@ -161,6 +163,11 @@ class RunTraits(CheckedWidget):
         """Values of these traits once another run is shown; ``same``: with the same tokens."""
         del analysis, same
         return {}
+
+
+def _int_of(value: Any) -> Any:
+    number = as_int(value)
+    return value if number is None else number
 
 
 def _check_plain(name: str, value: Any) -> None:
