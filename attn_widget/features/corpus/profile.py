@@ -39,6 +39,8 @@ from attn_widget.features.corpus.heaps import (
     example_values,
     link_kind,
 )
+from attn_widget.features.corpus.identity import digest_of, same_model
+from attn_widget.features.corpus.parquet_file import described_content
 from attn_widget.features.corpus.profile_figures import ProfileFigures
 from attn_widget.features.corpus.reading.two_texts import as_item
 from attn_widget.features.corpus.storage import Rows, read, write
@@ -46,9 +48,7 @@ from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import is_totals, read_totals, write_totals
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
-from attn_widget.host.parquet_file import described_content
 from attn_widget.host.results import Result
-from attn_widget.model.identity import digest_of, same_model
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
 

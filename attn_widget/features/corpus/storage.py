@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.parquet_file import described_content, need_pyarrow, pack, unpack
 from attn_widget.features.corpus.reading.observed import Observed
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import described_content, need_pyarrow, pack, unpack
 from attn_widget.host.store import check_identity
 
 _METADATA = b"attn_widget"

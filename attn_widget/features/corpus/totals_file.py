@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from attn_widget.features.corpus.heaps import Heaps, Kept
+from attn_widget.features.corpus.parquet_file import (
+    described_content,
+    has_key,
+    need_pyarrow,
+    pack,
+    unpack,
+)
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import described_content, has_key, need_pyarrow, pack, unpack
 
 _METADATA = b"attn_widget_totals"
 

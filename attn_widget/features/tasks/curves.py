@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.host.figures import transparent_figure
+from attn_widget.features.corpus.drawn import transparent_figure
 
 PANELS = (
     ("cross_entropy", "Cross-entropy"),

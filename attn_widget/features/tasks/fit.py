@@ -23,11 +23,11 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.identity import identity_of
 from attn_widget.features.tasks.fitted import FittedClassifier
 from attn_widget.features.tasks.moved import heads_moved, line_of
 from attn_widget.host.installed import require_extra
 from attn_widget.host.store import locked
-from attn_widget.model.identity import identity_of
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 from uuid import uuid4
 
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.parquet_file import need_pyarrow
 from attn_widget.features.corpus.storage import HINT, Rows, packed, read
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.json_file import parsed_object
-from attn_widget.host.parquet_file import need_pyarrow
 from attn_widget.host.store import check_identity
 
 SETTINGS = "settings.json"

@@ -34,6 +34,7 @@ from attn_widget.features.corpus.engines.settings import (
 )
 from attn_widget.features.corpus.examples import ReadTexts
 from attn_widget.features.corpus.heaps import Heaps, example_names
+from attn_widget.features.corpus.identity import same_model
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.blocks import KEYS
 from attn_widget.features.corpus.reading.chunks import chunks_of, read_chunk
@@ -48,7 +49,6 @@ from attn_widget.features.corpus.reading.sources import (
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.host.installed import require_extra
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 # Processors that a task which reads files asks for: it must run while the models have all of them.

@@ -14,8 +14,8 @@ from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.reading.formats import File, fields_of, format_of
 from attn_widget.features.corpus.reading.globs import matching_files
 from attn_widget.features.corpus.reading.remote import remote_files
+from attn_widget.features.corpus.reading.wide_fields import wide_fields
 from attn_widget.host.installed import require_extra
-from attn_widget.host.wide_fields import wide_fields
 
 COLUMN = "text"
 

@@ -23,11 +23,11 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, NotPickled
+from attn_widget.features.corpus.identity import same_model
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require_extra
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
