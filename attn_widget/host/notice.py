@@ -101,11 +101,11 @@ def current_notice() -> LoadingNotice | None:
     return _current.get()
 
 
-def tell(text: str, share: float | None = None) -> None:
+def tell(text: str) -> None:
     """Tell the reader of the running cell what is being loaded; where no notice is wanted, do nothing."""
     notice = _current.get()
     if notice is not None:
-        notice.say(text, share)
+        notice.say(text)
 
 
 def tell_on(text: str) -> None:

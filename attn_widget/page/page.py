@@ -104,11 +104,6 @@ class PageModel:
     weights: Callable[[], Iterator[bytes]] | None
 
 
-def page_html(run: SavedRun, title: str | None = None) -> str:
-    """The page of one run as text, for an iframe."""
-    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
-
-
 def frame(page: str, name: str, height: int) -> str:
     """A page in a sandboxed iframe: its script runs and offers downloads, no more."""
     return (

@@ -146,19 +146,17 @@ class Profile(Result, ProfileFigures):
         by: str,
         k: int = 10,
         lowest: bool = False,
-        texts: Sequence[Any] | None = None,
-        model: Any = None,
     ) -> list[tuple[dict[str, Any], Any]]:
         """The rows of `examples`, each with the `Analysis` of its text.
 
         Parameters
         ----------
-        layer, head, by, k, lowest, texts, model
+        layer, head, by, k, lowest
             As in `examples`.
         """
-        rows = self._examples(layer, head, by, k, lowest, texts, model)
-        encoder, generate = self._encoder_of(model), int(self.meta.get("generate", 0))
-        read = None if self._totals is not None else self._texts_of(texts, model)
+        rows = self._examples(layer, head, by, k, lowest, None, None)
+        encoder, generate = self._encoder_of(None), int(self.meta.get("generate", 0))
+        read = None if self._totals is not None else self._texts_of(None, None)
         linked: list[tuple[dict[str, Any], Any]] = []
         for row in rows:
             item = row["text"] if read is None else read.texts[row["index"]]

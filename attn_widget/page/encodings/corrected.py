@@ -146,7 +146,6 @@ def encode_corrected(
     allowed: NDArray[np.bool_],
     shown: Callable[[int], tuple[Float32, Float32]],
     biases: Sequence[Float32 | None],
-    max_weight_error: float = MAX_WEIGHT_ERROR,
     max_score_error: float = MAX_SCORE_ERROR,
 ) -> list[CorrectedFactors]:
     """Heads that share their keys, so that no score and no weight is off by more.
@@ -163,7 +162,7 @@ def encode_corrected(
     """
     while True:
         encoded = within(max_score_error, queries, keys, scaling, allowed, shown, biases)
-        share = max(one.error for one in encoded) / max_weight_error
+        share = max(one.error for one in encoded) / MAX_WEIGHT_ERROR
         if share <= 1 or max_score_error < FINEST:
             return encoded
         max_score_error *= AIM / share
