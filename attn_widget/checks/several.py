@@ -54,8 +54,6 @@ def is_iterable(given: object) -> bool:
 def are_ids(given: object) -> bool:
     """True for token ids in any container, or a mapping that holds them as ``input_ids``.
 
-    Examples
-    --------
     >>> are_ids([101, 7592, 102]), are_ids({"input_ids": [[101, 102]]})
     (True, True)
     >>> are_ids("text"), are_ids(["text"]), are_ids([])
@@ -101,10 +99,7 @@ def refuse_container(value: Any, name: str) -> None:
 def check_entries(values: Any, name: str, *, pairs: bool = False) -> list[Any]:
     """``values`` as a list of texts: no tables, and no entries that hold texts. Each text is checked by what reads it.
 
-    Parameters
-    ----------
-    pairs : bool
-        Whether an entry may be two texts.
+    ``pairs``: whether an entry may be two texts.
     """
     entries = check_several(values, name, "str")
     for k, entry in enumerate(entries):
@@ -157,12 +152,7 @@ def listed(values: Any, name: str) -> list[Any]:
 def indices_in(values: Any, size: int, name: str) -> list[int]:
     """``values`` as indices of something of ``size`` parts.
 
-    Raises
-    ------
-    InputTypeError
-        Not several.
-    InputError
-        As `index_in`.
+    Raises `InputTypeError`: not several. Raises `InputError`: as `index_in`.
     """
     checked = check_several(values, name, "int")
     return [index_in(value, size, f"an entry of {name}") for value in checked]

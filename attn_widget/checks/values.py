@@ -25,8 +25,6 @@ MAX_ENTRIES = 10_000  # of a list or an object
 def as_int(value: Any) -> int | None:
     """An int of whatever is one by ``__index__``; None of anything else, of bools and of arrays.
 
-    Examples
-    --------
     >>> as_int(np.int64(3)), as_int(True), as_int(np.array(3)), as_int("3")
     (3, None, None, None)
     """
@@ -41,8 +39,6 @@ def as_int(value: Any) -> int | None:
 def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint: str = "") -> int:
     """``value`` as an int from ``low`` to ``high``; ``hint`` goes into what is raised.
 
-    Examples
-    --------
     >>> check_count(3, "top_k", 1, 5)
     3
     """
@@ -57,8 +53,6 @@ def check_count(value: Any, name: str, low: int, high: int = LARGEST_COUNT, hint
 def index_in(value: Any, size: int, name: str) -> int:
     """``value`` as an index of something of ``size`` parts.
 
-    Examples
-    --------
     >>> index_in(2, 3, "layer")
     2
     """
@@ -81,8 +75,6 @@ def is_mean(head: Any) -> bool:
 def slice_in(value: Any, size: int, name: str) -> slice:
     """``value`` as a slice of ``size`` positions that holds at least one; None is all of them.
 
-    Examples
-    --------
     >>> slice_in(None, 8, "rows"), slice_in(slice(2, 5), 8, "rows")
     (slice(None, None, None), slice(2, 5, None))
     """
@@ -108,8 +100,6 @@ def slice_in(value: Any, size: int, name: str) -> slice:
 def check_number(value: Any, name: str, low: float, high: float, hint: str = "") -> float:
     """``value`` as a float from ``low`` to ``high``, which NaN is not.
 
-    Examples
-    --------
     >>> check_number(2, "scale", 0.5, 8)
     2.0
     """
@@ -125,12 +115,7 @@ def check_number(value: Any, name: str, low: float, high: float, hint: str = "")
 def check_seed(seed: Any) -> int:
     """``seed`` as an int that every generator of random numbers takes.
 
-    Raises
-    ------
-    InputTypeError
-        No int.
-    InputError
-        Not in 0 .. 2**32 - 1.
+    Raises `InputTypeError`: no int. Raises `InputError`: not in 0 .. 2**32 - 1.
     """
     return check_count(seed, "seed", 0, LARGEST_SEED, "For example seed=0.")
 
@@ -166,8 +151,6 @@ def check_kind(value: Any, kind: type[Any], name: str, hint: str) -> None:
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """``value``, if it is one of ``choices``; the nearest one is named.
 
-    Examples
-    --------
     >>> check_choice("masked", "mode", ("as_is", "masked"))
     'masked'
     """
@@ -187,8 +170,6 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
 def is_plain(value: Any, deepest: int) -> bool:
     """True if a value is what JSON can say, or bytes, in at most ``deepest`` levels of lists and objects.
 
-    Examples
-    --------
     >>> is_plain({"layer": [1, 2]}, 2), is_plain([[[]]], 2), is_plain(10**5000, 1)
     (True, False, False)
     """
@@ -219,13 +200,8 @@ def check_keywords(given: Iterable[str], names: Iterable[str], of: str) -> None:
 def known_keywords(function: Callable[P, R]) -> Callable[P, R]:
     """Let a function refuse unknown keywords with the nearest known one, as `check_keywords` does.
 
-    Raises
-    ------
-    InputTypeError
-        By the decorated function.
+    Raises `InputTypeError`: by the decorated function.
 
-    Examples
-    --------
     >>> @known_keywords
     ... def half(number, *, digits=2):
     ...     return round(number / 2, digits)

@@ -13,8 +13,6 @@ CHECK_S = 0.1
 class KernelActivity:
     """Counts the active runs of all threads.
 
-    Examples
-    --------
     >>> activity = KernelActivity()
     >>> with activity.busy():
     ...     activity.wait_until_idle(0.0, at_most=0.05)

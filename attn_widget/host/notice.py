@@ -32,10 +32,7 @@ def notebook_shell() -> Any | None:
 class LoadingNotice:
     """The output of the running cell until there is a picture.
 
-    Parameters
-    ----------
-    show : callable
-        Displays a mimebundle and returns a handle with ``update``, as `IPython.display.display` does.
+    ``show``: displays a mimebundle and returns a handle with ``update``, as `IPython.display.display` does.
     """
 
     def __init__(self, show: Any) -> None:
@@ -75,8 +72,6 @@ class LoadingNotice:
 def notice_html(text: str, percent: int | None) -> str:
     """The outline of the widget with a line of text, as HTML without scripts.
 
-    Examples
-    --------
     >>> "Loading a&lt;b" in notice_html("Loading a<b", 20)
     True
     """

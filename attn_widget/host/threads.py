@@ -29,8 +29,6 @@ SPLIT = 32_768  # numbers that torch gives one thread before it wakes another (A
 def one_blas_thread() -> Generator[None]:
     """Hold numpy's BLAS to one thread; the limit is the process's, and goes with the last that asked.
 
-    Examples
-    --------
     >>> from threadpoolctl import threadpool_info
     >>> with one_blas_thread():
     ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
@@ -55,8 +53,6 @@ def torch_threads() -> Generator[Callable[[int], None]]:
     times the seconds. Never more threads than there were, which are back at the end; where the environment sets
     their number (``OMP_NUM_THREADS``, ``MKL_NUM_THREADS``), it stays.
 
-    Examples
-    --------
     >>> import torch
     >>> before = torch.get_num_threads()
     >>> with torch_threads() as choose:

@@ -57,17 +57,8 @@ class Answers(ABC):
 def answer(analysis: Analysis | None, request: object) -> Reply:
     """Answer one request from the page, however long it takes.
 
-    Parameters
-    ----------
-    analysis : Analysis or None
-        None: the widget was closed.
-    request : object
-        What the page sent; nothing about it is trusted.
-
-    Returns
-    -------
-    reply, buffers
-        A JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
+    ``analysis``: None: the widget was closed. ``request``: what the page sent; nothing about it is trusted.
+    ``reply``, ``buffers``: a JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
     """
     return replied(lambda: respond(analysis, check_request(request), HANDLERS), request)
 

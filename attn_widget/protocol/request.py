@@ -17,10 +17,7 @@ DEEPEST = 6  # levels: a canceled request that lists the sites of a patch has fo
 def check_request(request: object) -> Request:
     """``request`` as an object of plain values that JSON could have carried.
 
-    Raises
-    ------
-    SliceError
-        No object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
+    Raises `SliceError`: no object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
     """
     if not isinstance(request, Mapping):
         raise SliceError(f"A request must be an object, got {type(request).__name__}.")

@@ -17,10 +17,7 @@ TITLE_CHARACTERS = 120
 class RunSource(Source):
     """A run of one text.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Of an encoder-decoder, the part that is shown.
+    ``analysis``: of an encoder-decoder, the part that is shown.
     """
 
     name = "run"

@@ -22,48 +22,24 @@ class Recorded(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A picture of rows and columns, for a document that runs no page.
+    """A picture of rows and columns, for a document that runs no page."""
 
-    Attributes
-    ----------
-    shades : float32 [rows, columns]
-        From 0 to 1, or -1 to 1 of ``signed`` ones; NaN for N/A. Of a long text already pooled.
-    alt : str
-        For readers who do not see it.
-    caption : str
-        One line next to it.
-    rows, columns : sequence of str
-        Labels, of all rows and columns.
-    ends : (str, str) or None
-        Meaning of the lightest and the darkest shade.
-    signed : bool
-    """
-
+    # [rows, columns]; from 0 to 1, or -1 to 1 of ``signed`` ones; NaN for N/A. Of a long text already pooled.
     shades: Float32
-    alt: str
-    caption: str
-    rows: Sequence[str]
+    alt: str  # for readers who do not see it
+    caption: str  # one line next to it
+    rows: Sequence[str]  # rows, columns: labels, of all rows and columns
     columns: Sequence[str]
-    ends: tuple[str, str] | None = None
+    ends: tuple[str, str] | None = None  # meaning of the lightest and the darkest shade
     signed: bool = False
 
 
 class Source(Answers):
-    """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity).
+    """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity)."""
 
-    Attributes
-    ----------
-    name : str
-        In messages: ``"run"``, ``"profile"``, ``"similarity"``.
-    views : tuple of str
-        The tabs that it has.
-    options : tuple of str
-        The fields of a `Selection` that mean something in it.
-    """
-
-    name: ClassVar[str]
-    views: ClassVar[tuple[str, ...]]
-    options: ClassVar[tuple[str, ...]]
+    name: ClassVar[str]  # in messages: ``"run"``, ``"profile"``, ``"similarity"``
+    views: ClassVar[tuple[str, ...]]  # the tabs that it has
+    options: ClassVar[tuple[str, ...]]  # the fields of a `Selection` that mean something in it
 
     @property
     def analysis(self) -> Analysis | None:

@@ -42,19 +42,9 @@ class CanceledError(BaseException):
 class Task:
     """Work on a thread of its own, which can be stopped and started again.
 
-    Parameters
-    ----------
-    asked : object
-        What the work is about, such as an `Analysis`.
-    work : callable
-        Gets a ``progress`` to call with ``(done, total)``, which raises `CanceledError` after `stop`.
-
-    Attributes
-    ----------
-    done, total : int
-        How far it is; 0 where it is not known.
-    reply : Reply or None
-        Result or failure of the work, once it is there.
+    ``asked``: what the work is about, such as an `Analysis`. ``work``: gets a ``progress`` to call with
+    ``(done, total)``, which raises `CanceledError` after `stop`. ``done``, ``total``: how far it is; 0 where it is
+    not known. ``reply``: result or failure of the work, once it is there.
     """
 
     def __init__(self, asked: Any, work: Callable[[Progress], Reply]) -> None:
@@ -107,15 +97,9 @@ class Task:
 class Tasks(Answers):
     """Answers the requests of a page about one thing, slow ones by a `Task`.
 
-    Parameters
-    ----------
-    asked : callable
-        Gives what the requests are about at the moment: an `Analysis`, or None once it was closed.
-    handlers : mapping of str to Handler, optional
-        By kind; by default those of a run.
+    ``asked``: gives what the requests are about at the moment: an `Analysis`, or None once it was closed.
+    ``handlers``: by kind; by default those of a run.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> analysis = analyze("the cat sat", progress=False)
     >>> tasks = Tasks(lambda: analysis)

@@ -132,10 +132,7 @@ class SourceWidget(OfWidgets):
     def _source_at(self, address: object) -> Answers:
         """The source that requests of this address are about (docs/protocol.md, "Slices"), also of a closed widget.
 
-        Raises
-        ------
-        SliceError
-            There is no run of that address.
+        Raises `SliceError`: there is no run of that address.
         """
 
     @t.validate("layer")
@@ -270,10 +267,7 @@ class RunWidget(SourceWidget, Generic[J]):
     def _act(self, kind: str, asked: Any) -> None:
         """Start the run of an action, one of `KINDS` but ``"cancel"``.
 
-        Raises
-        ------
-        AttnWidgetError
-            The action is not one of this widget, or its request cannot be used.
+        Raises `AttnWidgetError`: the action is not one of this widget, or its request cannot be used.
         """
 
     def _require_runs(self) -> J:

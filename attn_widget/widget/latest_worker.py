@@ -13,8 +13,6 @@ class LatestWorker:
 
     Its thread starts with the first work and ends when none is left.
 
-    Examples
-    --------
     >>> done = threading.Event()
     >>> LatestWorker("example").start(done.set)
     >>> done.wait(10)

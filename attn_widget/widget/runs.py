@@ -38,15 +38,8 @@ RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is 
 class HeadChoice:
     """The head that another run opens on: the selected one if it was chosen by hand, else a new choice.
 
-    Parameters
-    ----------
-    selected : callable
-        Gives the values of the traits `PLACES`, and of ``words``.
-
-    Attributes
-    ----------
-    opened : Opening or None
-        What the widget opened on by itself.
+    ``selected``: gives the values of the traits `PLACES`, and of ``words``. ``opened``: what the widget opened on
+    by itself.
     """
 
     def __init__(self, selected: Callable[[], dict[str, Any]]) -> None:
@@ -118,12 +111,7 @@ class Jobs(ABC):
     A job works on the thread that asked for it (`run`), or on the worker's (`start`). There is one at a time; a new one
     cancels the active one. Its result is shown all at once; until then, and when it fails, what was shown stays.
 
-    Parameters
-    ----------
-    batch : TraitBatch
-        The traits of the widget.
-    shown : dict
-        Traits that nothing but a job sets, with their first values.
+    ``batch``: the traits of the widget. ``shown``: traits that nothing but a job sets, with their first values.
     """
 
     def __init__(self, batch: TraitBatch, shown: dict[str, Any]) -> None:
@@ -252,23 +240,9 @@ class Jobs(ABC):
 class Runs(Jobs):
     """The current run of a widget, and its replacement by another.
 
-    Parameters
-    ----------
-    batch : TraitBatch
-        The traits of the widget.
-    analysis : Analysis
-    analyze : Analyze, optional
-        Runs another text.
-    choice : HeadChoice
-    view, in_another : callable
-        Give the view, and the values of features' traits in another run.
-
-    Attributes
-    ----------
-    analysis, analyze
-        None once the widget is closed.
-    shown : dict
-        Values of the traits in `SHOWN`.
+    ``batch``: the traits of the widget. ``analyze``: runs another text. ``view``, ``in_another``: give the view,
+    and the values of features' traits in another run. ``analysis``, ``analyze``: None once the widget is closed.
+    ``shown``: values of the traits in `SHOWN`.
     """
 
     def __init__(

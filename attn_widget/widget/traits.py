@@ -53,11 +53,8 @@ class TraitBatch:
 
     `ipywidgets.Widget.hold_sync` is no help here: what it holds back is kept on the widget, for all threads at once.
 
-    Attributes
-    ----------
-    lock : threading.RLock
-        Held while traits change, so that the page and a run's thread do so one after the other; never while observers
-        are called, which may wait for anything.
+    ``lock``: held while traits change, so that the page and a run's thread do so one after the other; never while
+    observers are called, which may wait for anything.
     """
 
     def __init__(self, widget: anywidget.AnyWidget) -> None:
@@ -178,10 +175,7 @@ def _check_plain(name: str, value: Any) -> None:
 def check_traits(given: Iterable[str], names: Iterable[str], of: str) -> None:
     """Refuse keywords that are no public trait.
 
-    Raises
-    ------
-    InputTypeError
-        The message names the nearest real one.
+    Raises `InputTypeError`: the message names the nearest real one.
     """
     check_keywords([name for name in given if name not in OF_THE_HOST], names, of)
 

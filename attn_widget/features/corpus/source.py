@@ -166,12 +166,7 @@ def _held(profile: Profile, keys: tuple[str, ...]) -> list[str]:
 
 
 class ProfileSource(Source):
-    """The figures of all heads over many texts.
-
-    Parameters
-    ----------
-    profile : Profile
-    """
+    """The figures of all heads over many texts."""
 
     name = "profile"
     views = ("heads",)
@@ -262,10 +257,7 @@ class ProfileSource(Source):
     def example(self, index: object) -> RunSource:
         """The text that is open.
 
-        Raises
-        ------
-        SliceError
-            Another one was opened since.
+        Raises `SliceError`: another one was opened since.
         """
         with self.lock:
             if self._opened is None or self._opened[0] != index:

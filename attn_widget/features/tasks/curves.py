@@ -23,13 +23,7 @@ PANEL = (2.9, 2.5)  # inches
 def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
     """A panel for each metric; the epoch whose weights were kept is ringed.
 
-    Parameters
-    ----------
-    history : sequence of dict
-        Of `FittedClassifier`.
-    best : int or None
-        That epoch, 1-based.
-
+    ``history``: of `FittedClassifier`. ``best``: that epoch, 1-based.
     """
     if not history:
         raise NotAvailableError(

@@ -244,8 +244,6 @@ def fit_classifier(
 def usual_rate(hidden_size: int) -> float:
     """Rate of an encoder of this width: 2e-4 suits the embedded one, wider ones need less.
 
-    Examples
-    --------
     >>> [f"{usual_rate(width):.2g}" for width in (256, 384, 768, 1024)]
     ['0.0002', '0.0002', '5e-05', '2.8e-05']
     """

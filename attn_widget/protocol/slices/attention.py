@@ -138,8 +138,6 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
 def temperature_sums(logits: NDArray[np.float32]) -> list[tuple[float, float]]:
     """Each of `TEMPERATURES` with ``sum(exp((logit - max) / t))`` over the vocabulary, which a page cannot add up itself.
 
-    Examples
-    --------
     >>> dict(temperature_sums(np.zeros(3, dtype=np.float32)))[0.5]
     3.0
     """

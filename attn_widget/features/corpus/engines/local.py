@@ -30,12 +30,7 @@ from attn_widget.model.encoder import Encoder
 class ProfileError(InputError):
     """A text that stopped a profile, with what was done until then.
 
-    Attributes
-    ----------
-    index : int
-        Place of the text in the list.
-    profile : Profile or None
-        Of the texts that were done; None when none was.
+    ``index``: place of the text in the list. ``profile``: of the texts that were done; None when none was.
     """
 
     def __init__(self, message: str, hint: str, index: int, profile: Profile | None) -> None:

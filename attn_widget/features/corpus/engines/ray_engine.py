@@ -61,16 +61,8 @@ def profile_with_ray(
 ) -> Profile:
     """The work of `attn_widget.profile` with Ray.
 
-    Parameters
-    ----------
-    texts
-        Files, a dataset, or an iterable of str.
-    options : Options
-    address : str or None
-        None: Ray runs on this machine.
-    workers : int or None
-    threads : int
-        Of each worker.
+    ``texts``: files, a dataset, or an iterable of str. ``address``: None: Ray runs on this machine. ``threads``: of
+    each worker.
     """
     require_extra("ray", "engine='ray' needs Ray", "ray")
     check_column(options.column)
@@ -180,13 +172,7 @@ def _batch(row: dict[str, Any]) -> dict[str, Any]:
 class Worker:
     """An actor with a model: makes a part of each chunk that has none.
 
-    Parameters
-    ----------
-    folder : Folder
-    model
-        What `load` takes.
-    options : Options
-    threads : int
+    ``model``: what `load` takes.
     """
 
     def __init__(self, folder: Folder, model: Any, options: Options, threads: int) -> None:

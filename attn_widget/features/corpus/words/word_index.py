@@ -60,12 +60,7 @@ def open_index(encoder: Encoder) -> WordIndex | None:
 def connect(path: str | Path) -> Any:
     """The database at a path or an address.
 
-    Raises
-    ------
-    InputError
-        It cannot be opened or made.
-    NotAvailableError
-        LanceDB is not installed.
+    Raises `InputError`: it cannot be opened or made. Raises `NotAvailableError`: LanceDB is not installed.
     """
     need_lancedb()
     import lancedb
