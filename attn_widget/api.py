@@ -114,7 +114,7 @@ def show(
         if text_pair is not None:
             raise InputTypeError("show() of a result takes no text_pair.", "show(result)")
         return show_result(text, options)
-    check_options(options)
+    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, *dict(declared("added"))), "show()")
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
     added = {name: options.pop(name) for name, _ in declared("added") if name in options}
@@ -174,11 +174,6 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
         return run_text(encoder, text, text_pair, windows=windows, **same)
 
     return run_another
-
-
-def check_options(options: dict[str, Any]) -> None:
-    """Refuse keywords that `show` does not know, naming the nearest one."""
-    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, *dict(declared("added"))), "show()")
 
 
 def check_not_run(text_pair: str | None, options: dict[str, Any]) -> None:

@@ -34,7 +34,8 @@ from attn_widget.widget.display import (
     lose_outputs_of_cell,
     saved_outputs,
 )
-from attn_widget.widget.runs import SHOWN, Jobs
+from attn_widget.widget.jobs import Jobs
+from attn_widget.widget.runs import SHOWN
 from attn_widget.widget.traits import CheckedWidget, Int, Trait, synced
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from attn_widget.figures.catalog.choices import Theme
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.trace.forward import Progress
 from attn_widget.widget import actions
-from attn_widget.widget.actions import Job
 from attn_widget.widget.base import RunWidget
 from attn_widget.widget.code import page_code
-from attn_widget.widget.runs import RUNNING, Jobs
+from attn_widget.widget.jobs import Job, Jobs
+from attn_widget.widget.runs import RUNNING
 from attn_widget.widget.traits import Trait, TraitBatch, check_traits, synced
 
 if TYPE_CHECKING:
