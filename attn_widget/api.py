@@ -16,9 +16,9 @@ from attn_widget.analysis.texts import (
 from attn_widget.checks import check_keywords
 from attn_widget.errors import InputTypeError
 from attn_widget.features import declared, loaded, with_options
-from attn_widget.host.idle import activity
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Result, show_result
+from attn_widget.host.threads import activity
 from attn_widget.protocol.run_source import view_of
 from attn_widget.protocol.selection import NAMES, Traits
 

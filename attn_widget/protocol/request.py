@@ -60,6 +60,12 @@ def head_of(analysis: Analysis, request: Request) -> Head:
     return integer(request, "head", 0, analysis.n_heads)
 
 
+def place_of(result: Any, request: Request) -> tuple[int, int]:
+    """Layer and number of a head that a run or a profile has."""
+    layer = integer(request, "layer", 0, result.n_layers)
+    return layer, integer(request, "head", 0, result.n_heads)
+
+
 def rows_of(analysis: Analysis, request: Request) -> slice:
     return span(request, "rows", analysis.n_tokens)
 

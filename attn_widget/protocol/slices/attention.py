@@ -31,6 +31,7 @@ from attn_widget.protocol.request import (
     layer_of,
     one_of,
     optional,
+    place_of,
     rows_of,
 )
 from attn_widget.trace.base import LONG_TOKENS
@@ -55,13 +56,13 @@ def weights(analysis: Analysis, request: Request) -> Answer:
 
 @answers("scores")
 def scores(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis, request)
     return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
 
 
 @answers("qkv")
 def qkv(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis, request)
     rows = rows_of(analysis, request)
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)
