@@ -80,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
     """``--windows`` as `analyze` takes it; None where it is neither "auto" nor two numbers.
 
-    Examples
-    --------
     >>> windows_written("auto"), windows_written("256, 64"), windows_written("256")
     (True, (256, 64), None)
     """

@@ -11,8 +11,6 @@ ENDING = 200  # of those, kept of the end, which says what was expected
 def truncate(text: str) -> str:
     """``text``, or its beginning and its end when it has more than `MAX_CHARACTERS`.
 
-    Examples
-    --------
     >>> len(truncate("a" * 100_000)), truncate("short")
     (1000, 'short')
     """

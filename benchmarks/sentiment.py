@@ -27,10 +27,10 @@ import torch
 from numpy.typing import NDArray
 
 from attn_widget.features import tasks
+from attn_widget.features.corpus.identity import drawn_together
 from attn_widget.features.corpus.statistics import intervals
 from attn_widget.features.tasks import trainer
 from attn_widget.host.fingerprint import fingerprint
-from attn_widget.model.identity import drawn_together
 from attn_widget.model.loading import load
 
 ROOT = Path(__file__).parent.parent

@@ -48,35 +48,21 @@ OF_PARTS: dict[str, frozenset[str]] = {
 class Origin:
     """Source of an analysis that was made of another.
 
-    Attributes
-    ----------
-    base : Analysis, optional
-        What a view of words, or without special tokens, is a view of.
-    unmasked : Analysis, optional
-        The run of the text itself.
-    intact : Analysis, optional
-        The run with all of its heads.
-    find_language : callable, optional
-        Its words, sentences and tags; by default the text is tagged.
-    beside : tuple of ComparisonText
-    outside : mapping of str
-        Contributions from elsewhere, by name.
-    known : mapping
-        Figures that hold for it as well.
-    parts : dict of str to Analysis, optional
-        The analyses of a run's parts that were made already; all of them share it.
-    texts : mapping of str to (str or None)
-        The text of each part, of tensors from outside.
+    ``known``: figures that hold for it as well.
     """
 
-    base: Any = None
-    unmasked: Any = None
-    intact: Any = None
+    base: Any = None  # what a view of words, or without special tokens, is a view of
+    unmasked: Any = None  # the run of the text itself
+    intact: Any = None  # the run with all of its heads
+    # Its words, sentences and tags; by default the text is tagged.
     find_language: Callable[[], Language] | None = None
     beside: tuple[ComparisonText, ...] = ()
+    # Contributions from elsewhere, by name.
     outside: Mapping[str, Any] = field(default_factory=lambda: {})
     cache: Mapping[object, Any] = field(default_factory=lambda: {})
+    # The analyses of a run's parts that were made already; all of them share it.
     parts: dict[str, Any] | None = None
+    # The text of each part, of tensors from outside.
     texts: Mapping[str, str | None] = field(default_factory=lambda: {})
 
 
@@ -147,6 +133,12 @@ class AnalysisBase(NotPickled):
     def _whole(self) -> Self:
         """The analysis that a view was made from; any other is its own."""
         return self if self.base is None else self.base
+
+    @property
+    def writing(self) -> Self:
+        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
+        of_model = self.run is not None and self.base is None
+        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
 
     def of(self, part: str) -> Self:
         """The same run, seen from another of its `parts`; no pass is run again.

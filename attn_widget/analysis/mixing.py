@@ -24,7 +24,7 @@ from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 
 class MixingFigures(AttentionFigures):
@@ -198,12 +198,6 @@ class MixingFigures(AttentionFigures):
         run = self._require_model("layers", of_tokens=True)
         layer = index_in(layer, self.n_layers, "layer")
         return output_of(run, layer, index_in(query, self.n_tokens, "query"))
-
-    @property
-    def writing(self) -> Self:
-        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
-        of_model = self.run is not None and self.base is None
-        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
 
     def _merged(self, kind: str, matrices: Float32) -> Float32:
         """A quantity of the base [..., n, n] over the positions of this view, [..., m, m]."""

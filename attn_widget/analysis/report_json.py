@@ -15,24 +15,12 @@ from attn_widget.model.predictions import Mode
 def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) -> dict[str, Any]:
     """Everything that ``analysis`` knows, by section.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    top_k : int
-        Predictions for each position.
-    mode : {"as_is", "masked", "next"}, optional
-        Of the predictions, as in `Analysis.predictions`.
+    ``top_k``: predictions for each position. ``mode``, {"as_is", "masked", "next"}: of the predictions, as in
+    `Analysis.predictions`. Returns: of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that
+    this run cannot give is None, and ``not_available`` says why. Matrices of single heads are left out: they are
+    `Analysis.attention`. Of an encoder-decoder everything is of the given ``part``, and ``parts`` has the same of
+    its other parts.
 
-    Returns
-    -------
-    dict
-        Of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that this run cannot
-        give is None, and ``not_available`` says why. Matrices of single heads are left out: they
-        are `Analysis.attention`. Of an encoder-decoder everything is of the given ``part``, and ``parts`` has the same
-        of its other parts.
-
-    Examples
-    --------
     >>> from attn_widget import from_attentions
     >>> import numpy as np
     >>> d = document(from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None))

@@ -18,8 +18,8 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.host.caller_warning import warn_caller
-from attn_widget.host.idle import activity
 from attn_widget.host.notice import tell_on
+from attn_widget.host.threads import activity
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import encode
@@ -187,18 +187,17 @@ def analyze(
 
 def warn_of_writing(analysis: Analysis, generate: int) -> Analysis:
     """The analysis, after a warning if the model wrote nothing, or was kept from the likeliest tokens."""
-    if generate and not analysis.written and analysis.run is not None:
+    if not generate or analysis.run is None:
+        return analysis
+    encoder = analysis.run.encoder
+    if not analysis.written:
         warn_caller(
-            f"generate is {generate:,}, and {analysis.run.encoder.name} ended the text at once: it wrote nothing. "
+            f"generate is {generate:,}, and {encoder.name} ended the text at once: it wrote nothing. "
             "Change the text that it reads; predictions() of the analysis has what else it would have written."
         )
-    if (
-        analysis.written
-        and analysis.run is not None
-        and (chosen := chosen_by(analysis.run.encoder))
-    ):
+    elif chosen := chosen_by(encoder):
         warn_caller(
-            f"The generation config of {analysis.run.encoder.name} has {chosen}, which generate obeys: "
+            f"The generation config of {encoder.name} has {chosen}, which generate obeys: "
             "a token that is written need not be the likeliest."
         )
     return analysis
@@ -300,7 +299,7 @@ def run_text(
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
-    span = check_windows(windows, encoder.max_length)
+    span = None if windows is False else check_windows(windows, encoder.max_length)
     if span is not None and truncation:
         raise InputError(
             "windows= and truncation=True exclude each other.",

@@ -128,7 +128,7 @@ FEATURES = {
         commands={"similarity": "command:main"},
     ),
     "tasks": Feature(
-        uses=("comparison",),
+        uses=("comparison", "corpus"),
         views={"task": "view:TASK"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),

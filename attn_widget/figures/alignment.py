@@ -57,10 +57,7 @@ class Alignment:
 def alignment(layers: Sequence[Float32]) -> Alignment:
     """The alignment of every head.
 
-    Parameters
-    ----------
-    layers : sequence of float32 [H, n, m]
-        Weights of each layer: rows are target tokens.
+    ``layers``, sequence of float32 [H, n, m]: weights of each layer: rows are target tokens.
 
     References
     ----------

@@ -96,30 +96,13 @@ def influence_tree(
     The children of ``t`` are the `top_k` keys with the largest ``A[t, .]``, by weight and then by
     position, never a token that is already on the path from the root.
 
-    Parameters
-    ----------
-    weights : float32 [n, n]
-        Of one head, of a layer's mean head, or a rollout.
-    root : int
-    top_k, depth : int
-        Children of each token, at least 1; edges from the root to a leaf, at least 0.
-    scores : float32 [n, n], optional
-        Scaled scores, reported with each weight.
-    keep : bool [n], optional
-        False for tokens that are left out, such as special ones. The root always stays.
-    allowed : bool [n, n], optional
-        False where the model's mask makes a weight impossible.
+    ``weights``, float32 [n, n]: of one head, of a layer's mean head, or a rollout. ``top_k``, ``depth``: children
+    of each token, at least 1; edges from the root to a leaf, at least 0. ``scores``, float32 [n, n]: scaled scores,
+    reported with each weight. ``keep``, bool [n]: False for tokens that are left out, such as special ones. The
+    root always stays. ``allowed``, bool [n, n]: False where the model's mask makes a weight impossible. Raises
+    `InputError`: the root is no position, `top_k` or `depth` is out of range, or the tree could have more than
+    `MAX_NODES` tokens. Raises `InputTypeError`: `top_k` or `depth` is no int.
 
-    Raises
-    ------
-    InputError
-        The root is no position, `top_k` or `depth` is out of range, or the tree could have more than
-        `MAX_NODES` tokens.
-    InputTypeError
-        `top_k` or `depth` is no int.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> a = np.array([[0.1, 0.6, 0.3], [0.5, 0.1, 0.4], [0.2, 0.7, 0.1]], dtype=np.float32)
     >>> tree = influence_tree(a, 0, top_k=1, depth=2)

@@ -29,15 +29,9 @@ MAX_WORKERS = 8
 def threshold(tau: Tau, n: int) -> np.float32:
     """The weight below which a cell counts as sparse, rounded to float32 as the weights are.
 
-    Parameters
-    ----------
-    tau : float in (0, 1] or "uniform"
-        ``"uniform"`` is ``1 / n``, the weight of a head that looks everywhere alike.
-    n : int
-        Number of tokens.
+    ``tau``, float in (0, 1] or "uniform": ``"uniform"`` is ``1 / n``, the weight of a head that looks everywhere
+    alike. ``n``: number of tokens.
 
-    Examples
-    --------
     >>> float(threshold("uniform", 4))
     0.25
     """
@@ -73,22 +67,11 @@ def layer_metrics(
     ``sum ln m_i``; ``focus_per_row`` is its mean over ``R`` (Clark et al. 2019); ``effective_keys`` is the
     mean over ``R`` of exp of the row's entropy: a query that attends to k keys alike counts k.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n]
-        Rows are queries; each sums to 1. [H, n, m] unless ``square``.
-    allowed : bool [n, n], optional
-        False where the model's mask makes a weight impossible.
-    tau : float or "uniform"
-        See `threshold`.
-    square : bool
-        Whether queries and keys are the same tokens.
-
-    Returns
-    -------
-    dict of str to float32 [H]
-        The keys of `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has
-        two possible cells (n = 1), everything when the matrix holds NaN.
+    ``weights``, float32 [H, n, n]: rows are queries; each sums to 1. [H, n, m] unless ``square``. ``allowed``, bool
+    [n, n]: False where the model's mask makes a weight impossible. ``tau``, float or "uniform": see `threshold`.
+    ``square``: whether queries and keys are the same tokens. Returns dict of str to float32 [H]: the keys of
+    `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has two possible cells (n = 1),
+    everything when the matrix holds NaN.
 
     References
     ----------
@@ -216,8 +199,6 @@ class Metrics:
 def summarize(values: Float32) -> Summary:
     """Mean and range of ``values``, float32 [L, H], over heads and over everything; NaN is left out.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> summarize(np.array([[1, 3], [np.nan, 5]], dtype=np.float32)).mean.tolist()
     [2.0, 5.0]
@@ -243,14 +224,8 @@ def summarize(values: Float32) -> Summary:
 def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) -> Metrics:
     """The metrics of every head, layer by layer: memory stays that of one layer.
 
-    Parameters
-    ----------
-    trace : Trace
-    tau : float or "uniform"
-        See `threshold`.
-    mean_head : bool
-        Of the layer's mean matrix instead (a pseudo-head: the matrix is averaged first); the arrays
-        are then [L, 1].
+    ``tau``, float or "uniform": see `threshold`. ``mean_head``: of the layer's mean matrix instead (a pseudo-head:
+    the matrix is averaged first); the arrays are then [L, 1].
     """
     layers: list[dict[str, Float32]] = []
     for layer in range(trace.n_layers):
@@ -270,20 +245,9 @@ Scale = dict[str, tuple[float, float, float]]
 def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
     """Scale of each metric with a card: least, most, and the figure of uniform attention.
 
-    Parameters
-    ----------
-    counts : sequence of int [n]
-        For each layer, how many keys each query may attend to.
-    tau : float or "uniform"
-        See `threshold`.
+    ``counts``, sequence of int [n]: for each layer, how many keys each query may attend to. ``tau``, float or
+    "uniform": see `threshold`. Returns: by layer; one entry where all layers are alike.
 
-    Returns
-    -------
-    list of dict of str to (float, float, float)
-        By layer; one entry where all layers are alike.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> metric_scale([np.array([4, 4, 4, 4])] * 12)[0]["focus_entropy"]
     (0, 5.545177444479562, 5.545177444479562)

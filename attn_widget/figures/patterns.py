@@ -88,16 +88,10 @@ def head_patterns(
     of ``sum A[i, j]`` over ``j < i`` with ``t_j = t_i``, and ``induction`` that over ``j <= i`` with
     ``t_{j-1} = t_i``: the tokens that followed the query's earlier occurrences.
 
-    Parameters
-    ----------
-    marginals : Marginals
-        With arrays [L, H, n] and [L, H], and the sums over repeats of ``kinds``.
-    allowed : sequence of (bool [n, n], a rule, or None), one a layer
-        False where the model's mask makes a weight impossible: such cells are not counted.
-    kinds : int32 [n]
-        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
-    rest : float32 [L, H], optional
-        One minus the mean row sum, where rows may sum to less than 1.
+    ``marginals``: with arrays [L, H, n] and [L, H], and the sums over repeats of ``kinds``. ``allowed``, sequence
+    of (bool [n, n], a rule, or None), one a layer: False where the model's mask makes a weight impossible: such
+    cells are not counted. ``kinds``, int32 [n]: spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    ``rest``, float32 [L, H]: one minus the mean row sum, where rows may sum to less than 1.
 
     References
     ----------
@@ -144,8 +138,6 @@ def head_patterns(
 def mean_patterns(runs: Sequence[Patterns]) -> Patterns:
     """The mean of each pattern over runs that have the same ones; the chance levels are theirs.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> low, high = (
     ...     Patterns({"previous": np.full((1, 1), x, np.float32)}, {"previous": np.array([0.5])})

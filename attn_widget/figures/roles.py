@@ -85,17 +85,9 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
 
     Roles of one input are a reading of that input, not a fact about the model.
 
-    Parameters
-    ----------
-    zscores : mapping of str to float32 [L, H]
-        Global z-scores of the specialization metrics; one with NaN is left out.
-    seed : int
-        The same seed gives the same roles.
-
-    Raises
-    ------
-    NotAvailableError
-        Nothing tells the heads apart, or scikit-learn is not installed.
+    ``zscores``, mapping of str to float32 [L, H]: global z-scores of the specialization metrics; one with NaN is
+    left out. ``seed``: the same seed gives the same roles. Raises `NotAvailableError`: nothing tells the heads
+    apart, or scikit-learn is not installed.
 
     References
     ----------
@@ -161,8 +153,6 @@ def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
 
     Roles that would share a name are numbered.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> role_names(np.array([[2.0, 1.0], [0.1, -1.0], [0.0, 0.0]]), ("self", "cls"))
     ('self + cls', 'diffuse 1', 'diffuse 2')
@@ -180,12 +170,7 @@ def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
 def principal_plane(points: Float64) -> tuple[Float64, float]:
     """The first two principal components of ``points`` [m, F], with signs fixed.
 
-    Returns
-    -------
-    layout : float64 [m, 2]
-        The second column is 0 when there is one axis.
-    explained : float
-        Share of the variance.
+    ``layout``, float64 [m, 2]: the second column is 0 when there is one axis. ``explained``: share of the variance.
     """
     centered = points - points.mean(axis=0)
     u, s, vt = np.linalg.svd(centered, full_matrices=False)

@@ -22,16 +22,10 @@ Aggregation = Literal["mass", "max"]
 
 @dataclass(frozen=True)
 class Strongest:
-    """For every pair of tokens, the largest weight of any head, and the head that has it.
+    """For every pair of tokens, the largest weight of any head, and the head that has it."""
 
-    Attributes
-    ----------
-    weights : float32 [n, n], or [n, m] of two texts
-    layers, heads : int32 [n, n], or [n, m]
-        The first in order of layer and head on a tie.
-    """
-
-    weights: Float32
+    weights: Float32  # [n, n], or [n, m] of two texts
+    # layers, heads: int32 [n, n], or [n, m]; the first in order of layer and head on a tie.
     layers: Int32
     heads: Int32
 
@@ -115,22 +109,10 @@ def isa_mass(
 ) -> Float32:
     """``ISA(a, b) = (1/|a|) sum_{i in a, j in b} A_bar_ij``: the share of a's attention that is on b.
 
-    Parameters
-    ----------
-    mean : float32 [n, n]
-        Mean weights (`mean_weights`).
-    sentences : sequence of S sequences of int
-        The tokens of each sentence, without special ones; none is empty.
-    keys : sequence of T sequences of int, optional
-        The sentences of the keys, where these are another text: [S, T].
+    ``mean``, float32 [n, n]: mean weights (`mean_weights`). ``sentences``: the tokens of each sentence, without
+    special ones; none is empty. ``keys``: the sentences of the keys, where these are another text: [S, T]. Returns
+    float32 [S, S]: a row and the share on tokens in no sentence sum to 1.
 
-    Returns
-    -------
-    float32 [S, S]
-        A row and the share on tokens in no sentence sum to 1.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
     [[0.25, 0.5], [0.25, 0.5]]
@@ -147,21 +129,9 @@ def isa_max(
 ) -> Float32:
     """``ISA(a, b) = max_{i in a, j in b} A_max_ij``: whether there is any strong link.
 
-    Parameters
-    ----------
-    largest : float32 [n, n]
-        The largest weights over layers and heads (`strongest`).
-    sentences : sequence of S sequences of int
-    keys : sequence of T sequences of int, optional
-        As in `isa_mass`.
+    ``largest``, float32 [n, n]: the largest weights over layers and heads (`strongest`). ``keys``: as in
+    `isa_mass`. Returns float32 [S, S]: saturates near 1 on trained models.
 
-    Returns
-    -------
-    float32 [S, S]
-        Saturates near 1 on trained models.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> isa_max(np.array([[0.75, 0.25], [0.5, 0.5]], dtype=np.float32), [[0], [1]]).tolist()
     [[0.75, 0.25], [0.5, 0.5]]

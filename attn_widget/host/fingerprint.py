@@ -18,12 +18,8 @@ _known: weakref.WeakKeyDictionary[Any, dict[str, tuple[object, bytes]]] = (
 def fingerprint(model: Any, *, cached: bool = False) -> str:
     """A hash of every parameter and stored buffer of a model: name, shape, type and all values.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-    cached : bool
-        Take the hash of a tensor from the last call while its storage and its version are the same. A change through
-        ``.data`` raises no version: for what is kept on disk, everything is read.
+    ``cached``: take the hash of a tensor from the last call while its storage and its version are the same. A
+    change through ``.data`` raises no version: for what is kept on disk, everything is read.
     """
     stored = model.state_dict().keys()
     fingerprints = _known.setdefault(model, {})
@@ -46,10 +42,6 @@ def weights_state(model: Any) -> int:
     It counts what torch counts: steps of optimizers, ``load_state_dict``, any operation in place, and tensors that were moved,
     cast or replaced. A change through ``.data``, or of numpy arrays, has no count; in the memory of the processor it is seen if it touches
     one of `SAMPLES` values of a tensor, and elsewhere not at all.
-
-    Parameters
-    ----------
-    model : torch.nn.Module or numpy_bert.BertForPreTraining
     """
     if hasattr(model, "in_torch"):
         return hash(tuple(_sampled(array.reshape(-1)).tobytes() for array in model.arrays))

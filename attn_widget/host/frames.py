@@ -14,8 +14,6 @@ from attn_widget.host.installed import require_extra
 def dataframe(records: Iterable[Mapping[str, Any]]) -> Any:
     """A pandas DataFrame with one row for each record, columns in the order of the first one.
 
-    Examples
-    --------
     >>> dataframe([{"layer": 0, "value": 0.5}]).columns.tolist()
     ['layer', 'value']
     """
@@ -28,8 +26,6 @@ def dataframe(records: Iterable[Mapping[str, Any]]) -> Any:
 def records(**columns: Any) -> list[dict[str, Any]]:
     """One dict a row, of columns that are broadcast against each other, with Python's own numbers.
 
-    Examples
-    --------
     >>> records(part="cross", layer=[[0], [1]], head=[0, 1], value=np.eye(2))[1]
     {'part': 'cross', 'layer': 0, 'head': 1, 'value': 0.0}
     """

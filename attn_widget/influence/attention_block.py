@@ -20,10 +20,8 @@ from attn_widget.trace.run import Run
 def attention_block(run: Run, layer: int) -> AttentionBlock:
     """Weights, values, output projection, residual and norm of a layer.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known, a trace without values, or parts that do not fit.
+    Raises `NotAvailableError`: a family whose layers are not known, a trace without values, or parts that do not
+    fit.
     """
     weights, values, projection = projected(run, layer)
     module = layer_of(run, layer, run.encoder.traced)

@@ -31,13 +31,8 @@ def value_zeroing(
     ``h`` is the layer's output, and "without ``j``" means that the layer's own modules run again on
     the same input while ``v_j`` is zero in all heads: column ``j`` of the weights is, which is the same.
 
-    Parameters
-    ----------
-    run : Run
-    layers : sequence of int
-        In ascending order.
-    progress : callable, optional
-        Called with ``(copies done, copies)``; an exception that it raises cancels the work.
+    ``layers``: in ascending order. ``progress``: called with ``(copies done, copies)``; an exception that it raises
+    cancels the work.
 
     References
     ----------

@@ -24,17 +24,11 @@ ROUNDING = 1e-6  # products of float32 numbers in another order
 
 @dataclass
 class MixingMatrices:
-    """The answers for a page, and the largest error of each quantity's entries.
+    """The answers for a page, and the largest error of each quantity's entries."""
 
-    Attributes
-    ----------
-    answers : list
-        Requests with data and arrays, as a page records them.
-    errors : dict of str to float
-        By quantity, rollouts among them; a quantity that the page lacks has none.
-    """
-
+    # Requests with data and arrays, as a page records them.
     answers: list[Answered] = field(default_factory=list)
+    # By quantity, rollouts among them; a quantity that the page lacks has none.
     errors: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -50,14 +44,7 @@ def mixing_matrices(
 ) -> MixingMatrices:
     """Mixing matrices of the layers for which there is room; those of the selection always.
 
-    Parameters
-    ----------
-    selection : mapping
-        Its layer comes first.
-    layers : sequence of int
-        Those that the page has.
-    budget : float
-        Bytes, not compressed.
+    ``selection``: its layer comes first. ``layers``: those that the page has. ``budget``: bytes, not compressed.
     """
     found = MixingMatrices()
     chosen = selection["layer"]

@@ -25,21 +25,12 @@ MASKED_CODE = 64  # next to as many tones of the ramp, which the eye cannot dist
 
 
 class Picture(NamedTuple):
-    """Picture that a document shows where the page cannot run.
+    """Picture that a document shows where the page cannot run."""
 
-    Attributes
-    ----------
-    png : bytes
-        Without labels, for hosts that show nothing else.
-    svg : str
-        An element with the labels of rows and columns, described for readers who do not see it.
-    caption : str
-        One line below it.
-    """
-
-    png: bytes
+    png: bytes  # without labels, for hosts that show nothing else
+    # An element with the labels of rows and columns, described for readers who do not see it.
     svg: str
-    caption: str
+    caption: str  # one line below it
 
 
 def figure(picture: Picture, *, inline: bool = True) -> str:

@@ -17,24 +17,13 @@ from attn_widget.protocol.source import Source
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A run as a page carries it: its name in lists, its length, its chunks.
-
-    Attributes
-    ----------
-    title : str
-    tokens : int
-    snapshot : Snapshot
-    second : bool
-        B of a comparison, whose A is the run before.
-    picture : Picture or None
-        What the page shows without scripts.
-    """
+    """A run as a page carries it: its name in lists, its length, its chunks."""
 
     title: str
     tokens: int
     snapshot: Snapshot
-    second: bool = False
-    picture: Picture | None = None
+    second: bool = False  # B of a comparison, whose A is the run before
+    picture: Picture | None = None  # what the page shows without scripts
 
 
 def saved_run(
@@ -47,17 +36,8 @@ def saved_run(
 ) -> SavedRun:
     """Pack a run or a result with what is selected in it.
 
-    Parameters
-    ----------
-    parts : bool
-        Of an encoder-decoder: its other parts, too; else the one that is shown alone.
-    pictured : bool
-        With the picture of a page without scripts.
-
-    Raises
-    ------
-    InputError
-        A layer, head or view that does not exist.
+    ``parts``: of an encoder-decoder: its other parts, too; else the one that is shown alone. ``pictured``: with the
+    picture of a page without scripts. Raises `InputError`: a layer, head or view that does not exist.
     """
     spec = spec.of_source(source)
     selection = Selection() if selection is None else selection

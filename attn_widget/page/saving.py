@@ -18,10 +18,7 @@ from attn_widget.protocol.source import Source
 def save_page(shown: Sequence[Shown], path: str | os.PathLike[str], spec: PageSpec) -> Path:
     """Write what is shown, one below the other.
 
-    Raises
-    ------
-    InputError, InputTypeError, NotAvailableError
-        As in `attn_widget.to_html`.
+    Raises `InputError`, `InputTypeError`, `NotAvailableError`: as in `attn_widget.to_html`.
     """
     for name, writer in declared("writers"):
         if getattr(spec, name):

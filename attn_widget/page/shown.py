@@ -26,15 +26,9 @@ FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the 
 
 
 class Shown(ABC):
-    """Content of a widget.
+    """Content of a widget."""
 
-    Attributes
-    ----------
-    layout : {"stack", "compare"}
-        Layout of a page that holds nothing else.
-    """
-
-    layout: Layout = "stack"
+    layout: Layout = "stack"  # {"stack", "compare"}; layout of a page that holds nothing else
 
     @property
     @abstractmethod

@@ -57,26 +57,14 @@ PACKED = 0.93  # of float32 numbers, compressed
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The chunks of one run, each a pack.
+    """The chunks of one run, each a pack."""
 
-    Attributes
-    ----------
-    chunks : dict of str to bytes
-        ``"paint"`` and ``"layer-<l>"``, not compressed; first those that the page opens with.
-    code : {"weights", "qk"} or None
-        None: a profile, which has no weights.
-    error : float
-        No weight that the page shows is off by more.
-    score_error : float or None
-        The same of scores; None when the page has none.
-    rollout_error : float or None
-        The same of rollout, as far as the saved layers reach; None when they leave out the first.
-    """
-
+    # ``"paint"`` and ``"layer-<l>"``, not compressed; first those that the page opens with.
     chunks: dict[str, bytes]
-    code: Code | None
-    error: float
-    score_error: float | None
+    code: Code | None  # {"weights", "qk"} or None; None: a profile, which has no weights
+    error: float  # no weight that the page shows is off by more
+    score_error: float | None  # the same of scores; None when the page has none
+    # The same of rollout, as far as the saved layers reach; None when they leave out the first.
     rollout_error: float | None
 
     @cached_property
@@ -95,17 +83,9 @@ def snapshot(
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    selection : mapping
-        The widget's traits; its layer and head are moved to one that is saved.
-    spec : PageSpec
-        What of the run, and in how much room.
-    code : {"weights", "qk"}, optional
-        By default factors of the scores where there are queries and keys.
-    parts : sequence of str, optional
-        Parts of an encoder-decoder that the page has; by default this one alone.
+    ``selection``: the widget's traits; its layer and head are moved to one that is saved. ``spec``: what of the
+    run, and in how much room. ``code``, {"weights", "qk"}: by default factors of the scores where there are queries
+    and keys. ``parts``: parts of an encoder-decoder that the page has; by default this one alone.
     """
     layers, heads, light = spec.layers, spec.heads, spec.light
     views = list(VIEWS) if spec.views is None else list(spec.views)
@@ -354,8 +334,6 @@ def lists_more(data: Mapping[str, Any], shown: Mapping[str, Any] | None) -> bool
 def dense(thumbs: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8]]:
     """``thumbs`` [L, H, c] of the c cells that any head has, and ``thumb_cells`` [t, t], where these are not all.
 
-    Examples
-    --------
     >>> found = dense(np.array([[[[9, 0], [5, 4]]]], dtype=np.uint8))
     >>> {name: array.tolist() for name, array in found.items()}
     {'thumbs': [[[9, 5, 4]]], 'thumb_cells': [[1, 0], [1, 1]]}

@@ -32,16 +32,9 @@ def tensors(
 
     Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
 
-    Parameters
-    ----------
-    selected : int
-        The layer that comes first, with all units of its feed-forward network where they fit.
-    heads : sequence of int
-        Whose queries, keys and values to take.
-    budget : float
-        Bytes, not compressed.
-    inside : bool
-        Whether the page has that view; without it queries, keys, values and scores alone go along.
+    ``selected``: the layer that comes first, with all units of its feed-forward network where they fit. ``heads``:
+    whose queries, keys and values to take. ``budget``: bytes, not compressed. ``inside``: whether the page has that
+    view; without it queries, keys, values and scores alone go along.
     """
     chosen, _ = fitting(groups(analysis, selected, heads, budget, inside=inside), budget)
     layers = windows(analysis, chosen)

@@ -17,10 +17,7 @@ DEEPEST = 6  # levels: a canceled request that lists the sites of a patch has fo
 def check_request(request: object) -> Request:
     """``request`` as an object of plain values that JSON could have carried.
 
-    Raises
-    ------
-    SliceError
-        No object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
+    Raises `SliceError`: no object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
     """
     if not isinstance(request, Mapping):
         raise SliceError(f"A request must be an object, got {type(request).__name__}.")
@@ -61,6 +58,12 @@ def head_of(analysis: Analysis, request: Request) -> Head:
     if request.get("head") == "mean":
         return "mean"
     return integer(request, "head", 0, analysis.n_heads)
+
+
+def place_of(result: Any, request: Request) -> tuple[int, int]:
+    """Layer and number of a head that a run or a profile has."""
+    layer = integer(request, "layer", 0, result.n_layers)
+    return layer, integer(request, "head", 0, result.n_heads)
 
 
 def rows_of(analysis: Analysis, request: Request) -> slice:

@@ -6,7 +6,8 @@ from typing import Any
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.catalog.choices import VIEWS
-from attn_widget.protocol.answer import Reply, answer
+from attn_widget.protocol.answer import HANDLERS, Reply, respond
+from attn_widget.protocol.request import Request
 from attn_widget.protocol.selection import NAMES
 from attn_widget.protocol.source import Source
 
@@ -16,10 +17,7 @@ TITLE_CHARACTERS = 120
 class RunSource(Source):
     """A run of one text.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Of an encoder-decoder, the part that is shown.
+    ``analysis``: of an encoder-decoder, the part that is shown.
     """
 
     name = "run"
@@ -45,8 +43,8 @@ class RunSource(Source):
     def n_tokens(self) -> int:
         return self.analysis.n_tokens
 
-    def answer(self, request: object) -> Reply:
-        return answer(self.analysis, request)
+    def reply(self, request: Request) -> Reply:
+        return respond(self.analysis, request, HANDLERS)
 
 
 def title_of(analysis: Analysis) -> str:

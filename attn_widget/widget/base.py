@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import traitlets as t
 from anywidget.experimental import command
@@ -20,10 +20,12 @@ from attn_widget.host.installed import imported
 from attn_widget.page.saving import framed, save_page
 from attn_widget.page.shown import Shown, ShownSource
 from attn_widget.page.spec import PageOptions, PageSpec
-from attn_widget.protocol.answer import Reply, replied
+from attn_widget.protocol.answer import Answers, Reply, replied
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
-from attn_widget.protocol.source import Answers, Source
+from attn_widget.protocol.source import Source
+from attn_widget.protocol.tasks import Tasks
+from attn_widget.widget.actions import kind_of
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import (
     DisplayOnce,
@@ -32,6 +34,8 @@ from attn_widget.widget.display import (
     lose_outputs_of_cell,
     saved_outputs,
 )
+from attn_widget.widget.jobs import Jobs
+from attn_widget.widget.runs import SHOWN
 from attn_widget.widget.traits import CheckedWidget, Int, Trait, synced
 
 if TYPE_CHECKING:
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
     from attn_widget.features.public import OfWidgets  # pyright: ignore[reportMissingModuleSource]
 else:
     OfWidgets = with_features("widgets", CheckedWidget)
+
+
+J = TypeVar("J", bound=Jobs)
 
 
 class SourceWidget(OfWidgets):
@@ -113,7 +120,7 @@ class SourceWidget(OfWidgets):
 
         def reply() -> Reply:
             address, asked = addressed(check_request(request))
-            return self._source_at(address).answer(asked)
+            return self._source_at(address).reply(asked)
 
         return replied(reply, request)
 
@@ -126,10 +133,7 @@ class SourceWidget(OfWidgets):
     def _source_at(self, address: object) -> Answers:
         """The source that requests of this address are about (docs/protocol.md, "Slices"), also of a closed widget.
 
-        Raises
-        ------
-        SliceError
-            There is no run of that address.
+        Raises `SliceError`: there is no run of that address.
         """
 
     @t.validate("layer")
@@ -224,6 +228,61 @@ class SourceWidget(OfWidgets):
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
         return framed(self.shown, height, title)
+
+
+class RunWidget(SourceWidget, Generic[J]):
+    """A widget that shows another result once a run, which Python or the page starts, has made it."""
+
+    ANOTHER: ClassVar[str]  # the call that shows another text, for messages
+
+    text: Trait[str] = synced(t.Unicode(""))
+    """The text, the first of two, or the query. Read-only; `run` shows another one."""
+    text_pair: Trait[str | None] = synced(t.Unicode(None, allow_none=True))
+    """The second text, or None. Read-only, like ``text``."""
+    progress: Trait[dict[str, Any]] = synced(t.Dict())
+    """``{"label", "done", "total"}`` of a run that the page started, or ``{}``."""
+
+    # A widget that cannot be made is closed all the same.
+    _runs: J | None = None
+    _tasks: Tasks | None = None
+
+    def cancel(self) -> None:
+        """Cancel a run that the page has started; the current picture stays."""
+        self._require_runs().cancel()
+
+    @command
+    def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Start an action that the page requests; see `attn_widget.widget.actions`."""
+
+        def start() -> Reply:
+            kind, asked = kind_of(request)
+            if kind == "cancel":
+                self.cancel()
+            else:
+                self._act(kind, asked)
+            return {"ok": True, "data": {}, "arrays": []}, []
+
+        return replied(start, request)
+
+    @abstractmethod
+    def _act(self, kind: str, asked: Any) -> None:
+        """Start the run of an action, one of `KINDS` but ``"cancel"``.
+
+        Raises `AttnWidgetError`: the action is not one of this widget, or its request cannot be used.
+        """
+
+    def _require_runs(self) -> J:
+        assert self._runs is not None  # set before any trait
+        return self._runs
+
+    @t.validate(*SHOWN)
+    def _valid_shown(self, proposal: Any) -> Any:
+        name = proposal["trait"].name
+        if proposal["value"] != self._require_runs().shown[name]:
+            raise t.TraitError(
+                f"{name} is set by a run and cannot be changed here. {self.ANOTHER}."
+            )
+        return proposal["value"]
 
 
 def in_range(name: str, value: int, size: int) -> int:

@@ -24,10 +24,7 @@ log = logging.getLogger("attn_widget")
 class DisplayOnce:
     """Remembers in which cell `show()` has displayed a widget.
 
-    Attributes
-    ----------
-    boxed : bool
-        A box that this cell displays has the widget, and its output what readers without a kernel see.
+    ``boxed``: a box that this cell displays has the widget, and its output what readers without a kernel see.
     """
 
     def __init__(self) -> None:

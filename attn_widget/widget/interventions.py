@@ -14,25 +14,15 @@ from attn_widget.trace.forward import Progress
 
 @dataclass(frozen=True)
 class Intervention:
-    """A trait whose value follows from the run that is shown; a new value is run first.
+    """A trait whose value follows from the run that is shown; a new value is run first."""
 
-    Attributes
-    ----------
-    of : callable
-        Value of the trait for a run.
-    check : callable
-        Gets the run that is shown and a value of the trait's type; returns the value as ``of`` would. Raises
-        `AttnWidgetError`.
-    run : callable
-        Gets the run that is shown, a checked value and ``progress``; returns the run of that value.
-    is_pass : bool
-        True if ``run`` runs the model.
-    """
-
-    of: Callable[[Analysis], Any]
+    of: Callable[[Analysis], Any]  # value of the trait for a run
+    # Gets the run that is shown and a value of the trait's type; returns the value as ``of`` would. Raises
+    # `AttnWidgetError`.
     check: Callable[[Analysis, Any], Any]
+    # Gets the run that is shown, a checked value and ``progress``; returns the run of that value.
     run: Callable[[Analysis, Any, Progress | None], Analysis]
-    is_pass: bool = True
+    is_pass: bool = True  # True if ``run`` runs the model
 
 
 def part_of(analysis: Analysis) -> str | None:
@@ -43,12 +33,7 @@ def part_of(analysis: Analysis) -> str | None:
 def check_part(analysis: Analysis, name: str | None) -> str:
     """The name of a part of a run.
 
-    Raises
-    ------
-    NotAvailableError
-        A run of one text.
-    InputError
-        A part that the run has not.
+    Raises `NotAvailableError`: a run of one text. Raises `InputError`: a part that the run has not.
     """
     if analysis.part == "self":
         raise NotAvailableError(

@@ -37,11 +37,10 @@ from attn_widget.protocol.selection import (
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, Work
-from attn_widget.widget.base import in_range
+from attn_widget.widget.base import RunWidget, in_range
 from attn_widget.widget.code import page_code
 from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part, values_of
 from attn_widget.widget.open_widgets import OPEN, warn_of_many
-from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import PLACES, HeadChoice, Runs
 from attn_widget.widget.traits import (
     Int,

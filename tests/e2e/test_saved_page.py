@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from attn_widget.page.output import outputs
-from attn_widget.page.page import page_html, write_page
+from attn_widget.page.page import TITLE, page_parts, write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
 from attn_widget.page.spec import PageSpec
@@ -280,7 +280,8 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 @pytest.mark.quick
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
-    source = html.escape(page_html(saved_run(widget.source, widget.selection)), quote=True)
+    parts = page_parts([saved_run(widget.source, widget.selection)], TITLE, "stack")
+    source = html.escape(b"".join(parts).decode("utf-8"), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []

@@ -232,7 +232,6 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "address": one_of(None),
     "workers": one_of(None),
     "threads": one_of(1),
-    "linked_examples.texts": one_of(None),
     "linked_examples.by": one_of("link", "self"),
     "examples.by": one_of("link", "self"),
     "index.texts": lambda w: [["The cat.", "A dog."]],

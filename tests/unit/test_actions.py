@@ -18,6 +18,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget import actions
+from attn_widget.widget.jobs import Job
 from tests.unit import tiny_models
 from tests.unit.test_protocol import json_like
 
@@ -121,7 +122,7 @@ def test_observers_see_the_whole_new_run(widget: aw.AttentionWidget) -> None:
 
 
 def test_progress_counts_the_layers_and_then_the_picture(widget: aw.AttentionWidget) -> None:
-    job = actions.Job()
+    job = Job()
     seen: list[dict[str, Any]] = []
     note = job.step("Running")
 

@@ -20,7 +20,7 @@ from attn_widget.errors import (
     NotEnoughMemoryError,
     TooLongError,
 )
-from attn_widget.host.parquet_file import DamagedError
+from attn_widget.features.corpus.parquet_file import DamagedError
 from attn_widget.model.tokenizing import tokenize_alone
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb

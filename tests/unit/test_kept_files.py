@@ -19,11 +19,11 @@ import attn_widget as aw
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.features import tasks
 from attn_widget.features.corpus import resumable
+from attn_widget.features.corpus.parquet_file import EMPTY, DamagedError
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.storage import read
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import write_totals
-from attn_widget.host.parquet_file import EMPTY, DamagedError
 from attn_widget.host.store import LOCK, locked, read_json, write_folder, write_json
 from tests.unit import tiny_models
 

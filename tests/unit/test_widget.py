@@ -17,7 +17,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.host.idle import activity
+from attn_widget.host.threads import activity
 from attn_widget.language import taggers
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.pack import unpack

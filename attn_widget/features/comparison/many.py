@@ -23,9 +23,9 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.inputs import check_text
 from attn_widget.features.comparison.many_results import ManyComparisons
+from attn_widget.features.corpus.identity import drawn_together, identity_of, value_digest
 from attn_widget.features.corpus.many import measure
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.model.identity import drawn_together, identity_of, value_digest
 from attn_widget.model.loading import load
 
 KEYS = ("distance", "dropped_a", "dropped_b")

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from attn_widget.checks import check_count, check_kind
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.drawn import colored_cells
 from attn_widget.features.corpus.many import INK, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.host.figures import colored_cells
 from attn_widget.host.frames import dataframe, head_records, records
 
 

@@ -20,8 +20,6 @@ SMALLEST = 1e-300  # a probability below has no odds that float64 can hold
 def log_odds(probability: NDArray[Any] | float) -> Float64:
     """``ln(p / (1 - p))``.
 
-    Examples
-    --------
     >>> log_odds(np.array([0.5, 0.9])).round(4).tolist()
     [0.0, 2.1972]
     """

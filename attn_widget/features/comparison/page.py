@@ -45,15 +45,9 @@ def compared_parts(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Alignment, distances, states, predictions, classes: the meta and the arrays of the chunk `CHUNK`.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    recorded : bool
-        Grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
-        computed, or two of the first proposal where that is cheap.
+    ``recorded``: grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
+    computed, or two of the first proposal where that is cheap.
 
-    Examples
-    --------
     >>> from attn_widget import compare
     >>> c = compare("he sat", "she sat", tagger=None, progress=False)
     >>> meta, arrays = compared_parts(c)
@@ -228,14 +222,8 @@ def compared_runs(
 ) -> Iterator[SavedRun]:
     """A with the comparison's own chunk, then B.
 
-    Parameters
-    ----------
-    page_budget : SizeBudget, optional
-        Of the page where these are not its only runs; by default their own.
-    chosen : mapping
-        Fields of `Selection`, instead of what the comparison opens on.
-    pictured : bool
-        With the picture of a page without scripts.
+    ``page_budget``: of the page where these are not its only runs; by default their own. ``chosen``: fields of
+    `Selection`, instead of what the comparison opens on. ``pictured``: with the picture of a page without scripts.
     """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:

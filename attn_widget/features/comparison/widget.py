@@ -15,16 +15,7 @@ from attn_widget.widget.widget import AttentionWidget
 class ComparisonWidget(AttentionWidget):
     """Two runs and their difference, alive: its traits are those of A's run. `attn_widget.show` makes it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    analyze : callable, optional
-        Runs another text in A's place; see `AttentionWidget`.
-
-    Attributes
-    ----------
-    comparison : Comparison
-        What was given.
+    ``analyze``: runs another text in A's place; see `AttentionWidget`. ``comparison``: what was given.
     """
 
     _part_alone = True

@@ -21,21 +21,13 @@ RECENT_TOKENS = 512  # of base models some 150 kB each
 
 @dataclass(frozen=True)
 class Example:
-    """A text with the names of the tokens that a link of it stands between.
-
-    Attributes
-    ----------
-    text : str
-    queries, keys : list of str
-        Of cross-attention, a query is named by the token that its row writes.
-    output : str or None
-        What an encoder-decoder writes for the text.
-    """
+    """A text with the names of the tokens that a link of it stands between."""
 
     text: str
+    # queries, keys: of cross-attention, a query is named by the token that its row writes.
     queries: Sequence[str]
     keys: Sequence[str]
-    output: str | None = None
+    output: str | None = None  # what an encoder-decoder writes for the text
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,6 @@ def chosen(
 
     Of equal values the smaller hash comes first, so that no order of the texts changes the choice.
 
-    Examples
-    --------
     >>> values = np.array([0.5, np.nan, 0.9, 0.5], dtype=np.float32)
     >>> chosen(values, np.array([7, 1, 2, 3], dtype=np.uint64), 3, lowest=False).tolist()
     [2, 3, 0]
@@ -83,8 +73,6 @@ def chosen(
 def sampled(digests: NDArray[np.uint64], seed: int, k: int) -> NDArray[np.intp]:
     """Rows of ``k`` texts drawn alike, by their hashes and the seed alone.
 
-    Examples
-    --------
     >>> sampled(np.arange(5, dtype=np.uint64), 0, 2).size
     2
     """

@@ -22,18 +22,18 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.identity import (
+    digest_of,
+    drawn_together,
+    identity_of,
+    value_digest,
+)
 from attn_widget.features.corpus.many import Figures, measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.features.why.methods import METHODS
 from attn_widget.features.why.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
-from attn_widget.model.identity import (
-    digest_of,
-    drawn_together,
-    identity_of,
-    value_digest,
-)
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest, largest_first
+from attn_widget.features.corpus.drawn import colored_cells, transparent_figure
 from attn_widget.features.corpus.many import INK, Figures, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.why.orders.order_test import LEVEL, holm
-from attn_widget.host.figures import colored_cells, transparent_figure
 from attn_widget.host.frames import dataframe, records
 from attn_widget.host.installed import require
 

@@ -20,10 +20,7 @@ POOLINGS = ("mean", "cls", "last", "weighted", "mean_sqrt")  # weighted sums of 
 def check_embedder(result: object) -> Similarity:
     """``result``, if the engine can compare other texts as it was made.
 
-    Raises
-    ------
-    NotAvailableError
-        A ranking, a reranker, late interaction, or a head of other parts.
+    Raises `NotAvailableError`: a ranking, a reranker, late interaction, or a head of other parts.
     """
     from attn_widget.features.similarity.similarity import Similarity
 
@@ -58,11 +55,8 @@ def check_embedder(result: object) -> Similarity:
 def embedder_facts(similarity: Similarity) -> dict[str, Any]:
     """The head and how it is given texts, for a page.
 
-    Returns
-    -------
-    dict
-        The fields of ``Embedder`` in ``similar.ts``; ``rounding`` is what the engine's matrices change in the score of
-        these texts and, at most, in an entry of ``input``.
+    Returns: the fields of ``Embedder`` in ``similar.ts``; ``rounding`` is what the engine's matrices change in the
+    score of these texts and, at most, in an entry of ``input``.
     """
     run = similarity.a.run
     assert run is not None  # of every similarity

@@ -41,11 +41,7 @@ class LivePages(Preprocessor):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Change ``nb`` in place.
 
-        Parameters
-        ----------
-        nb : nbformat.NotebookNode
-        resources : dict
-            Not touched.
+        ``resources``: not touched.
         """
         widgets = mapping(mapping(nb.get("metadata")).get("widgets"))
         stored = mapping(mapping(widgets.get(STATE)).get("state"))
@@ -94,10 +90,7 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
     not found": it puts a widget before all other formats, and stores no widget's state by default.
     What stands in the window stays as it is.
 
-    Parameters
-    ----------
-    model : dict
-        What is saved, as Jupyter's contents manager has it; changed in place.
+    ``model``: what is saved, as Jupyter's contents manager has it; changed in place.
     """
     content = model.get("content")
     if model.get("type") != "notebook" or mapping(content).get("nbformat") != 4:

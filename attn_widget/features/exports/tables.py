@@ -31,16 +31,10 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of what a view shows, numbers with all their digits.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    rows : list of tuple
-        A str, int, float or None for each column; None, NaN and infinities are N/A.
-    """
+    """Rows of what a view shows, numbers with all their digits."""
 
     columns: tuple[str, ...]
+    # A str, int, float or None for each column; None, NaN and infinities are N/A.
     rows: list[tuple[Cell, ...]]
 
 

@@ -66,10 +66,8 @@ def cell_of(
 ) -> Cell:
     """A cell that has a contrast.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        A key that the mask forbids, or the only one of its row; no such contrast.
+    Raises `InputError`, `InputTypeError`: a key that the mask forbids, or the only one of its row; no such
+    contrast.
     """
     row = row_of(kept, layer, head, query)
     if not row.allowed[key]:
@@ -90,10 +88,7 @@ def cell_of(
 def attribution(cell: Cell, progress: Progress | None = None) -> QKAttribution:
     """The table of a cell.
 
-    Raises
-    ------
-    NotAvailableError
-        A sum that does not close.
+    Raises `NotAvailableError`: a sum that does not close.
     """
     kept, row, query, key = cell.kept, cell.row, cell.query, cell.key
     found, head = kept.read(cell.layer, cell.head, cell.by, cell.biases, progress)

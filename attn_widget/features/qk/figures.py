@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import AnalysisBase
-from attn_widget.checks import check_callable, check_choice
-from attn_widget.checks.places import index_in, is_mean
+from attn_widget.checks import check_callable, check_choice, index_in, is_mean
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.installed import require_torch
 from attn_widget.trace.forward import Progress

@@ -246,12 +246,8 @@ def rank(
 ) -> Ranking:
     """Score passages as they come; Ctrl-C leaves those that are done.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        The query cannot be read, or there are no passages.
-    NotFiniteError
-        The model gives NaN, or the query's embedding has length 0.
+    Raises `InputError`, `InputTypeError`: the query cannot be read, or there are no passages. Raises
+    `NotFiniteError`: the model gives NaN, or the query's embedding has length 0.
     """
     from tqdm.auto import tqdm
 

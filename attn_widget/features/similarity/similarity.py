@@ -58,12 +58,8 @@ class Pair(NamedTuple):
 class Reader(Protocol):
     """Model with the prompts that it is given texts with.
 
-    Attributes
-    ----------
-    prompts : (str, str)
-        What is put before the first and the second text.
-    notes : tuple of str
-        What a reader of any of its similarities has to know.
+    ``prompts``: what is put before the first and the second text. ``notes``: what a reader of any of its
+    similarities has to know.
     """
 
     @property

@@ -44,12 +44,7 @@ TESTED_WORDS = 10  # of a text whose masking test takes a saved page some second
 
 
 class SimilaritySource(Source):
-    """Parts of the score of two texts, or the scores of many passages.
-
-    Parameters
-    ----------
-    result : Similarity or Ranking
-    """
+    """Parts of the score of two texts, or the scores of many passages."""
 
     name = "similarity"
     views = ("similarity",)
@@ -114,7 +109,7 @@ class SimilaritySource(Source):
         with self.lock:
             return result.explain(index)
 
-    def answer(self, request: object) -> Reply:
+    def reply(self, request: Request) -> Reply:
         return respond(self, request, HANDLERS)
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:

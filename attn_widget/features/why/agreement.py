@@ -94,8 +94,6 @@ def agreement(
 def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> float:
     """Spearman's rho, ties sharing the mean of their ranks; NaN for fewer than three or all equal.
 
-    Examples
-    --------
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
     """

@@ -200,14 +200,8 @@ def contributions(
 ) -> Contributions:
     """Contributions to a target by one method; see `attn_widget.analysis.Analysis.contributions`.
 
-    Parameters
-    ----------
-    tokens : sequence of Token
-        With the words that ``occlusion`` masks as wholes.
-    rolled : callable
-        The rollout [n, n] of a quantity by its name, with a ``progress``.
-    source_tokens : sequence of Token
-        Of an encoder-decoder, the source's.
+    ``tokens``: with the words that ``occlusion`` masks as wholes. ``rolled``: the rollout [n, n] of a quantity by
+    its name, with a ``progress``. ``source_tokens``: of an encoder-decoder, the source's.
     """
     bias = baseline = source = None
     if run.encoder.parts and method != "decomposition":

@@ -31,10 +31,7 @@ def copying_scores(run: Run) -> Float32:
     and differ from token to token, left out. The eigenvalues of ``E W`` [vocabulary, vocabulary] other than 0 are those of
     ``W_O diag(f) U^T E diag(g) W_V`` [head_dim, head_dim].
 
-    Raises
-    ------
-    NotAvailableError
-        An encoder, or a model whose norms follow the residual sums.
+    Raises `NotAvailableError`: an encoder, or a model whose norms follow the residual sums.
 
     References
     ----------

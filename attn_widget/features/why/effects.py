@@ -100,17 +100,9 @@ def head_effects(
 ) -> HeadEffects:
     """Switch off each head in turn, in batches; layers below the head are not run again.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
-    part : str, optional
-        Part of an encoder-decoder whose heads are switched off; by default the run's own.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    ``progress``: called with ``(heads done, L * H)``; an exception that it raises cancels the work. ``part``: part
+    of an encoder-decoder whose heads are switched off; by default the run's own. Raises `NotAvailableError`: a
+    family whose layers are not known.
 
     References
     ----------

@@ -211,26 +211,13 @@ def faithfulness(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaskedSets:
-    """The target's probability with sets of words masked; each set is run once.
-
-    Attributes
-    ----------
-    run : Run
-    bound : BoundTarget
-    words : sequence of sequence of int
-        Positions of each word.
-    known : dict of int to float
-        Probabilities of the sets that were run.
-    expected : int
-        How many sets there will be, at most.
-    progress : callable, optional
-    """
+    """The target's probability with sets of words masked; each set is run once."""
 
     run: Run
     bound: BoundTarget
-    words: Sequence[Sequence[int]]
-    known: dict[int, float]
-    expected: int
+    words: Sequence[Sequence[int]]  # positions of each word
+    known: dict[int, float]  # probabilities of the sets that were run
+    expected: int  # how many sets there will be, at most
     progress: Progress | None
 
     def probabilities(self, sets: Sequence[int]) -> Float64:

@@ -45,15 +45,9 @@ def integrated_gradients(
 ) -> tuple[Float64, float, float]:
     """Gradients along the straight path from the masked text to the text, by Captum.
 
-    Returns
-    -------
-    contributions : float64 [n]
-        They add up to the difference of the target's values, up to the gap.
-    baseline : float
-        The target's value of the baseline: every token of the text masked, special tokens kept.
-    gap : float
-        ``|sum of contributions - difference| / |difference|``: at most 1%, or as small as 1024 steps
-        make it.
+    ``contributions``, float64 [n]: they add up to the difference of the target's values, up to the gap.
+    ``baseline``: the target's value of the baseline: every token of the text masked, special tokens kept. ``gap``:
+    ``|sum of contributions - difference| / |difference|``: at most 1%, or as small as 1024 steps make it.
 
     References
     ----------

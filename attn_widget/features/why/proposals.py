@@ -33,8 +33,6 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     The two likeliest classes, of a token classifier those of `_labeled_token`; the two likeliest words at each mask; otherwise the two likeliest at the word that tells
     most (`telling_word`), masked. Of a decoder, the two likeliest after the last token.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
     >>> proposals(a)[0].position, proposals(a)[0].masked
@@ -134,12 +132,7 @@ def telling_word(run: Run, progress: Progress | None = None) -> int | None:
     words that the model does not expect, then function words likewise, any token.
     Of a text with too many words to mask each, some are looked at, evenly spread.
 
-    Parameters
-    ----------
-    run : Run
-        With a masked-LM head and a mask token.
-    progress : callable, optional
-        Called with ``(done, words)`` after each batch.
+    ``run``: with a masked-LM head and a mask token. ``progress``: called with ``(done, words)`` after each batch.
     """
     tokens = run.trace.tokens
     plain = [i for i, token in enumerate(tokens) if not token.special]

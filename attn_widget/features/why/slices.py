@@ -34,12 +34,8 @@ def target_of(request: Request) -> Target:
 def as_target(given: object) -> Target:
     """A mapping with fields of `Target` as one.
 
-    Raises
-    ------
-    SliceError
-        Not a mapping, or a name that is no field.
-    InputError, InputTypeError
-        As `Target` raises them.
+    Raises `SliceError`: not a mapping, or a name that is no field. Raises `InputError`, `InputTypeError`: as
+    `Target` raises them.
     """
     if not isinstance(given, Mapping):
         raise SliceError(f"target must be an object, got {type(given).__name__}.")
@@ -61,10 +57,7 @@ def plain(target: Target) -> dict[str, Any]:
 def canonical(analysis: Analysis, target: Target) -> dict[str, Any]:
     """`plain`, by vocabulary ids and indices of classes.
 
-    Raises
-    ------
-    InputError, NotAvailableError
-        The run has no such target.
+    Raises `InputError`, `NotAvailableError`: the run has no such target.
     """
     _where, _run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
     return plain(bound.as_target(target))

@@ -92,10 +92,7 @@ class WrittenShares(Records):
 def written_shares(run: Run) -> WrittenShares:
     """See `attn_widget.analysis.Analysis.written_shares`.
 
-    Parameters
-    ----------
-    run : Run
-        Of an encoder-decoder's decoder.
+    ``run``: of an encoder-decoder's decoder.
 
     References
     ----------

@@ -25,25 +25,11 @@ def head_of_blocks(
 ) -> tuple[HeadMatrix, Marginals]:
     """The quantities that the metrics of one head are made of, and its marginals.
 
-    Parameters
-    ----------
-    blocks : iterable of (Area, float32 [rows, cols])
-        All rows in order; the mask forbids what lies outside.
-    choice : Choice
-        The keys that each query may look at.
-    tau : float32, or float32 [queries with a choice]
-        The weight below which a cell counts as sparse (`attn_widget.figures.metrics.thresholds`).
-    kinds : int32 [n], optional
-        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    ``blocks``, iterable of (Area, float32 [rows, cols]): all rows in order; the mask forbids what lies outside.
+    ``choice``: the keys that each query may look at. ``tau``, float32, or float32 [queries with a choice]: the
+    weight below which a cell counts as sparse (`attn_widget.figures.metrics.thresholds`). ``kinds``, int32 [n]:
+    spelling of each token (`attn_widget.figures.choice.kinds_of`). Returns: with one head: ``received`` is [1, n].
 
-    Returns
-    -------
-    HeadMatrix
-    Marginals
-        With one head: ``received`` is [1, n].
-
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[1, 0], [0.25, 0.75]], dtype=np.float32)
     >>> area = Area(slice(0, 2), slice(0, 2))

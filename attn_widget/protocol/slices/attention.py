@@ -31,6 +31,7 @@ from attn_widget.protocol.request import (
     layer_of,
     one_of,
     optional,
+    place_of,
     rows_of,
 )
 from attn_widget.trace.base import LONG_TOKENS
@@ -55,13 +56,13 @@ def weights(analysis: Analysis, request: Request) -> Answer:
 
 @answers("scores")
 def scores(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis, request)
     return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
 
 
 @answers("qkv")
 def qkv(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis, request)
     rows = rows_of(analysis, request)
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)
@@ -138,8 +139,6 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
 def temperature_sums(logits: NDArray[np.float32]) -> list[tuple[float, float]]:
     """Each of `TEMPERATURES` with ``sum(exp((logit - max) / t))`` over the vocabulary, which a page cannot add up itself.
 
-    Examples
-    --------
     >>> dict(temperature_sums(np.zeros(3, dtype=np.float32)))[0.5]
     3.0
     """

@@ -15,7 +15,7 @@ from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import BUCKETS, stack_config, submodule
 from attn_widget.protocol.handlers import Answer, answers
-from attn_widget.protocol.request import Request, integer, layer_of, span
+from attn_widget.protocol.request import Request, integer, layer_of, place_of, span
 from attn_widget.trace import Trace
 from attn_widget.trace.embeddings import EmbeddingParts, lacking, missing_embeddings
 from attn_widget.trace.layer_activations import EXPERTS, LayerParts
@@ -54,7 +54,7 @@ def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.
     if name in LAYER:
         return getattr(analysis.inside(layer_of(analysis, request)), name)
     if name in HEAD:
-        layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+        layer, head = place_of(analysis, request)
         if name == "head_output":
             return analysis.trace.head_output(layer, head)
         ask = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}

@@ -19,10 +19,7 @@ MAX_ZEROED = 15_000_000  # tokens that layers run again: some minutes of bert-ba
 def quantity_of(analysis: Analysis, request: Request, layers: int) -> Mixing:
     """The mixing quantity that a request asks for in so many layers.
 
-    Raises
-    ------
-    SliceError
-        Not one of them, or the kernel would be busy for too long.
+    Raises `SliceError`: not one of them, or the kernel would be busy for too long.
     """
     quantity = one_of(request, "quantity", MIXINGS)
     n = analysis.n_keys

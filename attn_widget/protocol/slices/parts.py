@@ -10,7 +10,7 @@ from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import SliceError
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.initial_payload import first_paint
-from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
+from attn_widget.protocol.request import Request, head_of, layer_of, one_of
 
 
 @answers("part_paint")
@@ -22,7 +22,6 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
     if request.get("layer") is None and request.get("head") is None:
         chosen = opening(part)
     else:
-        integer({"layer": request.get("layer")}, "layer", 0, part.n_layers)
         chosen = Opening(layer_of(part, request), head_of(part, request), None)
     streamed = comes_in_layers(part.trace)
     paint = first_paint(part, chosen.layer, chosen.head, streamed=streamed, live=True)

@@ -17,8 +17,8 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.features import tasks
+from attn_widget.features.corpus.identity import identity_of, value_digest
 from attn_widget.host.fingerprint import fingerprint
-from attn_widget.model.identity import identity_of, value_digest
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
@@ -268,7 +268,7 @@ def test_a_function_changes_with_what_it_calls_and_reads(monkeypatch: pytest.Mon
 
 SCRIPT = """
 import re
-from attn_widget.model.identity import value_digest
+from attn_widget.features.corpus.identity import value_digest
 words = {"a", "b", "c", "d"}
 pattern = re.compile("x+")
 def tag(text):

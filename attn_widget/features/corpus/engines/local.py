@@ -17,6 +17,7 @@ from attn_widget.features.corpus.engines.settings import (
     profile_meta,
 )
 from attn_widget.features.corpus.examples import ReadTexts
+from attn_widget.features.corpus.identity import digest_of
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.chunks import Failure, chunks_of, read_chunk
 from attn_widget.features.corpus.reading.sources import is_source, read_sources
@@ -24,18 +25,12 @@ from attn_widget.features.corpus.reading.two_texts import as_item, check_item, i
 from attn_widget.features.corpus.storage import Rows, join
 from attn_widget.language.taggers import TaggerLike
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import digest_of
 
 
 class ProfileError(InputError):
     """A text that stopped a profile, with what was done until then.
 
-    Attributes
-    ----------
-    index : int
-        Place of the text in the list.
-    profile : Profile or None
-        Of the texts that were done; None when none was.
+    ``index``: place of the text in the list. ``profile``: of the texts that were done; None when none was.
     """
 
     def __init__(self, message: str, hint: str, index: int, profile: Profile | None) -> None:

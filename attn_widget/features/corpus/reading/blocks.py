@@ -47,8 +47,6 @@ def blocks_of(lengths: Sequence[int], digests: Sequence[int]) -> list[list[int]]
     What does not fit into memory is known at once, and the progress bar tells the truth. Which texts stand
     together depends on their lengths and hashes alone, so no order of the texts changes how figures are rounded.
 
-    Examples
-    --------
     >>> blocks_of([3, 5, 3], [7, 1, 2])
     [[1], [2, 0]]
     """

@@ -20,6 +20,7 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.features.corpus.engines.settings import failure_record
+from attn_widget.features.corpus.identity import identity_of, text_digest
 from attn_widget.features.corpus.reading.batch import joined, one_thread
 from attn_widget.features.corpus.reading.blocks import blocks_of
 from attn_widget.features.corpus.reading.chunks import Failure, chunks_of
@@ -40,7 +41,6 @@ from attn_widget.language import annotate
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
-from attn_widget.model.identity import identity_of, text_digest
 from attn_widget.model.loading import load
 from attn_widget.trace.finite import check_weights
 from attn_widget.trace.forward import inference_mode, on_device

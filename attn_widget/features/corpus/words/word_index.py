@@ -23,11 +23,11 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, NotPickled
+from attn_widget.features.corpus.identity import same_model
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require_extra
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
@@ -60,12 +60,7 @@ def open_index(encoder: Encoder) -> WordIndex | None:
 def connect(path: str | Path) -> Any:
     """The database at a path or an address.
 
-    Raises
-    ------
-    InputError
-        It cannot be opened or made.
-    NotAvailableError
-        LanceDB is not installed.
+    Raises `InputError`: it cannot be opened or made. Raises `NotAvailableError`: LanceDB is not installed.
     """
     need_lancedb()
     import lancedb
