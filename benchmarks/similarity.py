@@ -289,7 +289,7 @@ def masking(count: int) -> dict[str, Any]:
     )
     percentiles, passed = (np.array(one, dtype=np.float32) for one in (ranks, better))
     falls = np.array(areas) - np.array(chance)[:, None]
-    # As in `aw.faithfulness`: the gain over random orders has no interval.
+    # As in `aw.corpus.faithfulness`: the gain over random orders has no interval.
     columns = {
         "percentile": (percentiles.mean(axis=0), *bounded_interval(percentiles, (0, 100), 0)),
         "better": (passed.mean(axis=0), *share_interval(passed, 0)),
@@ -490,7 +490,7 @@ def tables(results: dict[str, Any]) -> str:
             "|---|--:|--:|--:|--:|",
         ]
 
-        def beside(part: float, plain: float) -> str:
+        def compare_with(part: float, plain: float) -> str:
             return f"{1e3 * part:,.0f} ({part / plain:.{1 if part < 20 * plain else 0}f} x)"
 
         for tokens in ("20", "128"):

@@ -134,7 +134,7 @@ FEATURES = {
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
-        analysis={"why": "trust:TrustFigures"},
+        analysis={"why": "trust:OfWhy"},
         tables={"why": "table:why_table"},
         catalog={"methods": "methods:catalog"},
         views={"why": "view:WHY"}, opened={"why": "opened:import_torch"},

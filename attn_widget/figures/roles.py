@@ -117,7 +117,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     if not axes:
         raise NotAvailableError(
             "Heads have no roles here: every specialization metric is N/A or the same for all heads.",
-            "See Analysis.specialization.reasons; a longer text tells more.",
+            "See Analysis.heads.specialization.reasons; a longer text tells more.",
         )
     shape = zscores[axes[0]].shape
     points: Float64 = np.stack([zscores[axis].ravel() for axis in axes], axis=1).astype(np.float64)

@@ -224,8 +224,8 @@ class SentenceAttention(NotPickled):
         Why there is nothing to compare, when there is one sentence or none.
     """
 
-    WHY = "it holds the run's attention"
-    INSTEAD = "Keep its figures: matrix(), to_dataframe()."
+    _WHY = "it holds the run's attention"
+    _INSTEAD = "Keep its figures: matrix(), to_dataframe()."
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class SentenceAttention(NotPickled):
         Parameters
         ----------
         matrix : float [n, n]
-            No entry below 0: `Analysis.mixing`, a rollout.
+            No entry below 0: `Analysis.mixing.matrix`, a rollout.
         kind : {"mass", "max"}
             The share of a row sentence's sum that the column sentence has, mean over its tokens (rows are
             divided by their sums first), or the largest entry.
@@ -325,7 +325,7 @@ class SentenceAttention(NotPickled):
         --------
         >>> from attn_widget import analyze
         >>> a = analyze("The cat sat. It slept.", progress=False)
-        >>> a.sentences.gather(a.mixing("alti", 2)).shape
+        >>> a.sentences.gather(a.mixing.matrix("alti", 2)).shape
         (2, 2)
         """
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore

@@ -99,8 +99,8 @@ def other_part(
 
     Of the layers and heads that were asked for, it has those that it knows; all of them where it knows none.
     """
-    layers = [layer for layer in spec.layers or () if layer < analysis.n_layers] or None
-    heads = [head for head in spec.heads or () if head < analysis.n_heads] or None
+    layers = [layer for layer in spec.layers or () if layer < analysis.trace.n_layers] or None
+    heads = [head for head in spec.heads or () if head < analysis.trace.n_heads] or None
     opened = opening_of(analysis, Selection(), layers, heads).selected()
     if "encoder" not in (analysis.part, shown["part"]):
         opened["token"] = shown["token"]

@@ -132,14 +132,19 @@ def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, li
     """Layers and heads whose weights fit: all, those of the selected layer, or the selected head."""
     if weights_of(analysis) <= CELLS:
         return None, None
-    cells = weights_of(analysis) // analysis.n_layers
+    cells = weights_of(analysis) // analysis.trace.n_layers
     layer, head = selection.place
     return [layer], None if cells <= CELLS or head == "mean" else [head]
 
 
 def weights_of(analysis: Analysis) -> int:
     """Weights of all heads of a part."""
-    return analysis.n_tokens * analysis.n_keys * analysis.n_heads * analysis.n_layers
+    return (
+        analysis.trace.n_tokens
+        * analysis.trace.n_keys
+        * analysis.trace.n_heads
+        * analysis.trace.n_layers
+    )
 
 
 def all_parts(analysis: Analysis) -> list[Analysis]:

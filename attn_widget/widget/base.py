@@ -63,6 +63,13 @@ class SourceWidget(OfWidgets):
     first_paint: Trait[bytes] = synced(t.Bytes(b""))
     """The packed first paint (see ``docs/protocol.md``)."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # The page asks for "slice": the methods have an underscore, so that Tab does not offer them.
+        cls._anywidget_commands = {
+            name.removeprefix("_"): of for name, of in cls._anywidget_commands.items()
+        }
+
     def __init__(self, **traits: Any) -> None:
         if imported("shinywidgets") is not None:  # which gives a widget without a height 400 px
             traits.setdefault("layout", {"height": "max-content"})
@@ -108,7 +115,7 @@ class SourceWidget(OfWidgets):
         return {} if self._open_source() is None else saved_outputs(self.shown, saved)
 
     @command
-    def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
 
         def reply() -> Reply:
@@ -118,7 +125,7 @@ class SourceWidget(OfWidgets):
         return replied(reply, request)
 
     @command
-    def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer at once: all that the page sent before has been received."""
         return {"ok": True}, []
 

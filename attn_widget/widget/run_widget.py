@@ -21,7 +21,7 @@ J = TypeVar("J", bound=Jobs)
 class RunWidget(SourceWidget, Generic[J]):
     """A widget that shows another result once a run, which Python or the page starts, has made it."""
 
-    ANOTHER: ClassVar[str]  # the call that shows another text, for messages
+    _ANOTHER: ClassVar[str]  # the call that shows another text, for messages
 
     text: Trait[str] = synced(t.Unicode(""))
     """The text, the first of two, or the query. Read-only; `run` shows another one."""
@@ -39,7 +39,7 @@ class RunWidget(SourceWidget, Generic[J]):
         self._require_runs().cancel()
 
     @command
-    def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Start an action that the page requests; see `attn_widget.widget.actions`."""
 
         def start() -> Reply:
@@ -47,13 +47,13 @@ class RunWidget(SourceWidget, Generic[J]):
             if kind == "cancel":
                 self.cancel()
             else:
-                self._act(kind, asked)
+                self._begin(kind, asked)
             return {"ok": True, "data": {}, "arrays": []}, []
 
         return replied(start, request)
 
     @abstractmethod
-    def _act(self, kind: str, asked: Any) -> None:
+    def _begin(self, kind: str, asked: Any) -> None:
         """Start the run of an action, one of `KINDS` but ``"cancel"``.
 
         Raises
@@ -71,6 +71,6 @@ class RunWidget(SourceWidget, Generic[J]):
         name = proposal["trait"].name
         if proposal["value"] != self._require_runs().shown[name]:
             raise t.TraitError(
-                f"{name} is set by a run and cannot be changed here. {self.ANOTHER}."
+                f"{name} is set by a run and cannot be changed here. {self._ANOTHER}."
             )
         return proposal["value"]

@@ -108,8 +108,8 @@ class HeadChoice:
     def _nearest(self, analysis: Analysis) -> Opening:
         """The selected head, or the nearest one that ``analysis`` has."""
         layer, head = self._place()
-        nearest = head if head == "mean" else min(head, analysis.n_heads - 1)
-        return Opening(min(layer, analysis.n_layers - 1), nearest, None)
+        nearest = head if head == "mean" else min(head, analysis.trace.n_heads - 1)
+        return Opening(min(layer, analysis.trace.n_layers - 1), nearest, None)
 
 
 class Jobs(ABC):
@@ -372,7 +372,7 @@ class Runs(Jobs):
 
 def past_run(analysis: Analysis) -> dict[str, str | None]:
     """Entry of the history for a run: of an encoder-decoder the text that it reads, whatever part is shown."""
-    text = analysis.text if analysis.part == "self" else analysis.source_text or analysis.text
+    text = analysis.text if analysis.part == "self" else analysis.model.source_text or analysis.text
     return {"text": text or "", "text_pair": analysis.text_pair}
 
 

@@ -112,7 +112,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     light = snapshot(
         widget.analysis, {"layer": 1, "head": 1}, PageSpec(views=VIEWS, light=True), code="weights"
     )
-    run = SavedRun("bytes", widget.analysis.n_tokens, light)
+    run = SavedRun("bytes", widget.analysis.trace.n_tokens, light)
     path = write_page(tmp_path / "bytes.html", [run], "bytes", "stack")
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -139,8 +139,8 @@ def test_a_page_of_grouped_heads_under_a_mask_has_their_scores_and_weights(
     model = build("llama")
     widget = aw.show(TEXT, model=model, layer=1, head=3, tagger=None, progress=False)
     a = widget.analysis
-    assert a.n_tokens > 2 * a.trace.head_dim
-    possible = np.tri(a.n_tokens, dtype=bool)
+    assert a.trace.n_tokens > 2 * a.trace.head_dim
+    possible = np.tri(a.trace.n_tokens, dtype=bool)
     with opened(browser, widget, "saved", tmp_path) as one:
         part(one.page, "table").locator("summary").click()
         cells = part(one.page, "table").locator("tbody td[data-aw-value]")
@@ -342,7 +342,7 @@ def test_pictures_and_tables_are_saved_from_it(browser: Browser, tmp_path: Path)
     assert files["png"].startswith(b"\x89PNG")
     assert b"<svg" in files["svg"][:200]
     table = json.loads(files["json"])
-    n = widget.analysis.n_tokens
+    n = widget.analysis.trace.n_tokens
     assert len(files["csv"].decode().splitlines()) >= n * n
     columns = table["columns"]
     weights = np.array([row[columns.index("weight")] for row in table["rows"]], dtype=float)

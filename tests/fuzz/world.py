@@ -36,7 +36,7 @@ class World:
 
     @cached_property
     def means(self) -> Any:
-        return aw.head_means(["Cats purr."], model=self.tiny, progress=False)
+        return aw.corpus.head_means(["Cats purr."], model=self.tiny, progress=False)
 
     @cached_property
     def broken(self) -> tuple[Any, Any]:
@@ -145,7 +145,9 @@ class World:
     @cached_property
     def saved_index(self) -> str:
         place = str(self.folder / "words")
-        aw.index(["The cat.", TEXT], place, layer=0, model=self.tiny, tagger=None, progress=False)
+        aw.corpus.index(
+            ["The cat.", TEXT], place, layer=0, model=self.tiny, tagger=None, progress=False
+        )
         return place
 
     @cached_property

@@ -127,10 +127,10 @@ def test_slices_of_the_page_say_it(runs: tuple[Any, Any]) -> None:
 def test_what_was_computed_before_still_holds() -> None:
     pair = own("bert")
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
-    before = a.predictions(mode="masked").probabilities.copy(), a.positions.copy()
+    before = a.predictions(mode="masked").probabilities.copy(), a.model.positions.copy()
     step(pair[0])
     np.testing.assert_array_equal(a.predictions(mode="masked").probabilities, before[0])
-    np.testing.assert_array_equal(a.positions, before[1])
+    np.testing.assert_array_equal(a.model.positions, before[1])
 
 
 def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
@@ -138,7 +138,7 @@ def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
     a.trace._outputs.logits = None
     step(pair[0])
-    for ask in (a.predictions, lambda: a.components(NEXT), lambda: a.logit_lens(NEXT)):
+    for ask in (a.predictions, lambda: a.why.components(NEXT), lambda: a.why.logit_lens(NEXT)):
         with pytest.raises(NotAvailableError, match=CHANGED):
             ask()
 

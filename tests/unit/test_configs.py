@@ -90,7 +90,7 @@ def written(family: str, settings: dict[str, Any]) -> tuple[list[int], list[int]
         setattr(model.generation_config, name, value)
     a = aw.analyze(PROMPT, generate=COUNT, model=(model, tokenizer), tagger=None, progress=False)
     first = a.of("encoder") if a.parts != ("self",) else a
-    ids = [token.id for token in first.tokens][: first.n_tokens - len(first.written)]
+    ids = [token.id for token in first.tokens][: first.trace.n_tokens - len(first.model.generated)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         out = model.generate(
@@ -100,7 +100,11 @@ def written(family: str, settings: dict[str, Any]) -> tuple[list[int], list[int]
     plainly = out[1 if a.parts != ("self",) else len(ids) :].tolist()
     ends = model.generation_config.eos_token_id
     stops = ends if isinstance(ends, list) else [ends]
-    return [token.id for token in a.written], plainly[:-1] if plainly[-1] in stops else plainly, a
+    return (
+        [token.id for token in a.model.generated],
+        plainly[:-1] if plainly[-1] in stops else plainly,
+        a,
+    )
 
 
 @pytest.fixture(scope="module", params=["llama", "gpt2", "marian"])
@@ -179,7 +183,7 @@ def test_greedy_text_takes_the_place_of_beams_samples_and_limits(
                 PROMPT, generate=COUNT, model=(model, tokenizer), tagger=None, progress=False
             )
         assert model.generation_config.to_dict() == before
-        return [token.id for token in a.written]
+        return [token.id for token in a.model.generated]
 
     assert ids(settings) == ids({})
 
@@ -328,4 +332,4 @@ def test_the_tokenizers_own_limit_is_an_embedders_and_noted_elsewhere(tmp_path: 
     assert cut.a.n_tokens == 8
     with pytest.warns(UserWarning, match=r"names 8 as the most .* 128 positions") as warned:
         a = aw.analyze(long, model=folder, tagger=None, progress=False)
-    assert a.n_tokens > 8 and warned[0].filename == __file__
+    assert a.trace.n_tokens > 8 and warned[0].filename == __file__

@@ -148,17 +148,19 @@ def test_prompts_that_are_empty_or_too_long_and_encoders_are_refused() -> None:
 
 def test_a_prompt_of_one_token_without_a_beginning_token_before_it() -> None:
     a = aw.analyze("T", model=tiny_models.build("gpt2"), tagger=None, progress=False)
-    assert a.n_tokens == 1 and a.run is not None and a.run.encoder.tokenizer.bos_token_id is None
+    assert (
+        a.trace.n_tokens == 1 and a.run is not None and a.run.encoder.tokenizer.bos_token_id is None
+    )
     best = a.predictions()
     assert best.original_rank.tolist() == [0] and best.probabilities[0].sum() > 0
     assert np.isnan(best.mean_surprisal) and np.isnan(best.perplexity)  # nothing follows
     assert (a.attention(0, 0) == 1).all() and np.isnan(a.patterns.previous).all()
     target = aw.target(position=0, token=int(best.ids[0, 0]), against=int(best.ids[0, 1]))
-    c = a.contributions(target)
-    assert c.gap is not None and max(c.gap, a.components(target).gap) <= 1e-5
-    assert a.contributions(target, "occlusion").values.tolist() == [0]
+    c = a.why.contributions(target)
+    assert c.gap is not None and max(c.gap, a.why.components(target).gap) <= 1e-5
+    assert a.why.contributions(target, "occlusion").values.tolist() == [0]
     on = aw.analyze("T", model=a.run.encoder, generate=3, tagger=None, progress=False)
-    assert on.n_tokens == 4 and on.written[0].id == best.ids[0, 0]
+    assert on.trace.n_tokens == 4 and on.model.generated[0].id == best.ids[0, 0]
 
 
 def test_what_is_written_stays_written_with_a_head_switched_off_and_in_words() -> None:
@@ -177,7 +179,7 @@ def test_a_guess_continues_the_text() -> None:
     with pytest.raises(InputError, match="position is 99"):
         a.text_before(99, token)
     with pytest.raises(NotAvailableError, match="no text is continued"):
-        aw.analyze("the cat", progress=False, tagger=None).text_before(1, 5)
+        aw.analyze("the cat", progress=False, tagger=None).model.text_before(1, 5)
 
 
 def test_an_opened_softmax_has_its_sums_at_other_temperatures() -> None:

@@ -278,25 +278,25 @@ def test_what_cannot_be_asked_is_refused_in_words() -> None:
         a.view(words=True).mixing_ratio(0)
     outside = aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None)
     with pytest.raises(NotAvailableError, match="no model to ask"):
-        outside.mixing("norms", 0)
+        outside.mixing.matrix("norms", 0)
 
 
 def test_a_view_merges_what_is_carried_as_it_merges_weights() -> None:
     a = aw.analyze("The unbelievably tatterdemalion cat sat.", tagger=None, progress=False)
     words = a.view(words=True)
     pieces = [list(range(*word.tokens)) for word in a.language.words]
-    groups = [[0], *pieces, [a.n_tokens - 1]]
-    assert words.n_tokens == len(groups) < a.n_tokens
+    groups = [[0], *pieces, [a.trace.n_tokens - 1]]
+    assert words.trace.n_tokens == len(groups) < a.trace.n_tokens
     for kind in ("norms", "mixing", "alti", "value_zeroing"):
-        matrix = a.mixing(kind, 2)
+        matrix = a.mixing.matrix(kind, 2)
         expected = [
             [np.mean([sum(matrix[i, j] for j in keys) for i in queries]) for keys in groups]
             for queries in groups
         ]
-        assert_close(words.mixing(kind, 2), expected, terms=a.n_tokens)
+        assert_close(words.mixing.matrix(kind, 2), expected, terms=a.trace.n_tokens)
     alone = a.view(special=False, words=True)
-    assert_close(alone.mixing("alti", 2).sum(axis=1), 1, terms=a.n_tokens)
-    whole = words.mixing("norms", 2, head=1)
-    assert_close(alone.mixing("norms", 2, head=1), whole[1:-1, 1:-1], terms=1)
-    assert_close(words.mixing_rollout("alti").sum(axis=1), 1, terms=a.n_tokens)
-    assert words.mixing_matrices("norms", per_head=True).shape == (6, 12, 8, 8)
+    assert_close(alone.mixing.matrix("alti", 2).sum(axis=1), 1, terms=a.trace.n_tokens)
+    whole = words.mixing.matrix("norms", 2, head=1)
+    assert_close(alone.mixing.matrix("norms", 2, head=1), whole[1:-1, 1:-1], terms=1)
+    assert_close(words.mixing.rollout("alti").sum(axis=1), 1, terms=a.trace.n_tokens)
+    assert words.mixing.matrices("norms", per_head=True).shape == (6, 12, 8, 8)

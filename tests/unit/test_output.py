@@ -104,7 +104,7 @@ def test_a_full_output_keeps_every_layer_scores_and_the_tensors_inside(
 
 def test_an_output_keeps_the_texts_beside_its_own() -> None:
     model = build("bert", "ForSequenceClassification")
-    made = aw.show("the cat sat", model=model, beside=["it slept"], progress=False)
+    made = aw.show("the cat sat", model=model, compare_with=["it slept"], progress=False)
     page = outputs(made.shown, made.saved, code=False)["text/html"]
     chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', page))
     meta, _ = unpack(inflate(chunks["paint"]))

@@ -104,7 +104,7 @@ def test_ids_that_cannot_be_read_are_refused(given: Any, reason: str) -> None:
 def test_elsewhere_ids_are_refused_by_name() -> None:
     ids, model = [5, 6, 7], tiny_models.build("bert")
     tools: list[Any] = [
-        lambda: aw.head_means([ids], model=model, progress=False),
+        lambda: aw.corpus.head_means([ids], model=model, progress=False),
         lambda: aw.similarity(ids, "a", model, pooling="mean", progress=False),
         lambda: run("a cat", model, text_pair=ids),
     ]
@@ -113,7 +113,7 @@ def test_elsewhere_ids_are_refused_by_name() -> None:
             tool()
     with pytest.raises(InputError, match="Give both as one"):
         run(ids, model, text_pair="a cat")
-    assert aw.compare(ids, "a cat", model=model, **OPTIONS).a.n_tokens == 3
+    assert aw.compare(ids, "a cat", model=model, **OPTIONS).a.trace.n_tokens == 3
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "roberta"])

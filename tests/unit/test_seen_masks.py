@@ -79,7 +79,7 @@ def test_a_decoder_told_to_look_both_ways_depends_on_later_words() -> None:
     a = aw.analyze(TEXT, model=(both, tokenizer), tagger=None, progress=False)
     assert a.trace.allowed(0) is None
     aim = aw.target(position=2, token=7, against=9)
-    values = a.contributions(aim, "occlusion").values
+    values = a.why.contributions(aim, "occlusion").values
     ids = a.run.encoding.inputs["input_ids"]
     n = ids.shape[1]
     word = [i for i, token in enumerate(a.language.tokens) if token.word == 3]

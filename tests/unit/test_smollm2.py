@@ -161,8 +161,8 @@ def test_alti_does_not_end_in_the_first_token() -> None:
 @needs_smollm2
 def test_it_writes_on() -> None:
     a = aw.analyze(SENTENCE, model="smollm2", generate=3, tagger=None, progress=False)
-    assert a.written[0].text == "ĠMary" and a.text.startswith(SENTENCE + " Mary")
-    assert a.n_tokens == 14 + len(a.written)
+    assert a.model.generated[0].text == "ĠMary" and a.text.startswith(SENTENCE + " Mary")
+    assert a.trace.n_tokens == 14 + len(a.model.generated)
 
 
 @needs_smollm2

@@ -80,7 +80,7 @@ def test_it_is_of_the_view_that_was_shown() -> None:
 def test_what_a_mask_forbids_is_gray_and_no_weight() -> None:
     a = aw.analyze("a cat sat on the mat", model=build("gpt2"), tagger=None, progress=False)
     picture = shown(a, layer=1, head=0)
-    found = tones(picture, (a.n_tokens, a.n_tokens))
+    found = tones(picture, (a.trace.n_tokens, a.trace.n_tokens))
     np.testing.assert_array_equal(found == -1, np.triu(np.ones_like(found, dtype=bool), 1))
 
 

@@ -69,8 +69,10 @@ def test_figures_refuse_what_they_cannot_be_asked(
 def test_integers_of_numpy_are_integers(analysis: aw.Analysis) -> None:
     one: Any = np.int64(1)
     ids: Any = np.array([5, 7])
-    assert analysis.softmax(one, ids).entries == analysis.softmax(1, [5, 7]).entries
-    assert analysis.flow(one, keys=ids[:1]).tolist() == analysis.flow(1, keys=[5]).tolist()
+    assert analysis.model.softmax(one, ids).entries == analysis.model.softmax(1, [5, 7]).entries
+    assert (
+        analysis.heads.flow(one, keys=ids[:1]).tolist() == analysis.heads.flow(1, keys=[5]).tolist()
+    )
     assert analysis.roles(one) is analysis.roles(1)
     assert check_seed(LARGEST_SEED) == LARGEST_SEED
 
@@ -94,13 +96,13 @@ def test_a_profile_is_refused_before_a_model_is_loaded(
 
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("beside", [5, "a text", b"a text", [5], [("a", "b", "c")]])
-def test_texts_beside_are_refused_before_a_model_is_loaded(beside: Any) -> None:
+def test_texts_beside_are_refused_before_a_model_is_loaded(compare_with: Any) -> None:
     with pytest.raises(InputTypeError, match=r"beside (is|holds) .*beside=\[text\]"):
-        aw.analyze(TEXT, beside=beside)
+        aw.analyze(TEXT, compare_with=compare_with)
 
 
 def test_nothing_beside_is_none() -> None:
-    assert aw.analyze(TEXT, beside=None, progress=False).beside == ()
+    assert aw.analyze(TEXT, compare_with=None, progress=False).model.compare_with == ()
 
 
 @pytest.mark.usefixtures("no_model")

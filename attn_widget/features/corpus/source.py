@@ -277,7 +277,7 @@ class ProfileSource(Source):
         if tau != metrics.TAU:
             raise NotAvailableError(
                 f"The profile was counted with tau = {metrics.TAU}, not with {short_repr(tau)}.",
-                "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
+                "Sparsity with another threshold is available for one text: analyze(text).heads.metrics_at(tau).",
             )
         keys = _held(self.profile, CROSS_KEYS)
         return {"tau": tau, "keys": keys, "scale": []}, {

@@ -110,7 +110,7 @@ class Ranking(Displayed, NotPickled, Records):
     notes : tuple of str
     """
 
-    INSTEAD = "Keep its scores, or to_dataframe()."
+    _INSTEAD = "Keep its scores, or to_dataframe()."
 
     def __init__(self, reading: Reading, query: str, tagger: Any = "auto") -> None:
         hint = "similarity(query, passages, model=...) makes a Ranking."
@@ -185,7 +185,7 @@ class Ranking(Displayed, NotPickled, Records):
                 "Name two passages: difference(0, 1).",
             )
         parts = [similarity.contributions("a") for similarity in (left, right)]
-        values = np.zeros(left.a.n_tokens)
+        values = np.zeros(left.a.trace.n_tokens)
         # A reranker's runs begin with the query; the rest of each is its passage. With a long passage, less of a long
         # query may have been read.
         shared = self._query_positions(left)

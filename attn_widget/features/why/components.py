@@ -130,7 +130,7 @@ def gain_of(run: Run, norm: Any, width: int) -> tuple[torch.Tensor, bool]:
 
 @torch.no_grad()
 def components(run: Run, target: Target, bound: BoundTarget) -> Components:
-    """Direct logit attribution; see `attn_widget.analysis.Analysis.components`.
+    """Direct logit attribution; see `attn_widget.analysis.Analysis.why.components`.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def faithfulness(
     n_random: int,
     progress: Progress | None = None,
 ) -> Faithfulness:
-    """Mask words in each method's order and in random ones; see `Analysis.faithfulness`.
+    """Mask words in each method's order and in random ones; see `Analysis.why.faithfulness`.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def check_outside(
     Parameters
     ----------
     contributions : mapping of str to array-like
-        See `attn_widget.Analysis.with_contributions`.
+        See `attn_widget.Analysis.why.with_contributions`.
     tokens : sequence of Token, length n
     row_names : iterable of str
         Names that the run has already.

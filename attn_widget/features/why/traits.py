@@ -22,7 +22,7 @@ class WhyTraits(RunTraits):
     """Number that the view Why explains: None (default; derived from the text) or a target from `attn_widget.target`.
     It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
     method: Trait[str] = synced(t.Unicode(WhySelection.method))
-    """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
+    """Method of the contributions that color the text in Why; see `Analysis.why.contributions`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, plain(value) if isinstance(value, Target) else value)
@@ -46,4 +46,4 @@ class WhyTraits(RunTraits):
     @t.validate("method")
     def _valid_method(self, proposal: Any) -> str:
         with as_trait_error():
-            return check_choice(proposal["value"], "method", self.analysis.methods)
+            return check_choice(proposal["value"], "method", self.analysis.why.methods)

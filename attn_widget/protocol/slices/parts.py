@@ -22,7 +22,7 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
     if request.get("layer") is None and request.get("head") is None:
         chosen = opening(part)
     else:
-        integer({"layer": request.get("layer")}, "layer", 0, part.n_layers)
+        integer({"layer": request.get("layer")}, "layer", 0, part.trace.n_layers)
         chosen = Opening(layer_of(part, request), head_of(part, request), None)
     streamed = comes_in_layers(part.trace)
     paint = first_paint(part, chosen.layer, chosen.head, streamed=streamed, live=True)
@@ -32,5 +32,5 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
 @answers("alignment")
 def alignment(analysis: Analysis, _request: Request) -> Answer:
     """Places in the source at which every head looks, and whether it goes through the source in order."""
-    found = analysis.alignment
+    found = analysis.heads.monotony
     return {}, {"places": found.expected, "monotony": found.monotony}

@@ -27,7 +27,7 @@ def run(request: pytest.FixtureRequest) -> Any:
 
 def means_of(a: Any) -> HeadMeans:
     encoder = a.run.encoder
-    return aw.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
+    return aw.corpus.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
 
 
 def test_means_are_those_of_every_position_of_every_text(run: Any) -> None:
@@ -97,10 +97,10 @@ def test_the_mean_over_texts_is_neither_zero_nor_the_mean_of_this_text() -> None
 def test_what_means_cannot_be_taken_of_is_said() -> None:
     a = analysis("bert")
     with pytest.raises(InputError, match="texts is empty"):
-        aw.head_means([])
+        aw.corpus.head_means([])
     with pytest.raises(InputTypeError, match="text 1"):
-        aw.head_means(["cats", 3], progress=False)  # pyright: ignore[reportArgumentType]
-    other = aw.head_means(["The cat sat."], progress=False)
+        aw.corpus.head_means(["cats", 3], progress=False)  # pyright: ignore[reportArgumentType]
+    other = aw.corpus.head_means(["The cat sat."], progress=False)
     with pytest.raises(InputError, match=r"\[6, 12, 32\], and .* has \[3, 4, "):
         a.ablate(HEADS, other)
     with pytest.raises(InputError, match="of this model gives them"):
@@ -133,7 +133,7 @@ def test_means_of_a_model_that_was_trained_since_are_refused() -> None:
     model, tokenizer = tiny_models.build("bert", seed=2)
     a = aw.analyze(TEXTS[0], model=(model, tokenizer), tagger=None, progress=False)
     means = means_of(a)
-    assert a.ablate(HEADS, means).heads_off == tuple(HEADS)
+    assert a.ablate(HEADS, means).model.heads_off == tuple(HEADS)
     with torch.no_grad():
         model.bert.encoder.layer[0].output.dense.weight[5] *= 2
     with pytest.raises(InputError, match="other weights now"):
@@ -152,7 +152,7 @@ def test_means_that_are_no_numbers_are_refused(bad: float) -> None:
     with torch.no_grad():
         model.bert.encoder.layer[1].attention.self.value.bias[9] = bad
     with pytest.raises(NotFiniteError, match=r"layer\.1\.attention\.self\.value\.bias"):
-        aw.head_means(TEXTS, model=(model, tokenizer), progress=False)
+        aw.corpus.head_means(TEXTS, model=(model, tokenizer), progress=False)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_a_model_with_nan_in_any_layer_is_refused(broken: str, work: str, tmp_pa
         pytest.importorskip("lancedb")
     options: dict[str, Any] = {"model": (model, tokenizer), "progress": False}
     works: dict[str, Any] = {
-        "head_means": lambda: aw.head_means(TEXTS, **options),
+        "head_means": lambda: aw.corpus.head_means(TEXTS, **options),
         # Layer 0 is sound, and the query and the key hide NaN from a fused attention.
-        "index": lambda: aw.index(TEXTS, tmp_path / "i", layer=0, tagger=None, **options),
+        "index": lambda: aw.corpus.index(TEXTS, tmp_path / "i", layer=0, tagger=None, **options),
         "probabilities": lambda: tasks.FittedClassifier(model, tokenizer).probabilities(TEXTS),
     }
     if work == "probabilities" and "output" not in broken:

@@ -41,8 +41,8 @@ def dates(part: Any = None) -> Profile:
 def figures(run: aw.Analysis) -> dict[str, Any]:
     known = run.metrics.as_dict()
     if run.part == "cross":
-        return known | run.alignment.as_dict()
-    return known | run.specialization.raw | run.patterns.as_dict()
+        return known | run.heads.monotony.as_dict()
+    return known | run.heads.specialization.raw | run.patterns.as_dict()
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder", "cross"])
@@ -57,7 +57,7 @@ def test_figures_of_a_part_are_those_of_single_analyses(name: str, part: Any) ->
             for source, output in PAIRS
         ]
         expected = [figures(run) for run in runs]
-    assert p.n_tokens.tolist() == [run.n_tokens for run in runs]
+    assert p.n_tokens.tolist() == [run.trace.n_tokens for run in runs]
     for k, by_key in enumerate(expected):
         for place, key in enumerate(p.keys):
             np.testing.assert_array_equal(p.figures[k, place], by_key[key])
@@ -73,7 +73,7 @@ def test_by_default_cross_attention_is_profiled_with_its_alignment() -> None:
         for text in DATES
     ]
     for key in (metric.key for metric in ALIGNMENT):
-        expected = np.mean([run.alignment.as_dict()[key] for run in runs], axis=0)
+        expected = np.mean([run.heads.monotony.as_dict()[key] for run in runs], axis=0)
         np.testing.assert_allclose(p.mean[key], expected, rtol=1e-6)
     with pytest.raises(
         NotAvailableError, match="queries and keys of cross-attention are two texts"

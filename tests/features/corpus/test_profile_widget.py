@@ -66,7 +66,7 @@ def test_it_opens_on_the_head_that_stands_out_most(profile: Profile) -> None:
 
 
 def ask(widget: ProfileWidget, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    reply, buffers = widget.slice(request, [])
+    reply, buffers = widget._slice(request, [])
     assert isinstance(reply, dict)
     arrays = {
         array["name"]: np.frombuffer(buffer, array["dtype"]).reshape(array["shape"])

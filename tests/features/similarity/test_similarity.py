@@ -242,7 +242,7 @@ def test_a_matrix_can_be_canceled_and_asked_for_again() -> None:
 def test_heads_that_are_off_and_means_in_their_place_stay_exact() -> None:
     model = tiny_models.build("bert", "Model")
     encoder = aw.load(model, progress=False).with_pooling("mean")
-    means = aw.head_means([A, B], model=model, progress=False)
+    means = aw.corpus.head_means([A, B], model=model, progress=False)
     for ablation in ("zero", "mean", means):
         s = compare(A, B, encoder.without([(0, 1), (2, 3)], ablation))
         assert_closed(s)
@@ -361,7 +361,7 @@ def test_gradients_are_those_of_the_whole_cosine() -> None:
     """Not linearized: the length of the embedding moves too."""
     s = tiny("bert")
     target = s.target("a")
-    _where, run, bound = s.a._bound(target)
+    _where, run, bound = s.a.why._bound(target)
     from attn_widget.features.why.passes import entering, first_vectors
 
     vectors = first_vectors(run)
@@ -402,7 +402,7 @@ def test_parts_of_one_run_are_patched_into_another() -> None:
     encoder = aw.load(tiny_models.build("bert", "Model"), progress=False).with_pooling("mean")
     c = aw.compare("the cat sat on the mat", "the dog sat on the mat", model=encoder)
     recovery = c.recovery(aw.target(similar_to=B), "states")
-    assert recovery.values.shape[1] == c.b.n_tokens
+    assert recovery.values.shape[1] == c.b.trace.n_tokens
     last = recovery.patched[-1]
     assert np.isfinite(last[1:-1]).any()
 
@@ -423,7 +423,7 @@ def test_a_target_names_its_text_and_refuses_what_does_not_fit() -> None:
         aw.target(similar_to=3)
     a = aw.analyze("the cat", tagger=None, progress=False)
     with pytest.raises(NotAvailableError, match="names no pooling"):
-        a.contributions(aw.target(similar_to=B))
+        a.why.contributions(aw.target(similar_to=B))
 
 
 # Late interaction and rerankers

@@ -86,7 +86,7 @@ def test_a_decomposition_of_the_next_sentence_closes() -> None:
 def test_the_decomposition_of_the_embedded_model_closes() -> None:
     for text in ("Cats purr.", "the cat sat on the mat " * 19):
         a = aw.analyze(text, tagger=None, progress=False)
-        c = a.contributions(aw.target(position=1, token="dogs", masked=True))
+        c = a.why.contributions(aw.target(position=1, token="dogs", masked=True))
         assert_adds_up(c, **tiny_models.EMBEDDED_BOTH_WAYS)
 
 
@@ -356,7 +356,7 @@ def test_decompositions_on_several_threads_do_not_disturb_each_other() -> None:
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(a.contributions, targets))
+            found = list(pool.map(a.why.contributions, targets))
     finally:
         sys.setswitchinterval(before)
     for one in found:
@@ -381,7 +381,7 @@ def test_numbers_that_are_not_finite_are_named() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     for masked in (False, True):
         with pytest.raises(NotFiniteError, match="gives nan"):
-            a.contributions(aw.target(position=3, token=17, masked=masked))
+            a.why.contributions(aw.target(position=3, token=17, masked=masked))
 
 
 def test_the_gap_of_a_value_near_0_is_in_units_of_what_is_summed() -> None:

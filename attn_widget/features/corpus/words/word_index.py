@@ -102,7 +102,7 @@ def _readable() -> Generator[None]:
 class WordIndex(NotPickled):
     """Hidden states of the tokens of many texts, with text, tag and place, in LanceDB.
 
-    Made by `attn_widget.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
+    Made by `attn_widget.corpus.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
     searched by the view Inside of its widgets, until `close`.
 
     Parameters
@@ -123,8 +123,8 @@ class WordIndex(NotPickled):
         Whether there is an approximate index.
     """
 
-    WHY = "it holds an open database"
-    INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
+    _WHY = "it holds an open database"
+    _INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
 
     def __init__(self, database: Any, encoder: Encoder, settings: dict[str, Any]) -> None:
         hint = "index(texts, path, layer=...) makes a WordIndex."
@@ -174,7 +174,7 @@ class WordIndex(NotPickled):
         except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
-                "Make one with: attn_widget.index(texts, path, layer=...)",
+                "Make one with: attn_widget.corpus.index(texts, path, layer=...)",
             ) from error
         if settings is None:
             raise InputError(
@@ -282,7 +282,7 @@ class WordIndex(NotPickled):
         if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
                 f"layer is {short_repr(layer)}, and this index holds the output of layer {self.layer}.",
-                "Make another index: attn_widget.index(texts, path, layer=...)",
+                "Make another index: attn_widget.corpus.index(texts, path, layer=...)",
             )
         run = analysis.run
         if run is None or not same_model(run.encoder, self.settings, cached=True):
