@@ -85,9 +85,9 @@ def closing(a: Any, by: str) -> str:
     """The worst gap over cells of every layer, relative to the contrast and to the sum without signs."""
     worst, of_sum = 0.0, 0.0
     rng = np.random.default_rng(0)
-    for layer in range(a.n_layers):
-        for head in range(0, a.n_heads, 3):
-            query = int(rng.integers(3, a.n_tokens - 1))
+    for layer in range(a.trace.n_layers):
+        for head in range(0, a.trace.n_heads, 3):
+            query = int(rng.integers(3, a.trace.n_tokens - 1))
             key = int(rng.integers(1, query))
             found = a.qk_attribution(layer, head, query, key, by=by)
             worst = max(worst, abs(found.gap) / max(1, abs(found.contrast)))

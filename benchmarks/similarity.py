@@ -104,9 +104,9 @@ def word_pairs(words: list[str], count: int) -> list[tuple[str, str]]:
 
 def gaps_of(s: Any) -> dict[str, Any]:
     matrix, output = s.matrix("input"), s.matrix("output")
-    rows = matrix.sum(axis=1) + s.biases[: s.a.n_tokens]
+    rows = matrix.sum(axis=1) + s.biases[: s.a.trace.n_tokens]
     return {
-        "tokens": [s.a.n_tokens, s.b.n_tokens],
+        "tokens": [s.a.trace.n_tokens, s.b.trace.n_tokens],
         "input": abs(float(matrix.sum() + s.biases.sum()) - s.score),
         "size": float(np.abs(matrix).sum() + np.abs(s.biases).sum()),
         "output": abs(float(output.sum()) - s.score),
@@ -366,7 +366,7 @@ def cost(_count: int) -> dict[str, Any]:
             "words": median_of(shaded, 7),
             "matrix": median_of(matrix, 5 if tokens == 20 else 1),
         }
-        rows[str(tokens)] = {**times, "tokens": s.a.n_tokens, "memory": added_memory(matrix)}
+        rows[str(tokens)] = {**times, "tokens": s.a.trace.n_tokens, "memory": added_memory(matrix)}
     passages = [" ".join(words[i : i + 60]) for i in range(0, 6000, 60)]
 
     def encode() -> None:

@@ -34,6 +34,8 @@ from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from attn_widget.features.public import OfAnalysis  # pyright: ignore[reportMissingModuleSource]
 else:
     OfAnalysis = with_features("analysis", AttentionFigures)
@@ -304,7 +306,7 @@ class Analysis(OfAnalysis):
             return self._cached(key, lambda: roles)
         return self._cache[key]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row per head: ``layer``, ``head``, every metric (needs pandas)."""
         if not self.trace.square:
             return dataframe(
@@ -403,7 +405,7 @@ class Analysis(OfAnalysis):
             tokens = self.trace.key_tokens
             groups = group_tokens(tokens, words=False, special=special)
             return tuple(tokens[i] for i in groups.first), groups
-        if "encoder" in self.parts:
+        if "encoder" in self._part_names:
             language = self.of("encoder").language
         elif self.model.source_text is not None:
             language = annotate(self.trace.key_tokens, self.model.source_text, tagger=self._tagger)

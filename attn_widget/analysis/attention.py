@@ -114,7 +114,7 @@ class AttentionFigures(AnalysisBase):
             raise NotAvailableError(
                 "Attention between sentences of two texts is of their tokens.", self._where_to_ask
             )
-        if "encoder" not in self.parts:
+        if "encoder" not in self._part_names:
             self.trace.check_square("Attention between the sentences of a text")
         return self._cached("sentences", self._sentences)
 

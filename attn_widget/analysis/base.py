@@ -130,16 +130,12 @@ class AnalysisBase(NotPickled):
     # The parts of an encoder-decoder
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``.
-
-        A view of words, or without special tokens, has the one that it is of.
-        """
+    def _part_names(self) -> tuple[str, ...]:
         return tuple(self.trace.parts) or (self.part,)
 
     @property
     def part(self) -> str:
-        """The one of `parts` that this analysis is of."""
+        """The kind of attention that this analysis is of."""
         whole = self._whole.trace
         names = (name for name, trace in whole.parts.items() if trace is whole)
         return next(names, "self" if whole.square else "cross")
@@ -150,7 +146,7 @@ class AnalysisBase(NotPickled):
         return self if self.base is None else self.base
 
     def of(self, part: str) -> Self:
-        """The same run, seen from another of its `parts`; no pass is run again.
+        """The same run, seen from another of its parts (``a.model.parts``); no pass is run again.
 
         Parameters
         ----------
@@ -169,7 +165,7 @@ class AnalysisBase(NotPickled):
         NotAvailableError
             A view of words, or without special tokens.
         """
-        check_choice(part, "part", self.parts)
+        check_choice(part, "part", self._part_names)
         if part == self.part:
             return self
         if self.base is not None:
@@ -276,7 +272,7 @@ class AnalysisBase(NotPickled):
         run = self._run_for(what, of_tokens, where)
         part = run.encoder.part
         if part is not None and what not in OF_PARTS[part]:
-            others = [name for name in self.parts if what in OF_PARTS[name]]
+            others = [name for name in self._part_names if what in OF_PARTS[name]]
             raise NotAvailableError(
                 f"{run.encoder.name} is an encoder-decoder, and {what} of its {part} part are not known here.",
                 f"Ask of({others[0]!r})."
@@ -331,11 +327,9 @@ def cached(analysis: AnalysisBase, key: object, compute: Callable[[], Value]) ->
 def with_comparison_texts(analysis: Made, texts: Iterable[ComparisonText]) -> Made:
     """The same run with other comparison texts; computed figures are kept."""
     compare_with = tuple(texts)
-    return (
-        analysis
-        if compare_with == analysis._compare_with
-        else analysis._again(compare_with=compare_with)
-    )  # pyright: ignore[reportPrivateUsage]
+    if compare_with == analysis._compare_with:  # pyright: ignore[reportPrivateUsage]
+        return analysis
+    return analysis._again(compare_with=compare_with)  # pyright: ignore[reportPrivateUsage]
 
 
 def untagged(analysis: Made) -> Made:

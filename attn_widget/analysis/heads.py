@@ -268,7 +268,7 @@ class HeadFigures(Accessor[AttentionFigures]):
 
     def _check_two_texts(self) -> None:
         if self._analysis.trace.square:
-            hint = 'Ask of("cross") for it.' if "cross" in self._analysis.parts else ""
+            hint = 'Ask of("cross") for it.' if "cross" in self._analysis._part_names else ""
             raise NotAvailableError(
                 "An alignment is of two texts, and here queries and keys are the same tokens.", hint
             )

@@ -166,7 +166,7 @@ class ModelFigures(Accessor[AttentionFigures]):
     @property
     def next_token(self) -> str | None:
         """The likeliest token after the last one that the decoder of an encoder-decoder reads; None without a head that writes."""
-        if "decoder" not in self._analysis.parts or self._analysis.run is None:
+        if "decoder" not in self._analysis._part_names or self._analysis.run is None:
             return None
         decoder = (
             self._analysis
@@ -396,6 +396,14 @@ class ModelFigures(Accessor[AttentionFigures]):
     def compare_with(self) -> tuple[ComparisonText, ...]:
         """The texts that its classes are compared with."""
         return self._analysis._compare_with
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``.
+
+        A view of words, or without special tokens, has the one that it is of.
+        """
+        return self._analysis._part_names
 
     @property
     def vocab_size(self) -> int:

@@ -40,7 +40,7 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) ->
     (1.0, None)
     """
     whole = _document(analysis, top_k, mode)
-    others = [part for part in analysis.parts if part != analysis.part]
+    others = [part for part in analysis.model.parts if part != analysis.part]
     if others:
         whole["parts"] = {part: _document(analysis.of(part), top_k, mode) for part in others}
     return whole

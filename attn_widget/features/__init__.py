@@ -91,7 +91,7 @@ class Feature(NamedTuple):
 FEATURES = {
     "comparison": Feature(
         uses=("corpus", "why"),
-        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "inputs", "compare_many": "many"},
+        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "call"},
         results={"Comparison": "widget:widget_of"},
         options={"comparison": "command"},
         addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
@@ -99,8 +99,7 @@ FEATURES = {
     "corpus": Feature(
         uses=("similarity", "why"),
         names={
-            "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
-            "head_means": "head_means", "index": "words.build", "profile": "run",
+            "Profile": "profile", "WordIndex": "words.word_index", "corpus": "call", "profile": "run",
         },
         slices={"near": "near"},
         results={"Profile": "widget:widget_of"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from attn_widget.host.frames import dataframe
 from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import keys_per_query
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 ROWS_AT_ONCE = 512
 Aggregation = Literal["mass", "max"]
@@ -405,7 +409,7 @@ class SentenceAttention(NotPickled):
 
     def to_dataframe(
         self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
-    ) -> Any:
+    ) -> DataFrame:
         """One row a pair: ``from, to, from_text, to_text`` and the value (needs pandas)."""
         values = self.matrix(kind, layer=layer, head=head).tolist()
         return dataframe(

@@ -69,7 +69,7 @@ def saved_run(
         selection = replace(selection, **opened.selected())
         spec.check_run(analysis)
         recorded = of_parts(
-            analysis, selection, spec, analysis.parts if parts else (analysis.part,)
+            analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)
         )
     picture = picture_of(source, selection) if pictured else None
     return SavedRun(spec.title or source.title, source.n_tokens, recorded, picture=picture)

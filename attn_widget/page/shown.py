@@ -110,7 +110,7 @@ def output_run(source: Source, selection: Selection, *, full: bool, parts: bool 
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
     whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
-    there = analysis.parts if whole and parts else (analysis.part,)
+    there = analysis.model.parts if whole and parts else (analysis.part,)
     spec = PageSpec(
         layers=layers,
         heads=heads,
@@ -124,7 +124,7 @@ def output_run(source: Source, selection: Selection, *, full: bool, parts: bool 
 
 def parts_left_out(analysis: Analysis, parts: Sequence[str]) -> str:
     """Parts of an encoder-decoder that a page lacks, in words; empty if none."""
-    lacking = [name for name in analysis.parts if name not in parts]
+    lacking = [name for name in analysis.model.parts if name not in parts]
     return f"the parts {' and '.join(lacking)}, which need a kernel" if lacking else ""
 
 
@@ -149,4 +149,4 @@ def weights_of(analysis: Analysis) -> int:
 
 def all_parts(analysis: Analysis) -> list[Analysis]:
     """The analysis itself where one text is read."""
-    return [analysis.of(name) for name in analysis.parts]
+    return [analysis.of(name) for name in analysis.model.parts]

@@ -144,7 +144,7 @@ def describe_parts(analysis: Analysis, thumb_keys: int) -> dict[str, Any]:
     """Meta of one part of an encoder-decoder, or of attention from one text to another; nothing of a run of one text."""
     if analysis.part == "self":
         return {}
-    meta: dict[str, Any] = {"parts": [*analysis.parts], "part": analysis.part}
+    meta: dict[str, Any] = {"parts": [*analysis.model.parts], "part": analysis.part}
     if not analysis.trace.square:
         meta["keys"] = token_columns(analysis.model.key_tokens, analysis.model.source_text, None)
         meta["thumb_keys"] = thumb_keys
@@ -152,7 +152,7 @@ def describe_parts(analysis: Analysis, thumb_keys: int) -> dict[str, Any]:
         meta["no_rollout"] = analysis.heads.no_rollout
     if analysis.part == "encoder":
         return meta
-    if analysis.trace.square and "encoder" in analysis.parts:
+    if analysis.trace.square and "encoder" in analysis.model.parts:
         source = analysis.of("encoder").tokens
         meta["source_tokens"] = token_columns(source, analysis.model.source_text, None)
     meta["source_text"] = analysis.model.source_text

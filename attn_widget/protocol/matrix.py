@@ -98,7 +98,7 @@ def shown_matrix(
     units, groups = _units(analysis, selection)
     keys, key_groups = units, None
     if not analysis.trace.square:
-        of_keys = analysis.of("encoder") if "encoder" in analysis.parts else None
+        of_keys = analysis.of("encoder") if "encoder" in analysis.model.parts else None
         keys, key_groups = _units(of_keys, selection, analysis.model.key_tokens)
     mask = None if rollout else analysis.trace.allowed(layer)
     scores = None

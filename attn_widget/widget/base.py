@@ -81,7 +81,7 @@ class SourceWidget(OfWidgets):
         """The analysis or profile shown; None once the widget is closed."""
 
     @property
-    def source(self) -> Source:
+    def _source(self) -> Source:
         """The source behind the widget.
 
         Raises
@@ -97,12 +97,12 @@ class SourceWidget(OfWidgets):
     @property
     def selection(self) -> Selection:
         """The visible part: the traits as one value."""
-        return Selection.of(self, self.source.options)
+        return Selection.of(self, self._source.options)
 
     @property
-    def shown(self) -> Shown:
+    def _shown(self) -> Shown:
         """Content of a page or an output of this widget."""
-        return ShownSource(self.source, self.selection)
+        return ShownSource(self._source, self.selection)
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
@@ -112,7 +112,7 @@ class SourceWidget(OfWidgets):
     def _saved_outputs(self) -> dict[str, str]:
         """Content of an output for readers without a kernel; none of a closed widget."""
         saved: str = getattr(self, "saved", "page")
-        return {} if self._open_source() is None else saved_outputs(self.shown, saved)
+        return {} if self._open_source() is None else saved_outputs(self._shown, saved)
 
     @command
     def _slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
@@ -141,12 +141,12 @@ class SourceWidget(OfWidgets):
 
     @t.validate("layer")
     def _valid_layer(self, proposal: Any) -> int:
-        return in_range("layer", proposal["value"], self.source.shape[0])
+        return in_range("layer", proposal["value"], self._source.shape[0])
 
     @t.validate("head")
     def _valid_head(self, proposal: Any) -> int | str:
         value = proposal["value"]
-        return value if value == "mean" else in_range("head", value, self.source.shape[1])
+        return value if value == "mean" else in_range("head", value, self._source.shape[1])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -199,7 +199,7 @@ class SourceWidget(OfWidgets):
         'cat.html'
         >>> w.close()
         """
-        return save_page([self.shown], path, PageSpec.of(options))
+        return save_page([self._shown], path, PageSpec.of(options))
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.
@@ -230,7 +230,7 @@ class SourceWidget(OfWidgets):
         >>> w.close()
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-        return framed(self.shown, height, title)
+        return framed(self._shown, height, title)
 
 
 def in_range(name: str, value: int, size: int) -> int:

@@ -56,7 +56,7 @@ def check_part(analysis: Analysis, name: str | None) -> str:
             f"part is {short_repr(name)}, and this run reads one text: its model is no encoder-decoder.",
             "Leave part out.",
         )
-    return check_choice(name, "part", analysis.parts)
+    return check_choice(name, "part", analysis.model.parts)
 
 
 def _pairs(heads: Any) -> list[Any]:

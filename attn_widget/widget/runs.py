@@ -333,7 +333,7 @@ class Runs(Jobs):
         if before is not None and of_same_run(before, analysis):
             opened = self._choice.open_part(analysis)
         else:
-            if before is not None and before.part in analysis.parts:
+            if before is not None and before.part in analysis.model.parts:
                 analysis = analysis.of(before.part)
             same = before is not None and same_positions(before, analysis)
             opened = self._choice.open_in(analysis, same)
@@ -378,7 +378,7 @@ def past_run(analysis: Analysis) -> dict[str, str | None]:
 
 def of_same_run(a: Analysis, b: Analysis) -> bool:
     """True if both are different parts of one pass."""
-    return a.part != b.part and b.part in a.parts and a.of(b.part) is b
+    return a.part != b.part and b.part in a.model.parts and a.of(b.part) is b
 
 
 def same_positions(a: Analysis, b: Analysis) -> bool:

@@ -162,7 +162,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         )
         self._tasks = Tasks(lambda: runs.analysis)
         self._tasks_of_parts = {
-            name: Tasks(partial(runs.part, name)) for name in analysis.parts if name != "self"
+            name: Tasks(partial(runs.part, name)) for name in analysis.model.parts if name != "self"
         }
         super().__init__(**page_code(), **runs.shown, **values_of(analysis), **traits)
         asked = ("layer", "head", "token", "pair", "group")

@@ -280,7 +280,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 @pytest.mark.quick
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
-    source = html.escape(page_html(saved_run(widget.source, widget.selection)), quote=True)
+    source = html.escape(page_html(saved_run(widget._source, widget.selection)), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []
@@ -304,7 +304,7 @@ def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: 
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    output = outputs(widget.shown, widget.saved, code=True)["text/html"]
+    output = outputs(widget._shown, widget.saved, code=True)["text/html"]
     page.set_content(f"<!doctype html><body>{widget.as_html()}{output}</body>")
     frames = page.locator("iframe")
     expect(frames).to_have_count(2)
@@ -322,7 +322,9 @@ def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: B
     widget = aw.show(aw.profile([TEXT, ATTACKS[0]], progress=False), layer=2, head=3)
     context = browser.new_context(viewport={"width": 1200, "height": 1000})
     page = context.new_page()
-    page.set_content(f"<!doctype html><body>{outputs(widget.shown, code=True)['text/html']}</body>")
+    page.set_content(
+        f"<!doctype html><body>{outputs(widget._shown, code=True)['text/html']}</body>"
+    )
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     expect(page.locator(".attn-widget-output > figure")).to_have_count(0)

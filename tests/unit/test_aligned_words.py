@@ -68,7 +68,7 @@ def test_a_view_of_words_has_words_of_the_target_by_words_of_the_source(
     places = view.attention(0, 0).astype(np.float64) @ np.arange(view.trace.n_keys)
     np.testing.assert_allclose(view.heads.monotony.expected[0, 0], places, rtol=1e-5)
     assert np.isfinite(view.metrics.focus_entropy).all()
-    assert view.parts == ("cross",) and view.of("cross") is view
+    assert view.model.parts == ("cross",) and view.of("cross") is view
     with pytest.raises(NotAvailableError, match="Ask the analysis that this view was made from"):
         _ = view.sentences
 

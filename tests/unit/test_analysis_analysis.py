@@ -212,7 +212,7 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
     for ask in (
         lambda: analysis.attention(index, 0),  # pyright: ignore
         lambda: analysis.rollout(index),  # pyright: ignore
-        lambda: analysis.influence(0, layer=index, head="rollout"),  # pyright: ignore
+        lambda: analysis.heads.tree(0, layer=index, head="rollout"),  # pyright: ignore
         lambda: analysis.sentences.matrix(layer=index),  # pyright: ignore
     ):
         with pytest.raises(InputError, match="layer is"):
@@ -222,9 +222,9 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
 @pytest.mark.parametrize("token", [-1, 12, None, "cat"])
 def test_a_token_that_is_not_there_is_refused(analysis: Analysis, token: object) -> None:
     with pytest.raises(InputError, match="token is"):
-        analysis.influence(token, layer=0, head=0)  # pyright: ignore
+        analysis.heads.tree(token, layer=0, head=0)  # pyright: ignore
     with pytest.raises(InputError, match="token is"):
-        analysis.flow(token)  # pyright: ignore
+        analysis.heads.flow(token)  # pyright: ignore
 
 
 def test_without_a_text_there_are_no_words(trace: CountingTrace) -> None:

@@ -72,7 +72,7 @@ def target_of(a: Analysis) -> Target:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_states_and_predictions(family: str) -> None:
     there, here = both(family)
-    for part in here.parts or (None,):
+    for part in here.model.parts or (None,):
         one, other = (a if part is None else a.of(part) for a in (there, here))
         for layer in range(other.trace.n_layers):
             weights = [a.trace.layer_weights(layer) for a in (one, other)]

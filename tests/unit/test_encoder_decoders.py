@@ -79,7 +79,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_three_kinds_of_attention_are_those_of_the_models_eager_attention(name: str) -> None:
     a, expected = analysis(name), eager(name)
-    assert (a.part, a.parts) == ("decoder", ("encoder", "decoder", "cross"))
+    assert (a.part, a.model.parts) == ("decoder", ("encoder", "decoder", "cross"))
     m, n = a.of("encoder").trace.n_tokens, a.trace.n_tokens
     for part, kind in KINDS.items():
         one, layers = a.of(part), expected[kind]
@@ -463,7 +463,7 @@ def test_a_planted_copying_head_is_first_in_effects_and_alignment() -> None:
         target = aw.target(position=position, token=word)
         found = {
             (part, layer, head): abs(float(effect))
-            for part in a.parts
+            for part in a.model.parts
             for (layer, head), effect in np.ndenumerate(a.of(part).why.head_effects(target).effects)
         }
         first, second = sorted(found, key=lambda address: -found[address])[:2]
@@ -493,7 +493,7 @@ def test_attentions_are_taken_as_they_come_out_of_transformers() -> None:
         decoder_tokens=tokens["decoder"],
         tagger=None,
     )
-    assert (b.part, b.parts) == ("decoder", a.parts)
+    assert (b.part, b.model.parts) == ("decoder", a.model.parts)
     for part in KINDS:
         mine, theirs = a.of(part), b.of(part)
         assert [token.text for token in theirs.tokens] == [token.text for token in mine.tokens]
@@ -503,7 +503,7 @@ def test_attentions_are_taken_as_they_come_out_of_transformers() -> None:
     cross = aw.from_attentions(
         out.cross_attentions, tokens["decoder"], keys=tokens["encoder"], tagger=None
     )
-    assert cross.part == "cross" and cross.parts == ("cross",)
+    assert cross.part == "cross" and cross.model.parts == ("cross",)
     np.testing.assert_array_equal(
         cross.heads.monotony.monotony, b.of("cross").heads.monotony.monotony
     )
@@ -637,7 +637,7 @@ def test_output_is_refused_of_models_that_read_one_text() -> None:
         with pytest.raises(NotAvailableError, match=words):
             aw.analyze(SOURCE, output=OUTPUT, model=tiny_models.build(kind), progress=False)
     a = aw.analyze("the cat", progress=False, tagger=None)
-    assert (a.part, a.parts) == ("self", ("self",)) and a.of("self") is a
+    assert (a.part, a.model.parts) == ("self", ("self",)) and a.of("self") is a
     with pytest.raises(InputError, match="part is 'cross'"):
         a.of("cross")
 

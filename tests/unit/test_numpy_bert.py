@@ -252,7 +252,7 @@ if "scipy" in hidden:
     asked["needs scikit-learn, which is not installed. Run: %pip install scikit-learn"] = [a.roles]
     assert [w.text for w in a.words] == ["the", "cat", "sat", "on", "the", "mat"]
     assert aw.compare("the cat sat", "the dog sat").summary().startswith("heads that differ")
-    assert "syntax" in a.specialization.reasons and "self" in a.specialization.raw
+    assert "syntax" in a.heads.specialization.reasons and "self" in a.heads.specialization.raw
 before = w.first_paint
 for said, questions in asked.items():
     for number, ask in enumerate(questions):

@@ -119,7 +119,7 @@ def test_an_encoder_decoder_opens_on_cross_attention_and_a_part_on_itself(
     for part in PARTS:
         shown = aw.show(a.of(part))
         assert shown.part == part and shown.analysis is a.of(part)
-        output = outputs(shown.shown, code=False)
+        output = outputs(shown._shown, code=False)
         assert sorted(output) == ["image/png", "text/html"]
         others = [name for name in PARTS if name != part]
         assert [f'data-chunk="{name}:paint"' in output["text/html"] for name in PARTS] == [

@@ -176,14 +176,14 @@ def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
     "ask",
     [
         lambda a: a.rollout(),
-        lambda a: a.flow(3),
+        lambda a: a.heads.flow(3),
         lambda a: a.queries(0, 0),
         lambda a: a.keys(0, 0),
-        lambda a: a.inside(0),
-        lambda a: a.embeddings(),
-        lambda a: a.mixing("alti", 1),
-        lambda a: a.contributions(aw.target(position=4, token="cat")),
-        lambda a: a.influence(3, layer=1, head="rollout"),
+        lambda a: a.model.layer(0),
+        lambda a: a.model.embeddings(),
+        lambda a: a.mixing.matrix("alti", 1),
+        lambda a: a.why.contributions(aw.target(position=4, token="cat")),
+        lambda a: a.heads.tree(3, layer=1, head="rollout"),
     ],
 )
 def test_what_would_join_windows_is_not_available(ask: Any) -> None:

@@ -93,7 +93,7 @@ def check_same_part(a: Analysis, b: Analysis) -> None:
             f"{name} {NAMES_OF_PARTS[run.part]}, [{run.trace.n_tokens}, {run.trace.n_keys}]"
             for name, run in (("A", a), ("B", b))
         ]
-        parts = [part for part in a.parts if part in b.parts and part != "self"]
+        parts = [part for part in a.model.parts if part in b.model.parts and part != "self"]
         raise InputError(
             f"{' and '.join(said)}: their attention is of different kinds.",
             f"Compare one part: compare(a.of({parts[-1]!r}), b.of({parts[-1]!r}))."

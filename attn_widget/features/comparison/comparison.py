@@ -22,6 +22,8 @@ from attn_widget.host.results import Result
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from attn_widget.features.comparison.patching import Recovery, RecoveryOf
 
 
@@ -322,7 +324,7 @@ class Comparison(Result, ComparisonBase):
             self._known["proposals"] = proposals(self, self.predictions)
         return self._known["proposals"]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row for each head: its distance, and every metric's two values (needs pandas).
 
         Returns

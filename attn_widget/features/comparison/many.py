@@ -1,4 +1,4 @@
-"""compare_many(): which heads tell many pairs of texts apart."""
+"""compare.many(): which heads tell many pairs of texts apart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from attn_widget.model.loading import load
 
 KEYS = ("distance", "dropped_a", "dropped_b")
 TextPair = tuple[tuple[str, str | None], tuple[str, str | None]]
-EXAMPLE = 'compare_many([("He is here.", "She is here.")])'
+EXAMPLE = 'compare.many([("He is here.", "She is here.")])'
 
 
 @known_keywords

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +41,10 @@ from attn_widget.host.results import Displayed
 from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 Side = Literal["a", "b"]
 SIDES = ("a", "b")
@@ -384,7 +388,7 @@ class Similarity(Displayed, NotPickled):
             if not closed or (i < len(names_a) and j < len(names_b))
         ]
 
-    def to_dataframe(self, kind: str | None = None, *, words: bool = False) -> Any:
+    def to_dataframe(self, kind: str | None = None, *, words: bool = False) -> DataFrame:
         """`to_records` as a pandas DataFrame (needs the extra ``pandas``).
 
         Parameters

@@ -162,7 +162,7 @@ def language(analysis: Analysis, _request: Request) -> Answer:
         "tagger": language.tagger_name,
         "notes": list(language.notes),
     }
-    if not analysis.trace.square and "encoder" in analysis.parts:
+    if not analysis.trace.square and "encoder" in analysis.model.parts:
         keys = analysis.of("encoder").language.tokens
         for name in ("word", "sentence", "pos", "entity"):
             data[f"key_{name}"] = [getattr(token, name) for token in keys]

@@ -18,7 +18,7 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
     """The pack of a part, with a head of it or the one that it opens on."""
     if analysis.part == "self":
         raise SliceError("This model reads one text, so its run has no other part.")
-    part = analysis.of(one_of(request, "part", analysis.parts))
+    part = analysis.of(one_of(request, "part", analysis.model.parts))
     if request.get("layer") is None and request.get("head") is None:
         chosen = opening(part)
     else:

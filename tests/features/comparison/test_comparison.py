@@ -103,7 +103,7 @@ def test_differences_are_those_of_numpy(c: Any) -> None:
             if quantity == "weights"
             else run.scores(1, 2)
             if quantity == "scores"
-            else run.mixing("norms", 1, 2)
+            else run.mixing.matrix("norms", 1, 2)
             for run in (c.a, c.b)
         ]
         expected = matrices[1][np.ix_(of_b, of_b)] - matrices[0][np.ix_(of_a, of_a)]
@@ -122,7 +122,7 @@ def test_differences_are_those_of_numpy(c: Any) -> None:
 def test_states_are_cosines(c: Any) -> None:
     found = c.states()
     for k, (i, j) in enumerate(c.alignment.tokens):
-        x, y = c.a.hidden_states[:, i], c.b.hidden_states[:, j]
+        x, y = c.a.model.hidden_states[:, i], c.b.model.hidden_states[:, j]
         expected = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
         assert_close(found[:, k], expected, terms=32)
 
@@ -364,7 +364,7 @@ def test_every_quantity_differs_as_numpy_says(c: Any, quantity: Any) -> None:
         if quantity == "weights"
         else run.scores(2, 1)
         if quantity == "scores"
-        else run.mixing(quantity, 2, *([1] if quantity == "norms" else []))
+        else run.mixing.matrix(quantity, 2, *([1] if quantity == "norms" else []))
         for run in (c.a, c.b)
     ]
     expected = whole[1][np.ix_(of_b, of_b)] - whole[0][np.ix_(of_a, of_a)]

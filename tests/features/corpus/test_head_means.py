@@ -78,7 +78,7 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
         assert_close(whole.output, y[4], **tiny_models.SUMS)
         total = whole.vectors.sum(axis=0) + whole.bias + whole.shift
         assert_close(total, y[4], **tiny_models.RUN, size=np.abs(whole.vectors).sum(axis=0))
-    effects = run.head_effects(target, means)
+    effects = run.why.head_effects(target, means)
     again = run.ablate([(1, 3)], means).contributions(target).value
     assert_close(
         effects.effects[1, 3], effects.value - again, **tiny_models.RUN, size=off.trace.logits
@@ -89,9 +89,9 @@ def test_the_mean_over_texts_is_neither_zero_nor_the_mean_of_this_text() -> None
     a = analysis("bert")
     means = means_of(a)
     target = aw.target(position=3, token=17, masked=True)
-    found = [a.head_effects(target, how).effects for how in ("zero", "mean", means)]
+    found = [a.why.head_effects(target, how).effects for how in ("zero", "mean", means)]
     assert np.abs(found[2] - found[0]).max() > 1e-5 < np.abs(found[2] - found[1]).max()
-    assert a.head_effects(target, means).ablation is means
+    assert a.why.head_effects(target, means).ablation is means
 
 
 def test_what_means_cannot_be_taken_of_is_said() -> None:
@@ -104,7 +104,7 @@ def test_what_means_cannot_be_taken_of_is_said() -> None:
     with pytest.raises(InputError, match=r"\[6, 12, 32\], and .* has \[3, 4, "):
         a.ablate(HEADS, other)
     with pytest.raises(InputError, match="of this model gives them"):
-        a.head_effects(aw.target(position=3, token=17), other)
+        a.why.head_effects(aw.target(position=3, token=17), other)
 
 
 def test_means_of_another_model_of_this_shape_are_refused() -> None:
@@ -118,7 +118,7 @@ def test_means_of_another_model_of_this_shape_are_refused() -> None:
     target = aw.target(position=3, token=17, masked=True)
     for call in (
         lambda: a.ablate(HEADS, means_of(b)),
-        lambda: a.head_effects(target, means_of(b)),
+        lambda: a.why.head_effects(target, means_of(b)),
         lambda: a.run.encoder.without(HEADS, means_of(b)),
     ):
         with pytest.raises(
@@ -126,7 +126,7 @@ def test_means_of_another_model_of_this_shape_are_refused() -> None:
         ):
             call()
     own = HeadMeans(means_of(b).values, 1, 1)  # the caller's own values
-    assert a.ablate(HEADS, own).heads_off == tuple(HEADS)
+    assert a.ablate(HEADS, own).model.heads_off == tuple(HEADS)
 
 
 def test_means_of_a_model_that_was_trained_since_are_refused() -> None:

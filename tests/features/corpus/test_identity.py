@@ -191,7 +191,7 @@ def uses_a_global(analysis: Any) -> Any:
 
 
 def helper(analysis: Any) -> int:
-    return LIMIT + analysis.n_tokens
+    return LIMIT + analysis.trace.n_tokens
 
 
 def by_closure(number: Any) -> Callable[[Any], Any]:
@@ -213,11 +213,11 @@ class Chooser:
 
 
 FUNCTIONS: list[Any] = [
-    lambda a: a.n_tokens,
-    lambda a: a.n_tokens + 1,
+    lambda a: a.trace.n_tokens,
+    lambda a: a.trace.n_tokens + 1,
     lambda a: a.n_words,
-    lambda a: [k for k in range(a.n_tokens) if k > 2],
-    lambda a: [k for k in range(a.n_tokens) if k > 3],
+    lambda a: [k for k in range(a.trace.n_tokens) if k > 2],
+    lambda a: [k for k in range(a.trace.n_tokens) if k > 3],
     lambda a, k=1: k,
     lambda a, k=2: k,
     lambda a, *, k=2: k,

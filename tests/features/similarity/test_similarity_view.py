@@ -81,7 +81,7 @@ def test_a_reranker_tells_the_tokens_of_each_text_and_one_bias() -> None:
     s = compare(A, B, model)
     data, arrays = asked(SimilaritySource(s), kind="similar")
     assert data["matrices"] == [] and data["probability"] == pytest.approx(s.probability)
-    assert sorted(data["a"]["position"] + data["b"]["position"]) == [*range(s.a.n_tokens)]
+    assert sorted(data["a"]["position"] + data["b"]["position"]) == [*range(s.a.trace.n_tokens)]
     whole = float(arrays["a"].sum() + arrays["b"].sum()) + data["a"]["bias"]
     assert whole == pytest.approx(s.score, abs=1e-5)
     reply, _ = SimilaritySource(s).answer({"kind": "similar_matrix", "of": "input"})
@@ -234,7 +234,7 @@ def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_pat
         widget.run("hello")
     table = widget.to_dataframe()
     assert [*table.columns] == ["rank", "index", "score", "passage"] and len(table) == len(PASSAGES)
-    recorded, _ = unpack(exact_snapshot(widget.source, widget.selection).chunks["paint"])
+    recorded, _ = unpack(exact_snapshot(widget._source, widget.selection).chunks["paint"])
     kinds = [(one["request"]["kind"], one["request"]["passage"]) for one in recorded["recorded"]]
     assert {passage for kind, passage in kinds if kind == "similar"} == {0, 1, 2}
     assert ("similar_test", ranked.order[0]) in kinds

@@ -142,7 +142,7 @@ def test_occlusion_hides_a_word_from_all_later_tokens(name: str) -> None:
 
 def hidden_value(a: Any, target: Target, pieces: list[int]) -> float:
     """The target's value by `transformers` with a float mask of each layer's own cells but those of the pieces."""
-    n, encoder = a.n_tokens, a.run.encoder
+    n, encoder = a.trace.n_tokens, a.run.encoder
     layers = encoder.model.base_model.get_submodule(encoder.family.layers)
     hidden = torch.zeros(n, n)
     for key in pieces:

@@ -88,22 +88,24 @@ def test_a_mean_head_gives_every_position_the_same() -> None:
     a = analysis("bert")
     off = a.ablate([(1, 2)], "mean")
     output = a.run.encoder.model.bert.encoder.layer[1].attention.output
-    context = np.stack([a.trace.head_output(1, h) for h in range(a.n_heads)])
+    context = np.stack([a.trace.head_output(1, h) for h in range(a.trace.n_heads)])
     context[2] = context[2].mean(axis=0)
-    flat = torch.from_numpy(context.transpose(1, 0, 2).reshape(a.n_tokens, -1))
+    flat = torch.from_numpy(context.transpose(1, 0, 2).reshape(a.trace.n_tokens, -1))
     with torch.no_grad():
-        expected = output(flat[None], torch.from_numpy(a.hidden_states[1].copy())[None])[0].numpy()
+        expected = output(flat[None], torch.from_numpy(a.model.hidden_states[1].copy())[None])[
+            0
+        ].numpy()
     assert_close(off.inside(1).attention_norm, expected, **tiny_models.SUMS)
     assert_close(off.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
 
 
 def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
     target = aw.target(position=3, token=17, against=40, masked=True)
-    effects = run.head_effects(target)
+    effects = run.why.head_effects(target)
     whole = plain(run, [], masked=[3]).logits[0, 3].double()
-    assert effects.effects.shape == (run.n_layers, run.n_heads)
-    for layer in range(run.n_layers):
-        for head in range(run.n_heads):
+    assert effects.effects.shape == (run.trace.n_layers, run.trace.n_heads)
+    for layer in range(run.trace.n_layers):
+        for head in range(run.trace.n_heads):
             off = plain(run, [(layer, head)], masked=[3]).logits[0, 3].double()
             expected = float((whole[17] - whole[40]) - (off[17] - off[40]))
             assert_close(effects.effects[layer, head], expected, **tiny_models.SUMS, size=whole)
@@ -133,20 +135,20 @@ def test_the_proxy_is_the_slope_of_scaling_a_head() -> None:
         with inference_mode(encoder), changing_heads(encoder, change):
             values.append(float(bound.value(encoder, a.run.encoding.inputs)[0]))
     slope = abs(values[0] - values[1]) / 0.02
-    assert a.head_effects(target).proxy[1, 2] == pytest.approx(slope, rel=0.02, abs=1e-3)
+    assert a.why.head_effects(target).proxy[1, 2] == pytest.approx(slope, rel=0.02, abs=1e-3)
 
 
 def test_effects_of_a_class_and_their_table() -> None:
     a = analysis("distilbert", "ForSequenceClassification", num_labels=2)
     seen: list[tuple[int, int]] = []
     target = aw.target(label=1)
-    effects = a.head_effects(target, "mean", progress=lambda done, n: seen.append((done, n)))
+    effects = a.why.head_effects(target, "mean", progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (8, 8) and len(effects.to_dataframe()) == 8
     assert -1 <= effects.correlation <= 1 and "HeadEffects" in repr(effects)
     off = a.ablate([(1, 2)], "mean").classification.logits
-    expected = a.classification.logits[1] - off[1]
+    expected = a.model.classification.logits[1] - off[1]
     assert_close(effects.effects[1, 2], expected, **tiny_models.SUMS, size=off)
-    assert a.head_effects(target, "mean") is effects
+    assert a.why.head_effects(target, "mean") is effects
 
 
 def test_ablations_replace_one_another() -> None:
