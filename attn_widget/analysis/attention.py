@@ -154,7 +154,7 @@ class AttentionFigures(AnalysisBase):
             raise NotAvailableError(
                 f"{what} follows attention through the layers, and between those of this decoder stands attention to "
                 "the source, which has no place in it.",
-                'Ask contributions() for the shares of source and target, or of("encoder") for a rollout.',
+                'Ask why.contributions() for the shares of source and target, or of("encoder") for a rollout.',
             )
 
     def _check_rollout(self, layer: int) -> None:

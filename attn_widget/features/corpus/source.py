@@ -327,8 +327,8 @@ class ProfileSource(Source):
         arrays: Arrays = {}
         rows: list[dict[str, Any]] = []
         for place, (row, analysis) in enumerate(examples):
-            source = analysis.text if analysis.trace.square else analysis.source_text
-            columns = token_columns(analysis.key_tokens, source, None)
+            source = analysis.text if analysis.trace.square else analysis.model.source_text
+            columns = token_columns(analysis.model.key_tokens, source, None)
             # A query of another text has no place among the tokens that are shown.
             written = {} if analysis.trace.square else {"written": row["query_token"]}
             if "output" in row:

@@ -184,7 +184,7 @@ class InfluenceFigures(Accessor["Analysis"]):
             raise NotAvailableError(
                 f"Shares of source and prefix are of a text that an encoder-decoder writes, and {run.encoder.name} is none "
                 "with a language-model head.",
-                "Ask contributions() for the contributions of tokens.",
+                "Ask why.contributions() for the contributions of tokens.",
             )
         return self._analysis._cached_unlocked("written_shares", lambda: written_shares(run))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets as t
 
+from attn_widget.analysis import Analysis
 from attn_widget.checks import check_choice
 from attn_widget.features.why.selection import WhySelection
 from attn_widget.features.why.slices import as_target, canonical, plain
@@ -27,8 +28,8 @@ class WhyTraits(RunTraits):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, plain(value) if isinstance(value, Target) else value)
 
-    def _in_another(self, analysis: Any, *, same: bool) -> dict[str, Any]:
-        kept = self.method in analysis.methods  # numbers from elsewhere are of one run
+    def _in_another(self, analysis: Analysis, *, same: bool) -> dict[str, Any]:
+        kept = self.method in analysis.why.methods  # numbers from elsewhere are of one run
         return {
             **super()._in_another(analysis, same=same),
             "method": self.method if kept else WhySelection.method,

@@ -72,9 +72,9 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
     target = aw.target(position=3, token=17, masked=True)
     assert_adds_up(off.contributions(target), **tiny_models.BOTH_WAYS)
     if run.trace.has_qkv:
-        parts = off.inside(1)
+        parts = off.model.layer(1)
         y = parts.attention_sum if encoder.family.block.pre_norm else parts.attention_norm
-        whole = off.decompose_output(1, 4)
+        whole = off.mixing.decompose_output(1, 4)
         assert_close(whole.output, y[4], **tiny_models.SUMS)
         total = whole.vectors.sum(axis=0) + whole.bias + whole.shift
         assert_close(total, y[4], **tiny_models.RUN, size=np.abs(whole.vectors).sum(axis=0))

@@ -276,7 +276,7 @@ def test_rows_of_rollouts_are_of_the_masked_run(run: Any) -> None:
     target = aw.target(position=3, token=17, masked=True)
     masked = run.mask([3])
     for method in ("weights", "norms", "mixing", "alti", "value_zeroing"):
-        rolled = masked.rollout() if method == "weights" else masked.mixing_rollout(method)
+        rolled = masked.rollout() if method == "weights" else masked.mixing.rollout(method)
         c = run.why.contributions(target, method)
         assert_close(c.values, rolled[3], **tiny_models.SUMS)
         assert c.total is None and not c.signed

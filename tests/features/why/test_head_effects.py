@@ -79,9 +79,9 @@ def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
     pre_norm = run.run.encoder.family.block.pre_norm
     for layer in range(2):
-        parts = off.inside(layer)
+        parts = off.model.layer(layer)
         y = parts.attention_sum if pre_norm else parts.attention_norm
-        assert_close(off.decompose_output(layer, 4).output, y[4], **tiny_models.SUMS)
+        assert_close(off.mixing.decompose_output(layer, 4).output, y[4], **tiny_models.SUMS)
 
 
 def test_a_mean_head_gives_every_position_the_same() -> None:
@@ -95,8 +95,8 @@ def test_a_mean_head_gives_every_position_the_same() -> None:
         expected = output(flat[None], torch.from_numpy(a.model.hidden_states[1].copy())[None])[
             0
         ].numpy()
-    assert_close(off.inside(1).attention_norm, expected, **tiny_models.SUMS)
-    assert_close(off.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
+    assert_close(off.model.layer(1).attention_norm, expected, **tiny_models.SUMS)
+    assert_close(off.mixing.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
 
 
 def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:

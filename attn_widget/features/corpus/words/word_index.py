@@ -277,7 +277,7 @@ class WordIndex(NotPickled):
             As in `near`.
         """
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
-        token = index_in(token, analysis.n_tokens, "token")
+        token = index_in(token, analysis.trace.n_tokens, "token")
         k, exact = check_count(k, "k", 1, 1000), check_flag(exact, "exact")
         if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
@@ -290,7 +290,7 @@ class WordIndex(NotPickled):
                 f"The analysis is not of {self.model}, or of other weights.",
                 "Analyze the text with the model of the index.",
             )
-        return self._search(analysis.hidden_states[self.layer + 1][token], k, exact)
+        return self._search(analysis.model.hidden_states[self.layer + 1][token], k, exact)
 
     def _search(self, vector: NDArray[np.float32], k: int, exact: bool) -> list[dict[str, Any]]:
         columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
