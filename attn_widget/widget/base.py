@@ -81,7 +81,7 @@ class SourceWidget(OfWidgets):
         """The analysis or profile shown; None once the widget is closed."""
 
     @property
-    def _source(self) -> Source:
+    def _shown_source(self) -> Source:
         """The source behind the widget.
 
         Raises
@@ -97,12 +97,12 @@ class SourceWidget(OfWidgets):
     @property
     def selection(self) -> Selection:
         """The visible part: the traits as one value."""
-        return Selection.of(self, self._source.options)
+        return Selection.of(self, self._shown_source.options)
 
     @property
     def _shown(self) -> Shown:
         """Content of a page or an output of this widget."""
-        return ShownSource(self._source, self.selection)
+        return ShownSource(self._shown_source, self.selection)
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
@@ -141,12 +141,12 @@ class SourceWidget(OfWidgets):
 
     @t.validate("layer")
     def _valid_layer(self, proposal: Any) -> int:
-        return in_range("layer", proposal["value"], self._source.shape[0])
+        return in_range("layer", proposal["value"], self._shown_source.shape[0])
 
     @t.validate("head")
     def _valid_head(self, proposal: Any) -> int | str:
         value = proposal["value"]
-        return value if value == "mean" else in_range("head", value, self._source.shape[1])
+        return value if value == "mean" else in_range("head", value, self._shown_source.shape[1])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)

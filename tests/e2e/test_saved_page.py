@@ -280,7 +280,7 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 @pytest.mark.quick
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
-    source = html.escape(page_html(saved_run(widget._source, widget.selection)), quote=True)
+    source = html.escape(page_html(saved_run(widget._shown_source, widget.selection)), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []

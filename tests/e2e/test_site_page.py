@@ -39,7 +39,7 @@ def site_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def place(text: str) -> str:
     widget = aw.show(text, progress=False)
-    run = saved_run(widget._source, widget.selection, PageSpec(views=["attention", "why"]))
+    run = saved_run(widget._shown_source, widget.selection, PageSpec(views=["attention", "why"]))
     widget.close()
     chunks = "".join(
         f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'

@@ -231,12 +231,12 @@ def test_the_stacked_forms_are_those_of_the_layers() -> None:
 
 
 def test_blocks_of_keys_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = analysis("bert").mixing("mixing", 1)
-    whole_alti = analysis("bert").mixing("alti", 1)
+    whole = analysis("bert").mixing.matrix("mixing", 1)
+    whole_alti = analysis("bert").mixing.matrix("alti", 1)
     monkeypatch.setattr(figures, "BLOCK_BYTES", 1)
     monkeypatch.setattr(figures, "CACHED_BYTES", 1)
-    assert_close(analysis("bert").mixing("mixing", 1), whole, terms=32)
-    assert_close(analysis("bert").mixing("alti", 1), whole_alti, terms=32)
+    assert_close(analysis("bert").mixing.matrix("mixing", 1), whole, terms=32)
+    assert_close(analysis("bert").mixing.matrix("alti", 1), whole_alti, terms=32)
 
 
 def test_heads_that_cancel_leave_their_true_norm() -> None:

@@ -39,7 +39,7 @@ def luminance(png: bytes) -> np.ndarray:
 
 
 def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWidget) -> None:
-    light = luminance(picture_of(widget._source, widget.selection).png)
+    light = luminance(picture_of(widget._shown_source, widget.selection).png)
     weights = widget.analysis.attention(3, 5)
     n = len(weights)
     side = PICTURE_SIDE // n
@@ -57,7 +57,7 @@ def test_the_picture_is_gray_where_the_mask_of_the_model_forbids() -> None:
     allowed = made.analysis.trace.allowed(1)
     assert allowed is not None and not allowed.all()
     image = np.asarray(
-        Image.open(io.BytesIO(picture_of(made.source, made.selection).png)).convert("RGB")
+        Image.open(io.BytesIO(picture_of(made._shown_source, made.selection).png)).convert("RGB")
     )
     side = PICTURE_SIDE // len(allowed)
     cells = image[side // 2 :: side, side // 2 :: side]
@@ -67,7 +67,7 @@ def test_the_picture_is_gray_where_the_mask_of_the_model_forbids() -> None:
 
 def test_the_picture_of_a_long_text_is_small() -> None:
     made = aw.show("word " * 500, layer=5, head=3, progress=False)
-    png = picture_of(made.source, made.selection).png
+    png = picture_of(made._shown_source, made.selection).png
     assert len(png) <= PICTURE_BYTES
     assert min(luminance(png).shape) > PICTURE_SIDE // 2
     made.close()

@@ -552,7 +552,7 @@ def test_a_rectangle_of_300_by_200_tokens_is_shown_saved_and_exported(tmp_path: 
     rows = shown.to_dataframe()
     assert len(rows) == 300 * 200
     assert rows.iloc[-1, :4].tolist() == [299, 199, "t299", "s199"]
-    picture = picture_of(shown._source, shown.selection)
+    picture = picture_of(shown._shown_source, shown.selection)
     assert "L1 · H0, 300 by 200 tokens" in picture.caption
     assert (picture.png[16:24]) == (384).to_bytes(4, "big") * 2  # 128 cells a side, of 3 px
     assert shown.to_html(tmp_path / "long.html").stat().st_size < 2_000_000

@@ -45,7 +45,7 @@ def tones(picture: Picture, shape: tuple[int, int], ramp: str = RAMP) -> np.ndar
 
 def shown(result: Any, **traits: Any) -> Picture:
     widget = aw.show(result, **traits)
-    picture = picture_of(widget._source, widget.selection)
+    picture = picture_of(widget._shown_source, widget.selection)
     widget.close()
     return picture
 
@@ -141,7 +141,7 @@ def test_tokens_cannot_be_markup_and_take_one_line() -> None:
 @pytest.mark.parametrize("saved", ["page", "full", "picture"])
 def test_every_page_and_output_has_it_and_one_sentence(saved: Any, tmp_path: Path) -> None:
     widget = aw.show(TEXT, layer=3, head=5, saved=saved, progress=False)
-    picture = picture_of(widget._source, widget.selection)
+    picture = picture_of(widget._shown_source, widget.selection)
     output = outputs(widget._shown, saved, code=False)["text/html"]
     page = widget.to_html(tmp_path / "a.html").read_text("utf-8")
     assert page.count(figure(picture)) == 1

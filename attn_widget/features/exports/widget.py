@@ -34,7 +34,7 @@ class Exports(CheckedWidget):
 
     @property
     @abstractmethod
-    def _source(self) -> Source:
+    def _shown_source(self) -> Source:
         """The source behind the widget."""
 
     @property
@@ -136,14 +136,14 @@ class Exports(CheckedWidget):
     def _view(self, view: str | None) -> str:
         if view is None:
             return str(self.view)
-        return check_choice(view, "view", self._source.views)
+        return check_choice(view, "view", self._shown_source.views)
 
     def _paint(self) -> bytes:
-        _ = self._source  # refuses a closed widget
+        _ = self._shown_source  # refuses a closed widget
         return self.first_paint
 
     def _table(self, view: str) -> Table:
-        return table(self._source, self.selection, view)
+        return table(self._shown_source, self.selection, view)
 
     def _draw(
         self,
@@ -177,4 +177,4 @@ class Exports(CheckedWidget):
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
         if name != "slice":
             return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
-        return self._source.answer(request)  # a picture waits for all that belongs into it
+        return self._shown_source.answer(request)  # a picture waits for all that belongs into it

@@ -316,7 +316,7 @@ def test_a_text_that_many_heads_have_as_an_example_is_run_once() -> None:
     runs: list[int] = []
     handle = encoder.network.register_forward_hook(lambda *_: runs.append(1))
     try:
-        exact_snapshot(widget._source, widget.selection)
+        exact_snapshot(widget._shown_source, widget.selection)
     finally:
         handle.remove()
     assert len(runs) == len(TEXTS)

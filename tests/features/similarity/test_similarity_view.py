@@ -234,7 +234,7 @@ def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_pat
         widget.run("hello")
     table = widget.to_dataframe()
     assert [*table.columns] == ["rank", "index", "score", "passage"] and len(table) == len(PASSAGES)
-    recorded, _ = unpack(exact_snapshot(widget._source, widget.selection).chunks["paint"])
+    recorded, _ = unpack(exact_snapshot(widget._shown_source, widget.selection).chunks["paint"])
     kinds = [(one["request"]["kind"], one["request"]["passage"]) for one in recorded["recorded"]]
     assert {passage for kind, passage in kinds if kind == "similar"} == {0, 1, 2}
     assert ("similar_test", ranked.order[0]) in kinds

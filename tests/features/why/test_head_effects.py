@@ -58,7 +58,7 @@ def test_heads_that_are_off_give_nothing(run: Any) -> None:
     expected = plain(run, HEADS)
     off = run.ablate(HEADS)
     assert_close(off.trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
-    assert off.heads_off == tuple(sorted(HEADS)) and run.heads_off == ()
+    assert off.model.heads_off == tuple(sorted(HEADS)) and run.model.heads_off == ()
     assert_close(off.attention(0, 0), run.attention(0, 0), **tiny_models.SUMS)
     assert np.abs(off.attention(1, 0) - run.attention(1, 0)).max() > 1e-4
     assert_close(run.trace.logits, plain(run, []).logits[0].numpy(), **tiny_models.SUMS)
@@ -72,7 +72,7 @@ def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any
     assert_close(masked.probabilities[0, 0], float(best), **tiny_models.RUN, size=expected.logits)
     assert_close(off.mask([3]).trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
     assert off.mask([3]).mask([]) is off
-    c = off.contributions(aw.target(position=3, token=17, masked=True))
+    c = off.why.contributions(aw.target(position=3, token=17, masked=True))
     assert_close(
         c.value, float(expected.logits[0, 3, 17]), **tiny_models.SUMS, size=expected.logits
     )
@@ -145,7 +145,7 @@ def test_effects_of_a_class_and_their_table() -> None:
     effects = a.why.head_effects(target, "mean", progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (8, 8) and len(effects.to_dataframe()) == 8
     assert -1 <= effects.correlation <= 1 and "HeadEffects" in repr(effects)
-    off = a.ablate([(1, 2)], "mean").classification.logits
+    off = a.ablate([(1, 2)], "mean").model.classification.logits
     expected = a.model.classification.logits[1] - off[1]
     assert_close(effects.effects[1, 2], expected, **tiny_models.SUMS, size=off)
     assert a.why.head_effects(target, "mean") is effects
@@ -154,14 +154,14 @@ def test_effects_of_a_class_and_their_table() -> None:
 def test_ablations_replace_one_another() -> None:
     a = analysis("bert")
     off = a.ablate([(0, 1)])
-    assert off.ablate([(1, 1)]).heads_off == ((1, 1),)
+    assert off.ablate([(1, 1)]).model.heads_off == ((1, 1),)
     assert off.ablate([]) is a and off.ablate([(1, 1)]).ablate([]) is a
     assert off.ablate([(0, 1)]) is off and off.ablate([(0, 1)], "mean") is not off
     assert a.ablate([]) is a
     masked = a.mask([3])
     both = masked.ablate([(0, 1)])
-    assert both.masked == masked.masked and both.ablate([]) is masked
-    assert both.mask([]).heads_off == ((0, 1),) and both.mask([]).masked == ()
+    assert both.model.masked == masked.model.masked and both.ablate([]) is masked
+    assert both.mask([]).model.heads_off == ((0, 1),) and both.mask([]).model.masked == ()
     assert both.words == a.words
 
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_changed_says_why() -> None:
     with pytest.raises(NotAvailableError, match="Heads are switched off"):
         a.view(words=True).ablate([(0, 1)])
     with pytest.raises(NotAvailableError, match="share their modules"):
-        analysis("albert").ablate([(0, 1)]).mixing("value_zeroing", 1)
+        analysis("albert").ablate([(0, 1)]).mixing.matrix("value_zeroing", 1)
 
 
 def test_a_changed_run_that_breaks_is_an_error_and_the_old_one_stands() -> None:
