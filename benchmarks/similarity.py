@@ -496,12 +496,12 @@ def tables(results: dict[str, Any]) -> str:
         for tokens in ("20", "128"):
             c = r[tokens]
             rows.append(
-                f"| 2 x {c['tokens']} tokens | {1e3 * c['plain']:.0f} | {beside(c['words'], c['plain'])} | "
-                f"{beside(c['matrix'], c['plain'])} | {c['memory']:.0f} |"
+                f"| 2 x {c['tokens']} tokens | {1e3 * c['plain']:.0f} | {compare_with(c['words'], c['plain'])} | "
+                f"{compare_with(c['matrix'], c['plain'])} | {c['memory']:.0f} |"
             )
         c = r["ranking"]
         rows.append(
-            f"| 100 passages of 60 words | {1e3 * c['plain']:,.0f} | {beside(c['ranking'], c['plain'])} | | |"
+            f"| 100 passages of 60 words | {1e3 * c['plain']:,.0f} | {compare_with(c['ranking'], c['plain'])} | | |"
         )
         parts.append("\n".join(rows))
     if "page" in results:

@@ -70,7 +70,7 @@ def earlier(
 
 
 class ModelFigures(Accessor[AttentionFigures]):
-    """What the model was given, holds and says: ``a.model``."""
+    """The model of the run: its input, its parts and its outputs; ``a.model``."""
 
     @property
     def hidden_states(self) -> Float32:

@@ -148,7 +148,7 @@ def analyze(
     encoder = load(model, progress=progress)
     if encoder.part is not None:
         given = {"text_pair": text_pair, "windows": windows, "masked": listed(masked, "masked")}
-        check_two_texts(encoder, output, generate, {**given, "beside": others})
+        check_two_texts(encoder, output, generate, {**given, "compare_with": others})
         return warn_of_writing(
             run_two_texts(
                 encoder,
@@ -267,7 +267,7 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
             f"beside is {short_repr(texts)}, expected several texts.", "compare_with=[text]"
         )
     pairs: list[tuple[str, str | None]] = []
-    for entry in listed(texts, "beside"):
+    for entry in listed(texts, "compare_with"):
         pair = tuple(entry) if isinstance(entry, (tuple, list)) else (entry, None)
         if (
             len(pair) != 2

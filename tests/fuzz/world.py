@@ -235,6 +235,12 @@ class World:
 # On what: attributes of `World`; the results of a call count too, such as predictions.
 OBJECTS: dict[str, Callable[[World], Any]] = {
     "analysis": lambda w: w.analysis,
+    "heads": lambda w: w.analysis.heads,
+    "mixing": lambda w: w.analysis.mixing,
+    "model": lambda w: w.analysis.model,
+    "why": lambda w: w.analysis.why,
+    "corpus": lambda w: aw.corpus,
+    "compare": lambda w: aw.compare,
     "classified": lambda w: w.classified,
     "outside": lambda w: w.outside,
     "words": lambda w: w.words,

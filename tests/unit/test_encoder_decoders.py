@@ -384,13 +384,13 @@ def test_figures_of_one_text_are_refused_of_two_with_the_reason() -> None:
     a = analysis("t5")
     cross = a.of("cross")
     figures = (
-        *("specialization", "patterns"),
+        *(lambda: cross.heads.specialization, lambda: cross.patterns),
         *(lambda: cross.roles(), lambda: cross.rollout(), lambda: cross.heads.flow(0)),
         lambda: cross.heads.tree(0, layer=0, head=0),
     )
     for figure in figures:
         with pytest.raises(NotAvailableError, match=f"{a.trace.n_tokens} target tokens look at"):
-            getattr(cross, figure) if isinstance(figure, str) else figure()
+            figure()
     for figure in (a.rollout, lambda: a.heads.flow(0), lambda: a.mixing.rollout("alti")):
         with pytest.raises(NotAvailableError, match="stands attention to the source"):
             figure()
@@ -601,7 +601,12 @@ def test_what_an_encoder_decoder_cannot_read_or_write_is_refused_in_words() -> N
         run(SOURCE * 20, output=OUTPUT)
     cut = run(SOURCE * 20, output=OUTPUT, truncation=True)
     assert cut.of("encoder").trace.n_tokens == 64 and cut.of("encoder").model.truncated is not None
-    for name, given in (("text_pair", "b"), ("windows", True), ("masked", [1]), ("beside", ["b"])):
+    for name, given in (
+        ("text_pair", "b"),
+        ("windows", True),
+        ("masked", [1]),
+        ("compare_with", ["b"]),
+    ):
         with pytest.raises(
             NotAvailableError, match=f"{name} is given, and .* is an encoder-decoder"
         ):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WhyFigures(InfluenceFigures):
-    """What matters for a number that the model gives, and whether methods agree on it: ``a.why``."""
+    """Contributions to a number that the model gives, and tests of methods; ``a.why``."""
 
     def agreement(
         self,

@@ -293,7 +293,7 @@ def test_an_example_is_opened_as_a_run_of_its_own(live: ProfileWidget) -> None:
 
 def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> None:
     for light, heads in ((True, 1), (False, 72)):
-        found = exact_snapshot(live.source, live.selection, PageSpec(light=light))
+        found = exact_snapshot(live._shown_source, live.selection, PageSpec(light=light))
         meta, arrays = unpack(found.chunks["paint"])
         assert not meta["profile"]["looks_back"]
         recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "examples"]

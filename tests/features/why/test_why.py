@@ -483,7 +483,7 @@ def test_a_page_without_why_computes_nothing_for_it(monkeypatch: pytest.MonkeyPa
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a target was explained")
 
-    monkeypatch.setattr(type(a), "contributions", refuse)
+    monkeypatch.setattr(type(a.why), "contributions", refuse)
     meta, _ = unpack(saved_run(RunSource(a), None, PageSpec(why=False)).snapshot.chunks["paint"])
     assert "why" not in meta["snapshot"]["views"]
 
