@@ -129,7 +129,7 @@ def write_one(
         if hasattr(feature, "on_page"):
             selected, asked = feature.on_page(options, analysis)
             selection, page = {**selection, **selected}, {**page, **asked}
-    if "cross" in analysis.parts and not selection:
+    if "cross" in analysis.model.parts and not selection:
         analysis = analysis.of("cross")
     shown = ShownSource(RunSource(analysis), Selection(**selection))
     return save_page([shown], target, PageSpec(title=options.title, **page))

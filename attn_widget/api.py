@@ -88,7 +88,7 @@ def show(
         of one of its parts on that part.
     contributions : dict of str to array-like, optional
         Numbers of another library for each token, such as ``{"shap": values}``: rows of the view Why about ``target``, by
-        default the one that Why opens on. See `Analysis.with_contributions`. The view is ``"why"`` unless another is given.
+        default the one that Why opens on. See `Analysis.why.with_contributions`. The view is ``"why"`` unless another is given.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
 
     An encoder-decoder writes as many tokens for another text, or has the same output forced.
     """
-    run = analysis.writing.run
+    run = analysis.model.writing.run
     if run is None:
         return None
     encoder, tagger = run.encoder.unpinned(), options.get("tagger", "auto")

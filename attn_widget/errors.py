@@ -74,8 +74,8 @@ class SliceError(AttnWidgetError, ValueError):
 class NotPickled:
     """Mixin: `pickle`, `copy` and whoever uses them (joblib, multiprocessing) get a reason."""
 
-    WHY = "it holds a model's tensors and locks"
-    INSTEAD = ""
+    _WHY = "it holds a model's tensors and locks"
+    _INSTEAD = ""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         self._refuse()
@@ -90,5 +90,5 @@ class NotPickled:
         name = type(self).__name__
         article = "An" if name[0] in "AEIO" else "A"
         raise InputTypeError(
-            f"{article} {name} can be neither pickled nor copied: {self.WHY}.", self.INSTEAD
+            f"{article} {name} can be neither pickled nor copied: {self._WHY}.", self._INSTEAD
         )

@@ -40,7 +40,7 @@ def notebook(saved: str) -> Any:
     ]
     timed = code(
         "import time\nbegun = time.perf_counter()\n_ = w._repr_mimebundle_()\n"
-        "print(w.analysis.n_tokens, time.perf_counter() - begun)"
+        "print(w.analysis.trace.n_tokens, time.perf_counter() - begun)"
     )
     document = nbformat.v4.new_notebook(cells=[code("import attn_widget as aw"), *shows, timed])
     NotebookClient(document, timeout=600, kernel_name="python3", store_widget_state=True).execute()

@@ -35,7 +35,7 @@ def main() -> None:
     options = parser.parse_args()
     given: dict[str, Any] = {} if options.model is None else {"model": options.model}
     a = aw.analyze(TEXT, tagger=None, progress=False, **given)
-    encoder, last, query = a.run.encoder, a.n_layers - 1, a.n_tokens - 2
+    encoder, last, query = a.run.encoder, a.trace.n_layers - 1, a.trace.n_tokens - 2
 
     def plain() -> None:
         with inference_mode(encoder, "eager"):
@@ -69,7 +69,9 @@ def main() -> None:
     plain()
     new(last, "parts")()
     found.append(a.qk_attribution(last, 1, query, 2, by="parts"))
-    print(f"{encoder.name}: {a.n_tokens} tokens, {a.n_layers} layers of {a.n_heads} heads")
+    print(
+        f"{encoder.name}: {a.trace.n_tokens} tokens, {a.trace.n_layers} layers of {a.trace.n_heads} heads"
+    )
     for name, action in actions.items():
         action()
         rounds = [(seconds(plain), seconds(action)) for _ in range(options.repeats)]
@@ -83,9 +85,9 @@ def closing(a: Any, by: str) -> str:
     """The worst gap over cells of every layer, relative to the contrast and to the sum without signs."""
     worst, of_sum = 0.0, 0.0
     rng = np.random.default_rng(0)
-    for layer in range(a.n_layers):
-        for head in range(0, a.n_heads, 3):
-            query = int(rng.integers(3, a.n_tokens - 1))
+    for layer in range(a.trace.n_layers):
+        for head in range(0, a.trace.n_heads, 3):
+            query = int(rng.integers(3, a.trace.n_tokens - 1))
             key = int(rng.integers(1, query))
             found = a.qk_attribution(layer, head, query, key, by=by)
             worst = max(worst, abs(found.gap) / max(1, abs(found.contrast)))

@@ -210,9 +210,9 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def write(path: Path, text: str) -> None:
-    beside = path.with_suffix(".tmp")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    compare_with = path.with_suffix(".tmp")
+    compare_with.write_text(text, encoding="utf-8")
+    compare_with.replace(path)
 
 
 def main() -> None:

@@ -104,8 +104,8 @@ def opening(
     """
     square = analysis.trace.square
     links = cached(analysis, "links", lambda: (links_of if square else links_across)(analysis))
-    rows = np.arange(analysis.n_layers) if layers is None else np.asarray(layers)
-    columns = np.arange(analysis.n_heads) if heads is None else np.asarray(heads)
+    rows = np.arange(analysis.trace.n_layers) if layers is None else np.asarray(layers)
+    columns = np.arange(analysis.trace.n_heads) if heads is None else np.asarray(heads)
     among = rows[:, None], columns
     levels = links.levels[among]
     if levels.max(initial=0) == 0:
@@ -130,12 +130,14 @@ def links_of(analysis: Analysis) -> Links:
     trace = analysis.trace
     mask = trace.mask(0)
     words = words_of(trace.tokens, sinks(trace.tokens, mask))
-    rows = rows_to_read(words.kinds, ROWS if analysis.n_tokens <= LONG_TOKENS else ROWS_OF_LONG)
-    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    rows = rows_to_read(
+        words.kinds, ROWS if analysis.trace.n_tokens <= LONG_TOKENS else ROWS_OF_LONG
+    )
+    shape = (analysis.trace.n_layers, analysis.trace.n_heads, len(rows))
     if len(rows) == 0:
         empty = np.zeros(shape)
         return Links(empty.astype(np.int8), empty, rows, empty.astype(np.intp))
-    parts = [strongest(analysis, layer, words, rows) for layer in range(analysis.n_layers)]
+    parts = [strongest(analysis, layer, words, rows) for layer in range(analysis.trace.n_layers)]
     keys = np.stack([part.keys for part in parts])
     queries = np.broadcast_to(rows, shape)
     worth, level = pairs(words, queries, keys)
@@ -271,16 +273,18 @@ def links_across(analysis: Analysis) -> Links:
     trace = analysis.trace
     rows = np.flatnonzero(_writes_a_word(trace.tokens))
     read = np.flatnonzero(word_ids(trace.key_tokens) >= 0)
-    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    shape = (analysis.trace.n_layers, analysis.trace.n_heads, len(rows))
     levels, values = np.zeros(shape, np.int8), np.zeros(shape)
     keys = np.zeros(shape, np.intp)
     if 0 in (len(rows), len(read)):
         return Links(levels, values, rows, keys)
-    for layer in range(analysis.n_layers):
+    for layer in range(analysis.trace.n_layers):
         weights = trace.layer_weights(layer)[:, rows[:, None], read]
         largest = weights.max(axis=2)
         keys[layer] = read[(weights >= largest[:, :, None] * (1 - TIE)).argmax(axis=2)]
-        mean = np.maximum(weights - 1 / analysis.n_keys, 0).mean(axis=(1, 2), dtype=np.float64)
+        mean = np.maximum(weights - 1 / analysis.trace.n_keys, 0).mean(
+            axis=(1, 2), dtype=np.float64
+        )
         # The first of the head's strongest rows, up to rounding.
         row = (largest >= largest.max(axis=1, keepdims=True) * (1 - TIE)).argmax(axis=1)
         head = np.flatnonzero(largest.max(axis=1) > 0)

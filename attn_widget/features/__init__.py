@@ -91,7 +91,7 @@ class Feature(NamedTuple):
 FEATURES = {
     "comparison": Feature(
         uses=("corpus", "why"),
-        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "inputs", "compare_many": "many"},
+        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "call"},
         results={"Comparison": "widget:widget_of"},
         options={"comparison": "command"},
         addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
@@ -99,8 +99,7 @@ FEATURES = {
     "corpus": Feature(
         uses=("similarity", "why"),
         names={
-            "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
-            "head_means": "head_means", "index": "words.build", "profile": "run",
+            "Profile": "profile", "WordIndex": "words.word_index", "corpus": "call", "profile": "run",
         },
         slices={"near": "near"},
         results={"Profile": "widget:widget_of"},
@@ -134,7 +133,7 @@ FEATURES = {
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
-        analysis={"why": "trust:TrustFigures"},
+        analysis={"why": "trust:OfWhy"},
         tables={"why": "table:why_table"},
         catalog={"methods": "methods:catalog"},
         views={"why": "view:WHY"}, opened={"why": "opened:import_torch"},

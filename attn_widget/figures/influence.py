@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from attn_widget.checks import check_count, index_in
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32
 from attn_widget.host.frames import dataframe
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MAX_NODES = 20_000  # more than a page can draw or a reader can read
 
@@ -61,7 +65,7 @@ class Influence:
             "children": [child.to_dict() for child in self.children],
         }
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row an edge: ``parent, token, depth, weight, product, score`` (needs pandas)."""
         return dataframe(
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from attn_widget.figures.choice import Choice, queries_with_choice
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.threads import pool
 from attn_widget.trace import Trace
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 TAU = 0.01  # as published
 KEYS = tuple(METRICS)
@@ -187,7 +191,7 @@ class Metrics:
         """
         return {key: summarize(values) for key, values in self.as_dict().items()}
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each metric (needs pandas)."""
         return dataframe(head_records(**self.as_dict()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from attn_widget.figures.choice import (
 from attn_widget.figures.marginals import Marginals
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 KEYS = tuple(metric.key for metric in PATTERNS)
 OFFSETS = {"previous": -1, "next": 1}
@@ -66,7 +70,7 @@ class Patterns:
         """The chance level of a pattern, mean over the layers."""
         return mean_of_layers(self.chance[key])
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each pattern (needs pandas)."""
         return dataframe(head_records(**self.as_dict()))
 

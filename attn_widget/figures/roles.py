@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MAX_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads
@@ -60,7 +64,7 @@ class Roles:
             self.labels[index_in(layer, layers, "layer"), index_in(head, heads, "head")]
         ]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer, head, role, name, x, y`` (needs pandas)."""
         layers, heads = self.labels.shape
         return dataframe(
@@ -109,7 +113,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     if not axes:
         raise NotAvailableError(
             "Heads have no roles here: every specialization metric is N/A or the same for all heads.",
-            "See Analysis.specialization.reasons; a longer text tells more.",
+            "See Analysis.heads.specialization.reasons; a longer text tells more.",
         )
     shape = zscores[axes[0]].shape
     points: Float64 = np.stack([zscores[axis].ravel() for axis in axes], axis=1).astype(np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from attn_widget.host.frames import dataframe
 from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import keys_per_query
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 ROWS_AT_ONCE = 512
 Aggregation = Literal["mass", "max"]
@@ -194,8 +198,8 @@ class SentenceAttention(NotPickled):
         Why there is nothing to compare, when there is one sentence or none.
     """
 
-    WHY = "it holds the run's attention"
-    INSTEAD = "Keep its figures: matrix(), to_dataframe()."
+    _WHY = "it holds the run's attention"
+    _INSTEAD = "Keep its figures: matrix(), to_dataframe()."
 
     def __init__(
         self,
@@ -281,7 +285,7 @@ class SentenceAttention(NotPickled):
         Parameters
         ----------
         matrix : float [n, n]
-            No entry below 0: `Analysis.mixing`, a rollout.
+            No entry below 0: `Analysis.mixing.matrix`, a rollout.
         kind : {"mass", "max"}
             The share of a row sentence's sum that the column sentence has, mean over its tokens (rows are
             divided by their sums first), or the largest entry.
@@ -295,7 +299,7 @@ class SentenceAttention(NotPickled):
         --------
         >>> from attn_widget import analyze
         >>> a = analyze("The cat sat. It slept.", progress=False)
-        >>> a.sentences.gather(a.mixing("alti", 2)).shape
+        >>> a.sentences.gather(a.mixing.matrix("alti", 2)).shape
         (2, 2)
         """
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
@@ -375,7 +379,7 @@ class SentenceAttention(NotPickled):
 
     def to_dataframe(
         self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
-    ) -> Any:
+    ) -> DataFrame:
         """One row a pair: ``from, to, from_text, to_text`` and the value (needs pandas)."""
         values = self.matrix(kind, layer=layer, head=head).tolist()
         return dataframe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from attn_widget.figures.choice import (
 from attn_widget.figures.marginals import Marginals
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask, looks_back
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 KEYS = tuple(metric.key for metric in SPECIALIZATIONS)
 SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
@@ -107,7 +111,7 @@ class Specialization:
         """
         return {key: standardize(values) for key, values in self.raw.items()}
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each raw metric (needs pandas)."""
         return dataframe(head_records(**self.raw))
 

@@ -49,7 +49,7 @@ def saved_run(
         selection = replace(selection, **opened.selected())
         spec.check_run(analysis)
         recorded = of_parts(
-            analysis, selection, spec, analysis.parts if parts else (analysis.part,)
+            analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)
         )
     picture = picture_of(source, selection) if pictured else None
     return SavedRun(spec.title or source.title, source.n_tokens, recorded, picture=picture)
@@ -79,8 +79,8 @@ def other_part(
 
     Of the layers and heads that were asked for, it has those that it knows; all of them where it knows none.
     """
-    layers = [layer for layer in spec.layers or () if layer < analysis.n_layers] or None
-    heads = [head for head in spec.heads or () if head < analysis.n_heads] or None
+    layers = [layer for layer in spec.layers or () if layer < analysis.trace.n_layers] or None
+    heads = [head for head in spec.heads or () if head < analysis.trace.n_heads] or None
     opened = opening_of(analysis, Selection(), layers, heads).selected()
     if "encoder" not in (analysis.part, shown["part"]):
         opened["token"] = shown["token"]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import lock_of
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
@@ -89,8 +90,8 @@ def snapshot(
     """
     layers, heads, light = spec.layers, spec.heads, spec.light
     views = list(VIEWS) if spec.views is None else list(spec.views)
-    kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
-    kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
+    kept_layers = list(range(analysis.trace.n_layers)) if layers is None else sorted(set(layers))
+    kept_heads = list(range(analysis.trace.n_heads)) if heads is None else sorted(set(heads))
     chosen, two_texts = dict(selection), analysis.part != "self"
     if two_texts:
         chosen["part"] = analysis.part
@@ -100,10 +101,10 @@ def snapshot(
             chosen["view"] = views[0]
     if chosen["layer"] not in kept_layers:
         chosen["layer"] = kept_layers[0]
-    long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.n_heads
+    long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.trace.n_heads
     if chosen["head"] not in (*kept_heads, *(() if long and lacks_heads else ("mean",))):
         chosen["head"] = kept_heads[0]
-    with analysis.lock, one_blas_thread():
+    with lock_of(analysis), one_blas_thread():
         encoding = (
             LIGHT_ENCODINGS[code or code_of(analysis)]
             if light
@@ -141,7 +142,7 @@ def snapshot(
         }
         if spec.left_out:
             about["left_out"] = spec.left_out
-        others = ({"kind": "beside"},) if analysis.beside else ()
+        others = ({"kind": "beside"},) if analysis.model.compare_with else ()
         requests = (
             (*light_requests(analysis), *others)
             if light
@@ -194,7 +195,7 @@ def encode_attention(
     found = Attention()
     for layer in layers:
         if is_long(analysis):
-            rolled = analysis.n_tokens <= ROLLOUT_TOKENS
+            rolled = analysis.trace.n_tokens <= ROLLOUT_TOKENS
             blocks = encode_layer(analysis, layer, heads, encoding, mean=rolled)
             found.chunks |= blocks.chunks
             found.errors += blocks.errors
@@ -207,7 +208,7 @@ def encode_attention(
             head.score_error for head in encoded if isinstance(head, EncodedFactors)
         ]
         arrays = layer_arrays(analysis, layer, heads, encoded)
-        if len(heads) < analysis.n_heads:
+        if len(heads) < analysis.trace.n_heads:
             mean = encode_weights(analysis.attention(layer, "mean"), MAX_LEVELS)
             allowed = analysis.trace.allowed(layer)
             mean_arrays = weight_arrays([mean], allowed)
@@ -231,8 +232,10 @@ def opens_on(
     """True if the page has the selected quantity: rollout takes every layer up to its own."""
     quantity = chosen.get("quantity")
     if quantity == "rollout":
-        limit = analysis.rollout_limit
-        if analysis.no_rollout is not None or (limit is not None and chosen["layer"] >= limit[0]):
+        limit = analysis.heads.rollout_limit
+        if analysis.heads.no_rollout is not None or (
+            limit is not None and chosen["layer"] >= limit[0]
+        ):
             return False
         through = list(range(chosen["layer"] + 1))
         return list(layers[: len(through)]) == through
@@ -262,9 +265,9 @@ def error_of_rollout(
 ) -> float | None:
     """The largest error of rollout through the layers that follow the first without a gap."""
     reach = 0
-    if analysis.no_rollout is not None:
+    if analysis.heads.no_rollout is not None:
         return None
-    limit = analysis.rollout_limit
+    limit = analysis.heads.rollout_limit
     most = len(means) if limit is None else limit[0]
     while reach < most and layers[reach] == reach:
         reach += 1

@@ -34,7 +34,7 @@ def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False)
     """
     make = OF_VIEWS.get(selection.view)
     masks = selection.view == "predictions" and opening_mode(analysis) == "masked"
-    if make is None or (quick and masks) or analysis.n_tokens > LONG_TOKENS:
+    if make is None or (quick and masks) or analysis.trace.n_tokens > LONG_TOKENS:
         return run_cells(analysis, selection)
     try:
         found = make(untagged(analysis), selection)  # a tagger takes seconds
@@ -80,8 +80,8 @@ def sentences_cells(analysis: Analysis, _selection: Selection) -> Cells | None:
 def predictions_cells(analysis: Analysis, _selection: Selection) -> Cells | None:
     """The likeliest tokens at each position, shaded by the probability of the first."""
     if analysis.part == "cross":
-        analysis = analysis.writing
-    mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+        analysis = analysis.model.writing
+    mode = table_mode(opening_mode(analysis), analysis.trace.n_tokens)
     found = analysis.predictions(top_k=TOP_K, mode=mode)
     rows: list[str] = []
     first: list[float] = []

@@ -70,8 +70,8 @@ class HeadScan:
     def __init__(self, analysis: Analysis) -> None:
         trace = self._trace = analysis.trace
         tokens = trace.tokens
-        self._shape = n, m = analysis.n_tokens, analysis.n_keys
-        shape = (analysis.n_layers, analysis.n_heads)
+        self._shape = n, m = analysis.trace.n_tokens, analysis.trace.n_keys
+        shape = (analysis.trace.n_layers, analysis.trace.n_heads)
         self.sides = thumb_side(n, math.prod(shape)), thumb_side(m, math.prod(shape))
         self._starts, self._key_starts = (
             np.arange(side) * size // side
@@ -79,7 +79,7 @@ class HeadScan:
         )
         self._pooled = np.zeros((*shape, *self.sides), dtype=np.float32)
         self._word_max = np.zeros(shape, dtype=np.float32)
-        masks = [trace.mask(layer) for layer in range(analysis.n_layers)]
+        masks = [trace.mask(layer) for layer in range(analysis.trace.n_layers)]
         by_mask = {id(mask): sinks(tokens, mask) for mask in masks}
         self._sinks = [by_mask[id(mask)] for mask in masks]
         # Cross-attention has no mask.

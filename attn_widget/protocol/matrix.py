@@ -73,8 +73,8 @@ def shown_matrix(
     units, groups = _units(analysis, selection)
     keys, key_groups = units, None
     if not analysis.trace.square:
-        of_keys = analysis.of("encoder") if "encoder" in analysis.parts else None
-        keys, key_groups = _units(of_keys, selection, analysis.key_tokens)
+        of_keys = analysis.of("encoder") if "encoder" in analysis.model.parts else None
+        keys, key_groups = _units(of_keys, selection, analysis.model.key_tokens)
     mask = None if rollout else analysis.trace.allowed(layer)
     scores = None
     widest = max(unit.end - unit.token for unit in (*units, *keys))
@@ -125,9 +125,9 @@ def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
     if quantity == "rollout":
         return analysis.rollout(layer)
     if quantity in ROLLED:
-        return analysis.mixing_rollout(quantity.removesuffix("_rollout"), layer)
+        return analysis.mixing.rollout(quantity.removesuffix("_rollout"), layer)
     if quantity == "norms":
-        return analysis.mixing(quantity, layer, None if head == "mean" else head)
+        return analysis.mixing.matrix(quantity, layer, None if head == "mean" else head)
     if quantity in MIXINGS:
-        return analysis.mixing(quantity, layer)
+        return analysis.mixing.matrix(quantity, layer)
     return analysis.attention(layer, head)

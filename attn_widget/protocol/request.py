@@ -51,13 +51,13 @@ def integer(request: Request, name: str, low: int, high: int) -> int:
 
 
 def layer_of(analysis: Analysis, request: Request) -> int:
-    return integer(request, "layer", 0, analysis.n_layers)
+    return integer(request, "layer", 0, analysis.trace.n_layers)
 
 
 def head_of(analysis: Analysis, request: Request) -> Head:
     if request.get("head") == "mean":
         return "mean"
-    return integer(request, "head", 0, analysis.n_heads)
+    return integer(request, "head", 0, analysis.trace.n_heads)
 
 
 def place_of(result: Any, request: Request) -> tuple[int, int]:
@@ -67,7 +67,7 @@ def place_of(result: Any, request: Request) -> tuple[int, int]:
 
 
 def rows_of(analysis: Analysis, request: Request) -> slice:
-    return span(request, "rows", analysis.n_tokens)
+    return span(request, "rows", analysis.trace.n_tokens)
 
 
 def span(request: Request, name: str, size: int) -> slice:

@@ -33,7 +33,7 @@ class RunSource(Source):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.analysis.n_layers, self.analysis.n_heads
+        return self.analysis.trace.n_layers, self.analysis.trace.n_heads
 
     @property
     def title(self) -> str:
@@ -41,7 +41,7 @@ class RunSource(Source):
 
     @property
     def n_tokens(self) -> int:
-        return self.analysis.n_tokens
+        return self.analysis.trace.n_tokens
 
     def reply(self, request: Request) -> Reply:
         return respond(self.analysis, request, HANDLERS)
@@ -51,7 +51,7 @@ def title_of(analysis: Analysis) -> str:
     """The beginning of the text, on one line."""
     texts = (analysis.text, analysis.text_pair)
     if analysis.part in ("decoder", "cross"):
-        texts = (analysis.source_text, analysis.text)
+        texts = (analysis.model.source_text, analysis.text)
     whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
@@ -60,6 +60,6 @@ def title_of(analysis: Analysis) -> str:
 def view_of(analysis: Analysis) -> Any:
     """The view that a run opens on."""
     for view in VIEWS.values():
-        if view.opens and getattr(analysis, view.opens) is not None:
+        if view.opens and getattr(analysis.model, view.opens) is not None:
             return view.name
     return "attention"

@@ -23,7 +23,7 @@ def shown_tree(analysis: Analysis, selection: Selection) -> tuple[list[Unit], In
     shown = shown_matrix(analysis, selection, words_have_scores=True)
     allowed = shown.allowed
     if shown.rollout and any(
-        analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
+        analysis.trace.allowed(i) is not None for i in range(analysis.trace.n_layers)
     ):
         allowed = shown.weights > 0  # exactly 0 where no path through the layers is allowed
     root = root_of(shown.units, selection.token)

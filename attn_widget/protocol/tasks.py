@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import has_tagger_ready
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.host.threads import in_background
 from attn_widget.protocol.answer import (
@@ -144,7 +145,7 @@ class Tasks(Answers):
             self._drop(request.get("of"))
             return {"ok": True, "data": {}, "arrays": []}, []
         handler = handler_of(request, self._handlers)
-        if handler.needs_tagger and not asked.has_tagger_ready:
+        if handler.needs_tagger and not has_tagger_ready(asked):
             return later("The tagger is still being loaded.")
         if handler.needs_heads and comes_in_layers(asked.trace):
             waits = self._survey(asked, request)

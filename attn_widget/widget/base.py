@@ -70,6 +70,13 @@ class SourceWidget(OfWidgets):
     first_paint: Trait[bytes] = synced(t.Bytes(b""))
     """The packed first paint (see ``docs/protocol.md``)."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # The page asks for "slice": the methods have an underscore, so that Tab does not offer them.
+        cls._anywidget_commands = {
+            name.removeprefix("_"): of for name, of in cls._anywidget_commands.items()
+        }
+
     def __init__(self, **traits: Any) -> None:
         if imported("shinywidgets") is not None:  # which gives a widget without a height 400 px
             traits.setdefault("layout", {"height": "max-content"})
@@ -81,7 +88,7 @@ class SourceWidget(OfWidgets):
         """The analysis or profile shown; None once the widget is closed."""
 
     @property
-    def source(self) -> Source:
+    def _shown_source(self) -> Source:
         """The source behind the widget.
 
         Raises
@@ -97,12 +104,12 @@ class SourceWidget(OfWidgets):
     @property
     def selection(self) -> Selection:
         """The visible part: the traits as one value."""
-        return Selection.of(self, self.source.options)
+        return Selection.of(self, self._shown_source.options)
 
     @property
-    def shown(self) -> Shown:
+    def _shown(self) -> Shown:
         """Content of a page or an output of this widget."""
-        return ShownSource(self.source, self.selection)
+        return ShownSource(self._shown_source, self.selection)
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
@@ -112,10 +119,10 @@ class SourceWidget(OfWidgets):
     def _saved_outputs(self) -> dict[str, str]:
         """Content of an output for readers without a kernel; none of a closed widget."""
         saved: str = getattr(self, "saved", "page")
-        return {} if self._open_source() is None else saved_outputs(self.shown, saved)
+        return {} if self._open_source() is None else saved_outputs(self._shown, saved)
 
     @command
-    def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
 
         def reply() -> Reply:
@@ -125,7 +132,7 @@ class SourceWidget(OfWidgets):
         return replied(reply, request)
 
     @command
-    def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer at once: all that the page sent before has been received."""
         return {"ok": True}, []
 
@@ -138,12 +145,12 @@ class SourceWidget(OfWidgets):
 
     @t.validate("layer")
     def _valid_layer(self, proposal: Any) -> int:
-        return in_range("layer", proposal["value"], self.source.shape[0])
+        return in_range("layer", proposal["value"], self._shown_source.shape[0])
 
     @t.validate("head")
     def _valid_head(self, proposal: Any) -> int | str:
         value = proposal["value"]
-        return value if value == "mean" else in_range("head", value, self.source.shape[1])
+        return value if value == "mean" else in_range("head", value, self._shown_source.shape[1])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -196,7 +203,7 @@ class SourceWidget(OfWidgets):
         'cat.html'
         >>> w.close()
         """
-        return save_page([self.shown], path, PageSpec.of(options))
+        return save_page([self._shown], path, PageSpec.of(options))
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.
@@ -227,13 +234,13 @@ class SourceWidget(OfWidgets):
         >>> w.close()
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-        return framed(self.shown, height, title)
+        return framed(self._shown, height, title)
 
 
 class RunWidget(SourceWidget, Generic[J]):
     """A widget that shows another result once a run, which Python or the page starts, has made it."""
 
-    ANOTHER: ClassVar[str]  # the call that shows another text, for messages
+    _ANOTHER: ClassVar[str]  # the call that shows another text, for messages
 
     text: Trait[str] = synced(t.Unicode(""))
     """The text, the first of two, or the query. Read-only; `run` shows another one."""
@@ -251,7 +258,7 @@ class RunWidget(SourceWidget, Generic[J]):
         self._require_runs().cancel()
 
     @command
-    def act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Start an action that the page requests; see `attn_widget.widget.actions`."""
 
         def start() -> Reply:
@@ -259,13 +266,13 @@ class RunWidget(SourceWidget, Generic[J]):
             if kind == "cancel":
                 self.cancel()
             else:
-                self._act(kind, asked)
+                self._begin(kind, asked)
             return {"ok": True, "data": {}, "arrays": []}, []
 
         return replied(start, request)
 
     @abstractmethod
-    def _act(self, kind: str, asked: Any) -> None:
+    def _begin(self, kind: str, asked: Any) -> None:
         """Start the run of an action, one of `KINDS` but ``"cancel"``.
 
         Raises `AttnWidgetError`: the action is not one of this widget, or its request cannot be used.
@@ -280,7 +287,7 @@ class RunWidget(SourceWidget, Generic[J]):
         name = proposal["trait"].name
         if proposal["value"] != self._require_runs().shown[name]:
             raise t.TraitError(
-                f"{name} is set by a run and cannot be changed here. {self.ANOTHER}."
+                f"{name} is set by a run and cannot be changed here. {self._ANOTHER}."
             )
         return proposal["value"]
 

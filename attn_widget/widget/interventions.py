@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.analysis import checked_heads_off, checked_mask
 from attn_widget.checks import check_choice, short_repr
 from attn_widget.errors import NotAvailableError
 from attn_widget.trace.forward import Progress
@@ -40,7 +41,7 @@ def check_part(analysis: Analysis, name: str | None) -> str:
             f"part is {short_repr(name)}, and this run reads one text: its model is no encoder-decoder.",
             "Leave part out.",
         )
-    return check_choice(name, "part", analysis.parts)
+    return check_choice(name, "part", analysis.model.parts)
 
 
 def _pairs(heads: Any) -> list[Any]:
@@ -49,13 +50,13 @@ def _pairs(heads: Any) -> list[Any]:
 
 INTERVENTIONS = {
     "masked": Intervention(
-        of=lambda analysis: [hidden.token for hidden in analysis.masked],
-        check=lambda analysis, tokens: [*analysis.check_mask(tokens)],
+        of=lambda analysis: [hidden.token for hidden in analysis.model.masked],
+        check=lambda analysis, tokens: [*checked_mask(analysis, tokens)],
         run=lambda analysis, tokens, progress: analysis.mask(tokens, progress=progress),
     ),
     "heads_off": Intervention(
-        of=lambda analysis: [[*address] for address in analysis.addresses_off],
-        check=lambda analysis, heads: [[*a] for a in analysis.check_heads_off(_pairs(heads))],
+        of=lambda analysis: [[*address] for address in analysis.model.addresses_off],
+        check=lambda analysis, heads: [[*a] for a in checked_heads_off(analysis, _pairs(heads))],
         run=lambda analysis, heads, progress: analysis.ablate(_pairs(heads), progress=progress),
     ),
     "part": Intervention(

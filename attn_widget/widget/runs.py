@@ -94,8 +94,8 @@ class HeadChoice:
     def _nearest(self, analysis: Analysis) -> Opening:
         """The selected head, or the nearest one that ``analysis`` has."""
         layer, head = self._place()
-        nearest = head if head == "mean" else min(head, analysis.n_heads - 1)
-        return Opening(min(layer, analysis.n_layers - 1), nearest, None)
+        nearest = head if head == "mean" else min(head, analysis.trace.n_heads - 1)
+        return Opening(min(layer, analysis.trace.n_layers - 1), nearest, None)
 
 
 class Runs(Jobs):
@@ -168,7 +168,7 @@ class Runs(Jobs):
         if before is not None and of_same_run(before, analysis):
             opened = self._choice.open_part(analysis)
         else:
-            if before is not None and before.part in analysis.parts:
+            if before is not None and before.part in analysis.model.parts:
                 analysis = analysis.of(before.part)
             same = before is not None and same_positions(before, analysis)
             opened = self._choice.open_in(analysis, same)
@@ -207,13 +207,13 @@ class Runs(Jobs):
 
 def past_run(analysis: Analysis) -> dict[str, str | None]:
     """Entry of the history for a run: of an encoder-decoder the text that it reads, whatever part is shown."""
-    text = analysis.text if analysis.part == "self" else analysis.source_text or analysis.text
+    text = analysis.text if analysis.part == "self" else analysis.model.source_text or analysis.text
     return {"text": text or "", "text_pair": analysis.text_pair}
 
 
 def of_same_run(a: Analysis, b: Analysis) -> bool:
     """True if both are different parts of one pass."""
-    return a.part != b.part and b.part in a.parts and a.of(b.part) is b
+    return a.part != b.part and b.part in a.model.parts and a.of(b.part) is b
 
 
 def same_positions(a: Analysis, b: Analysis) -> bool:

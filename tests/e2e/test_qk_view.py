@@ -68,7 +68,7 @@ def test_every_number_is_pythons(page: Page) -> None:
         value = found.key_sums[effect.part]
         agree(row, np.array([value, effect.direct, effect.total, effect.weight]), rtol=1e-4)
     part(page, "qk-show-pairs").click()
-    expect(part(page, "qk-texts").locator("[data-unit]")).to_have_count(2 * analysis.n_tokens)
+    expect(part(page, "qk-texts").locator("[data-unit]")).to_have_count(2 * analysis.trace.n_tokens)
     assert violations(page) == []
     widget.close()
 

@@ -61,7 +61,7 @@ aw.show(aw.compare("a", "b")).comparison.a.tokens
 alike = aw.similarity("a cat", "a dog")
 aw.show(alike, words=False).words = True
 aw.to_html(alike, "page.html")
-aw.agreement(["a"], target=aw.target(position=1, token="a")).mean
+aw.corpus.agreement(["a"], target=aw.target(position=1, token="a")).mean
 """
 WRONG = (
     'aw.show("the cat sat", layr=3)',

@@ -58,25 +58,25 @@ MASKED_AIM = aw.target(position=3, token="sat", masked=True)
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "predictions": lambda a: a.predictions().probabilities,
     "masked": lambda a: a.predictions(mode="masked").probabilities,
-    "softmax": lambda a: a.softmax(2, mode="masked").sum_exp,
+    "softmax": lambda a: a.model.softmax(2, mode="masked").sum_exp,
     "mask": lambda a: a.mask([2]).attention(1, 0),
     "ablate": lambda a: a.ablate([(0, 1)]).attention(1, 0),
-    "inside": lambda a: a.inside(0).ffn_activation,
-    "residuals": lambda a: a.residuals.ffn,
-    "embeddings": lambda a: a.embeddings.token,
-    "positions": lambda a: a.positions,
-    "mixing": lambda a: a.mixing("norms", 1),
-    "mixing ratio": lambda a: a.mixing_ratio(1),
-    "value zeroing": lambda a: a.mixing("value_zeroing", 1),
-    "output": lambda a: a.decompose_output(1, 2).vectors,
-    "contributions": lambda a: a.contributions(AIM).values,
-    "of a mask": lambda a: a.contributions(MASKED_AIM).values,
-    "occlusion": lambda a: a.contributions(AIM, "occlusion").values,
-    "integrated gradients": lambda a: a.contributions(AIM, "integrated_gradients").values,
-    "attention gradient": lambda a: a.contributions(AIM, "attention_gradient").values,
-    "head effects": lambda a: a.head_effects(AIM).effects,
-    "faithfulness": lambda a: a.faithfulness(AIM, ["weights"]).curves["weights"].deleted,
-    "probe": lambda a: a.probe_patterns().induction,
+    "inside": lambda a: a.model.layer(0).ffn_activation,
+    "residuals": lambda a: a.model.residuals.ffn,
+    "embeddings": lambda a: a.model.embeddings.token,
+    "positions": lambda a: a.model.positions,
+    "mixing": lambda a: a.mixing.matrix("norms", 1),
+    "mixing ratio": lambda a: a.mixing.ratio(1),
+    "value zeroing": lambda a: a.mixing.matrix("value_zeroing", 1),
+    "output": lambda a: a.mixing.decompose_output(1, 2).vectors,
+    "contributions": lambda a: a.why.contributions(AIM).values,
+    "of a mask": lambda a: a.why.contributions(MASKED_AIM).values,
+    "occlusion": lambda a: a.why.contributions(AIM, "occlusion").values,
+    "integrated gradients": lambda a: a.why.contributions(AIM, "integrated_gradients").values,
+    "attention gradient": lambda a: a.why.contributions(AIM, "attention_gradient").values,
+    "head effects": lambda a: a.why.head_effects(AIM).effects,
+    "faithfulness": lambda a: a.why.faithfulness(AIM, ["weights"]).curves["weights"].deleted,
+    "probe": lambda a: a.model.probe_patterns().induction,
     "patch": lambda a: aw.compare(a, a).patch([("head", 0, 1)]).attention(1, 0),
 }
 OF_THE_RUN = {"predictions"}
@@ -127,10 +127,10 @@ def test_slices_of_the_page_say_it(runs: tuple[Any, Any]) -> None:
 def test_what_was_computed_before_still_holds() -> None:
     pair = own("bert")
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
-    before = a.predictions(mode="masked").probabilities.copy(), a.positions.copy()
+    before = a.predictions(mode="masked").probabilities.copy(), a.model.positions.copy()
     step(pair[0])
     np.testing.assert_array_equal(a.predictions(mode="masked").probabilities, before[0])
-    np.testing.assert_array_equal(a.positions, before[1])
+    np.testing.assert_array_equal(a.model.positions, before[1])
 
 
 def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
@@ -138,7 +138,7 @@ def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
     a.trace._outputs.logits = None
     step(pair[0])
-    for ask in (a.predictions, lambda: a.components(NEXT), lambda: a.logit_lens(NEXT)):
+    for ask in (a.predictions, lambda: a.why.components(NEXT), lambda: a.why.logit_lens(NEXT)):
         with pytest.raises(NotAvailableError, match=CHANGED):
             ask()
 

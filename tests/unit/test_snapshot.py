@@ -147,7 +147,10 @@ def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
     focus = 1 if token is None else token
     assert data["token"] == focus and data["heads"] == [0, 2]
     assert {name.partition(":")[0] for name in arrays} == {*EMBEDDINGS, *LAYER, *HEAD, "hidden"}
-    assert len(arrays) == len(EMBEDDINGS) + analysis.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
+    assert (
+        len(arrays)
+        == len(EMBEDDINGS) + analysis.trace.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
+    )
     for key, row in arrays.items():
         name, _, layer = key.partition(":")
         asked = {"kind": "tensor", "name": name, "rows": [focus, focus + 1]}

@@ -31,7 +31,7 @@ def shown(a: Any, view: str, **traits: Any) -> tuple[Any, Any]:
 
 def test_heads_have_the_figure_that_shades_the_grid(a: Any) -> None:
     cells, table = shown(a, "heads", metric="sparsity")
-    values = table["sparsity"].to_numpy().reshape(a.n_layers, a.n_heads)
+    values = table["sparsity"].to_numpy().reshape(a.trace.n_layers, a.trace.n_heads)
     span = np.ptp(values)
     np.testing.assert_allclose(cells.shades, (values - values.min()) / span, atol=1e-6)
     assert (cells.rows[1], cells.columns[3]) == ("L1", "H3") and "Sparsity" in cells.caption

@@ -86,7 +86,7 @@ def predictions(
 
 def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
     """See `Comparison.classes`."""
-    both = a.classification, b.classification
+    both = a.model.classification, b.model.classification
     for classified, name in zip(both, "AB", strict=True):
         if classified is None or classified.task != "sequence":
             raise NotAvailableError(f"{name} has no classifier of texts.")

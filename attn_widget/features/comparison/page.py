@@ -165,8 +165,8 @@ def _grids(c: Comparison) -> tuple[Recovery, ...]:
     """Grids of recovery computed so far, or two of the first proposal where that is cheap."""
     if c.recoveries or not c.proposals():
         return c.recoveries
-    passes = c.b.n_layers * (c.b.n_heads + len(c.alignment.tokens))
-    if passes * c.b.n_tokens > RECORDED_TOKENS:
+    passes = c.b.trace.n_layers * (c.b.trace.n_heads + len(c.alignment.tokens))
+    if passes * c.b.trace.n_tokens > RECORDED_TOKENS:
         return ()
     try:
         return tuple(c.recovery(c.proposals()[0], of) for of in ("heads", "states"))
@@ -200,7 +200,7 @@ def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | Non
 
     None for a long text: its Why, which a page records for the target it opens on, takes longer than all the rest.
     """
-    if max(c.a.n_tokens, c.b.n_tokens) > LONG_TOKENS:
+    if max(c.a.trace.n_tokens, c.b.trace.n_tokens) > LONG_TOKENS:
         return None, None
     runs = c.a.run, c.b.run
     proposed = c.proposals()

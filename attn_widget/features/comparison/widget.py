@@ -34,7 +34,7 @@ class ComparisonWidget(AttentionWidget):
     @property
     def shown(self) -> ShownComparison:
         """Content of its page: both runs."""
-        _ = self.source  # refuses a closed widget
+        _ = self._shown_source  # refuses a closed widget
         return ShownComparison(self.comparison)
 
     def __repr__(self) -> str:

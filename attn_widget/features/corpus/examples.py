@@ -109,10 +109,12 @@ def computed(
         words = np.array([not token.special for token in analysis.tokens])
         counted = words[:, None] & words[None, :]
         if by in DIAGONALS:
-            counted &= np.eye(analysis.n_tokens, k=DIAGONALS[by], dtype=bool)
+            counted &= np.eye(analysis.trace.n_tokens, k=DIAGONALS[by], dtype=bool)
         query = key = -1
         if counted.any():
-            query, key = divmod(int(np.where(counted, weights, -1).argmax()), analysis.n_tokens)
+            query, key = divmod(
+                int(np.where(counted, weights, -1).argmax()), analysis.trace.n_tokens
+            )
         weight = float(weights[query, key]) if query >= 0 else np.nan
         tokens = [token.text for token in analysis.tokens]
         example = Example(read.texts[place], tokens, tokens)
@@ -144,9 +146,9 @@ def with_text(
     ):
         analysis = analysis_of(encoder, text, generate=generate)
     cache[text] = analysis
-    tokens = sum(analysis.n_tokens for analysis in cache.values())
+    tokens = sum(analysis.trace.n_tokens for analysis in cache.values())
     for oldest in list(cache)[:-1]:
         if tokens <= RECENT_TOKENS:
             break
-        tokens -= cache.pop(oldest).n_tokens
+        tokens -= cache.pop(oldest).trace.n_tokens
     return cache

@@ -269,7 +269,7 @@ class ProfileSource(Source):
         if tau != metrics.TAU:
             raise NotAvailableError(
                 f"The profile was counted with tau = {metrics.TAU}, not with {short_repr(tau)}.",
-                "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
+                "Sparsity with another threshold is available for one text: analyze(text).heads.metrics_at(tau).",
             )
         keys = _held(self.profile, CROSS_KEYS)
         return {"tau": tau, "keys": keys, "scale": []}, {
@@ -318,8 +318,8 @@ class ProfileSource(Source):
         arrays: Arrays = {}
         rows: list[dict[str, Any]] = []
         for place, (row, analysis) in enumerate(examples):
-            source = analysis.text if analysis.trace.square else analysis.source_text
-            columns = token_columns(analysis.key_tokens, source, None)
+            source = analysis.text if analysis.trace.square else analysis.model.source_text
+            columns = token_columns(analysis.model.key_tokens, source, None)
             # A query of another text has no place among the tokens that are shown.
             written = {} if analysis.trace.square else {"written": row["query_token"]}
             if "output" in row:

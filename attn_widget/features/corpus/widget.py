@@ -43,8 +43,8 @@ class ProfileWidget(SourceWidget):
     `traitlets.TraitError`: a trait outside its range; the message names what is allowed.
     """
 
-    WHY = "it is tied to the page that shows it"
-    INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
+    _WHY = "it is tied to the page that shows it"
+    _INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
 
     metric: Trait[str] = synced(
         t.Enum(

@@ -24,7 +24,7 @@ def class_reader(analysis: Analysis) -> dict[str, Any] | None:
     Returns: ``kind`` is "mean", "first" or "cnn"; ``labels``, ``activation`` and ``note`` are those of the answer;
     ``tensors`` have a shape, and float32 in base64.
     """
-    classes = analysis.classification
+    classes = analysis.model.classification
     if analysis.run is None or classes is None:
         return None
     model = analysis.run.encoder.model

@@ -45,7 +45,7 @@ def check_embedder(result: object) -> Similarity:
         raise NotAvailableError(
             "This model pools no prompts, which the engine of a page does.", "Leave engine out."
         )
-    if result.a.heads_off:
+    if result.a.model.heads_off:
         raise NotAvailableError(
             "The engine of a page compares texts with all heads on.", "Save intact."
         )

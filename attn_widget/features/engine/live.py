@@ -151,8 +151,8 @@ def page_model(
         )
     if folder is None:
         return PageModel(facts, partial(elements, text))
-    beside = write_beside(folder, encoder.name, checksum(file), text)
-    facts["beside"] = {"src": quote(beside.name), "key": checksum(file)}
+    compare_with = write_beside(folder, encoder.name, checksum(file), text)
+    facts["beside"] = {"src": quote(compare_with.name), "key": checksum(file)}
     return PageModel(facts, None)
 
 

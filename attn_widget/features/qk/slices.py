@@ -31,15 +31,15 @@ def asked(analysis: Analysis, request: Request, progress: Progress | None) -> QK
     if isinstance(against, str):
         against = one_of({"against": against}, "against", AGAINSTS)
     elif against is not None:
-        against = integer(request, "against", 0, analysis.n_keys)
+        against = integer(request, "against", 0, analysis.trace.n_keys)
     by = request.get("by")
     return analysis.qk_attribution(
         layer_of(analysis, request),
         cast(
             "int", head_of(analysis, request)
         ),  # a mean of heads is refused there, with the reason
-        integer(request, "query", 0, analysis.n_tokens),
-        integer(request, "key", 0, analysis.n_keys),
+        integer(request, "query", 0, analysis.trace.n_tokens),
+        integer(request, "key", 0, analysis.trace.n_keys),
         against="others" if against is None else against,
         by=None if by is None else one_of(request, "by", ("tokens", "parts")),
         progress=progress,

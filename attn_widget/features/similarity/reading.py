@@ -79,8 +79,8 @@ class Reading:
                 ) from error
             except (InputError, InputTypeError) as error:
                 raise type(error)(f"{name} cannot be read. {error.message}", error.hint) from error
-            if analysis.truncated is not None:
-                cut = analysis.truncated
+            if analysis.model.truncated is not None:
+                cut = analysis.model.truncated
                 notes.append(
                     f"{name} was cut: {cut['limit']:,} of {cut['length']:,} tokens were read."
                 )

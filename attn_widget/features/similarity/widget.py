@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import traitlets as t
 
+from attn_widget.analysis.analysis import checked_heads_off
 from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, NotAvailableError, SliceError
 from attn_widget.features.similarity.ranking import Ranking
@@ -86,9 +87,9 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
     range; the message names what is allowed.
     """
 
-    WHY = "it is tied to the page that shows it"
-    INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_dataframe()."
-    ANOTHER = "w.run(a, b) shows other texts"
+    _WHY = "it is tied to the page that shows it"
+    _INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_dataframe()."
+    _ANOTHER = "w.run(a, b) shows other texts"
 
     view: Trait[Literal["similarity"]] = synced(t.Enum(["similarity"], "similarity"))
     """Always ``"similarity"``."""
@@ -134,13 +135,15 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
         self._require_runs().close()
         super().close()
 
-    def _act(self, kind: str, asked: Any) -> None:
+    def _begin(self, kind: str, asked: Any) -> None:
         jobs, similarity = self._require_runs(), self._editable()
         if kind == "run":
             a, b = actions.texts_of(asked)
             jobs.start(lambda _progress: similarity.with_texts(a, b))
         elif kind == "switch_off":
-            checked = similarity.a.check_heads_off(actions.list_of(asked, "heads", "[layer, head]"))
+            checked = checked_heads_off(
+                similarity.a, actions.list_of(asked, "heads", "[layer, head]")
+            )
             heads = [(head[-2], head[-1]) for head in checked]
             jobs.start(lambda _progress: similarity.ablate(heads))
         else:

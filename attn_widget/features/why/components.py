@@ -127,7 +127,7 @@ def gain_of(run: Run, norm: Any, width: int) -> tuple[torch.Tensor, bool]:
 
 @torch.no_grad()
 def components(run: Run, target: Target, bound: BoundTarget) -> Components:
-    """Direct logit attribution; see `attn_widget.analysis.Analysis.components`.
+    """Direct logit attribution; see `attn_widget.analysis.Analysis.why.components`.
 
     Raises `NotAvailableError`: an encoder, whose head is not linear; a target that is no next token; a family whose
     layers are not known, or whose norms follow the residual sums.

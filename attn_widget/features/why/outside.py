@@ -71,7 +71,7 @@ def check_outside(
 ) -> dict[str, Float32]:
     """Values by name, float32 [n] each, if every one of ``tokens`` has a number.
 
-    ``contributions``: see `attn_widget.Analysis.with_contributions`. ``row_names``: names that the run has already.
+    ``contributions``: see `attn_widget.Analysis.why.with_contributions`. ``row_names``: names that the run has already.
     Raises `InputError`: no or too many rows, a name that is taken or cannot be shown, values of another shape,
     tokens of another text, NaN at a token of the text, infinity. Raises `InputTypeError`: no mapping, a name that
     is no str, values that are no numbers.

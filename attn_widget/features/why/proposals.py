@@ -68,7 +68,7 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
 
 
 def _classes(analysis: Analysis) -> list[Target]:
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         return []
     order = largest_first(classes.logits)
@@ -80,7 +80,7 @@ def _labeled_token(analysis: Analysis) -> Target | None:
 
     That one is "outside" as a rule, so that a name comes before the words that are none.
     """
-    classes = analysis.classification
+    classes = analysis.model.classification
     plain = [i for i, token in enumerate(analysis.trace.tokens) if not token.special]
     if classes is None or not plain:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.slices import as_target, canonical, described
@@ -34,8 +35,8 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec) ->
     """Answers that the view shows of a run, and of an encoder-decoder the shares of what it wrote."""
     given = None if analysis.part == "encoder" else spec.why
     explained = targets_of(analysis, chosen, light=spec.light) if given is None else given or []
-    few = analysis.n_tokens <= MASKED_TOKENS and not spec.light
-    tested = spec.masked and analysis.n_tokens <= TESTED_TOKENS
+    few = analysis.trace.n_tokens <= MASKED_TOKENS and not spec.light
+    tested = spec.masked and analysis.trace.n_tokens <= TESTED_TOKENS
     whole = given is not None or (few and (tested or bool(chosen.get("target"))))
     found = [
         *why_slices(analysis, explained, whole=whole and not spec.light, short=few and spec.masked)
@@ -57,8 +58,8 @@ def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) ->
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
     if analysis.part == "cross":  # its heads have effects on what the decoder writes
-        analysis = analysis.writing
-    long = analysis.n_tokens > ROLLOUT_TOKENS
+        analysis = analysis.model.writing
+    long = analysis.trace.n_tokens > ROLLOUT_TOKENS
     return [] if light or long or analysis.trace.windows is not None else proposals(analysis)[:1]
 
 
@@ -74,10 +75,10 @@ def why_slices(
     """
     if not targets:
         return
-    decoder = analysis.default_mode == "next"
+    decoder = analysis.model.default_mode == "next"
     two_texts = analysis.part != "self"
     # On cross-attention the decoder answers for all but the effects of heads.
-    methods_of = () if analysis.part == "cross" else analysis.methods
+    methods_of = () if analysis.part == "cross" else analysis.why.methods
     yield {"kind": "targets"}, {"targets": [described(analysis, target) for target in targets]}, {}
     for wanted_target in targets:
         target = canonical(analysis, wanted_target)
@@ -86,7 +87,7 @@ def why_slices(
             for method in methods_of
             if whole
             or two_texts
-            or method in (*QUICK, *analysis.outside)
+            or method in (*QUICK, *methods_from_elsewhere(analysis))
             or (short and method in MORE)
             or (decoder and method in NEVER)
         ]
@@ -94,7 +95,7 @@ def why_slices(
         for request in requests:
             reply = answer(analysis, request)
             answers += (found := list(replied(request, reply)))
-            if not found and (decoder or request["method"] in analysis.outside):
+            if not found and (decoder or request["method"] in methods_from_elsewhere(analysis)):
                 yield refused(request, reply)
         yield from answers
         methods = [request["method"] for request, _, _ in answers]

@@ -27,10 +27,10 @@ class WhyTraits(RunTraits):
     """Number that the view Why explains: None (default; derived from the text) or a target from `attn_widget.target`.
     It is stored as a dict of its fields by ids, which ``target(**w.target)`` turns into a target again."""
     method: Trait[str] = synced(t.Unicode(WhySelection.method))
-    """Method of the contributions that color the text in Why; see `Analysis.contributions`."""
+    """Method of the contributions that color the text in Why; see `Analysis.why.contributions`."""
 
     def _in_another(self, analysis: Any, *, same: bool) -> dict[str, Any]:
-        kept = self.method in analysis.methods  # numbers from elsewhere are of one run
+        kept = self.method in analysis.why.methods  # numbers from elsewhere are of one run
         return {
             **super()._in_another(analysis, same=same),
             "method": self.method if kept else WhySelection.method,
@@ -48,4 +48,4 @@ class WhyTraits(RunTraits):
     @t.validate("method")
     def _valid_method(self, proposal: Any) -> str:
         with as_trait_error():
-            return check_choice(proposal["value"], "method", self.analysis.methods)
+            return check_choice(proposal["value"], "method", self.analysis.why.methods)

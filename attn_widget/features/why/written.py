@@ -90,7 +90,7 @@ class WrittenShares(Records):
 
 
 def written_shares(run: Run) -> WrittenShares:
-    """See `attn_widget.analysis.Analysis.written_shares`.
+    """See `attn_widget.analysis.Analysis.why.written_shares`.
 
     ``run``: of an encoder-decoder's decoder.
 

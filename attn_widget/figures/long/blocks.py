@@ -43,7 +43,7 @@ def head_of_blocks(
     filled = 0
     total = 0.0
     received = np.zeros(n)
-    beside = dict.fromkeys((-1, 0, 1), 0.0)
+    compare_with = dict.fromkeys((-1, 0, 1), 0.0)
     repeats = [0.0, 0.0]
     repeated = kinds is not None and len(np.unique(kinds)) < n
     far = 0.0
@@ -64,8 +64,8 @@ def head_of_blocks(
             buffer[~chosen] = 0
         # Row and column of the same token are `shift` columns apart.
         shift = area.rows.start - area.cols.start
-        for side in beside:
-            beside[side] += float(np.trace(buffer, shift + side, dtype=np.float64))
+        for side in compare_with:
+            compare_with[side] += float(np.trace(buffer, shift + side, dtype=np.float64))
         if kinds is not None and repeated:
             for k, after in enumerate((False, True)):
                 there = repeats_of(kinds, area.rows, area.cols, after=after)
@@ -78,7 +78,7 @@ def head_of_blocks(
         np.concatenate([part.entropy for part in rows]),
     )
     head = HeadMatrix(together, cells, -total, tau, choice)
-    sums = (beside[0], far, beside[-1], beside[1], *repeats)
+    sums = (compare_with[0], far, compare_with[-1], compare_with[1], *repeats)
     return head, Marginals(received[None], *(np.array([value]) for value in sums))
 
 

@@ -197,7 +197,7 @@ class LongFactors:
         found = Factors.of(
             queries, keys, analysis.trace.scaling(layer), max_score_error, scores_up_to=0
         )
-        n = analysis.n_tokens
+        n = analysis.trace.n_tokens
         rows = np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.intp)
         possible = True if self._mask is None else self._mask[rows, slice(0, n)]
         exact = found.exact(rows)[0]

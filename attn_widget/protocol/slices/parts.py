@@ -18,7 +18,7 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
     """The pack of a part, with a head of it or the one that it opens on."""
     if analysis.part == "self":
         raise SliceError("This model reads one text, so its run has no other part.")
-    part = analysis.of(one_of(request, "part", analysis.parts))
+    part = analysis.of(one_of(request, "part", analysis.model.parts))
     if request.get("layer") is None and request.get("head") is None:
         chosen = opening(part)
     else:
@@ -31,5 +31,5 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
 @answers("alignment")
 def alignment(analysis: Analysis, _request: Request) -> Answer:
     """Places in the source at which every head looks, and whether it goes through the source in order."""
-    found = analysis.alignment
+    found = analysis.heads.monotony
     return {}, {"places": found.expected, "monotony": found.monotony}

@@ -74,7 +74,7 @@ def test_keeps_what_a_widget_that_stays_refers_to() -> None:
 
 def test_pictures_take_the_place_of_widgets() -> None:
     widget = aw.show("the cat sat", saved="picture", progress=False)
-    output = outputs(widget.shown, "picture", code=False)
+    output = outputs(widget._shown, "picture", code=False)
     widget.close()
     found = live(notebook({VIEW: {"model_id": "ours"}, **output}, BOX, state=dict(STORED)))
     assert found.cells[0].outputs[0].data == output  # without the code of a page

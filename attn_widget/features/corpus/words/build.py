@@ -94,10 +94,10 @@ def index(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from attn_widget import analyze, index
+    >>> from attn_widget import analyze, corpus
     >>> texts = ["The bank of the river.", "She sat by the river.", "The bank lends money."]
     >>> with TemporaryDirectory() as folder:
-    ...     found = index(texts, folder, layer=5, tagger=None, progress=False)
+    ...     found = corpus.index(texts, folder, layer=5, tagger=None, progress=False)
     ...     a = analyze("A boat on the river.", progress=False)
     ...     near = found.near(a, token=5, k=2)
     >>> found

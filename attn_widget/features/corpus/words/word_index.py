@@ -97,7 +97,7 @@ def _readable() -> Generator[None]:
 class WordIndex(NotPickled):
     """Hidden states of the tokens of many texts, with text, tag and place, in LanceDB.
 
-    Made by `attn_widget.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
+    Made by `attn_widget.corpus.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
     searched by the view Inside of its widgets, until `close`.
 
     Parameters
@@ -118,8 +118,8 @@ class WordIndex(NotPickled):
         Whether there is an approximate index.
     """
 
-    WHY = "it holds an open database"
-    INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
+    _WHY = "it holds an open database"
+    _INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
 
     def __init__(self, database: Any, encoder: Encoder, settings: dict[str, Any]) -> None:
         hint = "index(texts, path, layer=...) makes a WordIndex."
@@ -169,7 +169,7 @@ class WordIndex(NotPickled):
         except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
-                "Make one with: attn_widget.index(texts, path, layer=...)",
+                "Make one with: attn_widget.corpus.index(texts, path, layer=...)",
             ) from error
         if settings is None:
             raise InputError(
@@ -272,12 +272,12 @@ class WordIndex(NotPickled):
             As in `near`.
         """
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
-        token = index_in(token, analysis.n_tokens, "token")
+        token = index_in(token, analysis.trace.n_tokens, "token")
         k, exact = check_count(k, "k", 1, 1000), check_flag(exact, "exact")
         if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
                 f"layer is {short_repr(layer)}, and this index holds the output of layer {self.layer}.",
-                "Make another index: attn_widget.index(texts, path, layer=...)",
+                "Make another index: attn_widget.corpus.index(texts, path, layer=...)",
             )
         run = analysis.run
         if run is None or not same_model(run.encoder, self.settings, cached=True):
@@ -285,7 +285,7 @@ class WordIndex(NotPickled):
                 f"The analysis is not of {self.model}, or of other weights.",
                 "Analyze the text with the model of the index.",
             )
-        return self._search(analysis.hidden_states[self.layer + 1][token], k, exact)
+        return self._search(analysis.model.hidden_states[self.layer + 1][token], k, exact)
 
     def _search(self, vector: NDArray[np.float32], k: int, exact: bool) -> list[dict[str, Any]]:
         columns = ["token", "pos", "index", "position", "start", "end", "_distance"]
