@@ -60,10 +60,10 @@ def head_of(analysis: Analysis, request: Request) -> Head:
     return integer(request, "head", 0, analysis.trace.n_heads)
 
 
-def place_of(result: Any, request: Request) -> tuple[int, int]:
-    """Layer and number of a head that a run or a profile has."""
-    layer = integer(request, "layer", 0, result.n_layers)
-    return layer, integer(request, "head", 0, result.n_heads)
+def place_of(counted: Any, request: Request) -> tuple[int, int]:
+    """Layer and number of a head of a trace or a profile."""
+    layer = integer(request, "layer", 0, counted.n_layers)
+    return layer, integer(request, "head", 0, counted.n_heads)
 
 
 def rows_of(analysis: Analysis, request: Request) -> slice:

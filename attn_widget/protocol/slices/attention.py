@@ -57,13 +57,13 @@ def weights(analysis: Analysis, request: Request) -> Answer:
 
 @answers("scores")
 def scores(analysis: Analysis, request: Request) -> Answer:
-    layer, head = place_of(analysis, request)
+    layer, head = place_of(analysis.trace, request)
     return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
 
 
 @answers("qkv")
 def qkv(analysis: Analysis, request: Request) -> Answer:
-    layer, head = place_of(analysis, request)
+    layer, head = place_of(analysis.trace, request)
     rows = rows_of(analysis, request)
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)

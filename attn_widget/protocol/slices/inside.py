@@ -54,7 +54,7 @@ def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.
     if name in LAYER:
         return getattr(analysis.model.layer(layer_of(analysis, request)), name)
     if name in HEAD:
-        layer, head = place_of(analysis, request)
+        layer, head = place_of(analysis.trace, request)
         if name == "head_output":
             return analysis.trace.head_output(layer, head)
         ask = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}
