@@ -1,12 +1,8 @@
 /** Figures of all heads, `[L, H]` flat: ranks, summaries of layers, intervals, and the table of exports. */
 
 import { ALIGNMENT_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
-import {
-  askAlignment,
-  askSpecialization,
-  isAligned,
-  type Specialization,
-} from "../../figures/head-figures";
+import { askAlignment, askSpecialization, type Specialization } from "../../figures/head-figures";
+import { isAligned } from "../../figures/head-names";
 import type { Table } from "../../figures/table";
 import { largestFirst } from "../../protocol/ties";
 import type { MetricScale, NdArray, Source } from "../../protocol/types";

@@ -17,12 +17,11 @@ import {
   askPatterns,
   askRoles,
   askSpecialization,
-  isAligned,
   type Patterns,
   type Roles,
-  roleName,
   type Specialization,
 } from "../../figures/head-figures";
+import { isAligned, roleName } from "../../figures/head-names";
 import { metricName, spokenHead } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { isAbort } from "../../protocol/failure";

@@ -2,8 +2,8 @@
 import { computed, signal, untracked } from "@preact/signals-core";
 import { render } from "preact";
 import { byTouch } from "../../draw/touch";
+import { mixingDefinition } from "../../figures/definitions";
 import { copyExactValues } from "../../figures/format";
-import { mixingDefinition } from "../../figures/quantities";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";

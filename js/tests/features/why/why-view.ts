@@ -1,6 +1,6 @@
 /** The view Why over a small run: the kernel's answers, and the view as it is opened. */
 
-import { METHODS } from "../../../src/catalog/selection";
+import { METHODS } from "../../../src/catalog/definitions";
 import { firstUnits } from "../../../src/draw/text-line";
 import type { Trust } from "../../../src/features/why/data";
 import { why } from "../../../src/features/why/view";
