@@ -9,7 +9,7 @@ import { boundariesOf } from "../../figures/derive/boundaries";
 import { valueOfRank } from "../../figures/derive/matrix";
 import { isSquare, type Matrix, NO_OVERFLOW, overflowOf, topOf } from "../../figures/matrix";
 import { type AxisLabels, axisLabels, axisNames, rowLabels } from "../../figures/names";
-import { createPairNumbers } from "../../figures/pairs";
+import type { PairNumbers } from "../../figures/pairs";
 import { keysOf } from "../../protocol/meta";
 import type { Selection } from "../../state/selection";
 import { modeSignal, selectionOf } from "../../ui/mount";
@@ -49,7 +49,6 @@ export class AttentionModel {
   readonly arrivals = signal(0);
   readonly axes;
   readonly facts;
-  readonly numbers;
   cells: Cells | null = null;
   labels: AxisLabels = { queries: [], keys: [], written: null };
   starts: HeatmapData["starts"];
@@ -60,6 +59,7 @@ export class AttentionModel {
   /** Labels of the rows, with what is written there. */
   #named: readonly string[] = [];
   #longest: Longest | null = null;
+  #numbers: PairNumbers | null = null;
   /** Chosen by hand: kept as a share of the maximum when the head changes. */
   #share: number | null = null;
 
@@ -73,7 +73,13 @@ export class AttentionModel {
     this.mode = modeSignal(element, until);
     this.axes = axisNames(source.meta);
     this.facts = factsOf(source, () => this.language.value);
-    this.numbers = createPairNumbers(source, until);
+  }
+
+  /** Numbers of pairs; null until their code is here. */
+  get numbers(): PairNumbers | null {
+    const { source, signal } = this.context;
+    this.#numbers ??= lazyCode.peek()?.createPairNumbers(source, signal) ?? null;
+    return this.#numbers;
   }
 
   /** Take another matrix; true if it needs another layout. */
@@ -181,7 +187,7 @@ export class AttentionModel {
   /** Ask for scores, queries and keys of the pair under inspection, not of every head on the way; `arrived` follows. */
   async loadNumbers(arrived: () => void): Promise<void> {
     const asked = this.matrix.value;
-    if (asked === null) return;
+    if (asked === null || this.numbers === null) return;
     await this.numbers.load(asked);
     if (this.matrix.value !== asked || this.context.signal.aborted) return;
     this.arrivals.value++;

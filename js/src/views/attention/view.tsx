@@ -21,9 +21,9 @@ import { Head, Tools } from "./controls";
 import { restIn, windowOf } from "./export";
 import { askLanguage } from "./facts";
 import { Input } from "./input";
-import { PairHint, PinnedPair } from "./link";
 import { MatrixTable } from "./matrix-table";
 import { AttentionModel, isEmpty } from "./model";
+import { PairHint } from "./pair-hint";
 import { createPairPlace, type PairPlace } from "./pair-place";
 import { Pictures } from "./pictures";
 import { Sentence } from "./sentence";
@@ -51,11 +51,12 @@ const Below = memo(function Below({
   const { token } = selection.value;
   arrivals.value;
   const [row, column] = model.pinned(shown);
-  const link = row >= 0 && column >= 0 && numbers.of(shown, row, column);
+  const { PinnedPair } = lazyCode.value ?? {};
+  const link = row >= 0 && column >= 0 && numbers?.of(shown, row, column);
   return (
     <div class="aw-below">
       <div class={`aw-link-strip${link ? " aw-has-pair" : ""}`} data-aw-part="pair">
-        {link ? (
+        {link && PinnedPair ? (
           <PinnedPair
             {...{ matrix: shown, row, column, labels, link, facts, context }}
             mode={mode.value}
