@@ -9,7 +9,7 @@ import type { Table } from "./table";
 
 type TaskKind = "sequence" | "token" | "question_answering";
 /** One class of all; each label by itself; the value as it is (regression). */
-export type Activation = "softmax" | "sigmoid" | "identity";
+type Activation = "softmax" | "sigmoid" | "identity";
 
 export interface Classification {
   readonly task: TaskKind;
@@ -199,7 +199,7 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
   return { logit, exp: digits, sum: digits };
 }
 
-export interface Odds {
+interface Odds {
   readonly difference: number;
   readonly ratio: number;
   /** Significant digits of the difference from which the ratio follows as printed. */
@@ -217,7 +217,7 @@ export function oddsOf({ logits }: SoftmaxColumn, first: number, second: number)
   return { difference, ratio, digits };
 }
 
-export interface Span {
+interface Span {
   readonly start: number;
   /** Inclusive. */
   readonly end: number;

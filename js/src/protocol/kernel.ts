@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 /** A run of the widget's kernel besides the widget's own: the other one of a comparison, both, a text of a profile, or a part. */
-export type Address = "b" | "both" | { readonly example: number } | { readonly part: Part };
+type Address = "b" | "both" | { readonly example: number } | { readonly part: Part };
 
 interface KernelOptions {
   /** The run that is asked about; by default the widget's own. */

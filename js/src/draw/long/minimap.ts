@@ -14,7 +14,7 @@ const PALEST = 40;
 /** A press that moves less (px) is a click: the window's middle goes there. */
 const SLACK = 3;
 
-export interface Lane {
+interface Lane {
   readonly name: string;
   readonly window: Range;
 }

@@ -2,9 +2,9 @@
 
 import { signal, untracked } from "@preact/signals-core";
 import { formatNumber } from "../../figures/format";
+import { createSaidCells } from "../../marks/cells";
 import { itemAt } from "../../protocol/required";
 import { shareOf } from "../../protocol/task";
-import { createCells } from "../../ui/cells";
 import { Button, Segmented } from "../../ui/controls";
 import { HoverCard } from "../../ui/hover-card";
 import { RampLegend } from "../../ui/legend";
@@ -40,12 +40,18 @@ function createMatrixCells({ shown, selection, pin, context: { signal: until } }
     const now = shown.peek();
     return { text: now === null ? "" : pairText(now, row, column, value), value };
   };
-  const cells = createCells(CELLS, "similarity-matrix", until, describeCell, {
-    pick({ row }) {
-      const units = shown.peek()?.a.names.length ?? 0;
-      if (row < units) pin({ side: "a", unit: row });
+  const cells = createSaidCells(
+    {
+      shape: CELLS,
+      part: "similarity-matrix",
+      pick({ row }) {
+        const units = shown.peek()?.a.names.length ?? 0;
+        if (row < units) pin({ side: "a", unit: row });
+      },
     },
-  });
+    describeCell,
+    until,
+  );
   watch(() => {
     const now = shown.value;
     if (now?.matrix == null) return cells.clear();

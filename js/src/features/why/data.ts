@@ -3,11 +3,11 @@
 import { METHODS, type Method } from "../../catalog/definitions";
 import { CLASSIFICATION, slicedClasses } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
-import type { OrderTests } from "../../figures/order-test";
 import { type Described, describedIn, spelled } from "../../figures/targets";
 import type { Num } from "../../protocol/meta";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { Meta, NdArray, SliceOptions, Source, Target } from "../../protocol/types";
+import type { OrderTests } from "./order-test";
 
 export type { Method } from "../../catalog/definitions";
 

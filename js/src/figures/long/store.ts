@@ -13,7 +13,7 @@ import { type Hits, NO_HITS } from "../row";
 import type { TilePlace } from "./levels";
 import type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
 
-export type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
+export type { LinkList, Pooling, TileData } from "./types";
 
 export interface LongMatrix {
   readonly layer: number;

@@ -70,7 +70,7 @@ export function scaleOf(
   return scale[Math.min(layer, scale.length - 1)]?.[key] ?? UNKNOWN;
 }
 
-export type Interval = (index: number) => readonly [number, number] | null;
+type Interval = (index: number) => readonly [number, number] | null;
 
 /** 95% interval of a profile's mean, by head; null where the run is of one text or has none. */
 export function intervalOf({ arrays }: Source, key: string): Interval | null {

@@ -22,7 +22,7 @@ const ABSENT_PATTERNS: Readonly<Record<string, string>> = { duplicate: TWICE, in
 const NO_NEIGHBOR = "No token has a neighbor on that side that the mask lets it see.";
 
 /** Reasons why figures are N/A that more than one of them has. */
-export function sharedReasons(
+function sharedReasons(
   reasons: Readonly<Record<string, string>>,
 ): readonly (readonly [reason: string, keys: readonly string[]])[] {
   const keysOf = new Map<string, string[]>();
