@@ -1,7 +1,6 @@
 /** Attention of the first token in the last layers: one row a layer, on one scale. */
 
 import { computed, signal } from "@preact/signals-core";
-import { firstTokenRequest } from "../../figures/classes";
 import { largest, maximum } from "../../figures/derive/matrix";
 import { sumsOf, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
@@ -14,6 +13,7 @@ import { Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
 import { showSettings } from "../../views/contract";
+import { firstTokenRequest } from "./answers";
 import { type TaskContext, type Words, wordUnits } from "./context";
 import { createPainted, PaintedSection } from "./painted";
 import type { CellPosition, Painting } from "./painted-row";

@@ -10,8 +10,9 @@ import { isAbort, messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
 import { Select } from "../../../ui/controls";
 import { modeSignal, mount, selectionOf, watch } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import { keyPairs, partnerHead, type Weights, weightsOf } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, keyNames, type Panel, pairNames } from "./contract";
 import { Flow } from "./flow";
 

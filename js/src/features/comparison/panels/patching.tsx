@@ -13,8 +13,9 @@ import type { Source } from "../../../protocol/types";
 import { Answered } from "../../../ui/answered";
 import { Button, Segmented, Select } from "../../../ui/controls";
 import { modeSignal, mount } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import type { Recovery, RecoveryOf, Site } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, labelOf, type Panel, type PanelContext } from "./contract";
 
 const SHAPE = { rowHeight: 28, cellMost: 44, heightMost: 560 } as const;

@@ -8,8 +8,9 @@ import { largestAbsolute } from "../../../protocol/ties";
 import type { Slice } from "../../../protocol/types";
 import { Answered } from "../../../ui/answered";
 import { modeSignal, mount } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import type { Compared } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, Note, type Panel } from "./contract";
 import { pairOf } from "./pair";
 
