@@ -1,4 +1,4 @@
-/** What quantities mean, in words. */
+/** Definitions of quantities, in words. */
 
 import { DEFINITIONS } from "../catalog/definitions";
 import type { Mixing, Quantity } from "../catalog/selection";

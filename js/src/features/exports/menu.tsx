@@ -43,7 +43,7 @@ interface SaveTool {
   readonly busy: Signal<boolean>;
 }
 
-/** What the open view can be saved as; `notify` says what was. */
+/** Entries of the menu for the open view; `notify` says that a file was saved. */
 function createItems(
   { context, panel, open }: Pick<SaveTool, "context" | "panel" | "open">,
   notify: (text: string) => void,

@@ -1,4 +1,4 @@
-/** What a classifier's answer says: the most probable span, softmaxes over positions, and its table. */
+/** Parts of a classifier's answer: the most probable span, softmaxes over positions, and its table. */
 
 import { type Classification, columnOf, type SoftmaxColumn } from "../../figures/classes";
 import { textOf } from "../../figures/derive/units";

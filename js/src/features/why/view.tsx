@@ -25,7 +25,7 @@ import { SumLine, sumOf } from "./sum";
 /** The least width of a strip, px. */
 const STRIP_MIN = 60;
 
-/** What pointer and clicks do to the strips; a token that is pointed at here is marked in the text, and the other way round. */
+/** Pointer and clicks on the strips; a token that is pointed at here is marked in the text, and the other way round. */
 function createPointing(
   host: HTMLElement,
   { state, overlay, signal: until }: ViewContext,

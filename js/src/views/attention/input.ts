@@ -1,4 +1,4 @@
-/** What pointer and keys do to the pictures. */
+/** Pointer and keys on the pictures. */
 
 import { consume } from "../../draw/dom";
 import type { Cell } from "../../draw/heatmap/types";

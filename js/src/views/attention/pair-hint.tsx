@@ -1,4 +1,4 @@
-/** Where a pair is pinned, as long as none is. */
+/** Placeholder while no pair is pinned. */
 
 import { byTouch } from "../../draw/touch";
 

@@ -26,7 +26,7 @@ import { type AttentionModel, isEmpty } from "./model";
 const SENTENCE_STARTS = { rows: 96, columns: 96 } as const;
 const NARROW_ROW = 5;
 
-/** What the pointer does in either picture. */
+/** Events of the pointer in either picture. */
 interface Pointing {
   hover(cell: Cell | null, at?: Point | null): void;
   /** With Ctrl or Cmd a cell joins the group. */

@@ -8,7 +8,7 @@ import type { Pictures } from "./pictures";
 
 export class Tip {
   readonly element = h("div", { class: "aw-tip", role: "presentation", hidden: true });
-  /** The pointer in the flow, whose card is there; null beside the map's cell. */
+  /** The pointer in the flow, whose card is there; null for a card next to the map's cell. */
   pointer: Point | null = null;
 
   constructor(

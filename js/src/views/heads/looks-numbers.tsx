@@ -1,4 +1,4 @@
-/** Where the selected head looks, in numbers. */
+/** Table of what the selected head looks at. */
 
 import type { SpecializationMetric } from "../../figures/catalog/types";
 import { ABSENT, exact, formatNumber } from "../../figures/format";

@@ -1,4 +1,4 @@
-/** Where the heads look, as numbers: figures of the chosen head, of its layer, of chance, and of the radar. */
+/** Numbers of where the heads look: figures of the chosen head, of its layer, of chance, and of the radar. */
 
 import { computed, signal } from "@preact/signals-core";
 import { onResize } from "../../draw/resize";

@@ -87,7 +87,7 @@ function createFigures({ source, report, layerProgress, signal: until }: ViewCon
   return { metrics, figures, valuesOf, scaleAt, setTau, settingTau: thresholds.busy };
 }
 
-/** What is asked of all heads: where they look, their patterns, their alignment, their roles. */
+/** Questions about all heads: where they look, their patterns, their alignment, their roles. */
 function createQuestions({ source, signal: until }: ViewContext) {
   const patterns = signal<Patterns | null>(null);
   const looks = asking<Looks>(until);

@@ -38,7 +38,7 @@ export class LongModel {
   readonly pooling = signal<Pooling>("max");
   /** The level that is drawn. */
   readonly level = signal(0);
-  /** What labels name on this level. */
+  /** Text of what labels name on this level. */
   readonly labels = signal("");
   /** Links in view, and those from the focus that lead out of it. */
   readonly drawnLinks = signal(0);

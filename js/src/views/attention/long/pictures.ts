@@ -120,7 +120,7 @@ export class LongPictures {
     });
   }
 
-  /** What stands around the map follows its window. */
+  /** The parts around the map follow its window. */
   #drawn(geometry: Geometry): void {
     const { matrix, level, labels, text, row, store, tokens, context } = this.model;
     const shown = matrix.value;
