@@ -43,7 +43,7 @@ export interface OfCell {
 export type CellRequest = { readonly kind: "qk" } & OfCell & { readonly matrix?: true };
 
 /** A pair of entries, by their indices, and what it adds. */
-export type PartPair = readonly [query: number, key: number, value: number];
+type PartPair = readonly [query: number, key: number, value: number];
 
 export interface Found {
   readonly by: By;
@@ -134,7 +134,7 @@ export async function askEffects(
 }
 
 /** Sums of the parts of a side of a cell. */
-export interface TracedSide {
+interface TracedSide {
   readonly heads: number;
   readonly ffns: number;
   readonly rest: number;

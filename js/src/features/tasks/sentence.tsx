@@ -1,14 +1,7 @@
 /** The classifier's answer in words. */
 
 import type { ComponentChildren } from "preact";
-import {
-  bestSpan,
-  type Classification,
-  classesOf,
-  type SoftmaxColumn,
-  spanText,
-  termOf,
-} from "../../figures/classes";
+import { type Classification, classesOf, type SoftmaxColumn, termOf } from "../../figures/classes";
 import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
@@ -21,6 +14,7 @@ import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { Nth, Share, Word } from "../../ui/sentence";
+import { bestSpan, spanText } from "./answers";
 
 /** Labels that a sentence names. */
 const NAMED = 3;

@@ -6,7 +6,6 @@ import {
   CLASSIFICATION,
   type Classification,
   classesOf,
-  classesTable,
   slicedClasses,
   termOf,
 } from "../../figures/classes";
@@ -22,6 +21,7 @@ import { modeSignal, mount, selectionOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import { WhyButton, whyRequest } from "../../ui/why-button";
 import type { DrawView } from "../../views/contract";
+import { classesTable } from "./answers";
 import type { TaskContext, Words } from "./context";
 import { createFirstToken } from "./first";
 import { createGradients } from "./gradient";

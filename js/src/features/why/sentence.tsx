@@ -14,7 +14,7 @@ import type { Contributions, Titled } from "./data";
 import { sumOfUnit } from "./sum";
 
 /** A word of the text and what it contributes. */
-export interface Term {
+interface Term {
   readonly unit: Unit;
   readonly value: number;
 }

@@ -29,7 +29,7 @@ interface LookedAt {
  * The content word that draws most beyond chance of what the words of a text give one another. Chance is its share if each
  * word gave alike to all tokens of the others that it may see. Null where none is above it.
  */
-export function mostLookedAt(
+function mostLookedAt(
   { queries, keys, weights }: TokenBlock,
   tokens: TokenColumns,
 ): LookedAt | null {
@@ -103,7 +103,7 @@ const lengthOf = ({ keyTokens }: SentenceMatrix, column: number): number =>
   keyTokens[column]?.length ?? 0;
 
 /** Share of the strongest in what a row gives to the other sentences that it may look at, and its share by length; null for fewer than two. */
-export function preferenceOf(
+function preferenceOf(
   matrix: SentenceMatrix,
   row: number,
 ): { readonly share: number; readonly byLength: number } | null {

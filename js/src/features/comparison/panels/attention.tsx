@@ -5,13 +5,14 @@ import { MIXINGS } from "../../../catalog/selection";
 import { formatNumber } from "../../../figures/format";
 import { headName } from "../../../figures/names";
 import { calledOf, measureOf } from "../../../figures/quantities";
+import { createSaidCells } from "../../../marks/cells";
 import { isAbort, messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
-import { createCells } from "../../../ui/cells";
 import { Select } from "../../../ui/controls";
 import { modeSignal, mount, selectionOf, watch } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import { keyPairs, partnerHead, type Weights, weightsOf } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, keyNames, type Panel, pairNames } from "./contract";
 import { Flow } from "./flow";
 
@@ -33,12 +34,12 @@ export const attention: Panel = (element, context) => {
   const absent = signal("");
   const choose = (row: number): void => state.set({ token: itemAt(compared.tokens, row)[0] });
   const chosenRow = (): number => compared.tokens.findIndex(([a]) => a === token.value.token);
-  const cells = createCells(
-    SHAPE,
-    "difference-map",
-    until,
+  const cells = createSaidCells(
+    { shape: SHAPE, part: "difference-map", pick: ({ row }) => choose(row), row: choose },
     (row, column, value) => {
-      const { a, b, columns } = weights.peek() as Weights;
+      const shown = weights.peek();
+      if (shown === null) return { text: "" };
+      const { a, b, columns } = shown;
       const at = row * columns + column;
       const [ofA, ofB] = [formatNumber(itemAt(a, at)), formatNumber(itemAt(b, at))];
       return {
@@ -46,7 +47,7 @@ export const attention: Panel = (element, context) => {
         value,
       };
     },
-    { pick: ({ row }) => choose(row), row: choose },
+    until,
   );
   element.dataset.awPart = "changes";
 

@@ -6,8 +6,8 @@ import { itemAt } from "../../../protocol/required";
 import { firstLargest, largestFirst } from "../../../protocol/ties";
 import { Button, Select } from "../../../ui/controls";
 import { mount, selectionOf, setter } from "../../../ui/mount";
-import { Both, Change } from "../../../ui/signs";
-import { Table } from "../../../ui/table";
+import { Change } from "../../../ui/signs";
+import { Both, Table } from "../figures";
 import { Note, type Panel, pairNames } from "./contract";
 
 /** A prediction that neither run gives this much is not called the largest change of its token. */
