@@ -199,6 +199,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
             <OneSentence
               block={shown.asked.layer === null && aggregation === "mass" ? block : null}
               tokens={source.meta.tokens}
+              choose={(token) => state.set({ token })}
             />
           )
         ) : (
