@@ -57,7 +57,7 @@ export const TextWord = ({
   choose,
 }: {
   readonly text: string;
-  /** Null where the position is not told. */
+  /** Null where its position is not written. */
   readonly tokens: Pick<TokenColumns, "text"> | null;
   readonly position: number;
   /** Null of a token that cannot be the focus. */
