@@ -340,7 +340,7 @@ const FootRow = ({
     <td />
     <Num tag="td" value={exp} text={text} />
     <Num tag="td" value={share} text={share === 1 ? "100%" : formatPercent(share)} />
-    <td />
+    <td class="aw-class-bars" />
   </tr>
 );
 
