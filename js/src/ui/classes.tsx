@@ -192,7 +192,7 @@ export const ClassTable = memo(function ClassTable(props: ClassTableProps) {
             <tfoot>
               {others > 0 && (
                 <FootRow
-                  name={`${formatCount(others)} others`}
+                  name={others === 1 ? "1 other" : `${formatCount(others)} others`}
                   kind="aw-class-rest"
                   compare={compare}
                   exp={rest}
