@@ -20,7 +20,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Share, TextWord } from "../../ui/sentence";
+import { Share } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 
 /** Labels that a sentence names. */
 const NAMED = 3;

@@ -8,7 +8,8 @@ import { isUnknown, knowsNoWord, NO_WORD_KNOWN } from "../../figures/nothing-to-
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, TextWord, Word } from "../../ui/sentence";
+import { SentenceLine, Word } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import type { Explained } from "./both-texts";
 import type { Contributions, Titled } from "./data";
 import { sumOfUnit } from "./sum";

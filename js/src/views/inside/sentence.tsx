@@ -7,7 +7,8 @@ import { isFunctionWord } from "../../figures/function-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, TextWord, Word } from "../../ui/sentence";
+import { SentenceLine, Word } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import type { Reading } from "./reading";
 
 /** Change of all tokens by a part of a layer, relative to its input, `[L, n]` flat. */

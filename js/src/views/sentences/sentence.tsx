@@ -6,7 +6,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, Share, TextWord } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import {
   keyName,
   ofTwoTexts,
