@@ -269,7 +269,14 @@ export function termsOf({ similar, a, b, valuesA, valuesB, matrix }: Shown, coun
         ...pair,
         name: `${itemAt(a.names, pair.a)} · ${itemAt(b.names, pair.b)}`,
       })),
-      ...(others > 0 ? [{ name: `${formatCount(others)} other pairs of words`, value: left }] : []),
+      ...(others > 0
+        ? [
+            {
+              name: `${formatCount(others)} other ${others === 1 ? "pair" : "pairs"} of words`,
+              value: left,
+            },
+          ]
+        : []),
       { name: "pairs with a special token", value: sum(matrix.values) - own },
       ...(matrix.pairs.kind === "input" ? [{ name: "biases", value: bias }] : []),
     ];
@@ -296,7 +303,7 @@ export function termsOf({ similar, a, b, valuesA, valuesB, matrix }: Shown, coun
     ...(rest.length > 0
       ? [
           {
-            name: `${formatCount(rest.length)} other words`,
+            name: `${formatCount(rest.length)} other ${rest.length === 1 ? "word" : "words"}`,
             value: sum(rest.map(({ value }) => value)),
           },
         ]

@@ -85,7 +85,13 @@ export const task: DrawView = (host, outer) => {
   const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
   const inWords = (found: Classification, push?: Push | null) =>
-    classesInWords(found, tokens, (token) => tokenName(tokens, token, scheme), push);
+    classesInWords(
+      found,
+      tokens,
+      (token) => tokenName(tokens, token, scheme),
+      (token) => state.set({ token }),
+      push,
+    );
 
   function partsOf(found: Classification): Parts {
     if (found.task === "sequence") return ofText(found);

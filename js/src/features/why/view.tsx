@@ -136,6 +136,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
           units={units.value}
           {...{ tokens, explained, label, nameUnit }}
           next={source.meta.model.predicts === "next"}
+          choose={(token) => state.set({ token })}
         />
         <Chooser model={model} meta={source.meta} label={label} />
         <div>

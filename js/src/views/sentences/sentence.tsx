@@ -6,7 +6,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import {
   keyName,
   ofTwoTexts,
@@ -75,10 +76,13 @@ const ALONE = "The text is one sentence, with no other to compare";
 export function OneSentence({
   block,
   tokens,
+  choose,
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
@@ -88,8 +92,7 @@ export function OneSentence({
     <SentenceLine>
       {ALONE}
       {`. Of its ${most.ofAll ? "words" : "content words"} `}
-      <Word text={most.word} />
-      <Nth tokens={tokens} position={most.token} />
+      <TextWord text={most.word} position={most.token} {...{ tokens, choose }} />
       {" draws most beyond chance: "}
       <Share value={most.value} />
       {" of what words give one another, chance "}

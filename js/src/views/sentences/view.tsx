@@ -210,6 +210,7 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
           <OneSentence
             block={shown.asked.layer === null && aggregation === "mass" ? block : null}
             tokens={source.meta.tokens}
+            choose={(token) => state.set({ token })}
           />
         )
       ) : (
