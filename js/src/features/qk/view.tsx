@@ -8,7 +8,7 @@
 import { render } from "preact";
 import { headName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
-import { NEEDS_KERNEL } from "../../protocol/failure";
+import { messageOf, NEEDS_KERNEL, needsKernel } from "../../protocol/failure";
 import { Button, Segmented, Toggle } from "../../ui/controls";
 import { mount, setTo, setter } from "../../ui/mount";
 import type { PairPart, PinnedCell } from "../../views/contract";
@@ -44,35 +44,46 @@ interface Of {
   readonly cell: PinnedCell;
 }
 
-const Controls = ({ model, found }: Of) => (
-  <div class="aw-cluster aw-small">
-    {found.others.length > 1 && (
-      <Segmented<By>
-        label="The sum"
-        part="qk-by"
-        name="by"
-        options={BYS.filter(([each]) => found.others.includes(each))}
-        value={found.by}
-        choose={setter(model.by)}
+function Controls({ model, found }: Of) {
+  const { by, against } = found;
+  const [first] = found.others;
+  const ways = BYS.filter(
+    ([each]) =>
+      found.others.includes(each) &&
+      (each === by || model.has(against, each === first ? null : each)),
+  );
+  return (
+    <div class="aw-cluster aw-small">
+      {ways.length > 1 && (
+        <Segmented<By>
+          label="The sum"
+          part="qk-by"
+          name="by"
+          options={ways}
+          value={by}
+          choose={model.split}
+        />
+      )}
+      <AgainstControl
+        found={found}
+        has={(each) => each === against || model.has(each, model.by.value)}
+        live={model.live}
+        names={model.names}
+        choose={model.choose}
+        listing={model.listing.value}
+        list={model.list}
       />
-    )}
-    <AgainstControl
-      found={found}
-      names={model.names}
-      choose={model.choose}
-      listing={model.listing.value}
-      list={model.list}
-    />
-  </div>
-);
+    </div>
+  );
+}
 
 /** Switches of all that is asked for on demand. */
 function Further({ model, found, cell }: Of) {
-  const { live, pairsOpen, traceOpen, checking } = model;
+  const { checks, traces, pairsOpen, traceOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
   return (
     <div class="aw-cluster">
-      {live && (
+      {checks.value && (
         <Toggle
           text="without it"
           part="qk-without"
@@ -92,7 +103,7 @@ function Further({ model, found, cell }: Of) {
             : "The largest pairs of parts"
         }
       />
-      {live && found.others.includes("parts") && (
+      {traces.value && found.others.includes("parts") && (
         <Toggle
           text="trace"
           part="qk-start-trace"
@@ -159,7 +170,14 @@ function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
   if (!model.answered.value)
     return (
       <p class="aw-qk-absent" data-aw-part="qk-absent">
-        {`Why a head looks there is computed by the model. ${NEEDS_KERNEL}`}
+        {messageOf(
+          model.live
+            ? {
+                message: "The model in this page does not compute why a head looks there.",
+                hint: NEEDS_KERNEL,
+              }
+            : needsKernel("The sum of this pair"),
+        )}
       </p>
     );
   const task = model.task.value;

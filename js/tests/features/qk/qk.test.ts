@@ -11,7 +11,7 @@ import { sumsTable } from "../../../src/features/qk/table";
 import { traceTree } from "../../../src/features/qk/trace";
 import { qk } from "../../../src/features/qk/view";
 import { SliceFailure } from "../../../src/protocol/failure";
-import type { NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
+import type { NdArray, Slice, SliceRequest, Source } from "../../../src/protocol/types";
 import type { PinnedCell } from "../../../src/views/contract";
 import { type Fake, fakeRun, settled } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
@@ -202,10 +202,46 @@ describe("a pinned cell", () => {
     expect(text("qk-absent")).toContain("It needs a kernel");
     expect(fake.asked).toEqual([]);
     fake.stop();
+    const one: Source["has"] = (request) =>
+      request.kind === "qk" && request.key === 2 && request.against === "others" && !request.by;
+    draw({ live: false, has: one });
+    await settled();
+    expect(text("qk-line"), "open as it was saved").toContain("looks at man");
+    for (const name of ["qk-without", "qk-start-trace", "qk-by"])
+      expect(find(name), `${name} is not in the page`).toBeNull();
+    expect([...place.querySelectorAll("[data-against]")]).toHaveLength(1);
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(text("qk-absent")).toBe(
+      "The sum of this pair is not in this saved page. It needs a kernel: open the text in a notebook.",
+    );
+    fake.stop();
+    cell.value = CELL;
     draw({ live: false, has: () => true });
+    await settled();
+    await press(find("qk-without"));
+    expect(text("qk-verdict"), "what was run when it was saved").toContain("because of [CLS]0");
+    await byParts();
+    expect(find("qk-start-trace")).not.toBeNull();
+    expect(find("qk-key")?.textContent).toContain("FFNs");
+  });
+
+  test("says of a model in the page that it does not compute this", async () => {
+    draw({ has: () => false });
     await press(find("why-here"));
+    expect(text("qk-absent")).toBe(
+      "The model in this page does not compute why a head looks there. It needs a kernel: open the text in a notebook.",
+    );
+    expect(fake.asked).toEqual([]);
+  });
+
+  test("asks for the default way without naming it, so that there is one answer to keep", async () => {
+    draw();
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-by="tokens"]'));
+    expect(fake.asked.map((each) => fieldsOf(each).by)).toEqual([null, "parts"]);
     expect(text("qk-line")).toContain("looks at man");
-    expect(find("qk-without"), "nothing runs again").toBeNull();
   });
 
   test("asks for a single token where a word of several is pinned", async () => {
