@@ -100,7 +100,7 @@ FEATURES = {
         addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
     ),
     "corpus": Feature(
-        uses=("similarity", "why"),
+        uses=("qk", "similarity", "why"),
         names={
             "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
             "head_means": "head_means", "index": "words.build", "profile": "run",

@@ -34,6 +34,8 @@ class Options:
         Of an encoder-decoder; None: "cross".
     generate : int
         Tokens that it writes for each text, 0 where its outputs are given.
+    qk
+        Layer and head whose strongest cells are explained; None: none.
     """
 
     column: str | None
@@ -46,6 +48,7 @@ class Options:
     strict: bool
     part: Any = None
     generate: int = 0
+    qk: Any = None
 
 
 def load_for_profile(options: Options) -> Encoder:
