@@ -1,4 +1,4 @@
-"""What a saved page carries of why a head looks there: the answers that were asked for about its pinned pair."""
+"""Answers about the pinned pair that a saved page carries: those that were asked for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any]) -> Iterator[Answer
         for asked, answer in _answered.get(analysis, ())
         if all(asked[name] == cell[name] for name in CELL)
     ]
-    # What the panel asks for when it is opened.
+    # The panel asks this when it is opened.
     first: Asked = {"kind": "qk", **cell, "against": "others"}
     if found and all(asked != first for asked, _ in found):
         yield from record(analysis, first)
