@@ -161,7 +161,7 @@ def feeds(
     seed: int,
     progress: bool,
 ) -> HeadFeeds:
-    """What earlier heads bring to the strongest cells of head ``of``, text by text; those without such a cell are listed.
+    """Figures of head ``of`` on every text; texts without a cell to explain are listed.
 
     Parameters
     ----------

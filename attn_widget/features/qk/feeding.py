@@ -1,4 +1,4 @@
-"""What earlier heads bring to the strongest cells of a head in one text."""
+"""Means, over the strongest cells of a head in one text, of what earlier heads bring to them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def strongest(kept: Kept, layer: int, head: int, k: int = CELLS) -> list[tuple[i
 
 
 def fed(analysis: Analysis, layer: int, head: int) -> Fed:
-    """What earlier heads bring to the strongest cells of a head, on average.
+    """Mean of what earlier heads bring to the strongest cells of a head.
 
     Raises
     ------
