@@ -25,7 +25,7 @@ GROUPS = ("FFNs", "embedding, biases")
 
 
 class HeadFeeds(Many):
-    """What each earlier head brings to the strongest cells of one head, over many texts: `profile` with ``qk`` makes it.
+    """Parts of a head's strongest cells that earlier heads bring, over many texts: `profile` with ``qk`` makes it.
 
     A text's number is the mean over its three strongest cells from one word to another, against the other words.
 
@@ -46,7 +46,7 @@ class HeadFeeds(Many):
 
     @property
     def measured(self) -> Figures:
-        """What each part brings, float32 [texts, 2, layer * H + 2]: query side and key side; heads in their order, all FFNs, the rest."""
+        """Contribution of each part, float32 [texts, 2, layer * H + 2]: query side and key side; heads in their order, all FFNs, the rest."""
         return self._figures[:, :, 0, :-2]
 
     @property
