@@ -84,7 +84,8 @@ def cell_of(
         )
     contrast = contrast_of(row, key, against)
     used = "all" if contrast.fallback is not None else against
-    return Cell(kept, layer, head, query, key, used, by, biases, row, contrast, against)
+    asked = against if isinstance(against, str) else int(against)
+    return Cell(kept, layer, head, query, key, used, by, biases, row, contrast, asked)
 
 
 def attribution(

@@ -6,28 +6,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import AnalysisBase
 from attn_widget.page.recorded import Answered, Asked, record
 from attn_widget.protocol.handlers import Answer
 from attn_widget.protocol.pack import to_json
 from attn_widget.protocol.request import Request
 
-KEPT = 48  # answers of a run, the last ones
+KEPT = 48  # questions of a run, the last ones
 CELL = ("layer", "head", "query", "key")
 FIELDS = ("kind", *CELL, "against", "by", "side", "parts", "depth")
 
-_answered: WeakKeyDictionary[Analysis, list[tuple[Asked, Answer]]] = WeakKeyDictionary()
+_asked: WeakKeyDictionary[AnalysisBase, list[tuple[Asked, Answer | None]]] = WeakKeyDictionary()
 
 
-def remembered(analysis: Analysis, request: Request, answer: Answer) -> Answer:
-    """``answer``, kept for a page that is saved while its pair is pinned."""
+def remember(analysis: AnalysisBase, request: Request, answer: Answer | None = None) -> None:
+    """Keep a question, and its answer if it is known, for a page that is saved while its pair is pinned."""
     asked = {name: request[name] for name in FIELDS if request.get(name) is not None}
-    known = [each for each in _answered.get(analysis, ()) if each[0] != asked]
-    _answered[analysis] = [*known, (asked, answer)][-KEPT:]
-    return answer
+    known = _asked.get(analysis, [])
+    if answer is None:
+        answer = next((before for one, before in known if one == asked), None)
+    others = [each for each in known if each[0] != asked]
+    _asked[analysis] = [*others, (asked, answer)][-KEPT:]
 
 
-def answers_of(analysis: Analysis, chosen: Mapping[str, Any]) -> Iterator[Answered]:
+def answers_of(analysis: Any, chosen: Mapping[str, Any]) -> Iterator[Answered]:
     """Answers about the pinned pair of the selection, if any was asked for: its sum by default, and all others."""
     if chosen.get("pair") is None:
         return
@@ -35,12 +37,15 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any]) -> Iterator[Answer
     cell = {"layer": chosen["layer"], "head": chosen["head"], "query": query, "key": key}
     found = [
         (asked, answer)
-        for asked, answer in _answered.get(analysis, ())
+        for asked, answer in _asked.get(analysis, ())
         if all(asked[name] == cell[name] for name in CELL)
     ]
     # The panel asks this when it is opened.
     first: Asked = {"kind": "qk", **cell, "against": "others"}
     if found and all(asked != first for asked, _ in found):
-        yield from record(analysis, first)
-    for asked, (data, arrays) in found:
-        yield asked, to_json(data), arrays
+        found.insert(0, (first, None))
+    for asked, answer in found:
+        if answer is None:
+            yield from record(analysis, asked)
+        else:
+            yield asked, to_json(answer[0]), answer[1]

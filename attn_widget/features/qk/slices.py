@@ -14,7 +14,7 @@ from attn_widget.features.qk.attribution import PAIRS, QKAttribution
 from attn_widget.features.qk.effects import MOST
 from attn_widget.features.qk.node import Node, Sums
 from attn_widget.features.qk.notes import notes
-from attn_widget.features.qk.saved import remembered
+from attn_widget.features.qk.saved import remember
 from attn_widget.features.qk.split import SIDES, Part, Side
 from attn_widget.features.qk.tree import DEEPEST
 from attn_widget.features.qk.ways import ways
@@ -79,7 +79,8 @@ def qk(analysis: Analysis, request: Request, progress: Progress | None) -> Answe
     small = found.by == "tokens" and found.matrix.size <= MATRIX_CELLS
     if small or request.get("matrix") is True:
         arrays["matrix"] = found.matrix
-    return remembered(analysis, request, (data, arrays))
+    remember(analysis, request, (data, arrays))
+    return data, arrays
 
 
 @answers("qk_effects", slow=True)
@@ -97,7 +98,9 @@ def qk_effects(analysis: Analysis, request: Request, progress: Progress | None) 
         {"part": each.part, "direct": each.direct, "total": each.total, "weight": each.weight}
         for each in effects.effects
     ]
-    return remembered(analysis, request, ({"effects": rows, "weight": effects.weight}, {}))
+    data = {"effects": rows, "weight": effects.weight}
+    remember(analysis, request, (data, {}))
+    return data, {}
 
 
 @answers("qk_trace", slow=True)
@@ -106,7 +109,8 @@ def qk_trace(analysis: Analysis, request: Request, progress: Progress | None) ->
     depth = integer({"depth": 3, **request}, "depth", 1, DEEPEST + 1)
     found = asked(analysis, {**request, "by": "parts"}, None)
     root = _node(found.trace(depth, progress=progress))
-    return remembered(analysis, request, ({"root": root}, {}))
+    remember(analysis, request, ({"root": root}, {}))
+    return {"root": root}, {}
 
 
 def _part(part: Part) -> dict[str, Any]:
