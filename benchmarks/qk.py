@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("table", "times"), default=None)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--texts", type=int, default=40)
-    parser.add_argument("--cells", type=int, default=5, help="of each text, for the table")
+    parser.add_argument("--cells", type=int, default=4, help="of each text, for the table")
     options = parser.parse_args()
     if options.part != "times":
         print(as_markdown(table(options.model, options.cells, options.texts)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.page.recorded import Answered, Asked, record
@@ -16,17 +15,20 @@ KEPT = 48  # questions of a run, the last ones
 CELL = ("layer", "head", "query", "key")
 FIELDS = ("kind", *CELL, "against", "by", "side", "parts", "depth")
 
-_asked: WeakKeyDictionary[AnalysisBase, list[tuple[Asked, Answer | None]]] = WeakKeyDictionary()
+
+def asked_of(analysis: AnalysisBase) -> list[tuple[Asked, Answer | None]]:
+    """Questions about a run, the last one at the end; copies of the analysis share them."""
+    return analysis._cached("qk_asked", list)  # pyright: ignore[reportPrivateUsage]
 
 
 def remember(analysis: AnalysisBase, request: Request, answer: Answer | None = None) -> None:
     """Keep a question, and its answer if it is known, for a page that is saved while its pair is pinned."""
     asked = {name: request[name] for name in FIELDS if request.get(name) is not None}
-    known = _asked.get(analysis, [])
+    known = asked_of(analysis)
     if answer is None:
         answer = next((before for one, before in known if one == asked), None)
     others = [each for each in known if each[0] != asked]
-    _asked[analysis] = [*others, (asked, answer)][-KEPT:]
+    known[:] = [*others, (asked, answer)][-KEPT:]
 
 
 def answers_of(analysis: Any, chosen: Mapping[str, Any]) -> Iterator[Answered]:
@@ -37,7 +39,7 @@ def answers_of(analysis: Any, chosen: Mapping[str, Any]) -> Iterator[Answered]:
     cell = {"layer": chosen["layer"], "head": chosen["head"], "query": query, "key": key}
     found = [
         (asked, answer)
-        for asked, answer in _asked.get(analysis, ())
+        for asked, answer in asked_of(analysis)
         if all(asked[name] == cell[name] for name in CELL)
     ]
     # The panel asks this when it is opened.

@@ -11,6 +11,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.features.qk import saved
 from attn_widget.page.saved_run import saved_run
+from attn_widget.page.shown import output_run
 from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
@@ -81,6 +82,15 @@ def test_the_default_sum_is_there_whatever_was_asked() -> None:
     assert entries[0]["data"]["by"] == "tokens"
 
 
+def test_the_output_of_a_cell_has_it() -> None:
+    """It is made of a copy of the run, whose words no tagger has found."""
+    a = aw.analyze(TEXT, progress=False)
+    a.qk_attribution(1, 3, 6, 2)
+    run = output_run(RunSource(a), Selection(**PINNED), full=False)
+    meta, _ = unpack(run.snapshot.chunks["paint"])
+    assert "qk" in [each["request"]["kind"] for each in meta["recorded"]]
+
+
 @pytest.mark.parametrize(
     "selection", [{"pair": None}, {"pair": (6, 3)}, {"head": 4}, {"head": "mean"}]
 )
@@ -105,5 +115,5 @@ def test_a_run_keeps_the_last_answers_and_each_once() -> None:
     a = analysis()
     for at in [*range(saved.KEPT + 3), 7]:
         saved.remember(a, {"kind": "qk", **CELL, "against": at, "by": None})
-    kept = [asked["against"] for asked, _ in saved._asked[a]]
+    kept = [asked["against"] for asked, _ in saved.asked_of(a)]
     assert kept == [*range(3, 7), *range(8, saved.KEPT + 3), 7]

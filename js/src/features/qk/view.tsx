@@ -25,6 +25,8 @@ import { createTrace } from "./trace-view";
 
 const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
+/** In a note, where a saved page cannot run it. */
+const TICK = /: tick 'without it' to run that/;
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -231,7 +233,7 @@ export const qk: PairPart = (place, context, pinned) => {
                 .filter((note) => note !== now.fallback)
                 .map((note) => (
                   <p class="aw-view-note" key={note}>
-                    {note}
+                    {model.checks.value ? note : note.replace(TICK, "")}
                   </p>
                 ))}
             </div>

@@ -26,7 +26,7 @@ globalThis.ResizeObserver ??= class {
 const TOKENS = ["[CLS]", "the", "man", "lost", "his", "keys", "[SEP]"];
 const N = TOKENS.length;
 const CELL: PinnedCell = { layer: 1, head: 2, query: 4, key: 2, merged: false };
-const NOTE = "It adds up exactly.";
+const NOTE = "It adds up exactly: tick 'without it' to run that.";
 
 const nd = (data: Float32Array, shape: readonly number[] = [data.length]): NdArray => ({
   data,
@@ -210,6 +210,7 @@ describe("a pinned cell", () => {
     for (const name of ["qk-without", "qk-start-trace", "qk-by"])
       expect(find(name), `${name} is not in the page`).toBeNull();
     expect([...place.querySelectorAll("[data-against]")]).toHaveLength(1);
+    expect(text("qk-notes")).toBe("It adds up exactly.");
     cell.value = { ...CELL, key: 3 };
     await settled();
     expect(text("qk-absent")).toBe(
