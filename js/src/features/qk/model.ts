@@ -59,6 +59,7 @@ export function createQkModel(
   const by = signal<By | null>(null);
   const pairsOpen = signal(false);
   const traceOpen = signal(false);
+  const headsOpen = signal(false);
   /** True while the network is to run without the listed entries. */
   const checking = signal(false);
 
@@ -137,6 +138,7 @@ export function createQkModel(
     by,
     pairsOpen,
     traceOpen,
+    headsOpen,
     checking,
     listing: computed(() => listed.value === pairOf(cell.value)),
     list(open: boolean): void {

@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -15,6 +15,7 @@ import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
 import { type By, type Found, SIDES, type SideName } from "./data";
 import { Verdict } from "./effects";
+import { createHeads } from "./heads";
 import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
@@ -81,7 +82,7 @@ function Controls({ model, found }: Of) {
 
 /** Switches of all that is asked for on demand. */
 function Further({ model, found, cell }: Of) {
-  const { checks, traces, pairsOpen, traceOpen, checking } = model;
+  const { checks, traces, pairsOpen, traceOpen, headsOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
   return (
     <div class="aw-cluster">
@@ -105,6 +106,15 @@ function Further({ model, found, cell }: Of) {
             : "The largest pairs of parts"
         }
       />
+      {found.parts.key.some(({ kind }) => kind === "head") && (
+        <Toggle
+          text="all heads"
+          part="qk-show-heads"
+          on={headsOpen.value}
+          set={setter(headsOpen)}
+          title="Every earlier head, shaded by what it brings"
+        />
+      )}
       {traces.value && found.others.includes("parts") && (
         <Toggle
           text="trace"
@@ -193,6 +203,7 @@ export const qk: PairPart = (place, context, pinned) => {
   const { open, found, way, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
+  const Heads = createHeads(model);
   /** Height of the last sums, px: kept while others are computed. */
   let height = 0;
 
@@ -227,6 +238,7 @@ export const qk: PairPart = (place, context, pinned) => {
           <>
             <Sums {...{ model, cell }} found={now} />
             <pairs.View />
+            <Heads />
             <Trace />
             <div class="aw-qk-notes" data-aw-part="qk-notes">
               {now.notes

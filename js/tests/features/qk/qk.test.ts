@@ -5,6 +5,7 @@ import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
+import { gridOf } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
@@ -322,6 +323,19 @@ describe("the sides", () => {
     await settled();
     expect(asked()).toBe("others");
   });
+});
+
+test("every earlier head is shaded by what it brings, layer by layer", async () => {
+  draw();
+  const found = await foundFor("parts");
+  expect(gridOf(found, "key")).toMatchObject({ count: 3, values: found.sums.key.slice(1, 4) });
+  expect(gridOf(await foundFor("tokens"), "key")).toBeNull();
+  await press(find("why-here"));
+  expect(find("qk-show-heads"), "no heads by tokens").toBeNull();
+  await byParts();
+  await press(find("qk-show-heads"));
+  expect(place.querySelectorAll('[data-aw-part="qk-heads"] h4')).toHaveLength(2);
+  expect(text("qk-head-key")).toMatch(/^L0 · H\d from .*: [+-]/);
 });
 
 test("the verdict is about other tokens than the pair itself", async () => {
