@@ -51,7 +51,7 @@ function tableOf(
   size: number,
 ) {
   const rest = 1 + layer + 2 * query + 3 * key;
-  return Float32Array.from({ length: size * size }, (_, at) => (((at * 7 + rest) % 23) - 11) / 8);
+  return Float32Array.from({ length: size * size }, (_, at) => (((at * 7 + rest) % 23) - 10) / 8);
 }
 function answerOf(request: SliceRequest): Slice {
   const { kind, by, against, side, ...cell } = fieldsOf(request) as unknown as PinnedCell & {
@@ -346,6 +346,28 @@ test("the verdict is about other tokens than the pair itself", async () => {
   cell.value = { ...CELL, query: 1, key: 0 };
   await settled();
   expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
+test("of a key below the others the verdict says what keeps the head away from it", async () => {
+  const below = (weight: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    const data = { ...slice.data, contrast: -2, weight };
+    return request.kind === "qk" ? { ...slice, data } : slice;
+  };
+  draw({}, below(0.01));
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^his4 looks away from man2 because of .* 50\.0% instead of 1\.00%/,
+  );
+  fake.stop();
+  draw({}, below(0.4));
+  await press(find("why-here"));
+  if (find("qk-line") === null) await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^None of the other tokens alone keeps the head away: without/,
+  );
 });
 
 test("the network is run without the entries that are listed, heads first, never without a distance", async () => {
