@@ -26,7 +26,7 @@ export function Verdict({
     const { kind, token } = itemAt(found.parts[side], part);
     return kind === "token" && (token === cell.query || token === cell.key);
   };
-  // Of a key below the others: what keeps the head away from it.
+  // True of a key below the others: something keeps the head away from it.
   const away = found.contrast < 0;
   const order = (one: Effect, other: Effect): number =>
     away ? other.weight - one.weight : one.weight - other.weight;

@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<SideName, string>> = {
   query: "Query side, by head",
 };
 
-/** What each head brings to a side, layer by layer; null without heads. */
+/** Contribution of each head to a side, layer by layer; null without heads. */
 export function gridOf({ parts, sums }: Found, side: SideName) {
   const heads = parts[side].flatMap((part, at) => (part.kind === "head" ? [{ part, at }] : []));
   const count = 1 + Math.max(-1, ...heads.map(({ part }) => part.head ?? 0));
