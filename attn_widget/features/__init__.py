@@ -46,6 +46,8 @@ class Feature(NamedTuple):
         By view, what to do once a run has opened on it.
     recorded : mapping
         By view, what a saved page carries for it; a page has no view without anything.
+    carried : mapping
+        By view, what a saved page carries of what was asked there, if anything.
     sections : mapping
         Figures that it adds to the command line's JSON, of a run that has them.
     tables : mapping
@@ -80,6 +82,7 @@ class Feature(NamedTuple):
     views_of_results: Mapping[str, str] = NONE
     opened: Mapping[str, str] = NONE
     recorded: Mapping[str, str] = NONE
+    carried: Mapping[str, str] = NONE
     sections: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
     catalog: Mapping[str, str] = NONE
@@ -97,7 +100,7 @@ FEATURES = {
         addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
     ),
     "corpus": Feature(
-        uses=("similarity", "why"),
+        uses=("qk", "similarity", "why"),
         names={
             "Profile": "profile", "WordIndex": "words.word_index", "corpus": "call", "profile": "run",
         },
@@ -118,6 +121,7 @@ FEATURES = {
         uses=("why",),
         analysis={"qk": "figures:QKFigures"},
         slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
+        carried={"attention": "saved:answers_of"},
     ),
     "similarity": Feature(
         uses=("why",),

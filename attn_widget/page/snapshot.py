@@ -155,6 +155,9 @@ def snapshot(
                 answers = chain(answers, found)
                 if not found:
                     views.remove(view)
+        for view, path in declared("carried"):
+            if view in views:
+                answers = chain(answers, loaded(path)(analysis, chosen))
         if "inside" in views and not light:
             answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
         if budget > 0 and analysis.trace.square:

@@ -230,6 +230,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "engine": one_of("local"),
     "profile.column": one_of(None),
     "profile.folder": one_of(None),
+    "profile.qk": one_of(None, (1, 1)),
     "failures": one_of(None, "raise", "list"),
     "address": one_of(None),
     "workers": one_of(None),

@@ -53,7 +53,7 @@ def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
     of_long_texts = {"heads", "pyramid", "tile", "links"}
     of_an_open_index = {"near"}  # a page has none, and its view Inside no panel for one
     of_parts = {"alignment", "part_paint", "written_shares"}  # tests/unit/test_parts.py
-    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # a page has no queries and keys of parts
+    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # tests/features/qk/test_qk_saved.py
     others = of_long_texts | of_an_open_index | of_parts | of_a_cell | {"code"}
     assert asked - {"nothing"} == set(HANDLERS) - others
 

@@ -31,6 +31,7 @@ from attn_widget.features.corpus.examples import (
     sampled,
     with_text,
 )
+from attn_widget.features.corpus.feeds import HeadFeeds
 from attn_widget.features.corpus.heaps import (
     KEPT,
     LINK,
@@ -69,6 +70,11 @@ class Profile(Result, ProfileFigures):
         Of the bootstrap.
     read : ReadTexts, optional
         The texts, for `examples`; they are neither saved nor pickled.
+
+    Attributes
+    ----------
+    qk : HeadFeeds or None
+        Which heads feed the one that ``qk`` named; `save` leaves it out.
     """
 
     def __init__(
@@ -83,6 +89,7 @@ class Profile(Result, ProfileFigures):
             check_kind(read, ReadTexts, "read", "profile(texts) makes a Profile with its texts.")
         self._read = read
         self._recent: dict[str, Analysis] = {}
+        self.qk: HeadFeeds | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_read": None, "_recent": {}}

@@ -14,6 +14,7 @@ from attn_widget.features.qk.attribution import PAIRS, QKAttribution
 from attn_widget.features.qk.effects import MOST
 from attn_widget.features.qk.node import Node, Sums
 from attn_widget.features.qk.notes import notes
+from attn_widget.features.qk.saved import remember
 from attn_widget.features.qk.split import SIDES, Part, Side
 from attn_widget.features.qk.tree import DEEPEST
 from attn_widget.features.qk.ways import ways
@@ -78,6 +79,7 @@ def qk(analysis: Analysis, request: Request, progress: Progress | None) -> Answe
     small = found.by == "tokens" and found.matrix.size <= MATRIX_CELLS
     if small or request.get("matrix") is True:
         arrays["matrix"] = found.matrix
+    remember(analysis, request, (data, arrays))
     return data, arrays
 
 
@@ -96,7 +98,9 @@ def qk_effects(analysis: Analysis, request: Request, progress: Progress | None) 
         {"part": each.part, "direct": each.direct, "total": each.total, "weight": each.weight}
         for each in effects.effects
     ]
-    return {"effects": rows, "weight": effects.weight}, {}
+    data = {"effects": rows, "weight": effects.weight}
+    remember(analysis, request, (data, {}))
+    return data, {}
 
 
 @answers("qk_trace", slow=True)
@@ -104,7 +108,9 @@ def qk_trace(analysis: Analysis, request: Request, progress: Progress | None) ->
     """Tree of the cells in which the largest heads read."""
     depth = integer({"depth": 3, **request}, "depth", 1, DEEPEST + 1)
     found = asked(analysis, {**request, "by": "parts"}, None)
-    return {"root": _node(found.trace(depth, progress=progress))}, {}
+    root = _node(found.trace(depth, progress=progress))
+    remember(analysis, request, ({"root": root}, {}))
+    return {"root": root}, {}
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class Options:
     strict: bool  # a text without figures stops the profile
     part: Any = None  # of an encoder-decoder; None: "cross"
     generate: int = 0  # tokens that it writes for each text, 0 where its outputs are given
+    qk: Any = None  # layer and head whose strongest cells are explained; None: none
 
 
 def load_for_profile(options: Options) -> Encoder:

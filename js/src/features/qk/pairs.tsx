@@ -106,6 +106,7 @@ export function createPairs({
   names,
   mode,
   choose,
+  live,
   until,
 }: QkModel) {
   const linked = computed(() => {
@@ -179,7 +180,7 @@ export function createPairs({
             <bdi>{of[far].names[pair[far]]}</bdi> {signed(pair.value, 3)}
           </span>
         ))}
-        {own === "b" && pinned.value !== null && token !== null && (
+        {own === "b" && live && pinned.value !== null && token !== null && (
           <Button class="aw-link" part="qk-compare" onClick={() => choose(token)}>
             compare with it
           </Button>

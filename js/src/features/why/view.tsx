@@ -99,7 +99,7 @@ function createPointing(
 }
 
 export const why: DrawView<ViewContext> = (host, context) => {
-  const { source, overlay, signal: until } = context;
+  const { source, state, overlay, signal: until } = context;
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);
   const label = (token: number): string => tokenLabel(itemAt(tokens.text, token), scheme).text;
