@@ -158,3 +158,27 @@ def test_a_converter_that_prints_waits_for_every_page(browser: Browser, converte
     expect(page.locator(".attn-widget-picture > figure")).to_have_count(1)
     assert BLANK not in {size[:2] for size in pictures(page.pdf())}
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_without_scripts_has_the_picture_of_its_view(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    expected = {
+        "inside": "L1 attention",
+        "why": "[MASK] ",
+        "heads": "H11",
+        "predictions": "[MASK]: ",
+    }
+    context = browser.new_context(
+        java_script_enabled=False,
+        color_scheme=scheme,  # pyright: ignore[reportArgumentType]
+    )
+    page = context.new_page()
+    for view, label in expected.items():
+        widget = aw.show("the keys are [MASK] <b>", view=view, tagger=None, progress=False)
+        page.goto(widget.to_html(tmp_path / f"{view}.html", views=[view]).as_uri())
+        widget.close()
+        expect(page.get_by_role("img")).to_be_visible()
+        expect(page.locator("svg text", has_text=label).first).to_be_visible()
+    context.close()
