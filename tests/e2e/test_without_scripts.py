@@ -131,6 +131,37 @@ def test_every_result_of_a_converted_notebook_is_alive_or_a_picture(
         assert opened.errors == []
 
 
+@pytest.mark.parametrize("state", [True, False])
+def test_what_stands_in_an_output_a_tab_or_an_accordion_is_alive_in_a_converted_notebook(
+    browser: Browser, tmp_path: Path, state: bool
+) -> None:
+    a, b = (f"aw.show({text!r}, progress=False)" for text in TEXTS[:2])
+    notebook = execute(
+        (
+            "import attn_widget as aw\nfrom ipywidgets import Accordion, HBox, Output, Tab, VBox, interact",
+            f"out = Output()\nwith out:\n    display({a})\nout",
+            f"out = Output()\ndisplay(VBox([out]))\nwith out:\n    {b}",
+            f"Tab([{a}, VBox([{b}])])",
+            f"Accordion([HBox([{a}])])",
+            f"interact(lambda layer: {a}, layer=(0, 5));",
+            f"VBox([aw.AttentionWidget(aw.analyze({TEXTS[1]!r}, progress=False))])",
+        )
+    )
+    if not state:  # as JupyterLab stores a notebook
+        del notebook.metadata["widgets"]
+    text, _ = HTMLExporter(config=LIVE).from_notebook_node(notebook)
+    path = tmp_path / "page.html"
+    path.write_text(text, "utf-8")
+    with offline(browser, path) as opened:
+        outputs = opened.page.locator(".attn-widget-output")
+        expect(outputs).to_have_count(7)
+        for output in outputs.all():
+            output.scroll_into_view_if_needed()
+            head = output.frame_locator("iframe").locator('[data-aw-part="head-name"]')
+            expect(head.first).to_be_visible()
+        assert opened.errors == []
+
+
 def test_frames_out_of_sight_are_drawn_before_they_are_printed(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -60,7 +60,7 @@ def _of_tokens(analysis: Analysis, classes: ClassProbabilities) -> Cells:
 
 
 def _of_span(analysis: Analysis, classes: ClassProbabilities) -> Cells:
-    """Where an answer starts and ends, over the tokens."""
+    """Probabilities that an answer starts and ends at each token."""
     tokens = [token_label(token) for token in analysis.trace.tokens]
     both = np.asarray(classes.probabilities, np.float64).T
     top = float(both.max())

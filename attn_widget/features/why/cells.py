@@ -21,7 +21,7 @@ from attn_widget.protocol.source import Cells
 
 
 def why_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:
-    """What each token contributes to the target by the chosen method, largest tokens alone where there are many."""
+    """Contribution of each token to the target by the chosen method; of many tokens the largest alone."""
     analysis = analysis.writing if analysis.part == "cross" else analysis
     target = _target(analysis, selection, quick=quick)
     if quick and selection.method not in (*QUICK, *analysis.outside):
