@@ -12,6 +12,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.fingerprint import weights_state
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
@@ -92,6 +93,31 @@ def test_a_change_of_the_weights_is_seen(change: Callable[[Any], None]) -> None:
         a.predictions(mode="masked")
     np.testing.assert_array_equal(a.attention(1, 0), attention)
     np.testing.assert_array_equal(a.predictions().probabilities, as_is)
+
+
+@pytest.mark.parametrize("shape", [(48, 48), (7, 50), (50, 7), (1, 9), (9, 1), (4, 3, 5), (6,)])
+def test_a_row_or_a_column_changed_through_data_is_seen(shape: tuple[int, ...]) -> None:
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(shape))
+    matrix = model.weight.data.view(shape[0] if len(shape) > 1 else 1, -1)
+    before = weights_state(model)
+    sides = [matrix[i] for i in range(matrix.shape[0])]
+    sides += [matrix[:, i] for i in range(matrix.shape[1])]
+    for side in sides:
+        side += 1
+        assert weights_state(model) != before
+        side -= 1
+    assert weights_state(model) == before
+
+
+def test_a_head_pruned_through_data_is_seen() -> None:
+    """Its columns of the output projection: none of them is the first one."""
+    model, tokenizer = own("bert")
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    output = model.bert.encoder.layer[1].attention.output.dense.weight
+    output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
+    with pytest.raises(NotAvailableError, match=CHANGED):
+        a.inside(0)
 
 
 @pytest.fixture(scope="module")
