@@ -13,6 +13,7 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
 from attn_widget.host.fingerprint import weights_state
+from attn_widget.model import encoder
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
@@ -118,6 +119,24 @@ def test_a_head_pruned_through_data_is_seen() -> None:
     output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
     with pytest.raises(NotAvailableError, match=CHANGED):
         a.inside(0)
+
+
+@pytest.mark.parametrize("question", ["head effects", "value zeroing", "mixing", "patch"])
+def test_the_weights_are_read_once_a_pass_and_not_once_a_layer_of_each(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading some values of all weights takes as long as a layer does."""
+    reads: list[int] = []
+    found: dict[int, int] = {}
+    for layers in (2, 6):
+        model, tokenizer = tiny_models.build("bert", num_hidden_layers=layers)
+        a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+        reads.clear()
+        monkeypatch.setattr(encoder, "weights_state", lambda of: reads.append(1) or weights_state(of))  # fmt: skip
+        QUESTIONS[question](a)
+        found[layers] = len(reads)
+    passes = 6 if question == "head effects" else 1  # of each layer
+    assert found[6] - found[2] <= 4 * passes, found
 
 
 @pytest.fixture(scope="module")

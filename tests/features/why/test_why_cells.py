@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
+from attn_widget.features.why import recorded
+from attn_widget.page.spec import PageSpec
 from attn_widget.page.view_cells import view_cells
 from tests.unit import tiny_models
 
@@ -78,3 +80,14 @@ def test_a_page_escapes_the_words_of_the_text(tmp_path: Path) -> None:
     )
     assert "contribution of each token" in figure and "&lt; " in figure
     assert "<b>" not in figure and "<script" not in figure
+
+
+@pytest.mark.parametrize(("few", "expected"), [(144, True), (71, False)])
+def test_a_page_measures_the_effects_of_few_heads_unasked(
+    a: Any, few: int, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded model has 72; a target that is asked for has them in any case."""
+    monkeypatch.setattr(recorded, "FEW_HEADS", few)
+    for why, there in ((None, expected), ([aw.target(position=6, token="are")], True)):
+        answers = recorded.answers_of(a, {}, PageSpec(why=why))
+        assert ("head_effects" in {request["kind"] for request, _, _ in answers}) == there
