@@ -53,7 +53,7 @@ def framed(shown: Shown, height: int, title: str | None) -> str:
 
 
 def _of(entry: Shown, shown: Sequence[Shown], spec: PageSpec) -> PageSpec:
-    """What a page of several takes of one: a result that is no run leaves options of runs to the others."""
+    """Options of a page of several for one of them: a result that is no run leaves options of runs to the others."""
     has_run = [
         any(source.analysis is not None for source in one.sources) for one in (entry, *shown)
     ]
