@@ -52,6 +52,8 @@ class Feature(NamedTuple):
         Figures that it adds to the command line's JSON, of a run that has them.
     tables : mapping
         Views that it adds, and what gives their columns and rows for a file.
+    cells : mapping
+        Views that it adds, and what gives their rows and columns for a document that runs no page.
     catalog : mapping
         Entries of the catalog that the page shares, and what gives them.
     writers : mapping
@@ -85,6 +87,7 @@ class Feature(NamedTuple):
     carried: Mapping[str, str] = NONE
     sections: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
+    cells: Mapping[str, str] = NONE
     catalog: Mapping[str, str] = NONE
     writers: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
@@ -132,13 +135,13 @@ FEATURES = {
     ),
     "tasks": Feature(
         uses=("comparison", "corpus"),
-        views={"task": "view:TASK"},
+        views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
         analysis={"why": "trust:OfWhy"},
-        tables={"why": "table:why_table"},
+        tables={"why": "table:why_table"}, cells={"why": "cells:why_cells"},
         catalog={"methods": "methods:catalog"},
         views={"why": "view:WHY"}, opened={"why": "opened:import_torch"},
         traits={"why": "traits:WhyTraits"},

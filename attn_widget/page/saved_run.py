@@ -46,7 +46,9 @@ def saved_run(
     else:
         analysis = source.analysis
         opened = opening_of(analysis, selection, spec.layers, spec.heads)
-        selection = replace(selection, **opened.selected())
+        views = check_views(spec.views)
+        view = selection.view if selection.view in views else views[0]
+        selection = replace(selection, **opened.selected(), view=view)
         spec.check_run(analysis)
         recorded = of_parts(
             analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)

@@ -116,6 +116,15 @@ class PageSpec(OfPage):
                 )
         return self
 
+    def of_no_run(self) -> PageSpec:
+        """The same without what was given for runs alone: a profile or a similarity has one view, and no weights."""
+        kept = {
+            field.name: field.default
+            for field in fields(self)
+            if field.name == "views" or field.metadata.get("of_a_run") is not None
+        }
+        return replace(self, **kept)
+
     def check_run(self, analysis: Analysis) -> None:
         """Raise what is wrong with it for a run, before anything is computed."""
         for name, declared in self._given():

@@ -25,6 +25,7 @@ from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
 from attn_widget.protocol.source import Source
 from attn_widget.protocol.tasks import Tasks
+from attn_widget.widget import captured
 from attn_widget.widget.actions import kind_of
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import (
@@ -82,6 +83,7 @@ class SourceWidget(OfWidgets):
             traits.setdefault("layout", {"height": "max-content"})
         self._once = DisplayOnce()
         super().__init__(**traits)
+        boxes_show(self._outputs_in)
 
     @abstractmethod
     def _open_source(self) -> Source | None:
@@ -113,11 +115,15 @@ class SourceWidget(OfWidgets):
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
-        boxes_show(self._outputs_in)
         self._once.display(self)
 
     def _saved_outputs(self) -> dict[str, str]:
         """Content of an output for readers without a kernel; none of a closed widget."""
+        if captured.takes(self, self._outputs):
+            return {}
+        return self._outputs()
+
+    def _outputs(self) -> dict[str, str]:
         saved: str = getattr(self, "saved", "page")
         return {} if self._open_source() is None else saved_outputs(self._shown, saved)
 
@@ -168,8 +174,8 @@ class SourceWidget(OfWidgets):
         lose_outputs_of_cell()  # those of the widgets themselves: this one takes their place
         found: list[dict[str, str]] = []
         for widget in ours:
-            widget._once.boxed = True
             found.append(widget._saved_outputs())
+            widget._once.boxed = bool(found[-1])
         kinds = dict.fromkeys(kind for output in found for kind in output)
         return {
             kind: "\n".join(output[kind] for output in found if kind in output)

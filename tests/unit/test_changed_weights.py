@@ -12,6 +12,8 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.fingerprint import weights_state
+from attn_widget.model import encoder
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
@@ -92,6 +94,49 @@ def test_a_change_of_the_weights_is_seen(change: Callable[[Any], None]) -> None:
         a.predictions(mode="masked")
     np.testing.assert_array_equal(a.attention(1, 0), attention)
     np.testing.assert_array_equal(a.predictions().probabilities, as_is)
+
+
+@pytest.mark.parametrize("shape", [(48, 48), (7, 50), (50, 7), (1, 9), (9, 1), (4, 3, 5), (6,)])
+def test_a_row_or_a_column_changed_through_data_is_seen(shape: tuple[int, ...]) -> None:
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(shape))
+    matrix = model.weight.data.view(shape[0] if len(shape) > 1 else 1, -1)
+    before = weights_state(model)
+    sides = [matrix[i] for i in range(matrix.shape[0])]
+    sides += [matrix[:, i] for i in range(matrix.shape[1])]
+    for side in sides:
+        side += 1
+        assert weights_state(model) != before
+        side -= 1
+    assert weights_state(model) == before
+
+
+def test_a_head_pruned_through_data_is_seen() -> None:
+    """Its columns of the output projection: none of them is the first one."""
+    model, tokenizer = own("bert")
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    output = model.bert.encoder.layer[1].attention.output.dense.weight
+    output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
+    with pytest.raises(NotAvailableError, match=CHANGED):
+        a.inside(0)
+
+
+@pytest.mark.parametrize("question", ["head effects", "value zeroing", "mixing", "patch"])
+def test_the_weights_are_read_once_a_pass_and_not_once_a_layer_of_each(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading some values of all weights takes as long as a layer does."""
+    reads: list[int] = []
+    found: dict[int, int] = {}
+    for layers in (2, 6):
+        model, tokenizer = tiny_models.build("bert", num_hidden_layers=layers)
+        a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+        reads.clear()
+        monkeypatch.setattr(encoder, "weights_state", lambda of: reads.append(1) or weights_state(of))  # fmt: skip
+        QUESTIONS[question](a)
+        found[layers] = len(reads)
+    passes = 6 if question == "head effects" else 1  # of each layer
+    assert found[6] - found[2] <= 4 * passes, found
 
 
 @pytest.fixture(scope="module")

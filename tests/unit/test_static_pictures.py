@@ -164,3 +164,8 @@ def test_a_report_has_that_of_the_first_text_and_a_page_of_several_that_of_each(
     several = aw.to_html([c.a, s, c], tmp_path / "b.html").read_text("utf-8")
     assert several.count("<figure>") == 3
     assert '"layout": "stack"' in several and several.count('"second": true') == 1
+
+
+def test_signs_of_direction_turn_no_caption_around() -> None:
+    a = aw.analyze("keys \u202eabc", tagger=None, progress=False)
+    assert "keys abc: attention weights" in figure(shown(a))

@@ -49,8 +49,8 @@ class InfluenceFigures(Accessor["Analysis"]):
             position is read as the mask token.
         method : str
             Signed, in logits: ``"decomposition"`` (one backward pass of the linearized network; adds up
-            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"`` (needs
-            Captum), ``"occlusion"`` (each word masked in turn; in a decoder, hidden from all later tokens). Unsigned: ``"attention_gradient"``, and
+            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"``,
+            ``"occlusion"`` (each word masked in turn; in a decoder, hidden from all later tokens). Unsigned: ``"attention_gradient"``, and
             the target's row of the rollout of ``"weights"``, ``"norms"``, ``"mixing"``, ``"alti"`` or
             ``"value_zeroing"``. Also a name given to `with_contributions`.
         progress : callable, optional

@@ -67,6 +67,11 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     return [target for target in targets if target is not None][:MOST]
 
 
+def asks_every_word(run: Run) -> bool:
+    """True if `proposals` masks one word after another, to find the one that tells most."""
+    return run.encoder.has_lm and run.encoder.predicts != "next" and not _masks(run)
+
+
 def _classes(analysis: Analysis) -> list[Target]:
     classes = analysis.model.classification
     if classes is None:

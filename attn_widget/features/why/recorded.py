@@ -16,6 +16,7 @@ from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 
 TESTED_TOKENS = 10  # up to here a page tests all methods of Why: at most 256 sets of masked words
+FEW_HEADS = 144  # up to here a page measures effects of heads unasked: a pass takes half of the layers for each
 # Methods whose contributions take one or two passes of the model.
 QUICK = (
     "decomposition",
@@ -69,7 +70,7 @@ def why_slices(
     """Answers about `targets`, and the list of them; nothing without any.
 
     ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
-    ``short``: the effects of heads, and methods with a pass for each token or layer, too.
+    ``short``: the effects of heads, where these are few, and methods with a pass for each token or layer, too.
     A method that a decoder does not have is recorded with the reason, and so are numbers from elsewhere about another target,
     and the test of an encoder-decoder.
     """
@@ -104,7 +105,7 @@ def why_slices(
             reply = answer(analysis, request)
             found = list(replied(request, reply))
             yield from found or ([refused(request, reply)] if two_texts else [])
-        if whole or short:
+        if whole or (short and analysis.n_layers * analysis.n_heads <= FEW_HEADS):
             yield from record(analysis, {"kind": "head_effects", "target": target})
         yield from record(analysis, {"kind": "logit_lens", "target": target})
         if decoder:

@@ -284,7 +284,6 @@ def test_rows_of_rollouts_are_of_the_masked_run(run: Any) -> None:
 
 
 def test_integrated_gradients_add_up_to_the_difference(run: Any) -> None:
-    pytest.importorskip("captum")
     c = run.why.contributions(aw.target(position=3, token=17, masked=True), "integrated_gradients")
     words = [i for i, token in enumerate(run.tokens) if not token.special]
     assert_close(c.baseline, logit(run, 3, 17, words), **tiny_models.SUMS, size=run.trace.logits)
@@ -295,7 +294,6 @@ def test_integrated_gradients_add_up_to_the_difference(run: Any) -> None:
 
 
 def test_integrated_gradients_are_an_integral() -> None:
-    pytest.importorskip("captum")
     from attn_widget.features.why.bound_target import bind
     from attn_widget.features.why.passes import differentiable, entering
 
@@ -317,12 +315,15 @@ def test_integrated_gradients_are_an_integral() -> None:
     np.testing.assert_allclose(c.values, own, atol=0.01 * np.abs(own).max())
 
 
-def test_integrated_gradients_without_captum_say_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "captum", None)
-    with pytest.raises(NotAvailableError, match=r"attn-widget\[attribution\]"):
-        analysis("bert").contributions(aw.target(position=3, token=17), "integrated_gradients")
+def test_integrated_gradients_are_those_of_captum() -> None:
+    captum = pytest.importorskip("captum.attr")
+    from attn_widget.features.why.gradients import along_path
+
+    layer = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)).double()  # fmt: skip
+    start, end = torch.randn(2, 1, 3, 4, dtype=torch.float64, generator=torch.manual_seed(0))
+    theirs = captum.IntegratedGradients(lambda x: layer(x)[:, 0]).attribute(end, baselines=start, n_steps=20)  # fmt: skip
+    ours = along_path(lambda x: layer(x)[:, 0], start, end, 20, 7)
+    np.testing.assert_allclose(ours, theirs.sum(-1)[0].detach().numpy(), rtol=1e-7)
 
 
 def test_every_method_gives_one_number_for_each_token() -> None:

@@ -197,7 +197,7 @@ def test_a_changed_run_that_breaks_is_an_error_and_the_old_one_stands() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     before = a.attention(2, 0).copy()
     # Where `weights_state` does not look: otherwise the change of weights would be the error.
-    model.bert.encoder.layer[1].output.dense.bias.data[1] = torch.nan
+    model.bert.encoder.layer[1].output.dense.weight.data[0, 1] = torch.nan
     with pytest.raises(NotFiniteError):
         a.ablate([(0, 1)])
     np.testing.assert_array_equal(a.attention(2, 0), before)

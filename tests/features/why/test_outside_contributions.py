@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from captum.attr import LayerGradientXActivation
-from captum.attr import visualization as captum_visualization
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
@@ -23,6 +21,9 @@ from attn_widget.protocol.run_source import RunSource
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.test_decoders import analysis as decoder_run
+
+captum_attr = pytest.importorskip("captum.attr")
+captum_visualization = captum_attr.visualization
 
 TEXT = "The keys to the cabinet are here."
 N = 10
@@ -53,7 +54,7 @@ def test_captums_gradient_x_input_is_our_row_and_passes_the_same_test() -> None:
         logits = model(input_ids=ids, **others).logits
         return logits[:, 1] - logits[:, 0]
 
-    captum = LayerGradientXActivation(difference, model.bert.embeddings)
+    captum = captum_attr.LayerGradientXActivation(difference, model.bert.embeddings)
     by_token = captum.attribute(inputs["input_ids"]).sum(-1)[0]  # pyright: ignore[reportAttributeAccessIssue]
     b = a.why.with_contributions({"captum": by_token}, number)
     ours, theirs = (b.why.contributions(number, name) for name in ("gradient_x_input", "captum"))

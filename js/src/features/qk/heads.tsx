@@ -1,8 +1,8 @@
 /** Every earlier head, shaded by what it brings to each side of the sum; a cell leads to the link at which the head read it. */
 
 import { headName } from "../../figures/names";
+import { createSaidCells } from "../../marks/cells";
 import { itemAt } from "../../protocol/required";
-import { createCells } from "../../ui/cells";
 import { watch } from "../../ui/mount";
 import { signed } from "../../ui/signs";
 import { type Found, type Part, SIDES, type SideName } from "./data";
@@ -30,17 +30,19 @@ export function createHeads({ found, headsOpen: open, names, follow, until }: Qk
   const sides = SIDES.map((side) => {
     let parts: readonly Part[] = [];
     let count = 1;
-    const cells = createCells(
-      CELLS,
-      `qk-heads-${side}`,
-      until,
+    const cells = createSaidCells(
+      {
+        shape: CELLS,
+        part: `qk-heads-${side}`,
+        pick: (cell) => follow(side, itemAt(parts, cell.row * count + cell.column)),
+      },
       (row, column, value) => {
         const part = itemAt(parts, row * count + column);
         const from = part.source === null ? "" : ` from ${names.token(side, part.source)}`;
         const text = `${headName(row, column)}${from}: ${signed(value, 3)}`;
         return { text, value };
       },
-      { pick: (cell) => follow(side, itemAt(parts, cell.row * count + cell.column)) },
+      until,
     );
     watch(() => {
       const now = found.value;
