@@ -101,7 +101,7 @@ def show_seconds(repeats: int = 10) -> None:
         for saved, found in made.items():
             widget.saved = saved
             begun = time.perf_counter()
-            outputs(widget.shown, code=False)
+            outputs(widget._shown, code=False)
             found.append(time.perf_counter() - begun)
         widget.close()
     print(f"show() {statistics.median(shows) * 1e3:.0f} ms", end="")

@@ -25,11 +25,11 @@ Pair = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]  # direct, total: of on
 def cells_of(a: Any, n: int, rng: np.random.Generator) -> list[tuple[int, int, int, int]]:
     """``n`` cells at random: from word to word, above a weight, not in the first layers."""
     words = np.array([not token.special for token in a.tokens])
-    if a.default_mode == "next":
+    if a.model.default_mode == "next":
         words[0] = False
     words[-1] &= a.tokens[-1].text.isalnum()
     found: list[tuple[int, int, int, int]] = []
-    for layer in range(FIRST_LAYER, a.n_layers):
+    for layer in range(FIRST_LAYER, a.trace.n_layers):
         weights = a.trace.layer_weights(layer)
         for head, query, key in np.argwhere(weights > LEAST_WEIGHT):
             if words[query] and words[key] and query != key and words[: query + 1].sum() > 2:
@@ -88,7 +88,7 @@ def table(model: str | None, n_cells: int, n_texts: int) -> dict[str, dict[str, 
                     pairs.setdefault(name, []).append(effects(found, side, PARTS))
             found = a.qk_attribution(*cell, by="tokens")
             name = "by tokens, against masking, others"
-            pairs.setdefault(name, []).append(effects(found, "key", min(TOKENS, a.n_tokens)))
+            pairs.setdefault(name, []).append(effects(found, "key", min(TOKENS, a.trace.n_tokens)))
     return {name: summary(of, rng) for name, of in pairs.items()}
 
 

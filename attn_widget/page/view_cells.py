@@ -133,10 +133,12 @@ def tree_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cell
 
 def inside_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """By how much attention and the feed-forward network of each layer change each token: the bars of the view's map."""
-    changes = analysis.residuals
-    values = np.stack([changes.attention, changes.ffn], axis=1).reshape(-1, analysis.n_tokens)
+    changes = analysis.model.residuals
+    values = np.stack([changes.attention, changes.ffn], axis=1).reshape(-1, analysis.trace.n_tokens)
     rows = [
-        f"L{layer} {part}" for layer in range(analysis.n_layers) for part in ("attention", "FFN")
+        f"L{layer} {part}"
+        for layer in range(analysis.trace.n_layers)
+        for part in ("attention", "FFN")
     ]
     tokens = analysis.trace.tokens
     columns = [token_label(token) for token in tokens]

@@ -118,7 +118,7 @@ def test_a_head_pruned_through_data_is_seen() -> None:
     output = model.bert.encoder.layer[1].attention.output.dense.weight
     output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
     with pytest.raises(NotAvailableError, match=CHANGED):
-        a.inside(0)
+        a.model.layer(0)
 
 
 @pytest.mark.parametrize("question", ["head effects", "value zeroing", "mixing", "patch"])

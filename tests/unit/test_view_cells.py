@@ -66,8 +66,10 @@ def test_tree_has_the_strongest_paths(a: Any) -> None:
 def test_inside_has_the_changes_that_its_map_shows(a: Any) -> None:
     cells, _ = shown(a, "inside")
     words = [not token.special for token in a.tokens]
-    for k, part in enumerate((a.residuals.attention, a.residuals.ffn)):
-        top = max(a.residuals.attention[:, words].max(), a.residuals.ffn[:, words].max())
+    for k, part in enumerate((a.model.residuals.attention, a.model.residuals.ffn)):
+        top = max(
+            a.model.residuals.attention[:, words].max(), a.model.residuals.ffn[:, words].max()
+        )
         np.testing.assert_allclose(cells.shades[k::2], np.clip(part / top, 0, 1), atol=1e-6)
     assert (cells.rows[3], cells.columns[2]) == ("L1 FFN", "trophy")
 

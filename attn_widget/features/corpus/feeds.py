@@ -197,7 +197,7 @@ def feeds(
         whole = np.broadcast_to(np.array([found.contrast, found.weight], np.float32), (2, 2))
         rows.append(np.concatenate([sides, whole], axis=1)[:, None])
         done.append(row)
-        n_tokens.append(analysis.n_tokens)
+        n_tokens.append(analysis.trace.n_tokens)
         cells.append(found.cells)
     if not rows:
         raise InputError(

@@ -67,7 +67,7 @@ def fed(analysis: Analysis, layer: int, head: int) -> Fed:
     NotAvailableError
         As `Analysis.qk_attribution` by parts.
     """
-    kept, n_heads = analysis._qk_kept, analysis.n_heads  # pyright: ignore[reportPrivateUsage]
+    kept, n_heads = analysis._qk_kept, analysis.trace.n_heads  # pyright: ignore[reportPrivateUsage]
     cells = strongest(kept, layer, head)
     if not cells:
         raise InputError("No word of this text looks at another one, and could look at a third.")

@@ -16,7 +16,7 @@ from attn_widget.protocol.source import Cells
 
 def task_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """The classifier's answer: classes of the text, or of each token, or where an answer starts and ends."""
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         raise NotAvailableError("This model has no classifier.")
     makers = {"token": _of_tokens, "question_answering": _of_span}

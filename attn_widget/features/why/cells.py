@@ -22,11 +22,11 @@ from attn_widget.protocol.source import Cells
 
 def why_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:
     """Contribution of each token to the target by the chosen method; of many tokens the largest alone."""
-    analysis = analysis.writing if analysis.part == "cross" else analysis
+    analysis = analysis.model.writing if analysis.part == "cross" else analysis
     target = _target(analysis, selection, quick=quick)
-    if quick and selection.method not in (*QUICK, *analysis.outside):
+    if quick and selection.method not in (*QUICK, *analysis._outside):
         raise too_slow()
-    explained = analysis.contributions(target, selection.method)
+    explained = analysis.why.contributions(target, selection.method)
     sides: list[tuple[str, Token, float]] = [
         ("source ", *pair)
         for pair in zip(explained.source_tokens, _values(explained.source), strict=True)
@@ -76,4 +76,4 @@ def _where(analysis: Analysis, target: Target) -> str:
     name = token_label(analysis.tokens[target.position])
     if target.masked:
         return f" with “{name}” hidden"
-    return f" {'after' if analysis.default_mode == 'next' else 'at'} “{name}”"
+    return f" {'after' if analysis.model.default_mode == 'next' else 'at'} “{name}”"

@@ -105,7 +105,7 @@ def why_slices(
             reply = answer(analysis, request)
             found = list(replied(request, reply))
             yield from found or ([refused(request, reply)] if two_texts else [])
-        if whole or (short and analysis.n_layers * analysis.n_heads <= FEW_HEADS):
+        if whole or (short and analysis.trace.n_layers * analysis.trace.n_heads <= FEW_HEADS):
             yield from record(analysis, {"kind": "head_effects", "target": target})
         yield from record(analysis, {"kind": "logit_lens", "target": target})
         if decoder:

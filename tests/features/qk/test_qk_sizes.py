@@ -21,13 +21,13 @@ def closes(a: Any, by: str, layer: int, limit: float) -> None:
     """Three cells of a layer, of three heads."""
     rng = np.random.default_rng(layer)
     for head in range(3):
-        query = int(rng.integers(4, a.n_tokens - 1))
+        query = int(rng.integers(4, a.trace.n_tokens - 1))
         key = int(rng.integers(1, query))
         found = a.qk_attribution(layer, head, query, key, by=by)
         assert abs(found.gap) <= limit * max(1.0, abs(found.contrast))
         row = a.trace.weights(layer, head)[query].astype(np.float64)
         words = [k for k, token in enumerate(a.tokens) if k not in (key,) and not token.special]
-        if a.default_mode == "next":
+        if a.model.default_mode == "next":
             words = [k for k in words if 0 < k <= query]
         assert found.contrast == pytest.approx(
             np.log(row[key]) - np.log(row[words]).mean(), abs=20 * limit
@@ -37,7 +37,7 @@ def closes(a: Any, by: str, layer: int, limit: float) -> None:
 @pytest.mark.parametrize("by", ["tokens", "parts"])
 def test_sixty_four_tokens(by: str) -> None:
     a = aw.analyze(SENTENCE * 3, tagger=None, progress=False)
-    assert a.n_tokens >= 60
+    assert a.trace.n_tokens >= 60
     for layer in (1, 5):
         closes(a, by, layer, 1e-5)
 
@@ -59,5 +59,5 @@ def test_half_precision_closes_within_its_rounding(family: str, by: str) -> None
 @pytest.mark.parametrize("by", ["tokens", "parts"])
 def test_a_sentence_embedder(by: str) -> None:
     a = aw.similarity("The keys to the cabinet are here.", "The door is open.", tagger=None).a
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         closes(a, by, layer, 1e-5)

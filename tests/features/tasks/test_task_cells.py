@@ -22,7 +22,7 @@ def shown(head: str, count: int, *texts: str, **settings: Any) -> tuple[Any, Any
     model = tiny_models.build("bert", f"For{head}", **labels, **settings)
     a = aw.analyze(*(texts or (TEXT,)), model=model, tagger=None, progress=False)
     widget = aw.show(a, view="task")
-    found = view_cells(a, widget.selection, quick=True), a.classification
+    found = view_cells(a, widget.selection, quick=True), a.model.classification
     widget.close()
     return found
 
