@@ -1,37 +1,53 @@
 # Written by `make catalog` from the registry, for type checkers alone.
-from typing import Literal, overload
+from typing import Any, Literal, overload
+
 from typing_extensions import Unpack
+
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.api import ShowOptions, WidgetOptions
-from attn_widget.widget import AttentionWidget
+from attn_widget.features.comparison.call import compare as compare
 from attn_widget.features.comparison.comparison import Comparison as Comparison
 from attn_widget.features.comparison.many_results import ManyComparisons as ManyComparisons
+from attn_widget.features.comparison.widget import ComparisonWidget
+from attn_widget.features.corpus.call import corpus as corpus
 from attn_widget.features.corpus.profile import Profile as Profile
+from attn_widget.features.corpus.run import profile as profile
+from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
+from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
+from attn_widget.features.engine.page import EngineOption, EnginePage
+from attn_widget.features.exports.report import report as report
+from attn_widget.features.exports.widget import Exports
+from attn_widget.features.qk.figures import QKFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
-from attn_widget.features.why.targets import Target as Target
-from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
-from attn_widget.features.comparison.call import compare as compare
-from attn_widget.features.corpus.call import corpus as corpus
-from attn_widget.features.corpus.run import profile as profile
-from attn_widget.features.exports.report import report as report
 from attn_widget.features.similarity.texts import similarity as similarity
-from attn_widget.features.why.targets import target as target
-from attn_widget.features.comparison.widget import ComparisonWidget
-from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
-from attn_widget.features.qk.figures import QKFigures
-from attn_widget.features.why.trust import OfWhy
-from attn_widget.analysis.attention import AttentionFigures
-from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.why.page import WhyOption, WhyPage
-from attn_widget.features.why.traits import WhyTraits
-from attn_widget.widget.traits import CheckedWidget, RunTraits
 from attn_widget.features.why.selection import ContributionsOption, WhyOptions, WhySelection
-from attn_widget.features.exports.widget import Exports
-from typing import Any
+from attn_widget.features.why.targets import Target as Target
+from attn_widget.features.why.targets import target as target
+from attn_widget.features.why.traits import WhyTraits
+from attn_widget.features.why.trust import OfWhy
+from attn_widget.widget import AttentionWidget
+from attn_widget.widget.traits import CheckedWidget, RunTraits
 
-__all__ = ['Comparison', 'ManyComparisons', 'Profile', 'Ranking', 'Similarity', 'Target', 'WordIndex', 'compare', 'corpus', 'profile', 'report', 'show', 'similarity', 'target']
+__all__ = [
+    "Comparison",
+    "ManyComparisons",
+    "Profile",
+    "Ranking",
+    "Similarity",
+    "Target",
+    "WordIndex",
+    "compare",
+    "corpus",
+    "profile",
+    "report",
+    "show",
+    "similarity",
+    "target",
+]
 
 class OfAnalysis(QKFigures, OfWhy, AttentionFigures): ...
 class OfPage(EnginePage, WhyPage): ...
@@ -41,7 +57,11 @@ class OfSelection(WhySelection): ...
 class OfShow(ContributionsOption, total=False): ...
 class OfTraits(WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
-ViewName = Literal['attention', 'heads', 'tree', 'sentences', 'predictions', 'inside', 'task', 'why']
+
+ViewName = Literal[
+    "attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why"
+]
+
 @overload
 def show(text: Comparison, **options: Any) -> ComparisonWidget: ...
 @overload
@@ -53,4 +73,6 @@ def show(text: Similarity, **options: Unpack[SimilarityTraits]) -> SimilarityWid
 @overload
 def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
 @overload
-def show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...
+def show(
+    text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]
+) -> AttentionWidget: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.methods import METHOD_TEXTS
@@ -24,7 +25,7 @@ def why_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells
     """Contribution of each token to the target by the chosen method; of many tokens the largest alone."""
     analysis = analysis.model.writing if analysis.part == "cross" else analysis
     target = _target(analysis, selection, quick=quick)
-    if quick and selection.method not in (*QUICK, *analysis._outside):
+    if quick and selection.method not in (*QUICK, *methods_from_elsewhere(analysis)):
         raise too_slow()
     explained = analysis.why.contributions(target, selection.method)
     sides: list[tuple[str, Token, float]] = [
