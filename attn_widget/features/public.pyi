@@ -1,45 +1,58 @@
 # Written by `make catalog` from the registry, for type checkers alone.
-from typing import Literal, overload
+from typing import Any, Literal, overload
+
 from typing_extensions import Unpack
+
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.api import ShowOptions, WidgetOptions
-from attn_widget.widget import AttentionWidget
+from attn_widget.features.comparison.call import compare as compare
 from attn_widget.features.comparison.comparison import Comparison as Comparison
 from attn_widget.features.comparison.many_results import ManyComparisons as ManyComparisons
-from attn_widget.features.corpus.profile import Profile as Profile
-from attn_widget.features.similarity.ranking import Ranking as Ranking
-from attn_widget.features.similarity.similarity import Similarity as Similarity
-from attn_widget.features.why.targets import Target as Target
-from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
-from attn_widget.features.corpus.trust import agreement as agreement
-from attn_widget.features.comparison.inputs import compare as compare
-from attn_widget.features.comparison.many import compare_many as compare_many
-from attn_widget.features.corpus.trust import faithfulness as faithfulness
-from attn_widget.features.corpus.head_means import head_means as head_means
-from attn_widget.features.corpus.words.build import index as index
-from attn_widget.features.corpus.run import profile as profile
-from attn_widget.features.exports.report import report as report
-from attn_widget.features.similarity.texts import similarity as similarity
-from attn_widget.features.surprisal.run import surprisals as surprisals
-from attn_widget.features.why.targets import target as target
 from attn_widget.features.comparison.widget import ComparisonWidget
+from attn_widget.features.corpus.call import corpus as corpus
+from attn_widget.features.corpus.profile import Profile as Profile
+from attn_widget.features.corpus.run import profile as profile
 from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
-from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
+from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
+from attn_widget.features.engine.page import EngineOption, EnginePage
+from attn_widget.features.exports.report import report as report
+from attn_widget.features.exports.widget import Exports
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
-from attn_widget.features.why.trust import TrustFigures
-from attn_widget.analysis.mixing import MixingFigures
-from attn_widget.features.engine.page import EngineOption, EnginePage
+from attn_widget.features.similarity.ranking import Ranking as Ranking
+from attn_widget.features.similarity.similarity import Similarity as Similarity
+from attn_widget.features.similarity.texts import similarity as similarity
+from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
+from attn_widget.features.surprisal.run import surprisals as surprisals
 from attn_widget.features.why.page import WhyOption, WhyPage
-from attn_widget.features.why.traits import WhyTraits
-from attn_widget.widget.traits import CheckedWidget, RunTraits
 from attn_widget.features.why.selection import ContributionsOption, WhyOptions, WhySelection
-from attn_widget.features.exports.widget import Exports
-from typing import Any
+from attn_widget.features.why.targets import Target as Target
+from attn_widget.features.why.targets import target as target
+from attn_widget.features.why.traits import WhyTraits
+from attn_widget.features.why.trust import OfWhy
+from attn_widget.widget import AttentionWidget
+from attn_widget.widget.traits import CheckedWidget, RunTraits
 
-__all__ = ['Comparison', 'ManyComparisons', 'Profile', 'Ranking', 'Similarity', 'Target', 'WordIndex', 'agreement', 'compare', 'compare_many', 'faithfulness', 'head_means', 'index', 'profile', 'report', 'show', 'similarity', 'surprisals', 'target']
+__all__ = [
+    "Comparison",
+    "ManyComparisons",
+    "Profile",
+    "Ranking",
+    "Similarity",
+    "Target",
+    "WordIndex",
+    "compare",
+    "corpus",
+    "profile",
+    "report",
+    "show",
+    "similarity",
+    "surprisals",
+    "target",
+]
 
-class OfAnalysis(LensFigures, QKFigures, TrustFigures, MixingFigures): ...
+class OfAnalysis(LensFigures, QKFigures, OfWhy, AttentionFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(WhyTraits, RunTraits): ...
@@ -47,7 +60,11 @@ class OfSelection(WhySelection): ...
 class OfShow(ContributionsOption, total=False): ...
 class OfTraits(WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
-ViewName = Literal['attention', 'heads', 'tree', 'sentences', 'predictions', 'inside', 'lens', 'task', 'why']
+
+ViewName = Literal[
+    "attention", "heads", "tree", "sentences", "predictions", "inside", "lens", "task", "why"
+]
+
 @overload
 def show(text: Comparison, **options: Any) -> ComparisonWidget: ...
 @overload
@@ -59,4 +76,6 @@ def show(text: Similarity, **options: Unpack[SimilarityTraits]) -> SimilarityWid
 @overload
 def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
 @overload
-def show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...
+def show(
+    text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]
+) -> AttentionWidget: ...

@@ -38,8 +38,15 @@ const sourceOf = (meta: Meta, arrays: Source["arrays"] = new Map()): Source => (
   ...{ meta, arrays, live: true },
   ask: () => Promise.reject(new Error("asks nothing")),
 });
+/** Tokens that the words of the last sentence choose, one after the other. */
+let chosen: number[] = [];
+const choose = (token: number): void => {
+  chosen.push(token);
+};
 const textOf = (part: Parameters<typeof drawn>[0]): string => {
   const line = drawn(part);
+  chosen = [];
+  for (const word of line.querySelectorAll("button")) word.click();
   return line.hidden ? "" : (line.textContent ?? "");
 };
 
@@ -56,7 +63,7 @@ describe("Heads", () => {
       next === undefined ? null : { keys: ["next"], values: () => next, chance: () => chance },
   });
   const spread = [3, 1.5, 2, 2, 2, 2];
-  const PROPS = { source: sourceOf(META), layer: 0, head: 1 } as const;
+  const PROPS = { source: sourceOf(META), layer: 0, head: 1, choose } as const;
   const say = (
     answer: ReturnType<typeof found> | null,
     head: number | "mean" = 1,
@@ -65,7 +72,7 @@ describe("Heads", () => {
   ): string =>
     textOf(
       h(HeadSentence, {
-        ...{ source, layer: 0, head },
+        ...{ source, layer: 0, head, choose },
         standings: standingsIn(source, { layer: 0, head }, answer, keys),
       }),
     );
@@ -104,7 +111,10 @@ describe("Heads", () => {
   });
 
   it("says first what its focus token attends to, where that tells", () => {
-    const link = { query: "it", key: "keys", weight: { value: 0.6, error: 0 }, chance: 0.1 };
+    const link = {
+      ...{ query: "it", key: "keys", tokens: [3, 2] as const },
+      ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
+    };
     const tell = (raw: Record<string, number[]>, keys = [3, 2, 1, 1, 1, 1]): string => {
       const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), keys);
       return textOf(h(HeadSentence, { ...PROPS, standings, link }));
@@ -113,6 +123,7 @@ describe("Heads", () => {
     expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
       `${first}This head is ordinary on this text: none of its figures stands out among the 6 heads.`,
     );
+    expect(chosen).toEqual([3, 2]);
     expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
       `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,
     );
@@ -138,7 +149,7 @@ describe("Heads", () => {
       );
     };
     expect(linkAt(0.32)).toBeNull();
-    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys" });
+    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys", tokens: [3, 2] });
     const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
     const bytes = { ...META, tokens: { ...META.tokens, text } };
     expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
@@ -198,7 +209,6 @@ describe("Predictions", () => {
     const { meta, predictions } = of(...given);
     const subject = subjectOf(predictions, given[2], meta);
     const scheme = tokenScheme([...given[0], ...Object.values(VOCABULARY)], meta.tokens.surface);
-    const choose = () => undefined;
     return textOf(h(PredictionsSentence, { predictions, subject, meta, scheme, choose }));
   };
 
@@ -370,7 +380,7 @@ describe("Sentences", () => {
       const block = weights && {
         ...{ queries: all, keys: all, weights: Float32Array.from(weights), error: () => 0 },
       };
-      return textOf(h(OneSentence, { block, tokens }));
+      return textOf(h(OneSentence, { block, tokens, choose }));
     };
     const alone = "The text is one sentence, with no other to compare.";
     // Words: the, keys, are, here. A word gives itself nothing that counts.
@@ -384,6 +394,7 @@ describe("Sentences", () => {
     expect(one(rows.flat())).toBe(
       `${alone} Of its words keys draws most beyond chance: 50% of what words give one another, chance 25%.`,
     );
+    expect(chosen).toEqual([2]);
     // A decoder's second word can give the first alone; function words are never named.
     const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
     expect(one(forward.flat())).toBe(
@@ -433,7 +444,7 @@ describe("Inside", () => {
   const say = (moved: ReturnType<typeof mostUnusual>, focus: number): string =>
     textOf(
       h(InsideSentence, {
-        ...{ focus: itemAt(words, focus), reading: null, moved, tokens },
+        ...{ focus: itemAt(words, focus), reading: null, moved, tokens, choose },
         nameOf: ({ surface }) => surface,
       }),
     );
@@ -456,6 +467,7 @@ describe("Inside", () => {
     expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
       "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median); keysmith stands out nowhere.",
     );
+    expect(chosen).toEqual([4, 1]);
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
     const alike = of(Array(7).fill(1), Array(7).fill(1));
@@ -493,6 +505,7 @@ describe("Why", () => {
         found,
         units,
         tokens: META.tokens,
+        choose,
         explained: explainedOf(META),
         next: false,
         label: (token) => itemAt(TEXTS, token),
@@ -511,6 +524,7 @@ describe("Why", () => {
       "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits. " +
         "All tokens together speak for “are” by 6.50; before any word is read the model leans to “is” by 4.00.",
     );
+    expect(chosen).toEqual([3, 2]);
     expect(say({ bias: null, gap: null })).toBe(
       "With “are” hidden, keys speaks most for “are” over “is”, by 3.00; “are” leads by 2.50 logits.",
     );
@@ -560,7 +574,7 @@ describe("Why", () => {
   it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
     const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
     const props = { titled: { of: base, value: 2.5, error: 0 }, found: base, units };
-    const rest = { next: false, label: () => "x", nameUnit: () => "x" };
+    const rest = { next: false, label: () => "x", nameUnit: () => "x", choose };
     expect(
       textOf(
         h(WhySentence, {
@@ -609,7 +623,7 @@ describe("Task", () => {
       h(
         "p",
         null,
-        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), push),
+        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), choose, push),
       ),
     );
 
@@ -634,6 +648,7 @@ describe("Task", () => {
     expect(say(hardly, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides; likeliest is good: 45%, chance 33%.",
     );
+    expect(chosen).toEqual([2]);
     expect(say(leans, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
     );
@@ -674,6 +689,7 @@ describe("Task", () => {
     expect(say(found("token", ["O", "VERB"], rows))).toBe(
       "3 of 4 tokens are O; the surest of the others is “are”, VERB: 90%.",
     );
+    expect(chosen).toEqual([3]);
     const same = rows.map((_, i) => (i % 2 === 0 ? 0.9 : 0.1));
     expect(say(found("token", ["O", "VERB"], same))).toBe("All 4 tokens are O.");
   });

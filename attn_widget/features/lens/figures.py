@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from attn_widget.analysis.model import ModelFigures
+from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.model import require_predictions
 from attn_widget.checks import check_callable, check_count, slice_in
 from attn_widget.host.installed import require_torch
 from attn_widget.model.predictions import Mode
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 KEPT = 5  # entries of every position that was read
 
 
-class LensFigures(ModelFigures):
+class LensFigures(AttentionFigures):
     """Predictions of every layer (docs/lens.md)."""
 
     def lens(
@@ -65,10 +66,10 @@ class LensFigures(ModelFigures):
         require_torch("The logit lens")
         from attn_widget.features.lens.grid import Lens, lens
 
-        run, mode = self._require_predictions(mode)
+        run, mode = require_predictions(self, mode)
         top_k = check_count(top_k, "top_k", 1, run.encoder.vocab_size)
         check_callable(progress, "progress")
-        wanted = [*range(self.n_tokens)[slice_in(rows, self.n_tokens, "rows")]]
+        wanted = [*range(self.trace.n_tokens)[slice_in(rows, self.trace.n_tokens, "rows")]]
         columns: dict[int, dict[str, Any]] = {}
         if top_k <= KEPT:
             columns = cast("dict[int, dict[str, Any]]", self._cache.setdefault(("lens", mode), {}))
@@ -81,7 +82,7 @@ class LensFigures(ModelFigures):
                 position: {name: values[:, k] for name, values in found.items()}
                 for k, position in enumerate(missing)
             }
-            with self.lock:
+            with self._lock:
                 columns.update(fresh)
         arrays = {
             name: np.stack([columns[position][name] for position in wanted], axis=1)

@@ -32,7 +32,7 @@ from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.installed import require_extra, require_torch
 from attn_widget.host.store import locked
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import identity_of
+from attn_widget.features.corpus.identity import identity_of
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:

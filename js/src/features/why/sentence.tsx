@@ -8,13 +8,14 @@ import { isUnknown, knowsNoWord, NO_WORD_KNOWN } from "../../figures/nothing-to-
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Word } from "../../ui/sentence";
+import { SentenceLine, Word } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import type { Explained } from "./both-texts";
 import type { Contributions, Titled } from "./data";
 import { sumOfUnit } from "./sum";
 
 /** A word of the text and what it contributes. */
-export interface Term {
+interface Term {
   readonly unit: Unit;
   readonly value: number;
 }
@@ -93,6 +94,8 @@ interface Props {
   readonly next: boolean;
   readonly label: (token: number) => string;
   readonly nameUnit: (unit: Unit) => string;
+  /** Make a token of the text the focus token. */
+  readonly choose: (token: number) => void;
 }
 
 /**
@@ -100,7 +103,7 @@ interface Props {
  * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
-  const { titled, found, units, tokens, explained, next, label, nameUnit } = props;
+  const { titled, found, units, tokens, explained, next, label, nameUnit, choose } = props;
   if (titled === null || found === null) return <SentenceLine />;
   if (knowsNoWord(explained.tokens)) return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   const { of, value, error } = titled;
@@ -108,6 +111,7 @@ export function WhySentence(props: Props) {
   const { position, masked } = of.target;
   const { signed, bias, baseline, gap } = found;
   const { term, content, most } = decidingWord(found, units, explained.sources);
+  const place = explained.placeOf(term?.unit.token ?? 0);
   const together = sumOfTokens(found);
   const agrees = !signed || together < 0 === value < 0;
   const decides =
@@ -167,8 +171,7 @@ export function WhySentence(props: Props) {
       {position !== undefined && (
         <>
           {masked ? "With " : next ? "After " : "At "}
-          <Word text={label(position)} />
-          <Nth {...{ tokens, position }} />
+          <TextWord text={label(position)} {...{ tokens, position, choose }} />
           {masked ? " hidden, " : ", "}
         </>
       )}
@@ -180,12 +183,13 @@ export function WhySentence(props: Props) {
       ) : (
         <>
           {content ? !most && "of the content words " : "the function word "}
-          <Word text={nameUnit(term.unit)} />
-          <Nth tokens={explained.tokens} position={term.unit.token} />
-          {explained.sources > 0 &&
-            (explained.placeOf(term.unit.token).ofSource
-              ? " of the source"
-              : ", written before,")}{" "}
+          <TextWord
+            text={nameUnit(term.unit)}
+            tokens={explained.tokens}
+            position={term.unit.token}
+            choose={place.ofSource ? null : () => choose(place.token)}
+          />
+          {explained.sources > 0 && (place.ofSource ? " of the source" : ", written before,")}{" "}
           {verb}
           {pair(towards)}
           {signed ? ", by " : ": "}

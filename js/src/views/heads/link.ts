@@ -15,6 +15,8 @@ const LETTER = /[\p{L}\p{N}]/u;
 export interface Link {
   readonly query: string;
   readonly key: string;
+  /** Their positions; null of a key in another text. */
+  readonly tokens: readonly [query: number, key: number | null];
   readonly weight: Num;
   readonly chance: number;
 }
@@ -43,6 +45,7 @@ export function linkOf(
     ? {
         query: unitLabel(query, schemeOf(read)),
         key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
+        tokens: [query.token, isSquare(matrix) ? itemAt(keys, key).token : null],
         weight: numOf(matrix, weight),
         chance,
       }

@@ -8,7 +8,8 @@ import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { AgainstChance, SentenceLine, Share, Word } from "../../ui/sentence";
+import { AgainstChance, SentenceLine, Share } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
@@ -136,6 +137,8 @@ interface Props {
   readonly standings: Standings;
   /** Null where the focus token has no link that is worth telling. */
   readonly link?: Link | null;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }
 
 /** Nothing in a profile, where no chance is known. */
@@ -186,7 +189,7 @@ function Said({
  * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: none of its figures stands out
  * among the 72 heads.`
  */
-export function HeadSentence({ source, layer, head, standings, link = null }: Props) {
+export function HeadSentence({ source, layer, head, standings, link = null, choose }: Props) {
   const { model, profile, tokens } = source.meta;
   const { n_heads: nHeads, n_layers: nLayers } = model;
   const mean = head === "mean";
@@ -221,15 +224,21 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       )}
     </>
   );
+  const word = (text: string, position: number | null) => (
+    <TextWord
+      {...{ text, tokens: null, position: position ?? -1 }}
+      choose={position === null ? null : choose}
+    />
+  );
   const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
   return (
     <SentenceLine>
       {link !== null && (
         <>
           {`In ${name} `}
-          <Word text={link.query} />
+          {word(link.query, link.tokens[0])}
           {" attends to "}
-          <Word text={link.key} />
+          {word(link.key, link.tokens[1])}
           <AgainstChance {...link.weight} chance={link.chance} />
           {". "}
         </>

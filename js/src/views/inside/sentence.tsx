@@ -7,7 +7,8 @@ import { isFunctionWord } from "../../figures/function-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Word } from "../../ui/sentence";
+import { SentenceLine, Word } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import type { Reading } from "./reading";
 
 /** Change of all tokens by a part of a layer, relative to its input, `[L, n]` flat. */
@@ -131,6 +132,7 @@ export function InsideSentence({
   moved,
   tokens,
   nameOf,
+  choose,
 }: {
   /** The focus token, or the word that it belongs to. */
   readonly focus: Unit;
@@ -140,8 +142,13 @@ export function InsideSentence({
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
   readonly nameOf: (unit: Unit) => string;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
-  const name = <Word text={nameOf(focus)} />;
+  const named = (unit: Unit, among: TokenColumns | null) => (
+    <TextWord text={nameOf(unit)} tokens={among} position={unit.token} choose={choose} />
+  );
+  const name = named(focus, null);
   if (reading)
     return (
       <SentenceLine>
@@ -167,8 +174,7 @@ export function InsideSentence({
     <SentenceLine>
       {extreme === null && "This text has too few different words to compare. "}
       {`The ${part} of L${layer} moves `}
-      <Word text={nameOf(unit)} />
-      {unit.token !== focus.token && <Nth tokens={tokens} position={unit.token} />}
+      {named(unit, unit.token === focus.token ? null : tokens)}
       {extreme === null ? " most of all parts: by " : ` ${extreme} of all ${of} words: by `}
       <Num value={value} text={formatNumber(value, 2)} />
       {` times the length of ${vector}`}

@@ -89,9 +89,15 @@ export function PredictionsSentence({
   const hidden = maskedAt(meta, subject);
   if (hidden !== undefined || !counted.includes(subject)) {
     return say(
-      hidden === undefined ? "At [MASK]" : "In place of ",
-      hidden !== undefined && original !== null && <Name label={original.label} />,
-      <Nth {...{ tokens, position: subject }} />,
+      hidden === undefined ? "At " : "In place of ",
+      <FocusWord key="" choose={() => choose(subject)}>
+        {hidden === undefined ? (
+          <Word text="[MASK]" />
+        ) : (
+          original && <Name label={original.label} />
+        )}
+        <Nth {...{ tokens, position: subject }} />
+      </FocusWord>,
       " the model expects ",
       <FirstTwo guesses={guesses} />,
       hidden !== undefined &&

@@ -6,7 +6,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord } from "../../ui/text-word";
 import {
   keyName,
   ofTwoTexts,
@@ -29,7 +30,7 @@ interface LookedAt {
  * The content word that draws most beyond chance of what the words of a text give one another. Chance is its share if each
  * word gave alike to all tokens of the others that it may see. Null where none is above it.
  */
-export function mostLookedAt(
+function mostLookedAt(
   { queries, keys, weights }: TokenBlock,
   tokens: TokenColumns,
 ): LookedAt | null {
@@ -75,10 +76,13 @@ const ALONE = "The text is one sentence, with no other to compare";
 export function OneSentence({
   block,
   tokens,
+  choose,
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
@@ -88,8 +92,7 @@ export function OneSentence({
     <SentenceLine>
       {ALONE}
       {`. Of its ${most.ofAll ? "words" : "content words"} `}
-      <Word text={most.word} />
-      <Nth tokens={tokens} position={most.token} />
+      <TextWord text={most.word} position={most.token} {...{ tokens, choose }} />
       {" draws most beyond chance: "}
       <Share value={most.value} />
       {" of what words give one another, chance "}
@@ -103,7 +106,7 @@ const lengthOf = ({ keyTokens }: SentenceMatrix, column: number): number =>
   keyTokens[column]?.length ?? 0;
 
 /** Share of the strongest in what a row gives to the other sentences that it may look at, and its share by length; null for fewer than two. */
-export function preferenceOf(
+function preferenceOf(
   matrix: SentenceMatrix,
   row: number,
 ): { readonly share: number; readonly byLength: number } | null {
