@@ -16,7 +16,7 @@ STEP = 16  # positions of a request, as the page asks
 def answers_of(analysis: Analysis, _chosen: Mapping[str, Any], spec: PageSpec) -> list[Answered]:
     """Answers of every position, in the mode that the view opens in."""
     run = analysis.run
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     if spec.light or n > TOKENS or run is None or analysis.base is not None:
         return []
     if not run.encoder.has_lm or run.encoder.family.lm is None:
@@ -24,5 +24,5 @@ def answers_of(analysis: Analysis, _chosen: Mapping[str, Any], spec: PageSpec) -
     return [
         answered
         for first in range(0, n, STEP)
-        for answered in record(analysis, {"kind": "lens", "mode": analysis.default_mode, "rows": [first, min(n, first + STEP)]})
+        for answered in record(analysis, {"kind": "lens", "mode": analysis.model.default_mode, "rows": [first, min(n, first + STEP)]})
     ]  # fmt: skip

@@ -15,7 +15,7 @@ MODES: tuple[Mode, ...] = ("as_is", "masked", "next")
 @answers("lens", slow=True)
 def lens(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     """The five likeliest entries of every layer at some positions."""
-    mode = one_of({"mode": analysis.default_mode, **request}, "mode", MODES)
+    mode = one_of({"mode": analysis.model.default_mode, **request}, "mode", MODES)
     found = analysis.lens(TOP_K, mode, rows=rows_of(analysis, request), progress=progress)  # pyright: ignore[reportArgumentType]
     names = {
         int(token): text

@@ -15,9 +15,9 @@ COLUMNS = (
 
 def lens_table(analysis: Analysis, selection: Selection) -> Columns:
     """One row a guess: the top five of every layer (0: the embeddings) at every position that is shown, in the default mode."""
-    analysis = analysis.writing if analysis.part == "cross" else analysis
+    analysis = analysis.model.writing if analysis.part == "cross" else analysis
     plain = {i for i, token in enumerate(analysis.tokens) if not token.special}
-    shown = plain if plain and not selection.special else set(range(analysis.n_tokens))
+    shown = plain if plain and not selection.special else set(range(analysis.trace.n_tokens))
     rows = [
         tuple(record[name] for name in COLUMNS)
         for record in analysis.lens(TOP_K).to_records()

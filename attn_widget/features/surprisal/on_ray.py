@@ -7,12 +7,12 @@ from typing import Any
 
 from attn_widget.errors import InputError
 from attn_widget.features.corpus.engines.cluster import connected
+from attn_widget.features.corpus.identity import identity_of, same_model
 from attn_widget.features.corpus.reading.chunks import Failure
 from attn_widget.features.surprisal.kept import Kept
 from attn_widget.features.surprisal.read import Reader, Record
 from attn_widget.host.installed import require_extra
 from attn_widget.model.encoder import Encoder
-from attn_widget.features.corpus.identity import identity_of, same_model
 from attn_widget.model.loading import load
 
 AHEAD = 2  # chunks that wait for each worker

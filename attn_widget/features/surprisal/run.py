@@ -17,6 +17,7 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.features.corpus.engines.settings import failure_record
+from attn_widget.features.corpus.identity import identity_of
 from attn_widget.features.corpus.reading.chunks import Failure, chunks_of
 from attn_widget.features.corpus.reading.sources import (
     COLUMN,
@@ -32,7 +33,6 @@ from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.installed import require_extra, require_torch
 from attn_widget.host.store import locked
 from attn_widget.model.encoder import Encoder
-from attn_widget.features.corpus.identity import identity_of
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def test_every_layer_is_what_norm_and_head_say(family: str) -> None:
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
     found = a.lens(top_k=5)
     logs = by_hand(pair[0].eval(), [token.id for token in a.tokens])
-    n = a.n_tokens
+    n = a.trace.n_tokens
     np.testing.assert_allclose(
         found.probabilities, np.sort(np.exp(logs), axis=-1)[..., :-6:-1], atol=1e-5
     )
@@ -100,7 +100,7 @@ def test_a_layer_from_which_on_the_last_choice_stands() -> None:
 def test_the_table_has_a_row_for_every_layer_position_and_rank() -> None:
     a = aw.analyze("the cat", tagger=None, progress=False)
     table = a.lens(top_k=2).to_dataframe()
-    assert len(table) == 7 * a.n_tokens * 2
+    assert len(table) == 7 * a.trace.n_tokens * 2
     row = table[(table.layer == 6) & (table.position == 2) & (table["rank"] == 1)].iloc[0]
     found = a.predictions(top_k=1)
     assert row.prediction == found.tokens[2][0] and row.token == "cat"

@@ -31,10 +31,10 @@ def test_a_page_has_every_position_in_steps(family: str) -> None:
     found = a.lens()
     answers = recorded(a)
     rows = [request["rows"] for request, _, _ in answers]
-    assert rows[0] == [0, STEP] and rows[-1][1] == a.n_tokens
+    assert rows[0] == [0, STEP] and rows[-1][1] == a.trace.n_tokens
     assert [first for first, _ in rows[1:]] == [stop for _, stop in rows[:-1]]
     for request, _, arrays in answers:
-        assert request["mode"] == a.default_mode
+        assert request["mode"] == a.model.default_mode
         ids = arrays["ids"]
         np.testing.assert_array_equal(ids, found.ids[:, slice(*request["rows"])])
 
@@ -42,9 +42,9 @@ def test_a_page_has_every_position_in_steps(family: str) -> None:
 def test_a_light_page_and_a_long_text_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     a = analysis_of(3)
     assert recorded(a, light=True) == []
-    monkeypatch.setattr("attn_widget.features.lens.recorded.TOKENS", a.n_tokens)
+    monkeypatch.setattr("attn_widget.features.lens.recorded.TOKENS", a.trace.n_tokens)
     assert len(recorded(a)) == 1
-    monkeypatch.setattr("attn_widget.features.lens.recorded.TOKENS", a.n_tokens - 1)
+    monkeypatch.setattr("attn_widget.features.lens.recorded.TOKENS", a.trace.n_tokens - 1)
     assert recorded(a) == []
 
 
@@ -54,4 +54,4 @@ def test_the_table_has_the_positions_that_are_shown() -> None:
         columns, rows = lens_table(a, Selection(layer=0, head=0, special=special))
         positions = {row[columns.index("position")] for row in rows}
         assert positions == {i for i, t in enumerate(a.tokens) if special or not t.special}
-        assert len(rows) == (a.n_layers + 1) * len(positions) * 5
+        assert len(rows) == (a.trace.n_layers + 1) * len(positions) * 5
