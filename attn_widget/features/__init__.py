@@ -120,6 +120,11 @@ FEATURES = {
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "lens": Feature(
+        analysis={"lens": "figures:LensFigures"}, slices={"lens": "slices"},
+        views={"lens": "view:LENS"}, recorded={"lens": "recorded:answers_of"},
+        tables={"lens": "table:lens_table"},
+    ),
     "qk": Feature(
         uses=("why",),
         analysis={"qk": "figures:QKFigures"},
@@ -133,6 +138,7 @@ FEATURES = {
         views_of_results={"similarity": "catalog_view:SIMILARITY"},
         commands={"similarity": "command:main"},
     ),
+    "surprisal": Feature(uses=("corpus",), names={"surprisals": "run"}, commands={"surprisal": "command:main"}),
     "tasks": Feature(
         uses=("comparison", "corpus"),
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},

@@ -18,11 +18,13 @@ from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
+from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
+from attn_widget.features.surprisal.run import surprisals as surprisals
 from attn_widget.features.why.page import WhyOption, WhyPage
 from attn_widget.features.why.selection import ContributionsOption, WhyOptions, WhySelection
 from attn_widget.features.why.targets import Target as Target
@@ -46,10 +48,11 @@ __all__ = [
     "report",
     "show",
     "similarity",
+    "surprisals",
     "target",
 ]
 
-class OfAnalysis(QKFigures, OfWhy, AttentionFigures): ...
+class OfAnalysis(LensFigures, QKFigures, OfWhy, AttentionFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(WhyTraits, RunTraits): ...
@@ -59,7 +62,7 @@ class OfTraits(WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
 
 ViewName = Literal[
-    "attention", "heads", "tree", "sentences", "predictions", "inside", "task", "why"
+    "attention", "heads", "tree", "sentences", "predictions", "inside", "lens", "task", "why"
 ]
 
 @overload

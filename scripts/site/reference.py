@@ -64,7 +64,7 @@ GROUPS = (
     Group(
         "Many texts",
         "The figures of every head over a corpus, and its words in context.",
-        ("profile", "Profile", "corpus.index", "WordIndex"),
+        ("profile", "Profile", "corpus.index", "WordIndex", "surprisals"),
     ),
     Group(
         "Classifiers",

@@ -151,6 +151,8 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "attentions": lambda w: [w.weights, torch.tensor(w.weights)],
     "allowed": one_of(None),
     "mode": one_of("as_is", "masked"),
+    "surprisals.column": one_of(None),
+    "correction": one_of(True, False),
     "position": one_of(0, 1),
     "token_ids": one_of(None, [5]),
     "label": one_of(0, "1"),
@@ -287,7 +289,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
 }
 SLICES = (
     "weights", "scores", "qkv", "metrics", "predictions", "softmax", "language", "rollout", "flow",
-    "mixing", "mixing_rollout", "mixing_pair", "value_lengths",
+    "mixing", "mixing_rollout", "mixing_pair", "value_lengths", "lens",
     "layer_change", "specialization", "patterns", "roles", "sentences", "drill", "tensor", "hidden_path",
     "residuals", "architecture", "classification", "next_sentence", "first_token", "class_gradient", "beside",
     "run", "mask", "cancel",

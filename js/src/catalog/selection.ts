@@ -7,6 +7,7 @@ tree: {"name":"tree","label":"Tree","definition":"The keys to which each token a
 sentences: {"name":"sentences","label":"Sentences","definition":"Attention between sentences: mean share (mass) or largest weight (max).","options":["quantity"],"head":null,"draw":null},
 predictions: {"name":"predictions","label":"Predictions","definition":"softmax of the masked-LM head's logits over the whole vocabulary.","options":["special"],"head":null,"draw":null},
 inside: {"name":"inside","label":"Inside","definition":"The model's own tensors at one stage of the pipeline.","options":["token"],"head":null,"draw":null},
+lens: {"name":"lens","label":"Lens","definition":"Likeliest token of each layer's hidden state at every position, read by the language-model head.","options":["special"],"head":null,"draw":null},
 task: {"name":"task","label":"Task","definition":"softmax(W h + b) over the classes, and the first token's attention.","options":[],"head":null,"draw":null},
 why: {"name":"why","label":"Why","definition":"Contribution of every token to one number in the model's output.","options":["target","method"],"head":null,"draw":null},
 similarity: {"name":"similarity","label":"Similarity","definition":"Contribution of every pair of words to the score of two texts; with the biases they add up to the score.","options":["words"],"head":null,"draw":null},

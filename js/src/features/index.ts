@@ -4,6 +4,7 @@ export { comparison } from "./comparison";
 export { corpus } from "./corpus";
 export { engine } from "./engine";
 export { exports } from "./exports";
+export { lens } from "./lens";
 export { qk } from "./qk";
 export { similarity } from "./similarity";
 export { tasks } from "./tasks";

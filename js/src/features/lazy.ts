@@ -3,6 +3,7 @@
 export * from "./comparison/lazy";
 export * from "./corpus/lazy";
 export * from "./exports/lazy";
+export * from "./lens/lazy";
 export * from "./qk/lazy";
 export * from "./similarity/lazy";
 export * from "./tasks/lazy";

@@ -29,6 +29,7 @@ export const NAMES = {
   trust: "The test of these methods",
   head_effects: "The effect of each head on this target",
   logit_lens: "The answer of each layer",
+  lens: "The answer of each layer at these positions",
   components: "The parts of the network that add to this target",
   compared: "The comparison with another run",
   patched: "The result of this patch",

@@ -1,0 +1,1 @@
+"""Logit lens of every layer at every position."""

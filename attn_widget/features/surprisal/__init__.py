@@ -1,0 +1,1 @@
+"""Surprisal of every word of many texts."""

@@ -1,0 +1,1 @@
+export { lens } from "./view";

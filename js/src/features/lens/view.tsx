@@ -1,0 +1,221 @@
+/**
+ * Logit lens: the likeliest token of every layer at every position.
+ *
+ * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, surprisal, sentence.
+ */
+
+import { computed, signal } from "@preact/signals-core";
+import { render } from "preact";
+import { copyExactValues, formatCount, tokenScheme } from "../../figures/format";
+import { NoAnswer } from "../../ui/answered";
+import { Segmented } from "../../ui/controls";
+import { HoverCard } from "../../ui/hover-card";
+import { Mark, RampLegend } from "../../ui/legend";
+import { memo } from "../../ui/memo";
+import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
+import type { DrawView, RunContext } from "../../views/contract";
+import { LensCard } from "./card";
+import { blockOf, layerName, lensRequest, lensTable, type Mode } from "./data";
+import { createLensGrid } from "./grid";
+import { createReading, type Reading } from "./reading";
+import { askedAt, LensSentence } from "./sentence";
+import { SurprisalStrip, surprisalWords } from "./words";
+
+/** Texts up to here are read whole, unasked; longer ones where they are in sight (`recorded.py` keeps no more either). */
+const WHOLE = 128;
+
+const NOTES: Readonly<Record<Mode, string>> = {
+  next: "After each token: what the final norm and the language-model head read in each layer’s state.",
+  as_is:
+    "At each token of the unmasked input: what the masked-LM head reads in each layer’s state.",
+  masked:
+    "Each position masked in turn: what the masked-LM head reads in each layer’s state there.",
+};
+
+const NOT =
+  "A lens reads every layer as if it were the last. The head was trained on the last layer alone: an earlier one may hold the " +
+  "same in another basis, so an early answer is not calibrated, and a wrong one does not show that the layer lacks the right one. " +
+  "Nor does the lens tell what the later layers use. A tuned lens, which learns a translation for each layer, is not part of this page.";
+
+export const lens: DrawView<RunContext> = (host, context) => {
+  const { source, state, announce, signal: until } = context;
+  const { meta, live } = source;
+  const { tokens, model } = meta;
+  const n = tokens.text.length;
+  const rows = model.n_layers + 1;
+
+  const selection = selectionOf(state, ["layer", "token", "special"], until);
+  const theme = modeSignal(host, until);
+  const width = widthOf(host, 700, until);
+  const mode = signal<Mode>(model.predicts === "next" ? "next" : "as_is");
+  const readings = new Map<Mode, Reading>();
+  function readingOf(of: Mode): Reading {
+    const reading = readings.get(of) ?? createReading(source, of, until);
+    readings.set(of, reading);
+    return reading;
+  }
+  const reading = computed(() => readingOf(mode.value));
+  const blocks = computed(() => reading.value.blocks.value);
+  const next = computed(() => mode.value === "next");
+  const positions = computed(() => {
+    const { special } = selection.value;
+    const shown = tokens.special.flatMap((is, i) => (is && !special ? [] : [i]));
+    return shown.length > 0 ? shown : tokens.text.map((_, i) => i);
+  });
+  const scheme = computed(() =>
+    tokenScheme(
+      [...tokens.text, ...[...blocks.value.values()].flatMap(({ names }) => [...names.values()])],
+      tokens.surface,
+    ),
+  );
+  const grid = createLensGrid(
+    {
+      ...{ tokens, rows, positions, blocks, scheme, theme, width, next },
+      chosen: selection,
+      pick({ row, column }) {
+        const token = positions.peek()[column];
+        if (token === undefined) return;
+        state.set(row === 0 ? { token } : { layer: row - 1, token });
+        announce(`${layerName(row)}, token ${token}: chosen.`);
+      },
+    },
+    until,
+  );
+
+  const shown = computed(() => [
+    ...new Set(grid.drawn.value.map((column) => blockOf(positions.value[column] ?? 0))),
+  ]);
+  /** Blocks in the order in which they are read. */
+  const wanted = computed(() => {
+    const asked = askedAt(meta, mode.value);
+    const rest = n <= WHOLE && mode.value !== "masked" ? positions.value.map(blockOf) : [];
+    return [...new Set([...shown.value, ...(asked === null ? [] : [blockOf(asked)]), ...rest])];
+  });
+  watch(() => void reading.value.want(wanted.value), until);
+  const busy = computed(
+    () =>
+      reading.value.failure.value === null && wanted.value.some((each) => !blocks.value.has(each)),
+  );
+
+  const canMask =
+    model.predicts !== "next" && (live || source.has?.(lensRequest("masked", 0, n)) === true);
+  function choose(of: Mode): void {
+    reading.peek().stop();
+    mode.value = of;
+  }
+
+  const Head = memo(function Head(_: object) {
+    const now = mode.value;
+    return (
+      <header class="aw-lensgrid-top">
+        <div class="aw-cluster">
+          {canMask && (
+            <Segmented<Mode>
+              label="Input of the lens"
+              part="lens-mode"
+              name="mode"
+              options={[
+                ["as_is", "As is"],
+                ["masked", "Masked", { title: "A pass of its own for every position" }],
+              ]}
+              value={now}
+              choose={choose}
+            />
+          )}
+          <p class="aw-view-note">{NOTES[now]}</p>
+        </div>
+        <div class="aw-cluster aw-lensgrid-legend aw-tiny">
+          <span>probability</span>
+          <RampLegend max={1} mode={theme.value} scale="unit" />
+          <Mark kind="settled" text="from here on the last layer’s choice" />
+        </div>
+      </header>
+    );
+  });
+
+  const Progress = memo(function Progress(_: object) {
+    const now = reading.value.progress.value;
+    if (mode.value !== "masked" || now === null) return null;
+    const left = wanted.value.filter((each) => !blocks.value.has(each)).length;
+    return (
+      <p class="aw-small aw-muted" role="status" data-aw-part="lens-progress">
+        {`Masked passes: ${formatCount(now[0])} of ${formatCount(now[1])} positions` +
+          (left > 1 ? `, then ${left - 1} more of the blocks in sight` : "")}
+      </p>
+    );
+  });
+
+  const Card = memo(function Card(_: object) {
+    const at = grid.pointed.value;
+    const position = at === null ? undefined : positions.value[at.column];
+    const block = position === undefined ? undefined : blocks.value.get(blockOf(position));
+    const ready = at !== null && position !== undefined && block !== undefined;
+    return (
+      <HoverCard at={ready ? grid.at.value : null} area={grid.area}>
+        {ready && (
+          <LensCard
+            {...{ block, position, tokens, row: at.row }}
+            next={next.value}
+            scheme={scheme.value}
+          />
+        )}
+      </HoverCard>
+    );
+  });
+
+  const surprisal = n <= WHOLE ? source.arrays.get("next_surprisal") : undefined;
+  const words = surprisal === undefined ? [] : surprisalWords(tokens, surprisal.data);
+
+  function View() {
+    const failure = reading.value.failure.value;
+    return (
+      <div class="aw-lensview" dir="ltr" aria-busy={busy.value ? "true" : undefined}>
+        <LensSentence
+          meta={meta}
+          mode={mode.value}
+          blocks={blocks.value}
+          positions={positions.value}
+          scheme={scheme.value}
+          choose={(token) => state.set({ token })}
+        />
+        <Head />
+        <Progress />
+        {failure !== null && <NoAnswer failure={failure} again={() => reading.peek().again()} />}
+        {(failure === null || blocks.value.size > 0) && (
+          <div class="aw-lensgrid-place">
+            <grid.Grid />
+            <Card />
+          </div>
+        )}
+        <SurprisalStrip words={words} theme={theme.value} />
+        <details class="aw-disclosure" data-aw-part="lens-note">
+          <summary>What a lens is not</summary>
+          <p class="aw-view-note">{NOT}</p>
+        </details>
+      </div>
+    );
+  }
+
+  mount(host, View, until);
+  copyExactValues(host, until);
+  const { token } = state.get();
+  if (token !== null) grid.show(token);
+
+  return {
+    dispose: () => render(null, host),
+    async table() {
+      const now = reading.peek();
+      if (mode.peek() !== "masked") await now.want([...new Set(positions.peek().map(blockOf))]);
+      const found = now.blocks.peek();
+      return found.size === 0 ? null : lensTable(positions.peek(), found, tokens, scheme.peek());
+    },
+    part: grid.part,
+    options: () => ({ mode: mode.peek() }),
+  };
+};
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly lens: typeof lens;
+  }
+}
