@@ -274,6 +274,6 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "first_token": lambda w: w.analysis.model.first_token(),
     "inside": lambda w: w.analysis.model.layer(0),
     "embeddings": lambda w: w.analysis.model.embeddings,
-    "classification": lambda w: w.classified.classification,
+    "classification": lambda w: w.classified.model.classification,
     "language": lambda w: w.analysis.language,
 }

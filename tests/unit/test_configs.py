@@ -153,7 +153,7 @@ def test_what_is_written_is_what_generate_writes(
 
 def test_a_stop_string_ends_the_text() -> None:
     _, _, free = written("llama", {})
-    stop = free.written[2].surface
+    stop = free.model.generated[2].surface
     mine, plainly, a = written("llama", {"stop_strings": [stop]})
     assert mine == plainly and a.text.endswith(stop) and len(mine) <= 3
 

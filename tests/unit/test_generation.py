@@ -34,8 +34,8 @@ def analysis(encoder: Encoder, **options: Any) -> Any:
 def test_each_token_written_is_the_likeliest_after_those_before_it(encoder: Encoder) -> None:
     a = analysis(encoder, generate=COUNT)
     plain = analysis(encoder)
-    n, first = a.trace.n_tokens, plain.n_tokens
-    assert a.tokens[:first] == plain.tokens and plain.written == ()
+    n, first = a.trace.n_tokens, plain.trace.n_tokens
+    assert a.tokens[:first] == plain.tokens and plain.model.generated == ()
     assert len(a.model.generated) == n - first and 0 < n - first <= COUNT
     # By one pass over the finished text, without a cache.
     best = a.predictions(top_k=1).ids[:, 0]
@@ -74,7 +74,7 @@ def test_each_step_of_generate_is_a_row_of_the_pass_over_the_finished_text(
 
 def test_a_model_may_end_the_text_at_once() -> None:
     model, tokenizer = tiny_models.build("gpt2", seed=3)
-    first = analysis(aw.load((model, tokenizer)), generate=1).written[0]
+    first = analysis(aw.load((model, tokenizer)), generate=1).model.generated[0]
     model.generation_config.eos_token_id = [7, first.id]
     with pytest.warns(UserWarning, match=r"generate is 5, and .* ended the text at once") as warned:
         a = analysis(aw.load((model, tokenizer)), generate=5)
@@ -88,7 +88,7 @@ def test_a_model_may_end_the_text_at_once() -> None:
 @pytest.mark.parametrize("family", ["marian", "llama"])
 def test_a_token_that_the_generation_config_rules_out_is_not_written(family: str) -> None:
     model, tokenizer = tiny_models.build(family)
-    first = analysis(aw.load((model, tokenizer)), generate=3).written[0].id
+    first = analysis(aw.load((model, tokenizer)), generate=3).model.generated[0].id
     model.generation_config.bad_words_ids = [[first], [1, 2]]
     a = analysis(aw.load((model, tokenizer)), generate=3)
     source = a.of("encoder") if a.model.parts != ("self",) else a
@@ -166,7 +166,7 @@ def test_a_prompt_of_one_token_without_a_beginning_token_before_it() -> None:
 def test_what_is_written_stays_written_with_a_head_switched_off_and_in_words() -> None:
     a = analysis(aw.load(tiny_models.build("llama")), generate=6)
     off = a.ablate([(0, 1)])
-    assert off.written == a.model.generated and off.tokens == a.tokens
+    assert off.model.generated == a.model.generated and off.tokens == a.tokens
     assert a.view(words=True).model.generated == a.model.generated
 
 

@@ -60,7 +60,7 @@ def test_a_value_nested_without_end_is_refused(widget: aw.AttentionWidget, name:
             {"kind": "contributions", name: nested(depth)},
             {"kind": "drop", "of": {"kind": "compared", name: nested(depth)}},
         ):
-            for ask in (widget.slice, widget.act):
+            for ask in (widget._slice, widget._act):
                 reply: Any = ask(request_, [])[0]
                 assert reply["ok"] is False and "bug" not in reply["hint"], reply
 
@@ -71,7 +71,7 @@ def test_a_value_nested_without_end_is_refused(widget: aw.AttentionWidget, name:
 def test_hostile_requests_are_refused_and_no_bugs(
     widget: aw.AttentionWidget, request_: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for ask in (widget.slice, widget.act):
+    for ask in (widget._slice, widget._act):
         reply: Any = ask(request_, [])[0]
         assert reply["ok"] is False, reply
         assert "bug" not in reply["hint"] and len(reply["error"]) < 300, reply
@@ -111,7 +111,7 @@ HOSTILE_PARTS: list[Any] = [
 def test_hostile_requests_about_parts_are_refused_and_no_bugs(
     parts: aw.AttentionWidget, request_: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for ask in (parts.slice, parts.act):
+    for ask in (parts._slice, parts._act):
         reply: Any = ask(request_, [])[0]
         assert reply["ok"] is False, reply
         assert "bug" not in reply["hint"] and len(reply["error"]) < 300, reply

@@ -66,7 +66,7 @@ def test_raw_weights_point_at_the_sink(run: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["norms", "mixing", "alti", "value_zeroing"])
 def test_what_a_layer_carries_is_the_copied_token(run: Any, kind: Any) -> None:
-    assert run.mask([MASKED]).mixing(kind, 0)[MASKED].argmax() == SOURCE
+    assert run.mask([MASKED]).mixing.matrix(kind, 0)[MASKED].argmax() == SOURCE
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_a_chat_has_one_beginning_token_and_says_so() -> None:
     assert "itself" in unpack(first_paint(a, 0, 0))[0]["note"]
     plain = run("the cat sat", (model, tokenizer))
     assert "note" not in unpack(first_paint(plain, 0, 0))[0]
-    assert run(ids, (model, tokenizer)).n_tokens == len(ids)
+    assert run(ids, (model, tokenizer)).trace.n_tokens == len(ids)
     # The tokenizer's own limit counts the tokens that are read.
     limited = run(text + "the cat sat " * 60, (model, tokenizer), truncation=True)
     assert limited.trace.n_tokens == limited.model.truncated["limit"] == 128

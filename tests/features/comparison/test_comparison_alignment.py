@@ -158,7 +158,7 @@ def checked(a: Any, b: Any) -> Any:
         places = [pair[side] for pair in found.tokens]
         assert len(set(places)) == len(places)
         assert sorted([*places, *(found.unmatched_a, found.unmatched_b)[side]]) == [
-            *range((a, b)[side].n_tokens)
+            *range((a, b)[side].trace.n_tokens)
         ]
     words = {(found.words_a[i].start, found.words_b[j].start) for i, j in found.words}
     for i, j in found.tokens:
@@ -207,10 +207,10 @@ def test_pairs_and_masks() -> None:
     segments = [a.trace.tokens[i].segment == b.trace.tokens[j].segment for i, j in found.tokens]
     assert all(segments) and len(found.tokens) > 3
     single = checked(run("the cat sat"), a)
-    assert single.tokens[-1][0] == run("the cat sat").n_tokens - 1 and single.unmatched_b
+    assert single.tokens[-1][0] == run("the cat sat").trace.n_tokens - 1 and single.unmatched_b
     masked = run("the cat sat").mask([2])
     assert checked(run("the cat sat"), masked).tokens == tuple(
-        (i, i) for i in range(masked.n_tokens)
+        (i, i) for i in range(masked.trace.n_tokens)
     )
 
 

@@ -136,7 +136,9 @@ def test_all_of_a_gives_a_and_nothing_gives_b(name: str) -> None:
 def test_a_patched_run_is_asked_again_with_its_patch(c: Any) -> None:
     site = ("state", 1, 2)
     patched = c.patch([site])
-    assert_close(patched.hidden_states[1][2], c.a.model.hidden_states[1][2], **tiny_models.SUMS)
+    assert_close(
+        patched.model.hidden_states[1][2], c.a.model.hidden_states[1][2], **tiny_models.SUMS
+    )
     if c.a.run.encoder.mask_token_id is not None:
         assert patched.mask([3]).mask([]) is patched
     both = (

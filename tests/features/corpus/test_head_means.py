@@ -70,7 +70,7 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
     assert off.ablate(HEADS, means) is off and off.ablate(HEADS) is not off
     assert off.ablate([]) is run
     target = aw.target(position=3, token=17, masked=True)
-    assert_adds_up(off.contributions(target), **tiny_models.BOTH_WAYS)
+    assert_adds_up(off.why.contributions(target), **tiny_models.BOTH_WAYS)
     if run.trace.has_qkv:
         parts = off.model.layer(1)
         y = parts.attention_sum if encoder.family.block.pre_norm else parts.attention_norm
@@ -79,7 +79,7 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
         total = whole.vectors.sum(axis=0) + whole.bias + whole.shift
         assert_close(total, y[4], **tiny_models.RUN, size=np.abs(whole.vectors).sum(axis=0))
     effects = run.why.head_effects(target, means)
-    again = run.ablate([(1, 3)], means).contributions(target).value
+    again = run.ablate([(1, 3)], means).why.contributions(target).value
     assert_close(
         effects.effects[1, 3], effects.value - again, **tiny_models.RUN, size=off.trace.logits
     )

@@ -383,7 +383,7 @@ def test_head_effects_are_the_fall_of_the_score() -> None:
     s = tiny("bert")
     effects = s.a.why.head_effects(s.target("a"))
     without = s.a.ablate([(1, 2)])
-    left = without.contributions(aw.target(similar_to=s.b)).value
+    left = without.why.contributions(aw.target(similar_to=s.b)).value
     assert_close(effects.effects[1, 2], s.score - left, **PAIR_SUMS, size=2 * size_of_score(s))
     assert np.isnan(effects.divergence).all()  # a similarity is of no distribution
 
@@ -396,7 +396,7 @@ def test_faithfulness_watches_the_score() -> None:
     assert f.untestable is None and f.random.orders == 720
     order = np.argsort(-s.contributions("a", "occlusion").values[1:-1])
     masked = s.a.mask([int(order[0]) + 1])
-    fallen = masked.contributions(aw.target(similar_to=s.b)).value
+    fallen = masked.why.contributions(aw.target(similar_to=s.b)).value
     assert_close(f.curves["occlusion"].deleted[1], fallen, **PAIR_SUMS, size=size)
 
 
@@ -501,7 +501,9 @@ def test_queries_are_padded_with_mask_tokens_that_count(tmp_path: Path, attended
     assert_close(s.contributions("b").values, column_sums(s), **PAIR_SUMS, size=size_of_row(s))
     ranked = compare("the mat", [B, "a dog"], folder)
     assert_close(ranked.scores[0], s.score, **PAIR_SUMS, size=9)
-    assert compare("the mat", "the mat", folder).b.n_tokens == len(ids)  # a passage is not padded
+    assert compare("the mat", "the mat", folder).b.trace.n_tokens == len(
+        ids
+    )  # a passage is not padded
     with pytest.raises(TooLongError, match="Text a is too long"):
         compare(A, B, folder)
 

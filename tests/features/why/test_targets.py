@@ -80,18 +80,20 @@ def test_a_target_that_the_text_or_model_lacks_is_refused(given: Any, match: str
 def test_a_model_without_the_head_says_so() -> None:
     token, label = aw.target(position=3, token="cat"), aw.target(label="positive")
     with pytest.raises(NotAvailableError, match="no language-model head"):
-        analysis("bert", "ForSequenceClassification").contributions(token)
+        analysis("bert", "ForSequenceClassification").why.contributions(token)
     with pytest.raises(NotAvailableError, match="no classifier"):
-        analysis("bert").contributions(label)
+        analysis("bert").why.contributions(label)
     with pytest.raises(NotAvailableError, match="no classifier"):
-        analysis("bert", "ForQuestionAnswering").contributions(label)
+        analysis("bert", "ForQuestionAnswering").why.contributions(label)
     with pytest.raises(NotAvailableError, match="next-sentence"):
-        analysis("roberta").contributions(aw.target(next_sentence=True))
+        analysis("roberta").why.contributions(aw.target(next_sentence=True))
     with pytest.raises(NotAvailableError, match="There is one text"):
-        analysis("bert", "ForPreTraining").contributions(aw.target(next_sentence=True))
+        analysis("bert", "ForPreTraining").why.contributions(aw.target(next_sentence=True))
     with pytest.raises(InputError, match="'positive' is no class"):
-        analysis("bert", "ForSequenceClassification").contributions(label)
+        analysis("bert", "ForSequenceClassification").why.contributions(label)
     with pytest.raises(InputError, match="classifies whole texts"):
-        analysis("bert", "ForSequenceClassification").contributions(aw.target(label=0, position=3))
+        analysis("bert", "ForSequenceClassification").why.contributions(
+            aw.target(label=0, position=3)
+        )
     with pytest.raises(InputError, match="position is missing"):
-        analysis("bert", "ForTokenClassification").contributions(aw.target(label=0))
+        analysis("bert", "ForTokenClassification").why.contributions(aw.target(label=0))
