@@ -79,7 +79,7 @@ def show(
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
         runs and their difference (a `ComparisonWidget`); or the result of `similarity` (options: words, theme, height, chrome).
-    text_pair, model, tagger, truncation, windows, masked, beside, generate, output, add_special_tokens, progress
+    text_pair, model, tagger, truncation, windows, masked, compare_with, generate, output, add_special_tokens, progress
         As in `analyze`.
     part, layer, head, token, pair, view, quantity, target, method, group, top_k, depth, theme, metric, special,
     words, scale, height, chrome, saved

@@ -95,7 +95,7 @@ def analyze(
         and so are figures that join windows (rollout, flow, contributions).
     masked : iterable of int
         Tokens that the model reads as the mask token; see `Analysis.mask`.
-    beside : iterable of str or (str, str), optional
+    compare_with : iterable of str or (str, str), optional
         Other texts (or pairs) for a text classifier, to compare with this one in the Task view: for
         example, a text of each class. At most 50.
     generate : int
@@ -166,7 +166,7 @@ def analyze(
     if others and encoder.classifier != "sequence":
         raise InputError(
             f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
-            "Leave beside out, or load a checkpoint for sequence classification.",
+            "Leave compare_with out, or load a checkpoint for sequence classification.",
         )
     analysis = run_text(
         encoder,
@@ -258,12 +258,12 @@ def run_two_texts(
 
 
 def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[str, str | None]]:
-    """``beside`` as ``(text, text_pair)``; refused before anything runs."""
+    """``compare_with`` as ``(text, text_pair)``; refused before anything runs."""
     if texts is None:
         return []
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(
-            f"beside is {short_repr(texts)}, expected several texts.", "compare_with=[text]"
+            f"compare_with is {short_repr(texts)}, expected several texts.", "compare_with=[text]"
         )
     pairs: list[tuple[str, str | None]] = []
     for entry in listed(texts, "compare_with"):
@@ -274,13 +274,13 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
             or not isinstance(pair[1], (str, type(None)))
         ):
             raise InputTypeError(
-                f"beside holds {short_repr(entry)}, expected a text or (text, text_pair).",
+                f"compare_with holds {short_repr(entry)}, expected a text or (text, text_pair).",
                 "compare_with=[text]",
             )
         pairs.append((pair[0], pair[1]))
     if len(pairs) > MAX_COMPARISON_TEXTS:
         raise InputError(
-            f"beside holds {len(pairs)} texts, at most {MAX_COMPARISON_TEXTS} are shown.",
+            f"compare_with holds {len(pairs)} texts, at most {MAX_COMPARISON_TEXTS} are shown.",
             "report(texts, path) takes any number.",
         )
     return pairs

@@ -393,7 +393,7 @@ def test_the_oldest_of_too_many_texts_gives_way(monkeypatch: pytest.MonkeyPatch)
 
 def test_texts_beside_are_checked_before_anything_runs() -> None:
     model = sequence()
-    with pytest.raises(InputTypeError, match=r"expected several texts.*beside=\[text\]"):
+    with pytest.raises(InputTypeError, match=r"expected several texts.*compare_with=\[text\]"):
         analysis_of(model, compare_with=TEXT)
     with pytest.raises(InputTypeError, match="beside holds 3"):
         analysis_of(model, compare_with=[TEXT, 3])

@@ -97,7 +97,7 @@ def test_a_profile_is_refused_before_a_model_is_loaded(
 @pytest.mark.usefixtures("no_model")
 @pytest.mark.parametrize("compare_with", [5, "a text", b"a text", [5], [("a", "b", "c")]])
 def test_texts_beside_are_refused_before_a_model_is_loaded(compare_with: Any) -> None:
-    with pytest.raises(InputTypeError, match=r"beside (is|holds) .*beside=\[text\]"):
+    with pytest.raises(InputTypeError, match=r"compare_with (is|holds) .*compare_with=\[text\]"):
         aw.analyze(TEXT, compare_with=compare_with)
 
 

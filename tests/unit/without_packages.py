@@ -33,6 +33,7 @@ sys.meta_path.insert(0, Hider())  # pyright: ignore[reportArgumentType]
 import numpy as np  # noqa: E402
 
 import attn_widget as aw  # noqa: E402
+from attn_widget.analysis.accessor import accessor  # noqa: E402
 from attn_widget.errors import AttnWidgetError  # noqa: E402
 
 TEXT = "the cat sat on the mat"
@@ -82,6 +83,7 @@ def names() -> dict[str, Callable[[], Any]]:
         "report": lambda: aw.report([TEXT], FOLDER / "report.html"),
         "show": lambda: aw.show(TEXT),
         "similarity": lambda: aw.similarity(*pair, model="attn_widget/mini", progress=False),
+        "surprisals": lambda: aw.surprisals([TEXT], progress=False),
         "target": target,
         "to_html": lambda: aw.to_html(aw.analyze(TEXT, progress=False), FOLDER / "page.html"),
         "unload": lambda: None,
@@ -153,6 +155,8 @@ def methods(result: Any, called: str) -> Iterator[tuple[str, Callable[[], Any]]]
             return value(*GIVEN.get(name, ())) if not needed or name in GIVEN else None
 
         yield f"{called}.{name}", call
+        if isinstance(inspect.getattr_static(result, name), accessor):
+            yield from methods(getattr(result, name), f"{called}.{name}")
 
 
 def slices() -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -32,7 +32,7 @@ class ComparisonWidget(AttentionWidget):
         self._compared += 1  # lets the page open it
 
     @property
-    def shown(self) -> ShownComparison:
+    def _shown(self) -> ShownComparison:
         """Content of its page: both runs."""
         _ = self._shown_source  # refuses a closed widget
         return ShownComparison(self.comparison)

@@ -289,7 +289,7 @@ def test_a_site_names_another_part_and_several_parts_change_together() -> None:
     assert together.part == "cross"
     of_encoder = encoder.patch([("head", 1, 2)])
     then = aw.compare(cross.a, of_encoder.of("cross"), tagger=None)
-    in_turn = then.align(cross.heads.monotony.tokens).patch([("head", 0, 1)])
+    in_turn = then.align(cross.alignment.tokens).patch([("head", 0, 1)])
     np.testing.assert_array_equal(logits_of(together), logits_of(in_turn))
     assert not np.array_equal(logits_of(together), logits_of(cross.patch([("head", 0, 1)])))
     with pytest.raises(InputError, match="stands twice"):

@@ -30,7 +30,7 @@ def verb(analysis: Analysis) -> aw.Target:
 
 def ask(name: str, texts: list[str] = TEXTS, **options: Any) -> Any:
     given = {"target": verb, "methods": METHODS, "tagger": None, "progress": False, **options}
-    return getattr(aw, name)(texts, **given)
+    return getattr(aw.corpus, name)(texts, **given)
 
 
 @cache
