@@ -104,20 +104,32 @@ describe("Heads", () => {
   });
 
   it("says first what its focus token attends to, where that tells", () => {
-    const link = { query: "it", key: "keys", weight: { value: 0.6, error: 0 }, chance: 0.1 };
-    const tell = (raw: Record<string, number[]>, keys = [3, 2, 1, 1, 1, 1]): string => {
-      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), keys);
-      return textOf(h(HeadSentence, { ...PROPS, standings, link }));
+    const link = {
+      query: "it",
+      key: "keys",
+      weight: { value: 0.6, error: 0 },
+      chance: 0.1,
+      next: null,
     };
-    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%. ";
-    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
-      `${first}This head is ordinary on this text: none of its figures stands out among the 6 heads.`,
+    const tell = (
+      raw: Record<string, number[]>,
+      next: typeof link.next | object = null,
+    ): string => {
+      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+      return textOf(h(HeadSentence, { ...PROPS, standings, link: { ...link, next } as never }));
+    };
+    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
+    const elsewhere = { query: "door", key: "lock", weight: { value: 0.4, error: 0 }, chance: 0.1 };
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
+      `${first}. Elsewhere the head links door to lock: 40%, chance 10%.`,
     );
-    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
-      `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,
+    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
+    expect(tell({ cls: [0.1, 0.9, 0.8, 0.1, 0.1, 0.1] })).toBe(
+      `${first}. This head is a sink: [CLS] gets 90% of a query’s attention, chance 20%.`,
     );
-    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
-      `${first}Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
+      `${first}. Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
     );
   });
 
@@ -142,6 +154,31 @@ describe("Heads", () => {
     const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
     const bytes = { ...META, tokens: { ...META.tokens, text } };
     expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
+  });
+
+  it("finds another link of the head: of content words that are no neighbors", () => {
+    const nextOf = (cells: Record<number, number>) => {
+      const meta = metaOf(["[CLS]", "it", "keys", "lock", "the", "doors", "[SEP]"]);
+      const axis = firstUnits(meta, true);
+      const size = axis.length;
+      return linkOf(
+        {
+          ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
+          weights: Float32Array.from(
+            { length: size * size },
+            (_, cell) => ({ [size + 2]: 0.9, ...cells })[cell] ?? 0,
+          ),
+          queryOf: (token: number) => token,
+        } as never,
+        1,
+        meta.tokens,
+        meta.tokens,
+      )?.next;
+    };
+    expect(
+      nextOf({ [5 * 7 + 2]: 0.4, [3 * 7 + 2]: 0.8, [2 * 7 + 4]: 0.7, [4 * 7 + 2]: 0.9 }),
+    ).toMatchObject({ query: "doors", key: "keys", weight: { value: Math.fround(0.4) } });
+    expect(nextOf({ [5 * 7 + 2]: 0.2 })).toBeNull();
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
@@ -219,12 +256,14 @@ describe("Predictions", () => {
       "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 7th, where it expects man: 50%.",
     );
     expect(say(["[CLS]", "keys", "[SEP]"], [1, 0.5, 1], [1], [4])).toBe(
-      "With its only word hidden, keys surprises the model: 50%, 7th, where it expects man: 50%.",
+      "This text is a single word, so there is nothing to predict it from.",
     );
   });
 
   it("says nothing of pieces and marks alone, and passes over them in a decoder's text", () => {
-    expect(say(["[CLS]", "key", "##s", "[SEP]"], [1, 0.5, 0.5, 1], [1, 2], [4])).toBe("");
+    expect(
+      say(["[CLS]", "key", "##s", "door", "##s", "[SEP]"], [1, 0.5, 0.5, 1, 1, 1], [1, 2], [4]),
+    ).toBe("");
     const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
     expect(mostSurprising({ surprisal }, tokens)).toBe(3);
@@ -361,9 +400,9 @@ describe("Sentences", () => {
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0 }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, tokens: META.tokens }));
 
-  it("says of one sentence which word its words give most, beyond an equal share", () => {
+  it("says of one sentence which word looks at which, neighbors last", () => {
     const one = (weights: number[] | null, texts = TEXTS): string => {
       const { tokens } = metaOf(texts);
       const all = texts.flatMap((_, i) => (tokens.special[i] ? [] : [i]));
@@ -373,31 +412,37 @@ describe("Sentences", () => {
       return textOf(h(OneSentence, { block, tokens }));
     };
     const alone = "The text is one sentence, with no other to compare.";
-    // Words: the, keys, are, here. A word gives itself nothing that counts.
+    const texts = ["[CLS]", "keys", "the", "doors", "lock", "[SEP]"];
+    // A word gives itself nothing that counts: doors gives keys 0.3 of 0.4, chance is a third.
     const rows = [
-      [0.9, 0.2, 0.1, 0.1],
-      [0.1, 0.9, 0.1, 0.2],
-      [0.0, 0.3, 0.1, 0.1],
-      [0.1, 0.3, 0.0, 0.5],
+      [0.9, 0.1, 0.1, 0.1],
+      [0.9, 0.1, 0.1, 0.1],
+      [0.3, 0.05, 0.5, 0.05],
+      [0.1, 0.1, 0.7, 0.9],
     ];
-    // 0.8 of 1.6; alike, keys would get a third of the 1.2 that the other three give.
-    expect(one(rows.flat())).toBe(
-      `${alone} Of its words keys draws most beyond chance: 50% of what words give one another, chance 25%.`,
+    expect(one(rows.flat(), texts)).toBe(
+      `Over all heads doors looks at keys: with 75% of its attention to other words, chance 33%. ${alone}`,
     );
-    // A decoder's second word can give the first alone; function words are never named.
+    // A neighbor is named where no other pair tells.
+    const near = rows.with(2, [0.1, 0.1, 0.5, 0.1]);
+    expect(one(near.flat(), texts)).toMatch(/^Over all heads lock looks at doors: with 78% of/);
+    // A decoder's words look back.
     const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
-    expect(one(forward.flat())).toBe(
-      `${alone} Of its words keys draws most beyond chance: 75% of what words give one another, chance 35%.`,
-    );
-    // Where a function word draws more, it is not named, and the claim is of the others.
-    expect(one(rows.flatMap(([the = 0, ...rest]) => [the + 0.4, ...rest]))).toMatch(
-      /Of its content words keys draws most beyond chance: 29% of what/,
-    );
-    const alike = rows.map((row) => row.map(() => 0.1));
-    expect(one(alike.flat())).toBe(alone);
-    expect(one(null)).toBe(alone);
+    expect(one(forward.flat(), texts)).toMatch(/^Over all heads doors looks at keys: with 86% of/);
+    expect(one(Array(16).fill(0.1), texts)).toBe(alone);
+    expect(one(null, texts)).toBe(alone);
     expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
     expect(say(0, [])).toBe("");
+  });
+
+  it("says which words of two sentences are linked, a pronoun among them", () => {
+    const { tokens } = metaOf(["[CLS]", "Ben", "ran", ".", "he", "fell", "[SEP]"]);
+    const weights = Float32Array.of(0.3, 0.1, 0.1, 0.1);
+    const block = { queries: [4, 5], keys: [1, 2], weights, error: () => 0 };
+    const values = matrix(2, [0.25, 0.125, 0.0625, 0]);
+    expect(textOf(h(SentencesSentence, { matrix: values, row: 0, block, tokens }))).toMatch(
+      /^From S0 to S1 “he” looks at Ben: with 75% of its attention to words of S1, chance 50%\. S0 gives S1 13%/,
+    );
   });
 
   it("opens at the row with most to tell", () => {
@@ -454,7 +499,7 @@ describe("Inside", () => {
     const changes = of([9, 1, 1, 1, 1.5, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
     expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
-      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median); keysmith stands out nowhere.",
+      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median).",
     );
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
@@ -474,7 +519,6 @@ describe("Inside", () => {
 });
 
 describe("Why", () => {
-  const units = firstUnits(META, true);
   const base: Contributions = {
     ...{
       target: { position: 3, token: 7, against: 8, masked: true },
@@ -491,7 +535,6 @@ describe("Why", () => {
       h(WhySentence, {
         titled: { of: found, value, error },
         found,
-        units,
         tokens: META.tokens,
         explained: explainedOf(META),
         next: false,
@@ -548,8 +591,8 @@ describe("Why", () => {
     expect(sayOf(5, 3)).toMatch(
       /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
     );
-    // Where a content word has less than half of it, a function word speaks, and is called one.
-    expect(sayOf(9, 3)).toMatch(
+    // Where a content word has next to nothing of it, a function word speaks, and is called one.
+    expect(sayOf(9, 0.375)).toMatch(
       /^With “are” hidden, the function word “the” speaks most for “are” over “is”, by 9\.00; /,
     );
     expect(sayOf(-9, 12)).toMatch(
@@ -559,7 +602,7 @@ describe("Why", () => {
 
   it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
     const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
-    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base, units };
+    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base };
     const rest = { next: false, label: () => "x", nameUnit: () => "x" };
     expect(
       textOf(
@@ -575,18 +618,21 @@ describe("Why", () => {
 
   it("counts no special token, no piece and not the hidden word as the word that decides", () => {
     const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
-    expect(decidingWord({ ...base, values }, units)).toMatchObject({
+    const words = wordsOf(META.tokens);
+    expect(decidingWord({ ...base, values }, words)).toMatchObject({
       ...{ term: { unit: { text: "keys" } }, content: true, most: true },
     });
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
-    expect(decidingWord(asIs, units)).toMatchObject({
+    expect(decidingWord({ ...asIs, values: values.with(2, 0.125) }, words)).toMatchObject({
       ...{ term: { unit: { text: "are" } }, content: false },
     });
-    const pieces = firstUnits(metaOf(["[CLS]", "keys", "##xy", "are", "[UNK]", "[SEP]"]), true);
-    const large = Float32Array.from([0, 1, 8, 0, 8, 0]);
-    expect(decidingWord({ ...base, values: large }, pieces).term?.unit.text).toBe("keys");
+    const pieces = wordsOf(metaOf(["[CLS]", "key", "##s", "are", "[UNK]", "[SEP]"]).tokens);
+    const large = Float32Array.from([0, 1, 2, 0, 8, 0]);
+    expect(decidingWord({ ...base, values: large }, pieces).term).toMatchObject({
+      ...{ unit: { surface: "keys" }, value: 3 },
+    });
     const none = values.map(() => Number.NaN);
-    expect(decidingWord({ ...base, values: none }, units).term).toBeNull();
+    expect(decidingWord({ ...base, values: none }, words).term).toBeNull();
     expect(say({ values: none })).toContain("no word speaks for “are” over “is”; ");
   });
 });
@@ -637,24 +683,28 @@ describe("Task", () => {
     expect(say(leans, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
     );
+    expect(say(leans, push && { ...push, value: -0.5 })).toBe(
+      "keys pushes to bad, away from good: by 0.500 logits. The model leans to good: 60%, chance 50%.",
+    );
     expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
     expect(say(hardly, null)).toBe(
-      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%; no content word pushes it far.",
+      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%.",
     );
     expect(say(decides, push)).toBe(
       "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
     );
   });
 
-  it("names no function word, and none that does not stand out or pushes away", () => {
+  it("names no function word but a negation, and none that does not stand out", () => {
     const words = wordsOf(META.tokens);
     const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
     expect(named([0.5, 0.3, 0, 0])).toBe("keys");
     expect(named([0.9, 0.3, 0, 0])).toBe("keys");
     expect(named([0.5, 0.2, 0, 0])).toBeUndefined();
     expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
-    expect(named([-0.1, -0.9, -0.1, -0.1])).toBeUndefined();
-    expect(named([0.9, -0.9, 0.1, 0.1])).toBeUndefined();
+    expect(named([-0.1, -0.9, -0.1, -0.1])).toBe("keys");
+    const { tokens } = metaOf(["[CLS]", "the", "keys", "not", "[SEP]"]);
+    expect(pushOf([9, 0.1, 0.1, -0.5, 9], wordsOf(tokens))?.word.text).toBe("not");
     expect(pushOf([], words)).toBeNull();
   });
 

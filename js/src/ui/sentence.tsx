@@ -1,7 +1,7 @@
 /** The line in words on top of a view: what it shows of this run. `docs/opening.md` lists all of them with their rules. */
 
 import type { ComponentChildren } from "preact";
-import { formatPercent } from "../figures/format";
+import { formatOrdinal, formatPercent } from "../figures/format";
 import { isFunctionWord } from "../figures/function-words";
 import type { TokenColumns } from "../protocol/types";
 import { Button } from "./controls";
@@ -82,14 +82,25 @@ export const AgainstChance = ({
     </>
   );
 
-/** Position of a token behind its name, where another token has the same text. */
+/** Which of several equal names is meant: ` (2nd)`. */
+export const Which = ({
+  names,
+  at,
+}: {
+  readonly names: readonly string[];
+  readonly at: number;
+}) => {
+  const same = names.flatMap((name, i) => (name === names[at] ? [i] : []));
+  return same.length < 2 ? null : (
+    <span class="aw-muted">{` (${formatOrdinal(same.indexOf(at) + 1)})`}</span>
+  );
+};
+
+/** Which of several tokens of the same text is meant. */
 export const Nth = ({
-  tokens: { text },
+  tokens: { surface },
   position,
 }: {
-  readonly tokens: Pick<TokenColumns, "text">;
+  readonly tokens: Pick<TokenColumns, "surface">;
   readonly position: number;
-}) =>
-  text.indexOf(text[position] ?? "") === text.lastIndexOf(text[position] ?? "") ? null : (
-    <span class="aw-muted aw-nth">{position}</span>
-  );
+}) => <Which names={surface} at={position} />;

@@ -31,7 +31,7 @@ const Name = ({ label }: { readonly label: string }) => (
   </bdi>
 );
 
-/** A word, and by how many logits it moves the likeliest class away from the next. */
+/** A word, and by how many logits it moves the likeliest class away from the next; negative: to the next. */
 export interface Push {
   readonly word: Unit;
   readonly value: number;
@@ -49,20 +49,27 @@ export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
 }
 
-/** The content word that pushes most; null where none stands out among all words. */
+/** Function words that turn what others say. */
+const NEGATIONS: ReadonlySet<string> = new Set(["no", "not", "never", "nor", "n't", "without"]);
+
+/** The content word, or negation, that moves the lead most, to either side; null where none stands out among all words. */
 export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push | null {
   const sums = words.map(({ token, end }) => {
     let sum = 0;
     for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
     return sum;
   });
-  const plain = words.map(({ surface }) => isFunctionWord(surface.trim()));
-  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : sum)));
+  const plain = words.map(({ surface }) => {
+    const word = surface.trim();
+    return isFunctionWord(word) && !NEGATIONS.has(word.toLowerCase());
+  });
+  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : Math.abs(sum))));
   const [word, value] = [words[place], sums[place]];
   const rest = sums.flatMap((sum, i) => (i === place ? [] : [Math.abs(sum)]));
   if (word === undefined || value === undefined || plain[place] || rest.length === 0) return null;
   const { ratio, logits } = STANDS_OUT;
-  return value >= logits && value > ratio * medianOf(rest) ? { word, value } : null;
+  const size = Math.abs(value);
+  return size >= logits && size > ratio * medianOf(rest) ? { word, value } : null;
 }
 
 /**
@@ -131,11 +138,11 @@ function ofText(
           <Word text={unitLabel(push.word, schemeOf(tokens))} />
           <Nth tokens={tokens} position={push.word.token} />
           {" pushes to "}
-          <Name label={itemAt(labels, first)} />
+          <Name label={itemAt(labels, push.value > 0 ? first : second)} />
           {", away from "}
-          <Name label={itemAt(labels, second)} />
+          <Name label={itemAt(labels, push.value > 0 ? second : first)} />
           {": by "}
-          <Num value={push.value} text={formatNumber(push.value)} />
+          <Num value={Math.abs(push.value)} text={formatNumber(Math.abs(push.value))} />
           {` logits. ${verdict}`}
           {term(first)}
           {chance}.
@@ -146,8 +153,7 @@ function ofText(
         {verdict}
         {term(first)}
         {second !== undefined && <>, then {term(second)}</>}
-        {chance}
-        {undecided && push === null && words.length > 1 && "; no content word pushes it far"}.
+        {chance}.
       </>
     );
   }

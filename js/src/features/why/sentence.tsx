@@ -4,7 +4,8 @@ import { Fragment } from "preact";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatSigned } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
-import { isUnknown, knowsNoWord, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
+import { nothingToExpect } from "../../figures/nothing-to-expect";
+import { isMask, wordsOf } from "../../figures/nothing-to-see";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
@@ -19,14 +20,12 @@ export interface Term {
   readonly value: number;
 }
 
-const LETTER = /[\p{L}\p{N}]/u;
-
-/** A word with a meaning of its own: an article, a mark, a piece or an unknown word explains nothing. */
+/** A word with a meaning of its own: an article explains nothing. */
 const isContent = ({ surface, text }: Unit): boolean =>
-  !isFunctionWord(surface) && !isUnknown(text) && !text.startsWith("##");
+  !isFunctionWord(surface.trim()) && !isMask(text);
 
 /** A content word is named before a function word from so much of what that contributes on. */
-const ENOUGH = 0.5;
+const ENOUGH = 0.05;
 
 interface Deciding {
   /** The word that speaks most; null where none does. */
@@ -38,7 +37,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, where one speaks at least half as much as any other.
+ * word that is hidden: a content word, unless that is next to nothing beside a function word.
  */
 export function decidingWord(
   found: Pick<
@@ -52,17 +51,14 @@ export function decidingWord(
   const hidden =
     target.masked === true && target.position !== undefined ? sources + target.position : -1;
   const words = units.flatMap((unit): Term[] => {
-    const { special, surface, token, end } = unit;
-    const own = token <= hidden && hidden < end;
-    return special || own || !LETTER.test(surface)
-      ? []
-      : [{ unit, value: sumOfUnit(values, unit) }];
+    const own = unit.token <= hidden && hidden < unit.end;
+    return own ? [] : [{ unit, value: sumOfUnit(values, unit) }];
   });
   const sign = signed && sumOfTokens(found) < 0 ? -1 : 1;
   const sizeOf = ({ value }: Term): number => (Number.isNaN(value) ? -1 : sign * value);
   const largest = (terms: readonly Term[]): Term | undefined =>
     terms[firstLargest(terms.map(sizeOf))];
-  const any = largest(words.filter(({ unit }) => isFunctionWord(unit.surface) || isContent(unit)));
+  const any = largest(words);
   if (any === undefined || sizeOf(any) <= 0) return { term: null, content: false, most: false };
   const word = largest(words.filter(({ unit }) => isContent(unit)));
   const content = word !== undefined && sizeOf(word) >= ENOUGH * sizeOf(any);
@@ -85,7 +81,6 @@ interface Props {
   readonly titled: Titled | null;
   /** The chosen method's answer. */
   readonly found: Contributions | null;
-  readonly units: readonly Unit[];
   readonly tokens: TokenColumns;
   /** The tokens that contribute: those of a source, then `tokens`. */
   readonly explained: Explained;
@@ -100,14 +95,16 @@ interface Props {
  * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
-  const { titled, found, units, tokens, explained, next, label, nameUnit } = props;
+  const { titled, found, tokens, explained, next, label, nameUnit } = props;
   if (titled === null || found === null) return <SentenceLine />;
-  if (knowsNoWord(explained.tokens)) return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   const { of, value, error } = titled;
   const [first = "", second] = of.names;
   const { position, masked } = of.target;
+  // A class, and what follows, can be asked of any text that the model knows a word of.
+  const nothing = nothingToExpect(explained.tokens, masked !== true);
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const { signed, bias, baseline, gap } = found;
-  const { term, content, most } = decidingWord(found, units, explained.sources);
+  const { term, content, most } = decidingWord(found, wordsOf(explained.tokens), explained.sources);
   const together = sumOfTokens(found);
   const agrees = !signed || together < 0 === value < 0;
   const decides =

@@ -4,6 +4,8 @@ import { isAboveChance } from "../../figures/chance";
 import { formatCount, formatOrdinal } from "../../figures/format";
 import type { Patterns, Specialization } from "../../figures/head-figures";
 import { headName } from "../../figures/names";
+import { nothingToSee } from "../../figures/nothing-to-see";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
@@ -193,6 +195,8 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
   const index = mean ? layer : layer * nHeads + head;
   const { sink, above } = standings;
   if (above.length === 0 && sink === undefined) return <SentenceLine />;
+  const nothing = profile === null ? nothingToSee(keysOf(source.meta)) : null;
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
   const first = Math.max(1, Math.round(FIRST * count));
@@ -221,6 +225,10 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       )}
     </>
   );
+  // What stands under most texts is left out behind a link: an ordinary head; and a sink that is not among the first.
+  const next = said ? null : (link?.next ?? null);
+  const isSink = sink !== undefined && (link === null || sink.rank <= first);
+  const rest = link === null || said || next !== null || isSink;
   const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
   return (
     <SentenceLine>
@@ -231,10 +239,18 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
           {" attends to "}
           <Word text={link.key} />
           <AgainstChance {...link.weight} chance={link.chance} />
-          {". "}
+          {rest && ". "}
         </>
       )}
-      {sink !== undefined ? (
+      {next !== null ? (
+        <>
+          {"Elsewhere the head links "}
+          <Word text={next.query} />
+          {" to "}
+          <Word text={next.key} />
+          <AgainstChance {...next.weight} chance={next.chance} />
+        </>
+      ) : !rest ? null : isSink ? (
         <>
           {`${begin(`${who} is a sink`)}: `}
           {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}

@@ -123,7 +123,7 @@ export function mostMoved(changes: readonly Change[], unit: Unit, layers: number
 
 /**
  * `At [MASK] the model settles on rome in L5: 1st from there on, 18th before.` `The attention of L3 moves it most of all 7
- * words: by 1.2 times the length of its vector, others by 0.41 (median).` Of another word: `…; “the” stands out nowhere.`
+ * words: by 1.2 times the length of its vector, others by 0.41 (median).`
  */
 export function InsideSentence({
   focus,
@@ -177,13 +177,6 @@ export function InsideSentence({
           {", others by "}
           <Num value={usual} text={formatNumber(usual, 2)} />
           {" (median)"}
-        </>
-      )}
-      {unit.token !== focus.token && (
-        <>
-          {"; "}
-          {name}
-          {" stands out nowhere"}
         </>
       )}
       .

@@ -78,9 +78,12 @@ function createSentence(
     const waits = found === null && changesOf.failure.value === null;
     if (waits || read?.token !== focus.value) return <SentenceLine />;
     const { reading } = read;
-    if (reading === null && words.length === 0) {
-      const nothing = nothingToSee(tokens);
-      if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+    if (reading === null && !several) {
+      const [because] = nothingToSee(tokens)?.split(", so ") ?? [];
+      if (because !== undefined)
+        return (
+          <SentenceLine>{`${because}, so no word is moved more, or less, than another.`}</SentenceLine>
+        );
     }
     if (reading === null && found === null) return <SentenceLine />;
     return (

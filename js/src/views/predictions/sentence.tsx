@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
-import { isUnknown, isWhole, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
+import { nothingToExpect } from "../../figures/nothing-to-expect";
+import { isWhole } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
 import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import { answerAt, type Guess, maskedAt } from "./answers";
@@ -63,9 +64,11 @@ export function PredictionsSentence({
 }) {
   const { tokens } = meta;
   const counted = countedIn(meta);
-  if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
-    return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
-  if (predictions === null || subject === null) return <SentenceLine />;
+  if (predictions === null) return <SentenceLine />;
+  const hidden = subject === null ? undefined : maskedAt(meta, subject);
+  const nothing = nothingToExpect(tokens, predictions.mode === "next");
+  if (nothing !== null && hidden === undefined) return <SentenceLine>{nothing}</SentenceLine>;
+  if (subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
   const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
@@ -86,7 +89,6 @@ export function PredictionsSentence({
     );
     return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
   }
-  const hidden = maskedAt(meta, subject);
   if (hidden !== undefined || !counted.includes(subject)) {
     return say(
       hidden === undefined ? "At [MASK]" : "In place of ",
@@ -111,9 +113,7 @@ export function PredictionsSentence({
   const hides =
     known < counted.length
       ? `With ${known} of ${counted.length} tokens hidden, each in turn, `
-      : counted.length === 1
-        ? "With its only word hidden, "
-        : "With each word hidden in turn, ";
+      : "With each word hidden in turn, ";
   const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
   const word = (
     <FocusWord choose={() => choose(subject)}>

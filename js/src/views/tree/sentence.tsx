@@ -7,7 +7,7 @@ import { isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
-import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, FocusWord, quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
 /** A second step is named from so many times chance on. */
@@ -61,13 +61,14 @@ export function TreeSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const across = of.matrix.queries !== of.matrix.keys;
   const named = (node: TreeNode) => {
-    const { name, index } = of.token(node);
+    const { name } = of.token(node);
+    const [names, at] = of.among(node);
     const { token } = itemAt(of.matrix.keys, node.unit);
     const roots = choose !== undefined && !across;
     return (
       <FocusWord choose={roots ? () => choose(token) : null}>
         <bdi dir="ltr">{quoted(name)}</bdi>
-        {index !== null && <span class="aw-muted aw-nth">{index}</span>}
+        <Which {...{ names, at }} />
       </FocusWord>
     );
   };
