@@ -23,6 +23,7 @@ import {
   mostUnusual,
   mostUnusualOf,
 } from "../src/views/inside/sentence";
+import { takenFrom } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
@@ -216,6 +217,7 @@ describe("Predictions", () => {
     probabilities: number[],
     known: number[],
     ids: number[],
+    rank = 77,
   ) => {
     const meta = metaOf(texts);
     const nd = (values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] });
@@ -226,7 +228,7 @@ describe("Predictions", () => {
       ids: nd(texts.flatMap(() => ids)),
       probabilities: nd(texts.flatMap(() => ids.map((_, k) => 0.5 / 2 ** k))),
       ...{ logits: flat, logitMax: flat, logSumExp: flat, surprisal: null },
-      originalRank: nd(texts.map(() => 7)),
+      originalRank: nd(texts.map(() => rank)),
       originalProbability: nd(probabilities),
     };
     return { meta, predictions };
@@ -242,18 +244,28 @@ describe("Predictions", () => {
   it("names a word that is expected, no mark, piece or letter, and none where there is none", () => {
     const texts = ["[CLS]", "keys", "rust", ".", "[SEP]"];
     const p = [1, 0.5, 0.25, 0.125, 1];
-    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 7th";
+    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 77th";
     expect(say(texts, p, [1, 2, 3], [4, 1])).toBe(`${lead}, where it expects man: 50%.`);
     expect(say(texts, p, [1, 2, 3], [1, 2, 3, 4])).toBe(
       `${lead}, where the likeliest word is man: 6.3%.`,
     );
     expect(say(texts, p, [1, 2, 3], [1, 2, 3])).toBe(`${lead}.`);
+    expect(say(texts, p, [1, 2, 3], [4, 1], 7)).toBe(
+      "With each word hidden in turn, no word surprises the model much, rust most: 25%, 7th, where it expects man: 50%.",
+    );
+    const pieces = ["[CLS]", "keys", "rust", "##y", "[SEP]"];
+    expect(say(pieces, p, [1, 2, 3], [4, 1])).toMatch(/^With each token hidden in turn, keys /);
+  });
+
+  it("names no short word of another language", () => {
+    const texts = ["[CLS]", "der", "Hund", "schläft", "[SEP]"];
+    expect(say(texts, [1, 0.001, 0.25, 0.5, 1], [1, 2, 3], [4])).toContain("Hund surprises");
   });
 
   it("says of a run that has stopped what it has read, and of one word that it is alone", () => {
     const texts = ["[CLS]", "keys", "rust", "here", "[SEP]"];
     expect(say(texts, [1, 0.5, 0.25, 0, 1], [1, 2], [4])).toBe(
-      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 7th, where it expects man: 50%.",
+      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 77th, where it expects man: 50%.",
     );
     expect(say(["[CLS]", "keys", "[SEP]"], [1, 0.5, 1], [1], [4])).toBe(
       "This text is a single word, so there is nothing to predict it from.",
@@ -452,7 +464,7 @@ describe("Sentences", () => {
 
   it("says to which other sentence most goes, or that the mask lets nothing", () => {
     expect(say(2, [0.25, 0.125, 0.0625, 0])).toBe(
-      "S0 gives S1 13% of its attention, and gets 6.3% of its; 25% of its attention stays in S0, 50% lands on special tokens.",
+      "S0 gives S1 13% of its attention, and gets 6.3% of that of S1; 25% of its attention stays in S0, 50% lands on special tokens.",
     );
     const three = [0.25, 0.3, 0.1, 0, 0, 0, 0, 0, 0];
     expect(say(3, three)).toBe(
@@ -483,7 +495,7 @@ describe("Inside", () => {
       }),
     );
 
-  it("names the focus word with its pieces, by the mean of them, from three tenths on", () => {
+  it("names the focus word with its pieces, by the mean of them, from half as much again on", () => {
     expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
     const changes = of([9, 1, 2, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
     const found = mostUnusual(changes, itemAt(words, 0), words, 2);
@@ -494,19 +506,38 @@ describe("Inside", () => {
     expect(mostUnusual(little, itemAt(words, 0), words, 2)).toBeNull();
   });
 
-  it("else names another word that stands out, a function word last, and claims nothing where none does", () => {
+  it("else names another content word that stands out, and claims nothing where none does", () => {
     // L0: lost is 1.5 times the others; L1: are is 4 times.
     const changes = of([9, 1, 1, 1, 1.5, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
     expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
       "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median).",
     );
+    const none = "No layer moves a word of this text much more, or less, than the others.";
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
+    expect(say(mostUnusualOf(plain, words, 2), 0)).toBe(none);
     const alike = of(Array(7).fill(1), Array(7).fill(1));
-    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(
-      "No layer moves a word of this text much more, or less, than the others.",
+    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(none);
+  });
+
+  it("tells first what the focus word takes from another content word, from one and a half times chance on", () => {
+    const five = wordsOf(metaOf(["[CLS]", "keys", "are", "lost", "often", "[SEP]"]).tokens);
+    const row = [0.05, 0.05, 0.5, 0.2, 0.15, 0.05];
+    const taken = (values: number[]) =>
+      takenFrom(
+        Array.from({ length: 36 }, (_, i) => (i >= 12 && i < 18 ? itemAt(values, i - 12) : 0)),
+        3,
+        itemAt(five, 1),
+        five,
+      );
+    const line = h(InsideSentence, {
+      ...{ focus: itemAt(five, 1), reading: null, moved: null, tokens },
+      ...{ taken: taken(row), nameOf: ({ surface }: { surface: string }) => surface },
+    });
+    expect(textOf(line)).toBe(
+      "In L3 “are” takes from lost: 40% of what its vector gets from other tokens, chance 20%; 50% of it stays its own (ALTI).",
     );
+    expect(taken([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])).toBeNull();
   });
 
   it("compares with no words where there are none", () => {
@@ -582,6 +613,25 @@ describe("Why", () => {
     );
     expect(say({ values, value: -2.5, names: ["are"], bias: 1 }, -2.5)).toMatch(
       /^With “are” hidden, keys speaks most against “are”, by 3\.00; “are” has a logit of −2\.50\. /,
+    );
+  });
+
+  it("names no word that gives next to nothing of the lead", () => {
+    expect(say({ values: Float32Array.from([2.5, 0.0625, 0.125, 0.125, 0, 0.125]) })).toMatch(
+      /^With “are” hidden, no single word decides between “are” and “is”: most comes from keys, 0\.125; “are” leads/,
+    );
+  });
+
+  it("says of a question about function words of another language that it tells little", () => {
+    const meta = metaOf(["[CLS]", "Mann", "gibt", "seiner", "Frau", "[SEP]"]);
+    const found = { ...base, names: ["die", "mann"], target: { ...base.target, position: 1 } };
+    const line = h(WhySentence, {
+      ...{ titled: { of: found, value: 1, error: 0 }, found, next: false },
+      ...{ tokens: meta.tokens, explained: explainedOf(meta) },
+      ...{ label: (token: number) => itemAt(meta.tokens.text, token), nameUnit: () => "" },
+    });
+    expect(textOf(line)).toBe(
+      "With Mann hidden the model chooses between “die” and mann, not two content words, so what decides tells little.",
     );
   });
 
@@ -688,7 +738,7 @@ describe("Task", () => {
     );
     expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
     expect(say(hardly, null)).toBe(
-      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%.",
+      "The model does not decide: no class gets half. Likeliest is good: 45%, chance 33%.",
     );
     expect(say(decides, push)).toBe(
       "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
@@ -698,11 +748,12 @@ describe("Task", () => {
   it("names no function word but a negation, and none that does not stand out", () => {
     const words = wordsOf(META.tokens);
     const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
-    expect(named([0.5, 0.3, 0, 0])).toBe("keys");
-    expect(named([0.9, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.5, 0.5, 0, 0])).toBe("keys");
+    expect(named([0.9, 0.5, 0, 0])).toBe("keys");
     expect(named([0.5, 0.2, 0, 0])).toBeUndefined();
     expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
     expect(named([-0.1, -0.9, -0.1, -0.1])).toBe("keys");
+    expect(named([-0.1, -0.3, -0.1, -0.1])).toBeUndefined();
     const { tokens } = metaOf(["[CLS]", "the", "keys", "not", "[SEP]"]);
     expect(pushOf([9, 0.1, 0.1, -0.5, 9], wordsOf(tokens))?.word.text).toBe("not");
     expect(pushOf([], words)).toBeNull();
@@ -713,6 +764,11 @@ describe("Task", () => {
     const plain = metaOf(["[CLS]", "a", "of", "the", "[SEP]"]);
     expect(say(answer, undefined, plain)).toBe(
       "This text has only function words, so its class tells little: good, 90%, chance 50%.",
+    );
+    expect(
+      say(answer, undefined, metaOf(["[CLS]", "[UNK]", "[UNK]", "tea", ".", "[SEP]"])),
+    ).toMatch(
+      /^The model knows 1 of the 3 words of this text, so its class tells little: good, 90%/,
     );
     expect(say(answer, undefined, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
       /^This text has no word that the model knows, so/,

@@ -15,7 +15,7 @@ import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { wordsOf } from "../../figures/nothing-to-see";
+import { isUnknown, wordsOf } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -40,7 +40,7 @@ export interface Push {
 /** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
 const DECIDES = 2.8;
 /** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
-const STANDS_OUT = { ratio: 1.5, logits: 0.25 };
+const STANDS_OUT = { ratio: 1.5, logits: 0.4 };
 
 /** True where the likeliest class of a text leads by little; a word may tell more. */
 export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
@@ -115,10 +115,15 @@ function ofText(
       </>
     );
     const words = wordsOf(tokens);
-    if (words.every(({ surface }) => isFunctionWord(surface.trim())))
+    const unknown = tokens.text.filter(isUnknown).length;
+    const because =
+      unknown > words.length && words.length > 0
+        ? `The model knows ${words.length} of the ${words.length + unknown} words of this text`
+        : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
+    if (unknown > words.length || words.every(({ surface }) => isFunctionWord(surface.trim())))
       return (
         <>
-          {`This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}, so its class tells little: `}
+          {`${because}, so its class tells little: `}
           <Name label={itemAt(labels, first)} />
           {", "}
           <Share value={itemAt(probabilities, first)} />
@@ -128,7 +133,9 @@ function ofText(
     const hardly = itemAt(probabilities, first) < 0.5;
     const undecided = isUndecided(column);
     const verdict = hardly
-      ? "The model hardly decides; likeliest is "
+      ? push == null || second === undefined
+        ? "The model does not decide: no class gets half. Likeliest is "
+        : "The model hardly decides; likeliest is "
       : undecided
         ? "The model leans to "
         : "The model classifies the text as ";
@@ -152,7 +159,7 @@ function ofText(
       <>
         {verdict}
         {term(first)}
-        {second !== undefined && <>, then {term(second)}</>}
+        {second !== undefined && !hardly && <>, then {term(second)}</>}
         {chance}.
       </>
     );

@@ -6,6 +6,7 @@ import { formatNumber, formatSigned } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask, wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
@@ -26,6 +27,9 @@ const isContent = ({ surface, text }: Unit): boolean =>
 
 /** A content word is named before a function word from so much of what that contributes on. */
 const ENOUGH = 0.05;
+
+/** A word is named from so much of the lead on, and from so many logits. */
+const DECIDES = { share: 0.1, logits: 0.3 };
 
 interface Deciding {
   /** The word that speaks most; null where none does. */
@@ -76,6 +80,20 @@ const sumOfTokens = ({
 }: Pick<Contributions, "value" | "bias" | "baseline" | "gap">): number =>
   gap === null ? value : value - (bias ?? 0) - (baseline ?? 0);
 
+/** True where a text of another language is asked about one of its function words, or about a letter or two. */
+function ofNoWords(names: readonly string[], tokens: TokenColumns): boolean {
+  const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn([...words, ...names.map((name) => name.toLowerCase())]);
+  return (
+    names.length === 2 && names.some((name, i) => plain[words.length + i] && !isFunctionWord(name))
+  );
+}
+
+/** A word that may be a function word of another language. */
+const Foreign = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">{text.length > 3 ? text : `“${text}”`}</bdi>
+);
+
 interface Props {
   /** The target and its value; null before the first answer. */
   readonly titled: Titled | null;
@@ -103,6 +121,19 @@ export function WhySentence(props: Props) {
   // A class, and what follows, can be asked of any text that the model knows a word of.
   const nothing = nothingToExpect(explained.tokens, masked !== true);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  if (ofNoWords(of.names, explained.tokens) && position !== undefined)
+    return (
+      <SentenceLine>
+        {masked ? "With " : "At "}
+        <Word text={label(position)} />
+        <Nth {...{ tokens, position }} />
+        {masked ? " hidden the model" : " the model"}
+        {" chooses between "}
+        <Foreign text={first} />
+        {" and "}
+        <Foreign text={second ?? ""} />, not two content words, so what decides tells little.
+      </SentenceLine>
+    );
   const { signed, bias, baseline, gap } = found;
   const { term, content, most } = decidingWord(found, wordsOf(explained.tokens), explained.sources);
   const together = sumOfTokens(found);
@@ -123,6 +154,11 @@ export function WhySentence(props: Props) {
       {second !== undefined && side(number < 0 ? 1 : -1)}
     </>
   );
+  const little =
+    term !== null &&
+    signed &&
+    second !== undefined &&
+    Math.abs(term.value) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
   const towards = agrees ? value : -value;
   const against = second === undefined && together < 0;
   const verb = !signed
@@ -169,7 +205,19 @@ export function WhySentence(props: Props) {
           {masked ? " hidden, " : ", "}
         </>
       )}
-      {term === null ? (
+      {little ? (
+        <>
+          {"no single word decides between "}
+          <Word text={first} />
+          {" and "}
+          <Word text={second} />
+          {": most comes from "}
+          <Word text={nameUnit(term.unit)} />
+          <Nth tokens={explained.tokens} position={term.unit.token} />
+          {", "}
+          {size(term.value)}
+        </>
+      ) : term === null ? (
         <>
           {signed ? `no word speaks ${against ? "against " : "for "}` : "no word has a share in "}
           {pair(towards)}

@@ -12,6 +12,8 @@ import type { Num, TokenColumns } from "../../protocol/types";
 
 /** A link is worth telling from so many times chance on, as an opening is. */
 const TELLS = 2;
+/** Another link of the head is told from this weight on. */
+const MORE = 0.15;
 const LETTER = /[\p{L}\p{N}]/u;
 
 interface Told {
@@ -74,7 +76,7 @@ export function linkOf(
       const far = !square || Math.abs(key - other) > 1;
       return far && answers[key] === true && name(itemAt(keys, key)) !== name(query);
     });
-    return found === null ? [] : [found];
+    return found === null || found.weight.value < MORE ? [] : [found];
   });
   const next = others[firstLargest(others.map(({ weight }) => weight.value))] ?? null;
   return { ...link, next };

@@ -4,11 +4,13 @@ import { medianOf } from "../../figures/derive/dimensions";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatOrdinal } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
+import { schemeOf, tokenName } from "../../figures/names";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Word } from "../../ui/sentence";
+import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
 import type { Reading } from "./reading";
+import type { Taken } from "./taken";
 
 /** Change of all tokens by a part of a layer, relative to its input, `[L, n]` flat. */
 export interface Change {
@@ -28,7 +30,7 @@ interface Moved {
 }
 
 /** Least ratio of a word's change to the median of the others, or the other way round, that is worth a sentence. */
-const NOTABLE = 1.3;
+const NOTABLE = 1.5;
 
 /** Change of a word by a part of a layer: the mean of its tokens. */
 function changeOf({ values }: Change, layer: number, layers: number, { token, end }: Unit): number {
@@ -70,7 +72,8 @@ const without = (among: readonly Unit[], { token }: Unit): Unit[] =>
 
 /**
  * The part of the model that moves a word most, or least, of all: that in which it differs most from the median of the
- * others, as a ratio. Null where it is neither anywhere by three tenths, and where no figure is known.
+ * others, as a ratio. Null where it is neither anywhere by half, and where no figure is known: among some hundred figures
+ * one is always a third beyond.
  */
 export function mostUnusual(
   changes: readonly Change[],
@@ -87,7 +90,7 @@ export function mostUnusual(
   );
 }
 
-/** The word that stands out most; a function word where no other does. */
+/** The content word that stands out most. */
 export function mostUnusualOf(
   changes: readonly Change[],
   among: readonly Unit[],
@@ -106,8 +109,7 @@ export function mostUnusualOf(
       });
     }).flat(),
   );
-  const content = all.filter(({ unit }) => !isFunctionWord(unit.surface.trim()));
-  return mostOf(content) ?? mostOf(all);
+  return mostOf(all.filter(({ unit }) => !isFunctionWord(unit.surface.trim())));
 }
 
 /** The part of the model that moves a word most of all parts, where there are too few words to compare. */
@@ -128,6 +130,7 @@ export function mostMoved(changes: readonly Change[], unit: Unit, layers: number
 export function InsideSentence({
   focus,
   reading,
+  taken = null,
   moved,
   tokens,
   nameOf,
@@ -136,6 +139,8 @@ export function InsideSentence({
   readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
+  /** What the focus word takes from another one in the selected layer; null where nothing tells. */
+  readonly taken?: Taken | null;
   /** The focus word where it stands out, else another that does; null where none does. */
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
@@ -146,13 +151,36 @@ export function InsideSentence({
     return (
       <SentenceLine>
         {reading.next ? "After " : "At "}
-        {name}
+        {reading.position === focus.token ? (
+          name
+        ) : (
+          <Word text={tokenName(tokens, reading.position, schemeOf(tokens))} />
+        )}
+        <Nth tokens={tokens} position={reading.position} />
         {" the model settles on "}
         <Word text={reading.word} />
         {reading.from === 0
           ? " before any layer"
           : ` in L${reading.from - 1}: 1st from there on, ${formatOrdinal(reading.before)} before`}
         .
+      </SentenceLine>
+    );
+  if (taken !== null)
+    return (
+      <SentenceLine>
+        {`In L${taken.layer} `}
+        {name}
+        <Nth tokens={tokens} position={focus.token} />
+        {" takes from "}
+        <Word text={nameOf(taken.from)} />
+        <Nth tokens={tokens} position={taken.from.token} />
+        {": "}
+        <Share value={taken.value} />
+        {" of what its vector gets from other tokens, chance "}
+        <Share value={taken.chance} />
+        {"; "}
+        <Share value={taken.own} />
+        {" of it stays its own (ALTI)."}
       </SentenceLine>
     );
   if (moved === null)

@@ -18,6 +18,10 @@ const Name = ({ label }: { readonly label: TokenLabel }) => (
 const isWord = ({ token, label }: Guess): boolean =>
   /^(?!##|[^\p{L}\p{N}]*[b-hj-z]$).*[\p{L}\p{N}]/iu.test(token) && !/^[[<]/u.test(label.text);
 
+const LETTER = /[\p{L}\p{N}]/u;
+/** A word of less probability, or a later one, is a surprise. */
+const SURPRISES = { below: 0.01, beyond: 10 };
+
 /** `, where it expects man: 39%`, or the likeliest guess that is a word; nothing where that is the text's own. */
 function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
   const word = guesses.find(isWord);
@@ -113,7 +117,9 @@ export function PredictionsSentence({
   const hides =
     known < counted.length
       ? `With ${known} of ${counted.length} tokens hidden, each in turn, `
-      : "With each word hidden in turn, ";
+      : counted.some((i) => !isWhole(tokens, i) && LETTER.test(tokens.surface[i] ?? ""))
+        ? "With each token hidden in turn, "
+        : "With each word hidden in turn, ";
   const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
   const word = (
     <FocusWord choose={() => choose(subject)}>
@@ -133,13 +139,23 @@ export function PredictionsSentence({
       ],
     );
   if (!isWhole(tokens, subject)) return <SentenceLine />;
+  const rank = formatOrdinal(original.rank);
+  if (original.probability >= SURPRISES.below && original.rank <= SURPRISES.beyond)
+    return say(
+      lead,
+      "no word surprises the model much, ",
+      word,
+      " most: ",
+      <Share key="" value={original.probability} />,
+      `, ${rank}`,
+      <Instead key="instead" guesses={guesses} />,
+    );
   return say(
     lead,
     word,
-    counted.length > 1 ? " surprises the model most" : " surprises the model",
-    ": ",
+    " surprises the model most: ",
     <Share value={original.probability} />,
-    `, ${formatOrdinal(original.rank)}`,
+    `, ${rank}`,
     <Instead key="" guesses={guesses} />,
   );
 }

@@ -1,6 +1,8 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
+import { isFunctionWord } from "../../figures/function-words";
 import { isMask, isUnknown, isWhole } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";
@@ -36,7 +38,11 @@ export function subjectOf(
   if (mask !== undefined) return mask;
   const counted = countedIn(meta).filter((i) => there.has(i));
   const whole = counted.filter((i) => isWhole(meta.tokens, i));
-  const words = whole.length > 0 ? whole : counted;
+  const names = whole.map((i) => (meta.tokens.surface[i] ?? "").trim().toLowerCase());
+  const plain = plainIn(names);
+  // Function words of another language cannot be told apart from the sentence; English ones are quoted.
+  const content = whole.filter((_, k) => !plain[k] || isFunctionWord(names[k] ?? ""));
+  const words = content.length > 0 ? content : whole.length > 0 ? whole : counted;
   return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
 }
 

@@ -182,7 +182,7 @@ export function SentencesSentence({
       to,
       returns,
       share(back),
-      weights ? " of its" : "",
+      weights ? ` of that of ${other}` : "",
       stays,
     );
   }

@@ -1,8 +1,8 @@
 /** The two words of a sentence, or of two, between which most attention passes beyond chance. */
 
 import type { Unit } from "../../figures/derive/units";
-import { isFunctionWord } from "../../figures/function-words";
 import { wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -12,18 +12,6 @@ import type { TokenBlock } from "./data";
 const REFERRING: ReadonlySet<string> = new Set(
   "he her hers him his it its she their theirs them they which who whom whose".split(" "),
 );
-/** A text with a smaller share of English function words is of another language, whose words of up to three letters say little. */
-const ENGLISH = 0.15;
-
-/** Which words say little. */
-function plainIn(names: readonly string[]): readonly boolean[] {
-  const plain = names.map(isFunctionWord);
-  const other = plain.filter(Boolean).length < ENGLISH * names.length;
-  return names.map(
-    (name, i) => plain[i] === true || (other && /^\p{Script=Latin}{1,3}$/u.test(name)),
-  );
-}
-
 export interface Bridge {
   readonly from: Unit;
   readonly to: Unit;
