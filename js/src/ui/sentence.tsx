@@ -3,7 +3,6 @@
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, formatPercent } from "../figures/format";
 import { isFunctionWord } from "../figures/function-words";
-import type { TokenColumns } from "../protocol/types";
 import { Button } from "./controls";
 import { Num } from "./number";
 
@@ -20,18 +19,6 @@ export const SentenceLine = ({ children = null }: { readonly children?: Componen
 /** A function word or a mark alone would be read as one of the sentence. */
 export const quoted = (text: string): string =>
   isFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text) ? `“${text}”` : text;
-
-/** A quotation mark in quotes cannot be read. */
-const NAMES: Readonly<Record<string, string>> = {
-  '"': "a quotation mark",
-  "“": "an opening quotation mark",
-  "”": "a closing quotation mark",
-};
-
-/** A token of the text, in a sentence. */
-export const Word = ({ text }: { readonly text: string }) => (
-  <bdi dir="ltr">{NAMES[text] ?? quoted(text)}</bdi>
-);
 
 /** A token of the text; a click makes it the focus token, where there is something to choose. */
 export const FocusWord = ({
@@ -95,12 +82,3 @@ export const Which = ({
     <span class="aw-muted">{` (${formatOrdinal(same.indexOf(at) + 1)})`}</span>
   );
 };
-
-/** Which of several tokens of the same text is meant. */
-export const Nth = ({
-  tokens: { surface },
-  position,
-}: {
-  readonly tokens: Pick<TokenColumns, "surface">;
-  readonly position: number;
-}) => <Which names={surface} at={position} />;

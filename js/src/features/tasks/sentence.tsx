@@ -20,7 +20,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, Share, Word } from "../../ui/sentence";
+import { Share } from "../../ui/sentence";
+import { Nth, Word } from "../../ui/word";
 
 /** Labels that a sentence names. */
 const NAMED = 3;

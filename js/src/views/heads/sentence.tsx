@@ -10,7 +10,8 @@ import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { AgainstChance, SentenceLine, Share, Word } from "../../ui/sentence";
+import { AgainstChance, SentenceLine, Share } from "../../ui/sentence";
+import { Word } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 

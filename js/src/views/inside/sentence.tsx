@@ -8,7 +8,8 @@ import { schemeOf, tokenName } from "../../figures/names";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { Nth, Word } from "../../ui/word";
 import type { Reading } from "./reading";
 import type { Taken } from "./taken";
 

@@ -5,7 +5,8 @@ import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isWhole } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
-import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { FocusWord, SentenceLine, Share } from "../../ui/sentence";
+import { Nth, Word } from "../../ui/word";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
 import { countedIn, mostSurprising } from "./subject";
