@@ -3,7 +3,7 @@
 import type { TokenColumns } from "../protocol/types";
 import { knowsNoWord, nothingToSee } from "./nothing-to-see";
 
-/** A sentence; null where it may tell. `next`: what follows a word can be told of any. */
+/** A sentence; null where it may tell. `next`: of what follows a word, which any text has. */
 export function nothingToExpect(tokens: TokenColumns, next: boolean): string | null {
   if (knowsNoWord(tokens)) return "The model knows no word of this text, so it cannot predict any.";
   const nothing = next ? null : nothingToSee(tokens);

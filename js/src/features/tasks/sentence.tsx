@@ -131,7 +131,8 @@ function ofText(
           {chance}.
         </>
       );
-    const hardly = itemAt(probabilities, first) < 0.5;
+    // A share that two digits show as 50% is no less than half.
+    const hardly = itemAt(probabilities, first) < 0.495;
     const undecided = isUndecided(column);
     const verdict = hardly
       ? push == null || second === undefined

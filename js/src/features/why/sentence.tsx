@@ -42,7 +42,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, unless that is next to nothing beside a function word.
+ * word that is hidden: a content word, unless a function word speaks more than twenty times as much.
  */
 export function decidingWord(
   found: Pick<
@@ -117,7 +117,11 @@ export function WhySentence(props: Props) {
   const { titled, found, tokens, explained, next, label, nameUnit } = props;
   if (titled === null || found === null) return <SentenceLine />;
   const { of, value, error } = titled;
-  const [first = "", second] = of.names;
+  const own = of.target.position === undefined ? "" : label(of.target.position);
+  // The text's own word is spelled as it stands there.
+  const [first = "", second] = of.names.map((name) =>
+    name.toLowerCase() === own.toLowerCase() ? own : name,
+  );
   const { position, masked } = of.target;
   // A class, and what follows, can be asked of any text that the model knows a word of.
   const nothing = nothingToExpect(explained.tokens, masked !== true);

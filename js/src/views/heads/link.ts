@@ -12,7 +12,7 @@ import type { Num, TokenColumns } from "../../protocol/types";
 
 /** A link is worth telling from so many times chance on, as an opening is. */
 const TELLS = 2;
-/** Another link of the head is told from this weight on. */
+/** Least weight of another link of the head. */
 const MORE = 0.15;
 const LETTER = /[\p{L}\p{N}]/u;
 

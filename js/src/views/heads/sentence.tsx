@@ -226,7 +226,7 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       )}
     </>
   );
-  // What stands under most texts is left out behind a link: an ordinary head; and a sink that is not among the first.
+  // Behind a link nothing is added that would stand under most texts: an ordinary head, or a sink that is not among the first.
   const next = said ? null : (link?.next ?? null);
   const isSink = sink !== undefined && (link === null || sink.rank <= first);
   const rest = link === null || said || next !== null || isSink;

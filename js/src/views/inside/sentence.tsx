@@ -140,7 +140,7 @@ export function InsideSentence({
   readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
-  /** What the focus word takes from another one in the selected layer; null where nothing tells. */
+  /** The word from which the focus word takes most in the selected layer; null where none tells. */
   readonly taken?: Taken | null;
   /** The focus word where it stands out, else another that does; null where none does. */
   readonly moved: Moved | null;

@@ -1,4 +1,4 @@
-/** What attention of a layer brings into a word's vector from another word (ALTI). */
+/** The word from which a layer's attention brings most into another word's vector (ALTI). */
 
 import type { Unit } from "../../figures/derive/units";
 import { matrixRequest } from "../../figures/matrix";
@@ -10,7 +10,7 @@ import type { Source } from "../../protocol/types";
 /** A longer text has no matrix of all tokens at hand. */
 const TOKENS = 512;
 /** A word gives something worth telling from so many times chance on. */
-const TELLS = 1.5;
+const TELLS = 1.3;
 
 export interface Taken {
   readonly layer: number;

@@ -60,7 +60,7 @@ function createSentence(
         if (isAbort(error)) throw error;
         return null;
       };
-      // What a decoder writes follows its last token.
+      // A decoder goes on after its last token.
       const at = model.predicts === "next" ? tokens.text.length - 1 : token;
       const reading = await askReading(source, at, signal).catch(without);
       const taken =
