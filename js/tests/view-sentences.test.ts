@@ -631,7 +631,7 @@ describe("Why", () => {
       ...{ label: (token: number) => itemAt(meta.tokens.text, token), nameUnit: () => "" },
     });
     expect(textOf(line)).toBe(
-      "With Mann hidden the model chooses between “die” and mann, not two content words, so what decides tells little.",
+      "With Mann hidden the model chooses between “die” and Mann, not two content words, so what decides tells little.",
     );
   });
 
