@@ -260,6 +260,10 @@ describe("Predictions", () => {
   it("names no short word of another language", () => {
     const texts = ["[CLS]", "der", "Hund", "schläft", "[SEP]"];
     expect(say(texts, [1, 0.001, 0.25, 0.5, 1], [1, 2, 3], [4])).toContain("Hund surprises");
+    const pieces = ["[CLS]", "der", "Hu", "##nd", "los", "[SEP]"];
+    expect(say(pieces, [1, 0.001, 0.25, 0.5, 0.5, 1], [1, 2, 3, 4], [4])).toBe(
+      "The model has no content word of this text as one token, so what it expects in place of one tells little.",
+    );
   });
 
   it("says of a run that has stopped what it has read, and of one word that it is alone", () => {

@@ -1,12 +1,11 @@
-/** Words that say little of a text, in English and, as far as a short list and their length tell, in other languages. */
+/** Words that say little of a text, in English and, as far as a short list and their length tell, in German, French and Spanish. */
 
 import { isFunctionWord } from "./function-words";
 
-/** A text with a smaller share of English function words is of another language, whose words of up to three letters say little. */
-const ENGLISH = 0.15;
+/** Words of up to three letters of a text of another language. */
 const SHORT = /^\p{Script=Latin}{1,3}$/u;
-const LONGER: ReadonlySet<string> = new Set(
-  "aber auch avec como cette dans dass desde eine einem einen einer eines elle elles esta este estos haben habe hatte ihre ihrem ihren ihrer leur leurs mais meine meinem meinen meiner muchas muchos nach nicht nous oder para pero pour seine seinem seinen seiner sobre sont unter vous weil wenn werden wird über".split(
+const ELSEWHERE: ReadonlySet<string> = new Set(
+  "aber auch avec como cette dans das dass de del dem den der des desde die du eine einem einen einer eines el elle elles en esta este estos et haben habe hatte ich ihre ihrem ihren ihrer im ist la las le les leur leurs los mais meine meinem meinen meiner mi muchas muchos nach nicht nous oder para pero pour seine seinem seinen seiner sie sobre sont su sur una und une unter vous weil wenn werden wird wir über".split(
     " ",
   ),
 );
@@ -14,8 +13,8 @@ const LONGER: ReadonlySet<string> = new Set(
 /** Which of the words of a text, in small letters, say little. */
 export function plainIn(words: readonly string[]): readonly boolean[] {
   const plain = words.map(isFunctionWord);
-  const isOther = plain.filter(Boolean).length < ENGLISH * words.length;
-  return isOther
-    ? words.map((word, i) => plain[i] === true || SHORT.test(word) || LONGER.has(word))
+  const elsewhere = words.filter((word) => ELSEWHERE.has(word)).length;
+  return elsewhere > plain.filter(Boolean).length
+    ? words.map((word, i) => plain[i] === true || SHORT.test(word) || ELSEWHERE.has(word))
     : plain;
 }

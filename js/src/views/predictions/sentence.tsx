@@ -9,7 +9,7 @@ import { FocusWord, SentenceLine, Share } from "../../ui/sentence";
 import { Nth, Word } from "../../ui/word";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
-import { countedIn, mostSurprising } from "./subject";
+import { countedIn, isForeign, mostSurprising } from "./subject";
 
 const Name = ({ label }: { readonly label: TokenLabel }) => (
   <Word text={label.word ?? label.text} />
@@ -113,6 +113,10 @@ export function PredictionsSentence({
   }
   const [first] = guesses;
   if (original === null || first === undefined) return <SentenceLine />;
+  if (isForeign(subject, meta))
+    return say(
+      "The model has no content word of this text as one token, so what it expects in place of one tells little",
+    );
   const known = counted.filter((i) => predictions.known.has(i)).length;
   // A run that has stopped speaks of what it has.
   const hides =

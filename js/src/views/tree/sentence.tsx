@@ -2,8 +2,8 @@
 
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { isFunctionWord } from "../../figures/function-words";
-import { isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
+import { isUnknown, isWhole, nothingToSee, wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
@@ -72,9 +72,12 @@ export function TreeSentence({
       </FocusWord>
     );
   };
+  const names = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn(names);
   const isContent = ({ unit }: TreeNode): boolean => {
     const { token, end, special, surface, text } = itemAt(of.matrix.keys, unit);
-    return !special && !isUnknown(text) && !isFunctionWord(surface) && isWhole(tokens, token, end);
+    const says = plain[names.indexOf(surface.trim().toLowerCase())] === false;
+    return !special && !isUnknown(text) && says && isWhole(tokens, token, end);
   };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {
