@@ -212,14 +212,14 @@ export function WhySentence(props: Props) {
       )}
       {little ? (
         <>
-          {"no single word decides between "}
+          {`no ${most ? "single" : "content"} word decides between `}
           <Word text={first} />
           {" and "}
           <Word text={second} />
-          {": most comes from "}
+          {most ? ": " : ": of these "}
           <Word text={nameUnit(term.unit)} />
           <Nth tokens={explained.tokens} position={term.unit.token} />
-          {", "}
+          {" gives most, "}
           {size(term.value)}
         </>
       ) : term === null ? (
