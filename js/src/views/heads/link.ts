@@ -21,6 +21,8 @@ interface Told {
   readonly key: string;
   readonly weight: Num;
   readonly chance: number;
+  /** The first tokens of the query and of the key. */
+  readonly places?: readonly [query: number, key: number];
 }
 
 export interface Link extends Told {
@@ -60,6 +62,7 @@ export function linkOf(
           key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
           weight: numOf(matrix, weight),
           chance,
+          places: [itemAt(queries, row).token, itemAt(keys, key).token],
         }
       : null;
   };

@@ -11,7 +11,7 @@ import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { AgainstChance, SentenceLine, Share } from "../../ui/sentence";
-import { Word } from "../../ui/word";
+import { Nth, Word } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
@@ -230,15 +230,22 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
   const next = said ? null : (link?.next ?? null);
   const isSink = sink !== undefined && (link === null || sink.rank <= first);
   const rest = link === null || said || next !== null || isSink;
+  const sides = [tokens, keysOf(source.meta)] as const;
+  const named = ({ query, key, places }: Pick<Link, "query" | "key" | "places">, side: 0 | 1) => (
+    <>
+      <Word text={side === 0 ? query : key} />
+      {places && <Nth tokens={sides[side]} position={places[side]} />}
+    </>
+  );
   const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
   return (
     <SentenceLine>
       {link !== null && (
         <>
           {`In ${name} `}
-          <Word text={link.query} />
+          {named(link, 0)}
           {" attends to "}
-          <Word text={link.key} />
+          {named(link, 1)}
           <AgainstChance {...link.weight} chance={link.chance} />
           {rest && ". "}
         </>
@@ -246,9 +253,9 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       {next !== null ? (
         <>
           {"Elsewhere the head links "}
-          <Word text={next.query} />
+          {named(next, 0)}
           {" to "}
-          <Word text={next.key} />
+          {named(next, 1)}
           <AgainstChance {...next.weight} chance={next.chance} />
         </>
       ) : !rest ? null : isSink ? (
