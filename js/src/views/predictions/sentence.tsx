@@ -143,7 +143,10 @@ export function PredictionsSentence({
         <Share key="" value={first.probability} />,
       ],
     );
-  if (!isWhole(tokens, subject)) return <SentenceLine />;
+  if (!isWhole(tokens, subject))
+    return say(
+      "The model has no word of this text as one token, so what it expects in place of one tells little",
+    );
   const rank = formatOrdinal(original.rank);
   if (original.probability >= SURPRISES.below && original.rank <= SURPRISES.beyond)
     return say(
