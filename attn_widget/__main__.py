@@ -80,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:
     """``--windows`` as `analyze` takes it; None where it is neither "auto" nor two numbers.
 
-    Examples
-    --------
     >>> windows_written("auto"), windows_written("256, 64"), windows_written("256")
     (True, (256, 64), None)
     """
@@ -131,7 +129,7 @@ def write_one(
         if hasattr(feature, "on_page"):
             selected, asked = feature.on_page(options, analysis)
             selection, page = {**selection, **selected}, {**page, **asked}
-    if "cross" in analysis.parts and not selection:
+    if "cross" in analysis.model.parts and not selection:
         analysis = analysis.of("cross")
     shown = ShownSource(RunSource(analysis), Selection(**selection))
     return save_page([shown], target, PageSpec(title=options.title, **page))

@@ -16,9 +16,9 @@ from attn_widget.analysis.texts import (
 from attn_widget.checks import check_keywords
 from attn_widget.errors import InputTypeError
 from attn_widget.features import declared, loaded, with_options
-from attn_widget.host.idle import activity
 from attn_widget.host.notice import loading_notice
 from attn_widget.host.results import Result, show_result
+from attn_widget.host.threads import activity
 from attn_widget.protocol.run_source import view_of
 from attn_widget.protocol.selection import NAMES, Traits
 
@@ -88,7 +88,7 @@ def show(
         of one of its parts on that part.
     contributions : dict of str to array-like, optional
         Numbers of another library for each token, such as ``{"shap": values}``: rows of the view Why about ``target``, by
-        default the one that Why opens on. See `Analysis.with_contributions`. The view is ``"why"`` unless another is given.
+        default the one that Why opens on. See `Analysis.why.with_contributions`. The view is ``"why"`` unless another is given.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def show(
         if text_pair is not None:
             raise InputTypeError("show() of a result takes no text_pair.", "show(result)")
         return show_result(text, options)
-    check_options(options)
+    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, *dict(declared("added"))), "show()")
     traits = {name: options.pop(name) for name in WIDGET_TRAITS if name in options}
     traits = {name: value for name, value in traits.items() if value is not None}
     added = {name: options.pop(name) for name, _ in declared("added") if name in options}
@@ -129,7 +129,7 @@ def show(
                 analysis, traits = loaded(path)(analysis, added[name], traits)
         if is_run and analysis.part != "self":
             traits.setdefault("part", "cross")
-        from attn_widget.widget import AttentionWidget
+        from attn_widget.widget.widget import AttentionWidget
 
         traits.setdefault("view", view_of(analysis))
         widget = AttentionWidget(analysis, analyze=runner(analysis, options), **traits)
@@ -142,7 +142,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
 
     An encoder-decoder writes as many tokens for another text, or has the same output forced.
     """
-    run = analysis.writing.run
+    run = analysis.model.writing.run
     if run is None:
         return None
     encoder, tagger = run.encoder.unpinned(), options.get("tagger", "auto")
@@ -174,11 +174,6 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
         return run_text(encoder, text, text_pair, windows=windows, **same)
 
     return run_another
-
-
-def check_options(options: dict[str, Any]) -> None:
-    """Refuse keywords that `show` does not know, naming the nearest one."""
-    check_keywords(options, (*RUN_OPTIONS, *WIDGET_TRAITS, *dict(declared("added"))), "show()")
 
 
 def check_not_run(text_pair: str | None, options: dict[str, Any]) -> None:

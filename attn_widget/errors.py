@@ -11,8 +11,6 @@ ENDING = 200  # of those, kept of the end, which says what was expected
 def truncate(text: str) -> str:
     """``text``, or its beginning and its end when it has more than `MAX_CHARACTERS`.
 
-    Examples
-    --------
     >>> len(truncate("a" * 100_000)), truncate("short")
     (1000, 'short')
     """
@@ -76,8 +74,8 @@ class SliceError(AttnWidgetError, ValueError):
 class NotPickled:
     """Mixin: `pickle`, `copy` and whoever uses them (joblib, multiprocessing) get a reason."""
 
-    WHY = "it holds a model's tensors and locks"
-    INSTEAD = ""
+    _WHY = "it holds a model's tensors and locks"
+    _INSTEAD = ""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         self._refuse()
@@ -92,5 +90,5 @@ class NotPickled:
         name = type(self).__name__
         article = "An" if name[0] in "AEIO" else "A"
         raise InputTypeError(
-            f"{article} {name} can be neither pickled nor copied: {self.WHY}.", self.INSTEAD
+            f"{article} {name} can be neither pickled nor copied: {self._WHY}.", self._INSTEAD
         )

@@ -65,8 +65,8 @@ def verdict(tested: Faithfulness) -> str:
 
 def paragraph(a: aw.Analysis) -> str:
     """The paragraph of the README."""
-    parts = a.contributions(TARGET)
-    effects = a.head_effects(TARGET).effects
+    parts = a.why.contributions(TARGET)
+    effects = a.why.head_effects(TARGET).effects
     layer, head = (int(k) for k in np.unravel_index(np.abs(effects).argmax(), effects.shape))
     effect, row = float(effects[layer, head]), a.mask([HIDDEN]).attention(layer, head)[HIDDEN]
     most = "does most of it" if effect > parts.value / 2 else "matters most"
@@ -81,7 +81,7 @@ def paragraph(a: aw.Analysis) -> str:
         f"{moved(float(parts.values[first]))}, *{named[second]}* {moved(float(parts.values[second]))}, and the biases, which no word changes, "
         f"favor *{WORD if bias > 0 else OTHER}* by {abs(bias):.2f}. One head {most}: in L{layer} H{head} the hidden word gives {row[key]:.0%} of its "
         f"weight to *{named[key]}*, and without that head the model prefers *{WORD if left > 0 else OTHER}* by {abs(left):.2f}. "
-        f"{verdict(a.faithfulness(TARGET))}"
+        f"{verdict(a.why.faithfulness(TARGET))}"
     )
 
 
@@ -105,7 +105,7 @@ def table(tested: Faithfulness) -> str:
 def main() -> None:
     a = aw.analyze(TEXT, tagger=None)
     fill("README.md", "claims", textwrap.fill(paragraph(a), WIDTH, break_on_hyphens=False))
-    fill("docs/influence.md", "claims", table(a.faithfulness(TARGET)))
+    fill("docs/influence.md", "claims", table(a.why.faithfulness(TARGET)))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def measure_pass(rounds: int) -> None:
         passes.append(timed(lambda: analyze(text, model=model, tagger=None, progress=False)))
         comparisons.append(timed(lambda a=a, b=b: aw.compare(a, b).distances()))
     ratios = [c / p for c, p in zip(comparisons, passes, strict=True)]
-    print(f"{a.n_tokens} tokens, {a.n_layers} layers of {a.n_heads} heads")
+    print(f"{a.trace.n_tokens} tokens, {a.trace.n_layers} layers of {a.trace.n_heads} heads")
     print(f"a forward pass and its analysis, ms  {spread(passes)}")
     print(f"compare, distances of all heads, ms  {spread(comparisons)}")
     print(
@@ -69,7 +69,7 @@ def measure_switch(rounds: int) -> None:
             one = widget.to_html(Path(folder) / "one.html").stat().st_size
             widget.close()
             ratio = path.stat().st_size / one
-            print(f"page of two runs at {c.a.n_tokens} tokens, of one     {ratio:8.2f}")
+            print(f"page of two runs at {c.a.trace.n_tokens} tokens, of one     {ratio:8.2f}")
             page.goto(path.as_uri())
             page.locator('[data-aw-part="difference"]').wait_for()
             page.wait_for_timeout(2000)
@@ -79,10 +79,10 @@ def measure_switch(rounds: int) -> None:
             every = page.evaluate(SWITCH)
             times = every[4:]
             print(
-                f"first showing of the difference, A, B at {c.a.n_tokens} tokens  {spread(every[:3])}"
+                f"first showing of the difference, A, B at {c.a.trace.n_tokens} tokens  {spread(every[:3])}"
             )
             print(
-                f"switch A, B, difference at {c.a.n_tokens} tokens, ms of script  {spread(times)}"
+                f"switch A, B, difference at {c.a.trace.n_tokens} tokens, ms of script  {spread(times)}"
             )
             page.close()
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 import attn_widget as aw
+from attn_widget.features.corpus.identity import text_digest
 from attn_widget.features.corpus.reading.blocks import blocks_of
-from attn_widget.model.identity import text_digest
 from attn_widget.model.loading import load
 
 WORDS = ("the", "dog", "saw", "a", "cat", "in", "paris", "and", "ran", "home", "for", "two", "days")

@@ -60,7 +60,7 @@ def heads(texts: list[str]) -> Floats:
 
 
 def correlations(texts: list[str]) -> Floats:
-    many = aw.agreement(texts[:EXPLAINED], target=hidden_word, methods=QUICK, tagger=None)
+    many = aw.corpus.agreement(texts[:EXPLAINED], target=hidden_word, methods=QUICK, tagger=None)
     first, second = np.triu_indices(len(QUICK), 1)
     return many.rho[:, first, second]
 
@@ -68,7 +68,7 @@ def correlations(texts: list[str]) -> Floats:
 def tested(texts: list[str]) -> Any:
     """The masking test of sentences with few orders."""
     short = [text for text in texts if len(text.split()) == 6]
-    return aw.faithfulness(
+    return aw.corpus.faithfulness(
         short[:TESTED], target=hidden_word, methods=QUICK, tagger=None, resume=KEPT / "tested"
     )
 
@@ -85,7 +85,7 @@ def percentiles(texts: list[str]) -> Floats:
 
 def distances(texts: list[str]) -> Floats:
     pairs = [(text, text.replace(" the ", " a ", 1)) for text in texts if " the " in text]
-    return aw.compare_many(pairs[:EXPLAINED]).distances.reshape(min(len(pairs), EXPLAINED), -1)
+    return aw.compare.many(pairs[:EXPLAINED]).distances.reshape(min(len(pairs), EXPLAINED), -1)
 
 
 @cache

@@ -54,7 +54,7 @@ def film_sentences(count: int) -> list[str]:
 
 def hidden_word(analysis: aw.Analysis) -> aw.Target:
     """The word of four letters or more that is nearest to the middle, masked: its own logit."""
-    middle = analysis.n_tokens / 2
+    middle = analysis.trace.n_tokens / 2
     places = [
         i
         for i, token in enumerate(analysis.tokens)
@@ -67,7 +67,7 @@ def hidden_word(analysis: aw.Analysis) -> aw.Target:
 
 
 def best_class(analysis: aw.Analysis) -> aw.Target:
-    classes = analysis.classification
+    classes = analysis.model.classification
     assert classes is not None
     first, second = np.argsort(-classes.logits).ravel()[:2].tolist()
     return aw.target(label=first, against=second)
@@ -102,7 +102,7 @@ def subject_over_attractor() -> dict[str, Any]:
             continue
         templates.add(group)
         for method in METHODS:
-            scores = word_scores(analysis.contributions(target, cast("Method", method)), words)
+            scores = word_scores(analysis.why.contributions(target, cast("Method", method)), words)
             right[method].append(bool(scores[nouns[0]] > scores[nouns[1]]))
     return {
         "texts": len(right[METHODS[0]]),
@@ -147,7 +147,7 @@ def run(part: str, count: int) -> dict[str, Any]:
         return subject_over_attractor()
     if part == "masked":
         texts = film_sentences(count)
-        result = aw.faithfulness(texts, target=hidden_word, resume=KEPT / f"masked-{count}")
+        result = aw.corpus.faithfulness(texts, target=hidden_word, resume=KEPT / f"masked-{count}")
         return measured(result)
     data = tasks.load_amazon(classes=3)
     fitted = tasks.fit_classifier(
@@ -161,7 +161,7 @@ def run(part: str, count: int) -> dict[str, Any]:
     texts = [text for text in data.test.texts if len(text.split()) in WORDS][:count]
     source = rated_sentences("amazon")
     review = dict(zip(source.texts, source.groups, strict=True))
-    result = aw.faithfulness(
+    result = aw.corpus.faithfulness(
         texts,
         target=best_class,
         groups=[review[text] for text in texts],

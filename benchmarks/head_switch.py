@@ -156,7 +156,7 @@ def frames_per_second(page: Page) -> tuple[float, float]:
 def measure(n: int, pair: tuple[Any, Any], repeats: int, lab: Lab | None) -> list[str]:
     """One row of the table; without ``lab`` no wait for a kernel."""
     widget = aw.show(text_of(n), model=pair, layer=LAYER, head=0, token=5, progress=False)
-    assert widget.analysis is not None and widget.analysis.n_tokens == n
+    assert widget.analysis is not None and widget.analysis.trace.n_tokens == n
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 1000})
         mount(page, widget, width=1200)

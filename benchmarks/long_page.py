@@ -272,7 +272,7 @@ def saved_page(folder: Path, n: int, layers: int, heads: int) -> Path:
 def measure(n: int, layers: int, heads: int) -> list[str]:
     pair = encoder(layers, heads)
     widget = aw.show(text_of(n), model=pair, layer=0, head=0, token=5, progress=False)
-    assert widget.analysis is not None and widget.analysis.n_tokens == n
+    assert widget.analysis is not None and widget.analysis.trace.n_tokens == n
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 1100})
         mount(page, widget, width=1200)

@@ -31,7 +31,7 @@ def thirteen(trace: Any) -> Any:
     """
     analysis = Analysis(trace)
     sets = {key: np.arange(trace.n_tokens) % 5 == i for i, key in enumerate(SHARES)}
-    return analysis.metrics, specialize(analysis.marginals, sets)
+    return analysis.metrics, specialize(analysis.heads.marginals, sets)
 
 
 def in_turn(actions: list[Callable[[], Any]], repeats: int) -> list[float]:

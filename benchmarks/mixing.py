@@ -73,7 +73,7 @@ def most_memory() -> float:
 
 def actions_of(plain: Any, a: aw.Analysis, slow: bool) -> dict[str, Callable[[], Any]]:
     """Measurements on one text."""
-    run, every = a.run, range(a.n_layers)
+    run, every = a.run, range(a.trace.n_layers)
     assert run is not None
     target = aw.target(position=3, token="are", against="is", masked=True)
     bound = bind(run, target)

@@ -40,7 +40,7 @@ def notebook(saved: str) -> Any:
     ]
     timed = code(
         "import time\nbegun = time.perf_counter()\n_ = w._repr_mimebundle_()\n"
-        "print(w.analysis.n_tokens, time.perf_counter() - begun)"
+        "print(w.analysis.trace.n_tokens, time.perf_counter() - begun)"
     )
     document = nbformat.v4.new_notebook(cells=[code("import attn_widget as aw"), *shows, timed])
     NotebookClient(document, timeout=600, kernel_name="python3", store_widget_state=True).execute()
@@ -101,7 +101,7 @@ def show_seconds(repeats: int = 10) -> None:
         for saved, found in made.items():
             widget.saved = saved
             begun = time.perf_counter()
-            outputs(widget.shown, code=False)
+            outputs(widget._shown, code=False)
             found.append(time.perf_counter() - begun)
         widget.close()
     print(f"show() {statistics.median(shows) * 1e3:.0f} ms", end="")

@@ -139,8 +139,8 @@ def print_links(encoder: Encoder, lines: Sequence[str]) -> None:
     for line in lines:
         run = aw.analyze(*line.split(BETWEEN), model=encoder, tagger=None, progress=False)
         shortened = line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
-        rows.append([shortened.replace("|||", "+"), str(run.n_tokens), link(run)])
-        costs.append((run.n_tokens, milliseconds(run)))
+        rows.append([shortened.replace("|||", "+"), str(run.trace.n_tokens), link(run)])
+        costs.append((run.trace.n_tokens, milliseconds(run)))
     print(table(["text", "tokens", "opens on"], rows))
     for low, high in ((1, 20), (21, 60), (61, 512)):
         group = [cost for n, cost in costs if low <= n <= high]
@@ -162,7 +162,7 @@ def main() -> None:
         print_links(encoder, (HERE / name).read_text(encoding="utf-8").splitlines())
         return
     runs = [aw.analyze(text, model=encoder, progress=False) for text in texts(encoder)]
-    counts = [(run.n_tokens, *count(run)) for run in runs]
+    counts = [(run.trace.n_tokens, *count(run)) for run in runs]
     header = ["tokens", "cells", "before", "ramp", "after"]
     if arguments.each:
         rows = [[str(part) for part in found] for found in counts]

@@ -1,7 +1,9 @@
-"""Why a head looks there: time as ratios to a plain eager pass, and how far the sums are off.
+"""Why a head looks there: do direct and total effects agree, what does it cost, how far are the sums off.
 
-Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.qk`` (the embedded model; ``--model smollm2``: a decoder). Compare the ratios: the
-passes of a row take turns with plain ones. Times are of the processor.
+Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.qk`` (the embedded model; ``--model smollm2``: a decoder; ``--part table``, ``times``).
+
+- ``table``: direct against total effects over cells of forty texts (``qk_texts.txt``), with a null of permuted totals.
+- ``times``: the passes of a row take turns with plain ones, so compare the ratios. Times are of the processor.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 import attn_widget as aw
 from attn_widget.features.qk.kept import Kept
 from attn_widget.trace.forward import inference_mode, on_device
+from benchmarks.qk_table import as_markdown, table
 
 TEXT = "The keys to the cabinet next to the old door are on the table in the hall."
 
@@ -31,11 +34,21 @@ def seconds(action: Callable[[], Any]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default=None)
+    parser.add_argument("--part", choices=("table", "times"), default=None)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--texts", type=int, default=40)
+    parser.add_argument("--cells", type=int, default=4, help="of each text, for the table")
     options = parser.parse_args()
+    if options.part != "times":
+        print(as_markdown(table(options.model, options.cells, options.texts)))
+    if options.part != "table":
+        times(options)
+
+
+def times(options: argparse.Namespace) -> None:
     given: dict[str, Any] = {} if options.model is None else {"model": options.model}
     a = aw.analyze(TEXT, tagger=None, progress=False, **given)
-    encoder, last, query = a.run.encoder, a.n_layers - 1, a.n_tokens - 2
+    encoder, last, query = a.run.encoder, a.trace.n_layers - 1, a.trace.n_tokens - 2
 
     def plain() -> None:
         with inference_mode(encoder, "eager"):
@@ -69,7 +82,9 @@ def main() -> None:
     plain()
     new(last, "parts")()
     found.append(a.qk_attribution(last, 1, query, 2, by="parts"))
-    print(f"{encoder.name}: {a.n_tokens} tokens, {a.n_layers} layers of {a.n_heads} heads")
+    print(
+        f"{encoder.name}: {a.trace.n_tokens} tokens, {a.trace.n_layers} layers of {a.trace.n_heads} heads"
+    )
     for name, action in actions.items():
         action()
         rounds = [(seconds(plain), seconds(action)) for _ in range(options.repeats)]
@@ -83,9 +98,9 @@ def closing(a: Any, by: str) -> str:
     """The worst gap over cells of every layer, relative to the contrast and to the sum without signs."""
     worst, of_sum = 0.0, 0.0
     rng = np.random.default_rng(0)
-    for layer in range(a.n_layers):
-        for head in range(0, a.n_heads, 3):
-            query = int(rng.integers(3, a.n_tokens - 1))
+    for layer in range(a.trace.n_layers):
+        for head in range(0, a.trace.n_heads, 3):
+            query = int(rng.integers(3, a.trace.n_tokens - 1))
             key = int(rng.integers(1, query))
             found = a.qk_attribution(layer, head, query, key, by=by)
             worst = max(worst, abs(found.gap) / max(1, abs(found.contrast)))

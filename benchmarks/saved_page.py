@@ -161,11 +161,14 @@ def decoder_row(kind: str, n: int, layers: int) -> list[str]:
 def json_bytes(analysis: aw.Analysis) -> int:
     """Size of all weights as a list of lists of float32 with their own digits, scaled up from one head."""
     one = [[float(str(w)) for w in row] for row in analysis.attention(0, 0)]
-    return len(json.dumps(one)) * analysis.n_layers * analysis.n_heads
+    return len(json.dumps(one)) * analysis.trace.n_layers * analysis.trace.n_heads
 
 
 def measure(browser: Browser, name: str, analysis: aw.Analysis, repeats: int) -> list[str]:
-    n, cells = analysis.n_tokens, analysis.n_layers * analysis.n_heads * analysis.n_tokens**2
+    n, cells = (
+        analysis.trace.n_tokens,
+        analysis.trace.n_layers * analysis.trace.n_heads * analysis.trace.n_tokens**2,
+    )
     started = time.perf_counter()
     run: SavedRun = saved_run(RunSource(analysis))
     with tempfile.TemporaryDirectory() as folder:

@@ -27,10 +27,10 @@ import torch
 from numpy.typing import NDArray
 
 from attn_widget.features import tasks
+from attn_widget.features.corpus.identity import drawn_together
 from attn_widget.features.corpus.statistics import intervals
 from attn_widget.features.tasks import trainer
 from attn_widget.host.fingerprint import fingerprint
-from attn_widget.model.identity import drawn_together
 from attn_widget.model.loading import load
 
 ROOT = Path(__file__).parent.parent
@@ -210,9 +210,9 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def write(path: Path, text: str) -> None:
-    beside = path.with_suffix(".tmp")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
+    compare_with = path.with_suffix(".tmp")
+    compare_with.write_text(text, encoding="utf-8")
+    compare_with.replace(path)
 
 
 def main() -> None:

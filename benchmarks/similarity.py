@@ -104,9 +104,9 @@ def word_pairs(words: list[str], count: int) -> list[tuple[str, str]]:
 
 def gaps_of(s: Any) -> dict[str, Any]:
     matrix, output = s.matrix("input"), s.matrix("output")
-    rows = matrix.sum(axis=1) + s.biases[: s.a.n_tokens]
+    rows = matrix.sum(axis=1) + s.biases[: s.a.trace.n_tokens]
     return {
-        "tokens": [s.a.n_tokens, s.b.n_tokens],
+        "tokens": [s.a.trace.n_tokens, s.b.trace.n_tokens],
         "input": abs(float(matrix.sum() + s.biases.sum()) - s.score),
         "size": float(np.abs(matrix).sum() + np.abs(s.biases).sum()),
         "output": abs(float(output.sum()) - s.score),
@@ -289,7 +289,7 @@ def masking(count: int) -> dict[str, Any]:
     )
     percentiles, passed = (np.array(one, dtype=np.float32) for one in (ranks, better))
     falls = np.array(areas) - np.array(chance)[:, None]
-    # As in `aw.faithfulness`: the gain over random orders has no interval.
+    # As in `aw.corpus.faithfulness`: the gain over random orders has no interval.
     columns = {
         "percentile": (percentiles.mean(axis=0), *bounded_interval(percentiles, (0, 100), 0)),
         "better": (passed.mean(axis=0), *share_interval(passed, 0)),
@@ -366,7 +366,7 @@ def cost(_count: int) -> dict[str, Any]:
             "words": median_of(shaded, 7),
             "matrix": median_of(matrix, 5 if tokens == 20 else 1),
         }
-        rows[str(tokens)] = {**times, "tokens": s.a.n_tokens, "memory": added_memory(matrix)}
+        rows[str(tokens)] = {**times, "tokens": s.a.trace.n_tokens, "memory": added_memory(matrix)}
     passages = [" ".join(words[i : i + 60]) for i in range(0, 6000, 60)]
 
     def encode() -> None:
@@ -490,18 +490,18 @@ def tables(results: dict[str, Any]) -> str:
             "|---|--:|--:|--:|--:|",
         ]
 
-        def beside(part: float, plain: float) -> str:
+        def compare_with(part: float, plain: float) -> str:
             return f"{1e3 * part:,.0f} ({part / plain:.{1 if part < 20 * plain else 0}f} x)"
 
         for tokens in ("20", "128"):
             c = r[tokens]
             rows.append(
-                f"| 2 x {c['tokens']} tokens | {1e3 * c['plain']:.0f} | {beside(c['words'], c['plain'])} | "
-                f"{beside(c['matrix'], c['plain'])} | {c['memory']:.0f} |"
+                f"| 2 x {c['tokens']} tokens | {1e3 * c['plain']:.0f} | {compare_with(c['words'], c['plain'])} | "
+                f"{compare_with(c['matrix'], c['plain'])} | {c['memory']:.0f} |"
             )
         c = r["ranking"]
         rows.append(
-            f"| 100 passages of 60 words | {1e3 * c['plain']:,.0f} | {beside(c['ranking'], c['plain'])} | | |"
+            f"| 100 passages of 60 words | {1e3 * c['plain']:,.0f} | {compare_with(c['ranking'], c['plain'])} | | |"
         )
         parts.append("\n".join(rows))
     if "page" in results:

@@ -81,7 +81,7 @@ def tests_ms(text: str) -> float:
     target = aw.target(position=3, token="the", masked=True)
 
     def tested() -> None:  # a run of its own: a run keeps what was computed
-        aw.analyze(text, tagger=None, progress=False).faithfulness(target)
+        aw.analyze(text, tagger=None, progress=False).why.faithfulness(target)
 
     return median_ms(tested, 7, warm_up=2)
 
@@ -100,7 +100,7 @@ def decoder_row(name: str, encoder: Encoder, n: int) -> list[str]:
 
     _, ms = in_turns({"plain": plain, "decomposition": lambda: decomposition(run, bound)}, 9)
     ratio = ms["decomposition"] / ms["plain"]
-    tokens = str(analysis.n_tokens)
+    tokens = str(analysis.trace.n_tokens)
     return [name, tokens, f"{ms['plain']:.0f}", f"{ms['decomposition']:.0f}", f"{ratio:.2f}"]
 
 

@@ -36,7 +36,7 @@ def main() -> None:
         ends = np.cumsum([len(text) for text in texts])
         texts = texts[: int(np.searchsorted(ends, given.tokens * PER_TOKEN))]
         started = time.perf_counter()
-        made = aw.index(texts, place, layer=given.layer, tagger=None, progress=False)
+        made = aw.corpus.index(texts, place, layer=given.layer, tagger=None, progress=False)
         spent = time.perf_counter() - started
         print(f"made in {spent:.0f} s, {spent / made.n_tokens * 1e6:.0f} s per million tokens")
     index = aw.WordIndex.open(place)
@@ -49,7 +49,7 @@ def main() -> None:
     print(f"{stored / index.n_tokens:,.0f} bytes a token")
     analyses = [aw.analyze(text, tagger=None, progress=False) for text in asked]
     rng = np.random.default_rng(0)
-    queries = [(a, int(rng.integers(1, a.n_tokens - 1))) for a in analyses]
+    queries = [(a, int(rng.integers(1, a.trace.n_tokens - 1))) for a in analyses]
     for analysis, token in queries[:5]:
         index.neighbors(analysis, token, NEAR)
     hits = total = 0

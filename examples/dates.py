@@ -8,7 +8,7 @@ wrote as the model ``"dates"``::
 
     a = aw.analyze("the 8th of November 1987", generate=12, model="dates")
     a.text                                  # 1987-11-08
-    a.of("cross").alignment.monotony        # which heads go through the source in order
+    a.of("cross").heads.monotony.monotony        # which heads go through the source in order
 
 ``python examples/dates.py FOLDER --check`` measures a model that is there already: on every held-out date in every
 order of words, and on spellings that it never read.

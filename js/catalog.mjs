@@ -1,6 +1,6 @@
 /**
  * From the declarations in Python (JSON on standard input, `python -m attn_widget.page.manifest`) to the modules that
- * the page imports: js/src/catalog/{selection,function-words}.ts, js/src/views/{core,lazy-code}.ts and
+ * the page imports: js/src/catalog/{selection,definitions,function-words}.ts, js/src/views/{core,lazy-code}.ts and
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
  * is there for every run of one text.
  *
@@ -95,6 +95,12 @@ write(
     "export type Scale = (typeof SCALES)[number];\n" +
     "export type Theme = (typeof THEMES)[number];\n" +
     constant("MIXING_LABELS", "Readonly<Record<Mixing, string>>", open(mixing_labels)) +
+    literal("DEFAULTS", open(selection)),
+);
+/** Not needed for the first picture. */
+write(
+  "catalog/definitions.ts",
+  'import type { Quantity } from "./selection";\n\n' +
     constant(
       "DEFINITIONS",
       'Readonly<Record<Exclude<Quantity, "weights">, string>>',
@@ -104,8 +110,7 @@ write(
     "  readonly key: string;\n  readonly name: string;\n  /** In a sentence and in tables. */\n  readonly short: string;\n" +
     "  /** Short description, in a line. */\n  readonly about: string;\n" +
     "  /** It takes one or two passes of the model, whatever the text's length. */\n  readonly quick: boolean;\n}\n" +
-    constant("METHODS", "readonly Method[]", open(methods)) +
-    literal("DEFAULTS", open(selection)),
+    constant("METHODS", "readonly Method[]", open(methods)),
 );
 write(
   "catalog/function-words.ts",

@@ -76,6 +76,10 @@ def draw_similar(browser: Browser, theme: str) -> None:
     widget = aw.similarity(*SIMILAR, progress=False).show()
     page = opened(browser, theme, 1100, 1200)
     mount(page, widget, width=1100)
+    # The matrix and the score without each word come in replies of their own.
+    expect(page.locator(".aw-sim-map")).to_be_visible(timeout=STEP_MS)
+    expect(page.locator(".attn-widget")).to_contain_text("changes most without", timeout=STEP_MS)
+    page.wait_for_timeout(500)
     below = page.locator("[data-aw-part=masking]").bounding_box()
     assert below is not None
     path = OUT / f"similarity-{theme}.png"

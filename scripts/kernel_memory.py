@@ -104,13 +104,13 @@ def disturb(widget: Any, draw: random.Random) -> None:
         {"kind": "run", "text": " ".join(draw.choices(WORDS, k=draw.randint(2, LONGEST)))}, []
     )
     settle(widget)
-    widget.act({"kind": "mask", "tokens": [1]}, [])
+    widget._act({"kind": "mask", "tokens": [1]}, [])
     settle(widget)
-    widget.act({"kind": "switch_off", "heads": [[draw.randrange(6), draw.randrange(12)]]}, [])
+    widget._act({"kind": "switch_off", "heads": [[draw.randrange(6), draw.randrange(12)]]}, [])
     settle(widget)
     for kind in draw.choices(SLICES, k=12):
         where = {"layer": draw.randrange(6), "head": draw.randrange(12), "token": 1, "position": 1}
-        widget.slice({"kind": kind, **where}, [])
+        widget._slice({"kind": kind, **where}, [])
 
 
 def main() -> None:

@@ -71,10 +71,13 @@ def called(work: Callable[[], object]) -> tuple[int, int]:
 
 
 def names_of(value: object) -> int:
-    """Public names behind a dot, those of the package alone."""
+    """Public names behind a dot, those of the package alone: without those that it takes over from ipywidgets."""
+    classes = type(value).__mro__
+    ours = [cls for cls in classes if cls.__module__.startswith("attn_widget")]
     return sum(
         not name.startswith("_")
-        and any(name in vars(cls) for cls in type(value).__mro__ if cls.__module__.startswith("attn_widget"))
+        and any(name in vars(cls) for cls in ours)
+        and not any(name in vars(cls) for cls in classes if cls not in ours)
         for name in dir(value)
     )  # fmt: skip
 

@@ -192,13 +192,13 @@ def one_text(
 ) -> tuple[list[float], tuple[int, int], tuple[Rounding, Rounding], list[float]]:
     """Differences of one text, whose figures by the engine lie in ``path``, and the largest values."""
     run = aw.analyze(text, tagger=None, progress=False)
-    n = run.n_tokens
-    layers, heads = range(run.n_layers), range(run.n_heads)
+    n = run.trace.n_tokens
+    layers, heads = range(run.trace.n_layers), range(run.trace.n_heads)
     ids = [token.id for token in run.tokens]
     offsets = [[token.start, token.end] for token in run.tokens]
     values = np.fromfile(path, dtype="<f4")
     path.unlink()
-    states = np.stack([np.asarray(state) for state in run.hidden_states])
+    states = np.stack([np.asarray(state) for state in run.model.hidden_states])
     attention, values = np.split(values, [len(layers) * len(heads) * n * n])
     hidden, values = np.split(values, [states.size])
     parts, values = np.split(values, [3 * states[0].size])

@@ -121,10 +121,10 @@ def export(
     model.config.dtype = torch.float32
     model.config.save_pretrained(out)
     write_tokenizer(settings["model"]["base"], out)
-    beside = out / "model.safetensors.tmp"
+    compare_with = out / "model.safetensors.tmp"
     metadata = {"format": "pt", "step": str(step), "tokens": str(tokens)}
-    beside.write_bytes(serialize(weights, metadata))
-    beside.replace(out / "model.safetensors")
+    compare_with.write_bytes(serialize(weights, metadata))
+    compare_with.replace(out / "model.safetensors")
     stored = BertForPreTraining.from_pretrained(out, local_files_only=True).eval()
     package = settings["model"]["base"]
     error = (logits_of(stored, package) - logits_of(model, package)).abs().max()

@@ -74,9 +74,9 @@ def set_dropout(model: torch.nn.Module, share: float) -> None:
 
 def save(path: Path, state: dict[str, Any]) -> None:
     """Write to a temporary name, then rename: a kill leaves the old checkpoint or the new one, never half."""
-    beside = path.with_suffix(".tmp")
-    torch.save(state, beside)
-    beside.replace(path)
+    compare_with = path.with_suffix(".tmp")
+    torch.save(state, compare_with)
+    compare_with.replace(path)
 
 
 def log(run: Path, record: dict[str, float]) -> None:

@@ -1,32 +1,67 @@
 """Analysis: the figures of one run, computed when they are first asked for and then kept."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from attn_widget.analysis.accessor import accessor
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.base import Origin
+from attn_widget.analysis.heads import HeadFigures
 from attn_widget.analysis.merge import Groups, MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.mixing import MixingFigures
-from attn_widget.analysis.model import ModelFigures
-from attn_widget.checks import check_callable, check_flag
+from attn_widget.analysis.model import ModelFigures, earlier, require_predictions
+from attn_widget.checks import check_callable, check_count, check_flag, check_seed, slice_in
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import with_features
+from attn_widget.figures.choice import kinds_of
+from attn_widget.figures.metrics import Metrics
+from attn_widget.figures.patterns import Patterns, head_patterns
+from attn_widget.figures.roles import Roles, head_roles
+from attn_widget.host.frames import dataframe, head_records
 from attn_widget.language import Language, annotate
 from attn_widget.model.encoder import Ablation, HeadAddress
+from attn_widget.model.predictions import Mode, Predictions
 from attn_widget.model.tokenizing import check_mask
 from attn_widget.model.tokens import Token
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from attn_widget.features.public import OfAnalysis  # pyright: ignore[reportMissingModuleSource]
 else:
-    OfAnalysis = with_features("analysis", MixingFigures)
+    OfAnalysis = with_features("analysis", AttentionFigures)
 
 
-class Analysis(OfAnalysis, ModelFigures):
+class Model(ModelFigures):
+    __doc__ = ModelFigures.__doc__
+    _analysis: Analysis
+
+    @property
+    def unablated(self) -> Analysis:
+        """The run with all of its heads; this run itself if none is switched off."""
+        return self._analysis._unablated or self._analysis
+
+    @property
+    def writing(self) -> Analysis:
+        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
+        of_model = self._analysis.run is not None and self._analysis.base is None
+        return (
+            self._analysis.of("decoder")
+            if of_model and self._analysis.part in ("encoder", "cross")
+            else self._analysis
+        )
+
+
+class Analysis(OfAnalysis):
     """All figures of a model's run on one text.
 
     Made by `attn_widget.analyze` and `attn_widget.from_attentions`. Figures are computed when they
@@ -45,6 +80,10 @@ class Analysis(OfAnalysis, ModelFigures):
     text, text_pair : str, optional
         By default those of `run`.
     """
+
+    heads = accessor(HeadFigures)
+    mixing = accessor(MixingFigures)
+    model = accessor(Model)
 
     def view(
         self, *, words: bool = False, special: bool = True, renormalize: bool = True
@@ -125,23 +164,23 @@ class Analysis(OfAnalysis, ModelFigures):
         >>> from attn_widget import analyze
         >>> a = analyze("the cat sat on the mat", progress=False)
         >>> b = a.mask([2])
-        >>> [token.text for token in b.tokens[:4]], b.masked[0].text, b.mask([]) is a
+        >>> [token.text for token in b.tokens[:4]], b.model.masked[0].text, b.mask([]) is a
         (['[CLS]', 'the', '[MASK]', 'sat'], 'cat', True)
         """
         check_callable(progress, "progress")
         run = self._require_masks()
         original = self._unmasked or self
-        chosen = self.check_mask(tokens)
-        if chosen == tuple(hidden.token for hidden in self.masked):
+        chosen = checked_mask(self, tokens)
+        if chosen == tuple(hidden.token for hidden in self.model.masked):
             return self
         if not chosen:
             return original
         again = run.mask(chosen, progress=progress)
         origin = Origin(
             unmasked=original,
-            intact=None if self._intact is None else self._intact.mask(chosen),
+            unablated=None if self._unablated is None else self._unablated.mask(chosen),
             find_language=lambda: relabel(original.language, again.trace.tokens),
-            beside=self.beside,
+            compare_with=self._compare_with,
         )
         return Analysis(again.trace, run=again, tagger=self._tagger, origin=origin)
 
@@ -163,7 +202,7 @@ class Analysis(OfAnalysis, ModelFigures):
             Layer and head, whatever is switched off here already; ``[]`` switches all on again. Of an encoder-decoder also
             ``(part, layer, head)``, where (layer, head) is of this part.
         ablation : {"zero", "mean"} or HeadMeans
-            `attn_widget.head_means` gives means over many texts.
+            `attn_widget.corpus.head_means` gives means over many texts.
         progress : callable, optional
             Called with ``(layers done, n_layers)``; an exception that it raises cancels the run.
 
@@ -186,7 +225,7 @@ class Analysis(OfAnalysis, ModelFigures):
         >>> from attn_widget import analyze
         >>> a = analyze("the cat sat on the mat", progress=False)
         >>> b = a.ablate([(2, 1)])
-        >>> b.heads_off, b.ablate([]) is a
+        >>> b.model.heads_off, b.ablate([]) is a
         (((2, 1),), True)
         """
         run = self._require_model(
@@ -194,10 +233,10 @@ class Analysis(OfAnalysis, ModelFigures):
         )
         check_callable(progress, "progress")
         encoder = run.encoder.without(heads, ablation)
-        intact = self._intact or self
+        unablated = self._unablated or self
         off = encoder.addresses_off or encoder.heads_off
         if not off:
-            return intact
+            return unablated
         now = run.encoder.addresses_off or run.encoder.heads_off
         if (off, ablation) == (now, run.encoder.ablation):
             return self
@@ -206,16 +245,11 @@ class Analysis(OfAnalysis, ModelFigures):
             unmasked=None
             if self._unmasked is None
             else self._unmasked.ablate(encoder.heads_off, ablation),
-            intact=intact,
-            find_language=lambda: intact.language,
-            beside=self.beside,
+            unablated=unablated,
+            find_language=lambda: unablated.language,
+            compare_with=self._compare_with,
         )
         return Analysis(again.trace, run=again, tagger=self._tagger, origin=origin)
-
-    def check_mask(self, tokens: Iterable[int]) -> tuple[int, ...]:
-        """``tokens`` as `mask` takes them, sorted and each once; raises what `mask` raises, at once."""
-        run = self._require_masks()
-        return check_mask(run.encoder, self.trace.tokens, tokens)
 
     def _require_masks(self) -> Run:
         """The run, where tokens of it can be masked."""
@@ -223,29 +257,116 @@ class Analysis(OfAnalysis, ModelFigures):
         if run.encoder.parts:
             raise NotAvailableError(
                 f"{run.encoder.name} is an encoder-decoder, and masked runs of one are not known here.",
-                "Zero the source's values: of('cross').mixing('value_zeroing', layer).",
+                "Zero the source's values: of('cross').mixing.matrix('value_zeroing', layer).",
             )
         return run
 
-    def check_heads_off(
-        self, heads: Iterable[HeadAddress]
-    ) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
-        """``heads`` as `ablate` takes them, sorted, as `addresses_off` has them; raises what `ablate` raises, at once."""
-        where = "Heads are switched off in the model's own run"
-        encoder = self._require_model("another run", where=where).encoder.without(heads)
-        return encoder.addresses_off or encoder.heads_off
+    # Figures that need nothing else
 
     @property
-    def intact(self) -> Analysis:
-        """The run with all of its heads; this run itself if none is switched off."""
-        return self._intact or self
+    def metrics(self) -> Metrics:
+        """The attention metrics of every head, float32 [L, H] each; see `layer_metrics`."""
+        return self.heads.metrics_at()
+
+    @property
+    def patterns(self) -> Patterns:
+        """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
+        self.trace.check_square("A pattern (weight on neighbors and repeated tokens)")
+
+        def find() -> Patterns:
+            trace = self.trace
+            rest = None
+            if trace.has_rest:
+                rest = np.stack(
+                    [trace.rest(layer).mean(axis=1) for layer in range(self.trace.n_layers)]
+                )
+            return head_patterns(self.heads.marginals, self._masks(), kinds_of(trace.tokens), rest)
+
+        return self._cached("patterns", find)
+
+    def roles(self, seed: int = 0) -> Roles:
+        """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
+
+        Parameters
+        ----------
+        seed : int
+            The same seed gives the same roles.
+
+        Raises
+        ------
+        NotAvailableError
+            Nothing tells the heads apart, or scikit-learn is not installed.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
+        """
+        seed = check_seed(seed)
+        key = ("roles", seed)
+        if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
+            roles = head_roles(self.heads.specialization.zscores(), seed)
+            return self._cached(key, lambda: roles)
+        return self._cache[key]
+
+    def to_dataframe(self) -> DataFrame:
+        """One row per head: ``layer``, ``head``, every metric (needs pandas)."""
+        if not self.trace.square:
+            return dataframe(
+                head_records(**{**self.metrics.as_dict(), **self.heads.monotony.as_dict()})
+            )
+        columns = {**self.metrics.as_dict(), **self.heads.specialization.raw}
+        return dataframe(head_records(**columns))
+
+    def predictions(
+        self,
+        top_k: int = 5,
+        mode: Mode | None = None,
+        *,
+        rows: slice | None = None,
+        progress: Progress | None = None,
+    ) -> Predictions:
+        """The language-model head's best ``top_k`` tokens for every position.
+
+        Parameters
+        ----------
+        top_k : int
+            1 to the size of the vocabulary.
+        mode : {"as_is", "masked", "next"}, optional
+            Of an encoder, ``"as_is"`` (the default) or ``"masked"``, which replaces each position by the mask token
+            in turn, a pass each. Of a decoder, ``"next"``: the token that follows each position.
+        rows : slice, optional
+            These positions alone.
+        progress : callable, optional
+            Called with ``(done, positions)`` after each batch; an exception that it raises cancels the work.
+
+        Raises
+        ------
+        NotAvailableError
+            The checkpoint has no language-model head, or one that does not predict in this mode, or (``"masked"``)
+            its tokenizer has no mask token.
+        InputError, InputTypeError
+            An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
+        """
+        run, mode = require_predictions(self, mode)
+        top_k = check_count(top_k, "top_k", 1, run.encoder.vocab_size)
+        check_callable(progress, "progress")
+        wanted = range(self.trace.n_tokens)[slice_in(rows, self.trace.n_tokens, "rows")]
+
+        def find() -> Predictions:
+            arrays = run.guess(mode, wanted, top_k, progress)
+            tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
+            positions = tuple(self.trace.tokens[i] for i in wanted)
+            before: dict[str, Any] = earlier(run, wanted, arrays) if mode == "next" else {}
+            there: dict[str, Any] = {"positions": positions, "at": tuple(wanted)}
+            return Predictions(mode=mode, tokens=tokens, **there, **arrays, **before)
+
+        whole = len(wanted) == self.trace.n_tokens
+        return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()
 
     def __repr__(self) -> str:
-        keys = "" if self.trace.square else f" by {self.n_keys}"
+        keys = "" if self.trace.square else f" by {self.trace.n_keys}"
         part = "" if self.part == "self" else f" ({self.part})"
         return (
-            f"<Analysis of {self.n_tokens}{keys} positions{part}, {self.n_layers} layers of "
-            f"{self.n_heads} heads>"
+            f"<Analysis of {self.trace.n_tokens}{keys} positions{part}, {self.trace.n_layers} layers of "
+            f"{self.trace.n_heads} heads>"
         )
 
     def _make_view(self, words: bool, special: bool, renormalize: bool) -> Analysis:
@@ -284,10 +405,10 @@ class Analysis(OfAnalysis, ModelFigures):
             tokens = self.trace.key_tokens
             groups = group_tokens(tokens, words=False, special=special)
             return tuple(tokens[i] for i in groups.first), groups
-        if "encoder" in self.parts:
+        if "encoder" in self._part_names:
             language = self.of("encoder").language
-        elif self.source_text is not None:
-            language = annotate(self.trace.key_tokens, self.source_text, tagger=self._tagger)
+        elif self.model.source_text is not None:
+            language = annotate(self.trace.key_tokens, self.model.source_text, tagger=self._tagger)
         else:
             raise NotAvailableError(
                 "Words of the source need its text, and only its tokens were given.",
@@ -304,3 +425,17 @@ def relabel(language: Language, tokens: Sequence[Token]) -> Language:
         for tagged, token in zip(language.tokens, tokens, strict=True)
     )
     return replace(language, tokens=renamed)
+
+
+def checked_mask(analysis: Analysis, tokens: Iterable[int]) -> tuple[int, ...]:
+    """``tokens`` as `Analysis.mask` takes them, sorted and each once; raises what it raises, at once."""
+    return check_mask(analysis._require_masks().encoder, analysis.trace.tokens, tokens)
+
+
+def checked_heads_off(
+    analysis: Analysis, heads: Iterable[HeadAddress]
+) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
+    """``heads`` as `Analysis.ablate` takes them, sorted, of an encoder-decoder with their parts; raises what it raises, at once."""
+    where = "Heads are switched off in the model's own run"
+    encoder = analysis._require_model("another run", where=where).encoder.without(heads)
+    return encoder.addresses_off or encoder.heads_off

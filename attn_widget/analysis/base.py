@@ -14,7 +14,6 @@ from attn_widget.host.installed import imported
 from attn_widget.host.threads import torch_threads
 from attn_widget.language import Language, Word, annotate, without_words
 from attn_widget.language.taggers import check_tagger, is_ready
-from attn_widget.model.encoding import Masked
 from attn_widget.model.residues import ESM, each_residue
 from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
@@ -48,42 +47,30 @@ OF_PARTS: dict[str, frozenset[str]] = {
 class Origin:
     """Source of an analysis that was made of another.
 
-    Attributes
-    ----------
-    base : Analysis, optional
-        What a view of words, or without special tokens, is a view of.
-    unmasked : Analysis, optional
-        The run of the text itself.
-    intact : Analysis, optional
-        The run with all of its heads.
-    find_language : callable, optional
-        Its words, sentences and tags; by default the text is tagged.
-    beside : tuple of ComparisonText
-    outside : mapping of str
-        Contributions from elsewhere, by name.
-    known : mapping
-        Figures that hold for it as well.
-    parts : dict of str to Analysis, optional
-        The analyses of a run's parts that were made already; all of them share it.
-    texts : mapping of str to (str or None)
-        The text of each part, of tensors from outside.
+    ``known``: figures that hold for it as well.
     """
 
-    base: Any = None
-    unmasked: Any = None
-    intact: Any = None
+    base: Any = None  # what a view of words, or without special tokens, is a view of
+    unmasked: Any = None  # the run of the text itself
+    unablated: Any = None  # the run with all of its heads
+    # Its words, sentences and tags; by default the text is tagged.
     find_language: Callable[[], Language] | None = None
-    beside: tuple[ComparisonText, ...] = ()
+    compare_with: tuple[ComparisonText, ...] = ()
+    # Contributions from elsewhere, by name.
     outside: Mapping[str, Any] = field(default_factory=lambda: {})
     cache: Mapping[object, Any] = field(default_factory=lambda: {})
+    # The analyses of a run's parts that were made already; all of them share it.
     parts: dict[str, Any] | None = None
+    # The text of each part, of tensors from outside.
     texts: Mapping[str, str | None] = field(default_factory=lambda: {})
 
 
 class AnalysisBase(NotPickled):
     """A trace, the run and the language behind it, and the figures found so far."""
 
-    INSTEAD = "Keep its text and call analyze() again, or its figures: to_dataframe(), attention()."
+    _INSTEAD = (
+        "Keep its text and call analyze() again, or its figures: to_dataframe(), attention()."
+    )
 
     def __init__(
         self,
@@ -107,15 +94,15 @@ class AnalysisBase(NotPickled):
         self.run = run
         self.text = text if run is None else run.encoding.text
         self.text_pair = text_pair if run is None else run.encoding.text_pair
-        self.lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
+        self._lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         if origin is not None:
             check_kind(origin, Origin, "origin", "Leave it out.")
         origin = Origin() if origin is None else origin
         self.base: Self | None = origin.base
-        self.beside = origin.beside
-        self.outside = origin.outside
+        self._compare_with = origin.compare_with
+        self._outside = origin.outside
         self._unmasked: Self | None = origin.unmasked
-        self._intact: Self | None = origin.intact
+        self._unablated: Self | None = origin.unablated
         check_tagger(tagger)
         self._tagger = tagger
         self._find_language: Callable[[], Language] = origin.find_language or self._annotate
@@ -129,16 +116,12 @@ class AnalysisBase(NotPickled):
     # The parts of an encoder-decoder
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``.
-
-        A view of words, or without special tokens, has the one that it is of.
-        """
+    def _part_names(self) -> tuple[str, ...]:
         return tuple(self.trace.parts) or (self.part,)
 
     @property
     def part(self) -> str:
-        """The one of `parts` that this analysis is of."""
+        """The kind of attention that this analysis is of."""
         whole = self._whole.trace
         names = (name for name, trace in whole.parts.items() if trace is whole)
         return next(names, "self" if whole.square else "cross")
@@ -148,8 +131,14 @@ class AnalysisBase(NotPickled):
         """The analysis that a view was made from; any other is its own."""
         return self if self.base is None else self.base
 
+    @property
+    def writing(self) -> Self:
+        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
+        of_model = self.run is not None and self.base is None
+        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
+
     def of(self, part: str) -> Self:
-        """The same run, seen from another of its `parts`; no pass is run again.
+        """The same run, seen from another of its parts (``a.model.parts``); no pass is run again.
 
         Parameters
         ----------
@@ -168,12 +157,12 @@ class AnalysisBase(NotPickled):
         NotAvailableError
             A view of words, or without special tokens.
         """
-        check_choice(part, "part", self.parts)
+        check_choice(part, "part", self._part_names)
         if part == self.part:
             return self
         if self.base is not None:
             raise NotAvailableError("This view is of one part of the run.", self._where_to_ask)
-        with self.lock:
+        with self._lock:
             self._parts[self.part] = self
             if part not in self._parts:
                 self._parts[part] = self._seen_from(part)
@@ -183,46 +172,11 @@ class AnalysisBase(NotPickled):
         run = None if self.run is None else self.run.of(part)
         trace = self.trace.parts[part]
         text = None if run is not None else self._texts.get(part)
-        intact = None if self._intact is None else self._intact.of(part)
-        origin = Origin(intact=intact, parts=self._parts, texts=self._texts)
+        unablated = None if self._unablated is None else self._unablated.of(part)
+        origin = Origin(unablated=unablated, parts=self._parts, texts=self._texts)
         return type(self)(trace, run=run, tagger=self._tagger, text=text, origin=origin)
 
     # The text and its tokens
-
-    @property
-    def n_layers(self) -> int:
-        """Number of layers, L."""
-        return self.trace.n_layers
-
-    @property
-    def n_heads(self) -> int:
-        """Heads in each layer, H."""
-        return self.trace.n_heads
-
-    @property
-    def n_tokens(self) -> int:
-        """Positions, n: tokens, or words in a merged view. Of cross-attention, target tokens: the queries."""
-        return self.trace.n_tokens
-
-    @property
-    def n_keys(self) -> int:
-        """Keys, m: the same positions; of cross-attention, source tokens."""
-        return self.trace.n_keys
-
-    @property
-    def key_tokens(self) -> tuple[Token, ...]:
-        """The m keys: `tokens`, or of cross-attention the source's tokens."""
-        if self.trace.square:
-            return self.tokens
-        if "encoder" in self.trace.parts:
-            return self.of("encoder").tokens
-        return self.trace.key_tokens
-
-    @property
-    def source_text(self) -> str | None:
-        """The text that an encoder-decoder reads, whatever part this is; None where it is not known."""
-        both = None if self.run is None else self.run.encoding.both
-        return self._whole._texts.get("encoder") if both is None else both.source.text
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -231,58 +185,9 @@ class AnalysisBase(NotPickled):
         return self.trace.tokens if language is None else language.tokens
 
     @property
-    def truncated(self) -> dict[str, int] | None:
-        """``{"limit", "length"}`` in tokens if the text was truncated, else None."""
-        return None if self.run is None else self.run.encoding.truncated
-
-    @property
-    def heads_off(self) -> tuple[tuple[int, int], ...]:
-        """Heads that `ablate` has switched off, as (layer, head); of an encoder-decoder, those of this part."""
-        return () if self.run is None else self.run.encoder.heads_off
-
-    @property
-    def addresses_off(self) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
-        """`heads_off`; of an encoder-decoder those of all its parts, as (part, layer, head)."""
-        addresses = () if self.run is None else self.run.encoder.addresses_off
-        return addresses or self.heads_off
-
-    @property
-    def masked(self) -> tuple[Masked, ...]:
-        """Tokens that `mask` has replaced, with the text's own tokens; in a view, those of the base."""
-        return () if self.run is None else self.run.encoding.masked
-
-    @property
-    def written(self) -> tuple[Token, ...]:
-        """Tokens at the end of the text that the model wrote itself (``generate=``); in a view, those of the base."""
-        if self.base is not None:
-            return self.base.written
-        count = 0 if self.run is None else self.run.encoding.written
-        return self.tokens[self.n_tokens - count :]
-
-    @property
-    def vocab_size(self) -> int:
-        """Entries in the model's vocabulary."""
-        return self._require_model("a vocabulary").encoder.vocab_size
-
-    @property
     def language(self) -> Language:
         """Words, sentences, parts of speech and entities, aligned with the tokens."""
         return self._cached("language", lambda: self._find_language())
-
-    @property
-    def known_language(self) -> Language:
-        """`language`; without words where they cannot be divided, for figures that can do without them."""
-        try:
-            return self.language
-        except NotAvailableError as error:
-            if self.text is None:
-                raise
-            return without_words(self.trace.tokens, str(error))
-
-    @property
-    def has_tagger_ready(self) -> bool:
-        """True if `language` is available immediately; if not, its tagger starts loading in the background."""
-        return "language" in self._cache or self.text is None or is_ready(self._tagger)
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -290,18 +195,18 @@ class AnalysisBase(NotPickled):
         return self.language.words
 
     def _cached(self, key: object, compute: Callable[[], Value]) -> Value:
-        with self.lock:
+        with self._lock:
             if key not in self._cache:
                 self._cache[key] = self._computed(compute)
             return self._cache[key]
 
     def _cached_unlocked(self, key: object, compute: Callable[[], Value]) -> Value:
         """Like `_cached`, but computes outside the lock, for what takes seconds."""
-        with self.lock:
+        with self._lock:
             if key in self._cache:
                 return self._cache[key]
         value = self._computed(compute)
-        with self.lock:
+        with self._lock:
             return self._cache.setdefault(key, value)
 
     def _computed(self, compute: Callable[[], Value]) -> Value:
@@ -309,7 +214,7 @@ class AnalysisBase(NotPickled):
         if self.run is None or imported("torch") is None:
             return compute()
         with torch_threads() as choose:
-            choose(self.n_tokens * self.run.encoder.hidden_size)
+            choose(self.trace.n_tokens * self.run.encoder.hidden_size)
             return compute()
 
     def _untagged(self) -> Self:
@@ -323,10 +228,10 @@ class AnalysisBase(NotPickled):
         origin = Origin(
             base=self.base,
             unmasked=self._unmasked,
-            intact=self._intact,
+            unablated=self._unablated,
             find_language=self._find_language,
-            beside=self.beside,
-            outside=self.outside,
+            compare_with=self._compare_with,
+            outside=self._outside,
             cache=self._cache,
             texts=self._texts,
         )
@@ -359,7 +264,7 @@ class AnalysisBase(NotPickled):
         run = self._run_for(what, of_tokens, where)
         part = run.encoder.part
         if part is not None and what not in OF_PARTS[part]:
-            others = [name for name in self.parts if what in OF_PARTS[name]]
+            others = [name for name in self._part_names if what in OF_PARTS[name]]
             raise NotAvailableError(
                 f"{run.encoder.name} is an encoder-decoder, and {what} of its {part} part are not known here.",
                 f"Ask of({others[0]!r})."
@@ -380,6 +285,32 @@ class AnalysisBase(NotPickled):
         return self.run
 
 
+def known_language(analysis: AnalysisBase) -> Language:
+    """Its `language`; without words where they cannot be divided, for figures that can do without them."""
+    try:
+        return analysis.language
+    except NotAvailableError as error:
+        if analysis.text is None:
+            raise
+        return without_words(analysis.trace.tokens, str(error))
+
+
+def has_tagger_ready(analysis: AnalysisBase) -> bool:
+    """True if its `language` is available immediately; if not, its tagger starts loading in the background."""
+    known: dict[object, Any] = analysis._cache  # pyright: ignore[reportPrivateUsage]
+    return "language" in known or analysis.text is None or is_ready(analysis._tagger)  # pyright: ignore[reportPrivateUsage]
+
+
+def lock_of(analysis: AnalysisBase) -> Any:
+    """The lock of its figures; the encoder's own is taken inside it."""
+    return analysis._lock  # pyright: ignore[reportPrivateUsage]
+
+
+def methods_from_elsewhere(analysis: AnalysisBase) -> Mapping[str, Any]:
+    """Contributions that no method of ours has found, by name."""
+    return analysis._outside  # pyright: ignore[reportPrivateUsage]
+
+
 def cached(analysis: AnalysisBase, key: object, compute: Callable[[], Value]) -> Value:
     """The result of ``compute``, computed on first use and cached with the analysis."""
     return analysis._cached(key, compute)  # pyright: ignore[reportPrivateUsage]
@@ -387,8 +318,10 @@ def cached(analysis: AnalysisBase, key: object, compute: Callable[[], Value]) ->
 
 def with_comparison_texts(analysis: Made, texts: Iterable[ComparisonText]) -> Made:
     """The same run with other comparison texts; computed figures are kept."""
-    beside = tuple(texts)
-    return analysis if beside == analysis.beside else analysis._again(beside=beside)  # pyright: ignore[reportPrivateUsage]
+    compare_with = tuple(texts)
+    if compare_with == analysis._compare_with:  # pyright: ignore[reportPrivateUsage]
+        return analysis
+    return analysis._again(compare_with=compare_with)  # pyright: ignore[reportPrivateUsage]
 
 
 def untagged(analysis: Made) -> Made:

@@ -10,23 +10,11 @@ from attn_widget.model.classification import ClassProbabilities
 
 @dataclass(frozen=True)
 class ComparisonText:
-    """The figures of another text, without its tensors.
-
-    Attributes
-    ----------
-    text : str
-    text_pair : str or None
-    classification : ClassProbabilities
-    first_token : FirstToken
-        Over words, mean of heads.
-    before : tuple of str, length m
-        What stands before each word in the text: spaces, or nothing.
-    segments : tuple of int, length m
-    """
+    """The figures of another text, without its tensors."""
 
     text: str
     text_pair: str | None
     classification: ClassProbabilities
-    first_token: FirstToken
-    before: tuple[str, ...]
+    first_token: FirstToken  # over words, mean of heads
+    before: tuple[str, ...]  # what stands before each word in the text: spaces, or nothing
     segments: tuple[int, ...]

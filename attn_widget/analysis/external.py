@@ -102,7 +102,7 @@ def from_attentions(
     --------
     >>> import numpy as np
     >>> a = from_attentions(np.full((2, 3, 4, 4), 0.25), ["[CLS]", "hello", "world", "[SEP]"])
-    >>> a.n_layers, a.n_heads, float(a.metrics.focus_normalized[0, 0])
+    >>> a.trace.n_layers, a.trace.n_heads, float(a.metrics.focus_normalized[0, 0])
     (2, 3, 1.0)
     """
     by_part = {

@@ -64,8 +64,6 @@ def sum_positions(
 ) -> tuple[tuple[tuple[int, int], ...], Float32, Float32]:
     """Rows over tokens, [k, n], as rows over words: the words' tokens, [k, m], and the rest, [k].
 
-    Examples
-    --------
     >>> tokens = [Token("[CLS]", 0, 0, 0, special=True), Token("un", 1, 0, 2, word=0)]
     >>> tokens += [Token("##do", 2, 2, 4, word=0)]
     >>> where, weights, special = sum_positions(np.array([[0.5, 0.25, 0.25]]), tokens, words=True)
@@ -95,13 +93,7 @@ def first_token(
 ) -> FirstToken:
     """See `FirstToken`.
 
-    Parameters
-    ----------
-    trace : Trace
-    tokens : sequence of Token, [n]
-        With words, if `words` is set.
-    texts : sequence of str
-        The text of each segment.
+    ``tokens``, sequence of Token, [n]: with words, if `words` is set. ``texts``: the text of each segment.
     """
     spans, weights, special = sum_positions(first_rows(trace, head), tokens, words=words)
     names = tuple(surface_of(tokens, a, b, texts) if words else tokens[a].text for a, b in spans)

@@ -26,26 +26,11 @@ def locate_tokens(
 ) -> tuple[tuple[Token, ...], str, str | None]:
     """Tokens with segments and offsets, and the texts that they lie in.
 
-    Parameters
-    ----------
-    tokens : sequence of str, [n]
-        Without padding. Control tokens of chats are special too. What follows the first separator between other tokens is the second segment.
-    text, text_pair : str, optional
-        Where to find them; by default the texts that the tokens spell.
+    ``tokens``, sequence of str, [n]: without padding. Control tokens of chats are special too. What follows the
+    first separator between other tokens is the second segment. ``text``, ``text_pair``: where to find them; by
+    default the texts that the tokens spell. ``tokens``: tuple of Token, [n]. Raises `InputError`: a token is not
+    found where it should be.
 
-    Returns
-    -------
-    tokens : tuple of Token, [n]
-    text : str
-    text_pair : str or None
-
-    Raises
-    ------
-    InputError
-        A token is not found where it should be.
-
-    Examples
-    --------
     >>> tokens, text, pair = locate_tokens(["[CLS]", "The", "cat", "##s", ".", "[SEP]"])
     >>> text, [(token.surface, token.start) for token in tokens[1:-1]]
     ('The cats .', [('The', 0), ('cat', 4), ('s', 7), ('.', 9)])

@@ -20,20 +20,11 @@ MERGED_ID = -1  # the id of a position that several tokens share
 
 
 class Groups(NamedTuple):
-    """Runs of neighboring tokens that become one position each.
+    """Runs of neighboring tokens that become one position each."""
 
-    Attributes
-    ----------
-    starts : int [m]
-        First token of each run, of all n tokens.
-    sizes : int [m]
-    kept : bool [m]
-        False for a run that is left out.
-    """
-
-    starts: NDArray[np.intp]
-    sizes: NDArray[np.intp]
-    kept: Bool
+    starts: NDArray[np.intp]  # [m]; first token of each run, of all n tokens
+    sizes: NDArray[np.intp]  # [m]
+    kept: Bool  # bool [m]; False for a run that is left out
 
     @property
     def first(self) -> NDArray[np.intp]:
@@ -44,17 +35,9 @@ class Groups(NamedTuple):
 def group_tokens(tokens: Sequence[Token], *, words: bool, special: bool) -> Groups:
     """The positions of a merged view: words (or tokens), and special tokens each by themselves.
 
-    Parameters
-    ----------
-    tokens : sequence of Token, [n]
-        With ``word`` known if `words` is set; a token without a word stays by itself.
-    words : bool
-        Merge the tokens of a word.
-    special : bool
-        Keep special tokens.
+    ``tokens``, sequence of Token, [n]: with ``word`` known if `words` is set; a token without a word stays by
+    itself. ``words``: merge the tokens of a word. ``special``: keep special tokens.
 
-    Examples
-    --------
     >>> tokens = [Token("[CLS]", 0, 0, 0, special=True), Token("un", 1, 0, 2, word=0)]
     >>> tokens += [Token("##do", 2, 2, 4, word=0)]
     >>> group_tokens(tokens, words=True, special=True).sizes.tolist()
@@ -82,23 +65,11 @@ def merge_weights(
 ) -> Float32:
     """Attention between groups of tokens: mean over query rows, sum over key columns.
 
-    Parameters
-    ----------
-    weights : float32 [..., n, n]
-    groups : Groups
-        With m kept of them.
-    keys : Groups, optional
-        Of the columns, where these are another text.
-    renormalize : bool
-        Rescale rows to sum to 1 where groups were left out. A row whose whole weight lay there is
-        NaN: nothing of it is left to share out. Otherwise rows sum to what stayed.
+    ``weights``: float32 [..., n, n]. ``groups``: with m kept of them. ``keys``: of the columns, where these are
+    another text. ``renormalize``: rescale rows to sum to 1 where groups were left out. A row whose whole weight lay
+    there is NaN: nothing of it is left to share out. Otherwise rows sum to what stayed. Returns float32
+    [..., m, m].
 
-    Returns
-    -------
-    float32 [..., m, m]
-
-    Examples
-    --------
     >>> import numpy as np
     >>> groups = Groups(np.array([0, 1]), np.array([1, 2]), np.array([True, True]))
     >>> merge_weights(np.full((3, 3), 1 / 3, dtype=np.float32), groups).round(2).tolist()
@@ -133,11 +104,8 @@ def merge_tokens(
 ) -> tuple[Token, ...]:
     """One Token for each group that is kept.
 
-    Parameters
-    ----------
-    surfaces : sequence of str
-        The text of each word, by its index: what its position is called. The id of a word of several
-        tokens is -1.
+    ``surfaces``: the text of each word, by its index: what its position is called. The id of a word of several
+    tokens is -1.
     """
     merged: list[Token] = []
     for start, size in zip(groups.first, groups.sizes[groups.kept], strict=True):
@@ -157,16 +125,8 @@ class MergedTrace(Trace):
     queries, keys, values) is N/A once words are merged. Without special tokens, scores are there
     when rows are renormalized: the softmax over the tokens that stayed is exactly that.
 
-    Parameters
-    ----------
-    trace : Trace
-    tokens : sequence of Token, [m]
-    groups : Groups
-        With m kept.
-    renormalize : bool
-        See `merge_weights`.
-    key_tokens, keys : sequence of Token and Groups, optional
-        Of the columns, where these are another text.
+    ``tokens``: sequence of Token, [m]. ``groups``: with m kept. ``renormalize``: see `merge_weights`.
+    ``key_tokens``, ``keys``: of the columns, where these are another text.
     """
 
     def __init__(
@@ -299,19 +259,8 @@ class MergedTrace(Trace):
 def merge_language(language: Language, groups: Groups, *, words: bool) -> Language:
     """The same words and sentences, over the positions of the view.
 
-    Parameters
-    ----------
-    language : Language
-        Of all n tokens.
-    groups : Groups
-        With m kept; words and sentences have no token in those that are not.
-    words : bool
-        Whether positions are words, and called as the text has them.
-
-    Returns
-    -------
-    Language
-        With m tokens.
+    ``language``: of all n tokens. ``groups``: with m kept; words and sentences have no token in those that are not.
+    ``words``: whether positions are words, and called as the text has them. Returns: with m tokens.
     """
     numbers = np.cumsum(groups.kept) - 1
     position = np.repeat(numbers, groups.sizes)

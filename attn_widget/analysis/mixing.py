@@ -1,11 +1,12 @@
 """Figures of mixing: what attention carries from token to token."""
 
-from __future__ import annotations
+# pyright: reportPrivateUsage=false
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
 import numpy as np
 
+from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.merge import MergedTrace
 from attn_widget.checks import check_callable, check_choice, check_flag, index_in
@@ -23,14 +24,11 @@ from attn_widget.influence.mixing import (
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
+class MixingFigures(Accessor[AttentionFigures]):
+    """Measures beyond a row of weights (docs/influence.md, section 1): ``a.mixing``."""
 
-class MixingFigures(AttentionFigures):
-    """Measures beyond a row of weights (docs/influence.md, section 1)."""
-
-    def mixing(
+    def matrix(
         self,
         kind: Mixing,
         layer: int,
@@ -71,14 +69,17 @@ class MixingFigures(AttentionFigures):
         --------
         >>> from attn_widget import analyze
         >>> a = analyze("the cat sat", tagger=None, progress=False)
-        >>> a.mixing("norms", 2).shape, a.mixing("alti", 2).sum(axis=1).round(5).tolist()
+        >>> a.mixing.matrix("norms", 2).shape, a.mixing.matrix("alti", 2).sum(axis=1).round(5).tolist()
         ((5, 5), [1.0, 1.0, 1.0, 1.0, 1.0])
         """
-        if self.base is not None:
-            return self._merged(kind, self.base.mixing(kind, layer, head, progress=progress))
+        if self._analysis.base is not None:
+            return self._merged(
+                kind,
+                MixingFigures(self._analysis.base).matrix(kind, layer, head, progress=progress),
+            )
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
-        layer = index_in(layer, self.n_layers, "layer")
+        layer = index_in(layer, self._analysis.trace.n_layers, "layer")
         if head is None:
             return self._mixing_layers(run, kind, [layer], progress)[0]
         if kind != "norms":
@@ -87,9 +88,9 @@ class MixingFigures(AttentionFigures):
                 "follow the sum of all heads.",
                 "Leave head out, or take kind='norms'.",
             )
-        return norms_of_heads(run, layer)[index_in(head, self.n_heads, "head")]
+        return norms_of_heads(run, layer)[index_in(head, self._analysis.trace.n_heads, "head")]
 
-    def mixing_matrices(
+    def matrices(
         self, kind: Mixing, *, per_head: bool = False, progress: Progress | None = None
     ) -> Float32:
         """`mixing` of every layer, float32 [L, n, n]; of every head, [L, H, n, n], with ``per_head``.
@@ -106,21 +107,27 @@ class MixingFigures(AttentionFigures):
         InputError, InputTypeError, NotAvailableError
             As in `mixing`.
         """
-        if self.base is not None:
-            matrices = self.base.mixing_matrices(kind, per_head=per_head, progress=progress)
+        if self._analysis.base is not None:
+            matrices = MixingFigures(self._analysis.base).matrices(
+                kind, per_head=per_head, progress=progress
+            )
             return self._merged(kind, matrices)
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
         if not check_flag(per_head, "per_head"):
-            return np.stack(self._mixing_layers(run, kind, [*range(self.n_layers)], progress))
+            return np.stack(
+                self._mixing_layers(run, kind, [*range(self._analysis.trace.n_layers)], progress)
+            )
         if kind != "norms":
             raise InputError(
                 f"per_head is True, and {kind!r} is a quantity of a layer.",
                 "Leave per_head out, or take kind='norms'.",
             )
-        return np.stack([norms_of_heads(run, layer) for layer in range(self.n_layers)])
+        return np.stack(
+            [norms_of_heads(run, layer) for layer in range(self._analysis.trace.n_layers)]
+        )
 
-    def mixing_ratio(self, layer: int) -> Float32:
+    def ratio(self, layer: int) -> Float32:
         """Share of each output of an attention block that comes from other positions, float32 [n].
 
         ``||sum_{j != i} g_i(z_ij)|| / (||sum_{j != i} g_i(z_ij)|| + ||g_i(z_ii)||)``, 0 to 1.
@@ -130,9 +137,9 @@ class MixingFigures(AttentionFigures):
         InputError, NotAvailableError
             As in `mixing`.
         """
-        run = self._require_model("mixing ratios", of_tokens=True)
-        layer = index_in(layer, self.n_layers, "layer")
-        return self._cached(("mixing_ratio", layer), lambda: ratio_of(run, layer))
+        run = self._analysis._require_model("mixing ratios", of_tokens=True)
+        layer = index_in(layer, self._analysis.trace.n_layers, "layer")
+        return self._analysis._cached(("mixing_ratio", layer), lambda: ratio_of(run, layer))
 
     def value_lengths(self, layer: int) -> Float32:
         """``||v_j^h W_O^h||`` of a layer's heads, float32 [H, n]: a weight times it is an entry of ``norms``.
@@ -142,10 +149,10 @@ class MixingFigures(AttentionFigures):
         InputError, NotAvailableError
             As in `mixing`; or heads are off.
         """
-        run = self._require_model("values", of_tokens=True)
-        return lengths_of(run, index_in(layer, self.n_layers, "layer"))
+        run = self._analysis._require_model("values", of_tokens=True)
+        return lengths_of(run, index_in(layer, self._analysis.trace.n_layers, "layer"))
 
-    def mixing_rollout(
+    def rollout(
         self, kind: Mixing, layer: int | None = None, *, progress: Progress | None = None
     ) -> Float32:
         """Rollout of a mixing quantity after a layer (the last one by default), float32 [n, n].
@@ -158,14 +165,21 @@ class MixingFigures(AttentionFigures):
         InputError, InputTypeError, NotAvailableError
             As in `mixing`.
         """
-        if self.base is not None:
-            return self._merged("rollout", self.base.mixing_rollout(kind, layer, progress=progress))
-        self._check_rolls("A rollout")
+        if self._analysis.base is not None:
+            return self._merged(
+                "rollout",
+                MixingFigures(self._analysis.base).rollout(kind, layer, progress=progress),
+            )
+        self._analysis._check_rolls("A rollout")
         kind, run = self._mixing(kind)
         check_callable(progress, "progress")
-        last = self.n_layers - 1 if layer is None else index_in(layer, self.n_layers, "layer")
+        last = (
+            self._analysis.trace.n_layers - 1
+            if layer is None
+            else index_in(layer, self._analysis.trace.n_layers, "layer")
+        )
         if kind == "norms":
-            self._check_rollout(last)
+            self._analysis._check_rollout(last)
         matrices = self._mixing_layers(run, kind, [*range(last + 1)], progress)
         return list(mixing_rollout(matrices, add_identity=kind == "norms"))[-1]
 
@@ -191,38 +205,36 @@ class MixingFigures(AttentionFigures):
         Examples
         --------
         >>> from attn_widget import analyze
-        >>> parts = analyze("the cat sat", tagger=None, progress=False).decompose_output(2, 1)
+        >>> parts = analyze("the cat sat", tagger=None, progress=False).mixing.decompose_output(2, 1)
         >>> parts.vectors.shape, parts.gap < 1e-4
         ((5, 384), True)
         """
-        run = self._require_model("layers", of_tokens=True)
-        layer = index_in(layer, self.n_layers, "layer")
-        return output_of(run, layer, index_in(query, self.n_tokens, "query"))
-
-    @property
-    def writing(self) -> Self:
-        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
-        of_model = self.run is not None and self.base is None
-        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
+        run = self._analysis._require_model("layers", of_tokens=True)
+        layer = index_in(layer, self._analysis.trace.n_layers, "layer")
+        return output_of(run, layer, index_in(query, self._analysis.trace.n_tokens, "query"))
 
     def _merged(self, kind: str, matrices: Float32) -> Float32:
         """A quantity of the base [..., n, n] over the positions of this view, [..., m, m]."""
-        assert isinstance(self.trace, MergedTrace)
-        return self.trace.merged(matrices, lengths=kind in ("norms", "mixing"))
+        assert isinstance(self._analysis.trace, MergedTrace)
+        return self._analysis.trace.merged(matrices, lengths=kind in ("norms", "mixing"))
 
     def _mixing(self, kind: object) -> tuple[Mixing, Run]:
         """``kind``, if it is one, and the run that it is computed from."""
-        run = self._require_model("values", of_tokens=True)
+        run = self._analysis._require_model("values", of_tokens=True)
         check_choice(kind, "kind", MIXINGS)
         if kind in ("mixing", "alti"):
-            self.trace.check_square(f"{kind!r}, which adds what a position keeps of itself,")
+            self._analysis.trace.check_square(
+                f"{kind!r}, which adds what a position keeps of itself,"
+            )
         return kind, run  # pyright: ignore[reportReturnType]
 
     def _mixing_layers(
         self, run: Run, kind: Mixing, layers: list[int], progress: Progress | None
     ) -> list[Float32]:
-        with self.lock:
-            matrices: dict[tuple[str, int], Float32] = self._cache.setdefault("mixing", {})
+        with self._analysis._lock:
+            matrices: dict[tuple[str, int], Float32] = self._analysis._cache.setdefault(
+                "mixing", {}
+            )
             missing = [layer for layer in layers if (kind, layer) not in matrices]
         # It may take seconds, and other figures are asked for meanwhile.
         computed = mixing_layers(run, kind, missing, progress)

@@ -1,5 +1,7 @@
 """Figures that need the model that ran: hidden states, layers, predictions, classes."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -8,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.analysis.base import AnalysisBase
+from attn_widget.analysis.accessor import Accessor
+from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.comparison_text import ComparisonText
 from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
 from attn_widget.checks import (
-    check_callable,
     check_choice,
     check_count,
     check_flag,
     check_seed,
     index_in,
     indices_in,
-    slice_in,
 )
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
@@ -28,7 +30,9 @@ from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, resid
 from attn_widget.figures.marginals import layer_marginals, stack_marginals
 from attn_widget.figures.patterns import Patterns, head_patterns, mean_patterns
 from attn_widget.model.classification import ClassProbabilities, class_index
-from attn_widget.model.predictions import Mode, Predictions, Softmax, open_softmax
+from attn_widget.model.encoding import Masked
+from attn_widget.model.predictions import Mode, Softmax, open_softmax
+from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
 from attn_widget.trace.base import to_numpy
 from attn_widget.trace.embeddings import (
@@ -37,7 +41,6 @@ from attn_widget.trace.embeddings import (
     parameter_counts,
     position_table,
 )
-from attn_widget.trace.forward import Progress
 from attn_widget.trace.layer_activations import EXPERTS, LayerParts, inside, visit_layers
 from attn_widget.trace.probe import repeated_tokens
 from attn_widget.trace.run import Run
@@ -66,8 +69,8 @@ def earlier(
     return found
 
 
-class ModelFigures(AnalysisBase):
-    """Figures that need the model, or its outputs besides attention."""
+class ModelFigures(Accessor[AttentionFigures]):
+    """The model of the run: its input, its parts and its outputs; ``a.model``."""
 
     @property
     def hidden_states(self) -> Float32:
@@ -78,31 +81,35 @@ class ModelFigures(AnalysisBase):
         NotAvailableError
             Only attention is known, or positions are words.
         """
-        states = self.trace.hidden_states
+        states = self._analysis.trace.hidden_states
         if states is None:
             why = (
                 "are not known"
-                if self.run is None
+                if self._analysis.run is None
                 else "are several vectors for each token and layer"
             )
-            why = "belong to single tokens" if self.base is not None else why
-            asked = self.run is not None and self.base is None
-            raise NotAvailableError(f"Hidden states {why}.", "" if asked else self._where_to_ask)
+            why = "belong to single tokens" if self._analysis.base is not None else why
+            asked = self._analysis.run is not None and self._analysis.base is None
+            raise NotAvailableError(
+                f"Hidden states {why}.", "" if asked else self._analysis._where_to_ask
+            )
         return states
 
     @property
     def hidden_path(self) -> HiddenPath:
         """Norms, cosines to the layer before, and one 2-D picture of all hidden states."""
         states = self.hidden_states
-        return self._cached("hidden_path", lambda: hidden_path(states))
+        return self._analysis._cached("hidden_path", lambda: hidden_path(states))
 
     @property
     def embeddings(self) -> EmbeddingParts:
         """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
-        run = self._require_model("embeddings", of_tokens=True)
-        return self._cached("embeddings", lambda: embedding_parts(run.encoder, run.encoding))
+        run = self._analysis._require_model("embeddings", of_tokens=True)
+        return self._analysis._cached(
+            "embeddings", lambda: embedding_parts(run.encoder, run.encoding)
+        )
 
-    def inside(self, layer: int) -> LayerParts:
+    def layer(self, layer: int) -> LayerParts:
         """Everything that a layer computes except attention weights; see `LayerParts`.
 
         Parameters
@@ -110,14 +117,14 @@ class ModelFigures(AnalysisBase):
         layer : int
             0 to L - 1.
         """
-        run = self._require_model("layers", of_tokens=True)
-        layer = index_in(layer, self.n_layers, "layer")
-        with self.lock:
-            parts = self._layers.pop(layer, None)
+        run = self._analysis._require_model("layers", of_tokens=True)
+        layer = index_in(layer, self._analysis.trace.n_layers, "layer")
+        with self._analysis._lock:
+            parts = self._analysis._layers.pop(layer, None)
             parts = inside(run.encoder, run.encoding, layer) if parts is None else parts
-            self._layers[layer] = parts
-            while len(self._layers) > KEPT_LAYERS:
-                del self._layers[next(iter(self._layers))]
+            self._analysis._layers[layer] = parts
+            while len(self._analysis._layers) > KEPT_LAYERS:
+                del self._analysis._layers[next(iter(self._analysis._layers))]
             return parts
 
     def ffn(self, layer: int) -> Float32:
@@ -127,7 +134,7 @@ class ModelFigures(AnalysisBase):
         ----------
         layer : int
         """
-        activation = self.inside(layer).ffn_activation
+        activation = self.layer(layer).ffn_activation
         if not activation.shape[1]:
             raise NotAvailableError(EXPERTS)
         return activation
@@ -135,79 +142,37 @@ class ModelFigures(AnalysisBase):
     @property
     def residuals(self) -> Residuals:
         """Change of each token by attention and FFN in every layer, ``||out - in|| / ||in||``."""
-        run = self._require_model("layers", of_tokens=True)
+        run = self._analysis._require_model("layers", of_tokens=True)
 
         def find() -> Residuals:
             bars: list[tuple[Float32, Float32]] = []
             visit_layers(run.encoder, run.encoding, lambda parts: bars.append(residual_bars(parts)))
             return residuals(bars)
 
-        return self._cached("residuals", find)
+        return self._analysis._cached("residuals", find)
 
     @property
     def parameters(self) -> dict[str, int]:
         """Number of trained parameters in each part of the model."""
-        encoder = self._require_model("parameters").encoder
-        return self._cached("parameters", lambda: parameter_counts(encoder))
+        encoder = self._analysis._require_model("parameters").encoder
+        return self._analysis._cached("parameters", lambda: parameter_counts(encoder))
 
     @property
     def positions(self) -> Float32:
         """The model's learned position embeddings, float32 [max_length, e]."""
-        encoder = self._require_model("position embeddings").encoder
-        return self._cached("positions", lambda: position_table(encoder))
-
-    def predictions(
-        self,
-        top_k: int = 5,
-        mode: Mode | None = None,
-        *,
-        rows: slice | None = None,
-        progress: Progress | None = None,
-    ) -> Predictions:
-        """The language-model head's best ``top_k`` tokens for every position.
-
-        Parameters
-        ----------
-        top_k : int
-            1 to the size of the vocabulary.
-        mode : {"as_is", "masked", "next"}, optional
-            Of an encoder, ``"as_is"`` (the default) or ``"masked"``, which replaces each position by the mask token
-            in turn, a pass each. Of a decoder, ``"next"``: the token that follows each position.
-        rows : slice, optional
-            These positions alone.
-        progress : callable, optional
-            Called with ``(done, positions)`` after each batch; an exception that it raises cancels the work.
-
-        Raises
-        ------
-        NotAvailableError
-            The checkpoint has no language-model head, or one that does not predict in this mode, or (``"masked"``)
-            its tokenizer has no mask token.
-        InputError, InputTypeError
-            An unknown mode, ``top_k`` out of range, or ``rows`` without a position.
-        """
-        run, mode = self._require_predictions(mode)
-        top_k = check_count(top_k, "top_k", 1, run.encoder.vocab_size)
-        check_callable(progress, "progress")
-        wanted = range(self.n_tokens)[slice_in(rows, self.n_tokens, "rows")]
-
-        def find() -> Predictions:
-            arrays = run.guess(mode, wanted, top_k, progress)
-            tokens = [run.encoder.token_texts(row) for row in arrays["ids"].tolist()]
-            positions = tuple(self.trace.tokens[i] for i in wanted)
-            before: dict[str, Any] = earlier(run, wanted, arrays) if mode == "next" else {}
-            there: dict[str, Any] = {"positions": positions, "at": tuple(wanted)}
-            return Predictions(mode=mode, tokens=tokens, **there, **arrays, **before)
-
-        whole = len(wanted) == self.n_tokens
-        return self._cached_unlocked(("predictions", mode, top_k), find) if whole else find()
+        encoder = self._analysis._require_model("position embeddings").encoder
+        return self._analysis._cached("positions", lambda: position_table(encoder))
 
     @property
     def next_token(self) -> str | None:
         """The likeliest token after the last one that the decoder of an encoder-decoder reads; None without a head that writes."""
-        if "decoder" not in self.parts or self.run is None:
+        if "decoder" not in self._analysis._part_names or self._analysis.run is None:
             return None
-        decoder = self if self.base is not None or self.part == "decoder" else self.of("decoder")
+        decoder = (
+            self._analysis
+            if self._analysis.base is not None or self._analysis.part == "decoder"
+            else self._analysis.of("decoder")
+        )
         run = decoder.run
         if run is None or not run.encoder.has_lm:
             return None
@@ -238,9 +203,9 @@ class ModelFigures(AnalysisBase):
         InputError, InputTypeError
             An unknown mode; a position, an id or ``top_k`` out of range.
         """
-        run, mode = self._require_predictions(mode)
+        run, mode = require_predictions(self._analysis, mode)
         size = run.encoder.vocab_size
-        position = index_in(position, self.n_tokens, "position")
+        position = index_in(position, self._analysis.trace.n_tokens, "position")
         top_k = check_count(top_k, "top_k", 1, size) if token_ids is None else 0
         ids = [] if token_ids is None else indices_in(token_ids, size, "token_ids")
         find = run.masked_logits if mode == "masked" else run.trace.logits_tensor
@@ -273,7 +238,7 @@ class ModelFigures(AnalysisBase):
         Olsson et al. (2022), In-context Learning and Induction Heads (prefix matching).
         """
         seed = check_seed(seed)
-        run = self._require_model("a probe", of_tokens=True)
+        run = self._analysis._require_model("a probe", of_tokens=True)
 
         def of_one(trace: Trace) -> Patterns:
             kinds = kinds_of(trace.tokens)
@@ -291,7 +256,7 @@ class ModelFigures(AnalysisBase):
         def find() -> Patterns:
             return mean_patterns([of_one(trace) for trace in repeated_tokens(run, seed)])
 
-        return self._cached_unlocked(("probe", seed), find)
+        return self._analysis._cached_unlocked(("probe", seed), find)
 
     def text_before(self, position: int, token: int) -> str:
         """The text up to and with a position, and an entry of the vocabulary after it.
@@ -307,14 +272,14 @@ class ModelFigures(AnalysisBase):
         NotAvailableError
             The model does not predict the token that follows.
         """
-        run, mode = self._require_predictions(None)
+        run, mode = require_predictions(self._analysis, None)
         if mode != "next":
             raise NotAvailableError(
                 f"{run.encoder.name} does not predict the token that follows, so no text is continued with it."
             )
-        position = index_in(position, self.n_tokens, "position")
+        position = index_in(position, self._analysis.trace.n_tokens, "position")
         token = index_in(token, run.encoder.vocab_size, "token")
-        ids = [token.id for token in self.trace.tokens[: position + 1]]
+        ids = [token.id for token in self._analysis.trace.tokens[: position + 1]]
         return run.encoder.reader.decode(
             [*ids, token], skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -322,32 +287,8 @@ class ModelFigures(AnalysisBase):
     @property
     def default_mode(self) -> Mode:
         """``"next"`` of a decoder, else ``"as_is"``."""
-        run = self.run
+        run = self._analysis.run
         return "next" if run is not None and run.encoder.predicts == "next" else "as_is"
-
-    def _require_predictions(self, mode: Mode | None) -> tuple[Run, Mode]:
-        """The run, where it can predict tokens, and the mode."""
-        run = self._require_model("predictions", of_tokens=True)
-        encoder = run.encoder
-        mode = self.default_mode if mode is None else mode
-        check_choice(mode, "mode", ("as_is", "masked", "next"))
-        if not encoder.has_lm:
-            raise NotAvailableError(
-                f"{encoder.name} {encoder.lacks_lm}, so it predicts no tokens.",
-                "Load a checkpoint with one, such as the embedded model or bert-base-uncased.",
-            )
-        if (mode == "next") != (encoder.predicts == "next"):
-            what = "token that follows" if encoder.predicts == "next" else "token at"
-            raise NotAvailableError(
-                f"The language-model head of {encoder.name} predicts the {what} each position, so mode "
-                f"{mode!r} is not available.",
-                f"Use mode={self.default_mode!r}.",
-            )
-        if mode == "masked" and encoder.mask_token_id is None:
-            raise NotAvailableError(
-                f"The tokenizer of {encoder.name} has no mask token.", "Use mode='as_is'."
-            )
-        return run, mode
 
     @property
     def classification(self) -> ClassProbabilities | None:
@@ -356,10 +297,10 @@ class ModelFigures(AnalysisBase):
         Examples
         --------
         >>> from attn_widget import analyze
-        >>> analyze("the cat sat", progress=False).classification is None
+        >>> analyze("the cat sat", progress=False).model.classification is None
         True
         """
-        return None if self.run is None else self.run.classification
+        return None if self._analysis.run is None else self._analysis.run.classification
 
     def first_token(self, head: Head = "mean", *, words: bool = True) -> FirstToken:
         """Attention of the first token in the last six layers (or all, if there are fewer).
@@ -378,19 +319,21 @@ class ModelFigures(AnalysisBase):
         Examples
         --------
         >>> from attn_widget import analyze
-        >>> looks = analyze("Cats purr.", tagger=None, progress=False).first_token()
+        >>> looks = analyze("Cats purr.", tagger=None, progress=False).model.first_token()
         >>> looks.layers, looks.positions
         ((0, 1, 2, 3, 4, 5), ('Cats', 'purr', '.'))
         >>> (looks.weights.sum(axis=1) + looks.special).round(5).tolist()
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
         words = check_flag(words, "words")
-        self.trace.check_square("The attention of the first token")
-        if self.base is not None:
-            return self.base.first_token(head, words=words)
-        tokens = self.language.tokens if words else self.trace.tokens
-        texts = [text for text in (self.text, self.text_pair) if text is not None]
-        return first_token(self.trace, tokens, texts, head, words=words)
+        self._analysis.trace.check_square("The attention of the first token")
+        if self._analysis.base is not None:
+            return ModelFigures(self._analysis.base).first_token(head, words=words)
+        tokens = self._analysis.language.tokens if words else self._analysis.trace.tokens
+        texts = [
+            text for text in (self._analysis.text, self._analysis.text_pair) if text is not None
+        ]
+        return first_token(self._analysis.trace, tokens, texts, head, words=words)
 
     def class_gradient(self, label: int | str, *, words: bool = False) -> Float32:
         """Gradient of a class's logit with respect to each score of the first token, float32 [L, H, n].
@@ -419,7 +362,7 @@ class ModelFigures(AnalysisBase):
         Wiegreffe & Pinter (2019), Attention is not not Explanation, EMNLP. Chefer, Gur & Wolf (2021),
         Transformer Interpretability Beyond Attention Visualization, CVPR.
         """
-        run = self._require_model("class gradients", of_tokens=True)
+        run = self._analysis._require_model("class gradients", of_tokens=True)
         classes = self.classification
         if classes is None or classes.task != "sequence":
             raise NotAvailableError(
@@ -429,8 +372,8 @@ class ModelFigures(AnalysisBase):
         from attn_widget.trace.class_gradients import class_gradients
 
         index, words = class_index(label, classes.labels), check_flag(words, "words")
-        with self.lock:
-            gradients: dict[int, Float32] = self._cache.setdefault("class_gradients", {})
+        with self._analysis._lock:
+            gradients: dict[int, Float32] = self._analysis._cache.setdefault("class_gradients", {})
             if index not in gradients:
                 best = [] if gradients else largest_first(classes.logits)[:LIKELIEST]
                 wanted = list(dict.fromkeys([index, *best]))
@@ -440,11 +383,98 @@ class ModelFigures(AnalysisBase):
             gradient = gradients[index]
         if not words:
             return gradient
-        flat = gradient.reshape(-1, self.n_tokens)
-        _, sums, _ = sum_positions(flat, self.language.tokens, words=True)
+        flat = gradient.reshape(-1, self._analysis.trace.n_tokens)
+        _, sums, _ = sum_positions(flat, self._analysis.language.tokens, words=True)
         return sums.reshape(*gradient.shape[:2], -1)
 
     @property
     def next_sentence(self) -> ClassProbabilities:
         """Probability that ``text_pair`` follows ``text``, by the model's next-sentence head."""
-        return self._require_model("a next-sentence head").next_sentence
+        return self._analysis._require_model("a next-sentence head").next_sentence
+
+    @property
+    def compare_with(self) -> tuple[ComparisonText, ...]:
+        """The texts that its classes are compared with."""
+        return self._analysis._compare_with
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Kinds of attention of the run: ``("encoder", "decoder", "cross")`` of an encoder-decoder, else ``("self",)``.
+
+        A view of words, or without special tokens, has the one that it is of.
+        """
+        return self._analysis._part_names
+
+    @property
+    def vocab_size(self) -> int:
+        """Entries in the model's vocabulary."""
+        return self._analysis._require_model("a vocabulary").encoder.vocab_size
+
+    @property
+    def truncated(self) -> dict[str, int] | None:
+        """``{"limit", "length"}`` in tokens if the text was truncated, else None."""
+        return None if self._analysis.run is None else self._analysis.run.encoding.truncated
+
+    @property
+    def heads_off(self) -> tuple[tuple[int, int], ...]:
+        """Heads that `ablate` has switched off, as (layer, head); of an encoder-decoder, those of this part."""
+        return () if self._analysis.run is None else self._analysis.run.encoder.heads_off
+
+    @property
+    def addresses_off(self) -> tuple[tuple[int, int], ...] | tuple[tuple[str, int, int], ...]:
+        """`heads_off`; of an encoder-decoder those of all its parts, as (part, layer, head)."""
+        addresses = () if self._analysis.run is None else self._analysis.run.encoder.addresses_off
+        return addresses or self.heads_off
+
+    @property
+    def masked(self) -> tuple[Masked, ...]:
+        """Tokens that `mask` has replaced, with the text's own tokens; in a view, those of the base."""
+        return () if self._analysis.run is None else self._analysis.run.encoding.masked
+
+    @property
+    def generated(self) -> tuple[Token, ...]:
+        """Tokens at the end of the text that the model wrote itself (``generate=``); in a view, those of the base."""
+        if self._analysis.base is not None:
+            return ModelFigures(self._analysis.base).generated
+        count = 0 if self._analysis.run is None else self._analysis.run.encoding.written
+        return self._analysis.tokens[self._analysis.trace.n_tokens - count :]
+
+    @property
+    def source_text(self) -> str | None:
+        """The text that an encoder-decoder reads, whatever part this is; None where it is not known."""
+        both = None if self._analysis.run is None else self._analysis.run.encoding.both
+        return self._analysis._whole._texts.get("encoder") if both is None else both.source.text
+
+    @property
+    def key_tokens(self) -> tuple[Token, ...]:
+        """The m keys: `tokens`, or of cross-attention the source's tokens."""
+        if self._analysis.trace.square:
+            return self._analysis.tokens
+        if "encoder" in self._analysis.trace.parts:
+            return self._analysis.of("encoder").tokens
+        return self._analysis.trace.key_tokens
+
+
+def require_predictions(analysis: AttentionFigures, mode: Mode | None) -> tuple[Run, Mode]:
+    """The run, where it can predict tokens, and the mode."""
+    run = analysis._require_model("predictions", of_tokens=True)
+    encoder = run.encoder
+    mode = ModelFigures(analysis).default_mode if mode is None else mode
+    check_choice(mode, "mode", ("as_is", "masked", "next"))
+    if not encoder.has_lm:
+        raise NotAvailableError(
+            f"{encoder.name} {encoder.lacks_lm}, so it predicts no tokens.",
+            "Load a checkpoint with one, such as the embedded model or bert-base-uncased.",
+        )
+    if (mode == "next") != (encoder.predicts == "next"):
+        what = "token that follows" if encoder.predicts == "next" else "token at"
+        raise NotAvailableError(
+            f"The language-model head of {encoder.name} predicts the {what} each position, so mode "
+            f"{mode!r} is not available.",
+            f"Use mode={ModelFigures(analysis).default_mode!r}.",
+        )
+    if mode == "masked" and encoder.mask_token_id is None:
+        raise NotAvailableError(
+            f"The tokenizer of {encoder.name} has no mask token.", "Use mode='as_is'."
+        )
+    return run, mode

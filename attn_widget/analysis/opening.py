@@ -45,25 +45,13 @@ MANY_BLOCKS = 16  # of words between special tokens; beyond, one copy is quicker
 
 @dataclass(frozen=True)
 class Opening:
-    """Layer, head and link that a picture opens on.
-
-    Attributes
-    ----------
-    layer : int
-    head : int or "mean"
-    token : int or None
-        The query of the link; None where there is none.
-    key : int or None
-        Its key: the strongest word of the query's row.
-    words : bool
-        One of them is part of a word, so that the link is read with words merged.
-    """
+    """Layer, head and link that a picture opens on."""
 
     layer: int
-    head: Head
-    token: int | None
-    key: int | None = None
-    words: bool = False
+    head: Head  # int or "mean"
+    token: int | None  # the query of the link; None where there is none
+    key: int | None = None  # its key: the strongest word of the query's row
+    words: bool = False  # one of them is part of a word, so that the link is read with words merged
 
     def selected(self) -> dict[str, Any]:
         """The traits that it sets: words are merged only where the link needs it."""
@@ -72,54 +60,30 @@ class Opening:
 
 
 class Links(NamedTuple):
-    """The strongest link of each row that was read, in every head.
+    """The strongest link of each row that was read, in every head."""
 
-    Attributes
-    ----------
-    levels : int8 [L, H, r]
-        `TOLD`, `PIECES`, `WEAK`, `LAST` or 0.
-    values : float64 [L, H, r]
-        The larger, the sooner the link is chosen among those of its level.
-    queries, keys : int [r], int [L, H, r]
-        Units of ``words``; tokens where these are None, as in attention between two texts.
-    """
-
-    levels: NDArray[np.int8]
+    levels: NDArray[np.int8]  # [L, H, r]; `TOLD`, `PIECES`, `WEAK`, `LAST` or 0
+    # [L, H, r]; the larger, the sooner the link is chosen among those of its level.
     values: NDArray[np.float64]
+    # queries, keys: [r], int [L, H, r]; units of ``words``; tokens where these are None, as in attention between
+    # two texts.
     queries: NDArray[np.intp]
     keys: NDArray[np.intp]
     words: Words | None = None
 
 
 class Strongest(NamedTuple):
-    """The strongest key of each row in the heads of one layer, [H, r], and sums over these heads, [r, u].
+    """The strongest key of each row in the heads of one layer, [H, r], and sums over these heads, [r, u]."""
 
-    Attributes
-    ----------
-    keys : int
-        Units.
-    weights, beyond : float64
-        The weight, and its excess over the mean of the layer's other heads.
-    free : bool
-        The head is no column and no offset.
-    over : float64
-        The weight in multiples of an even share.
-    most : bool
-        No other head of the layer gives this link more.
-    counts : float64
-        Heads whose strongest key this is.
-    share : float64 [H, 1]
-        Mean attention of a head to the other words.
-    """
-
-    keys: NDArray[np.intp]
+    keys: NDArray[np.intp]  # units
+    # weights, beyond: the weight, and its excess over the mean of the layer's other heads.
     weights: NDArray[np.float64]
     beyond: NDArray[np.float64]
-    free: NDArray[np.bool_]
-    over: NDArray[np.float64]
-    most: NDArray[np.bool_]
-    counts: NDArray[np.float64]
-    share: NDArray[np.float64]
+    free: NDArray[np.bool_]  # the head is no column and no offset
+    over: NDArray[np.float64]  # the weight in multiples of an even share
+    most: NDArray[np.bool_]  # no other head of the layer gives this link more
+    counts: NDArray[np.float64]  # heads whose strongest key this is
+    share: NDArray[np.float64]  # [H, 1]; mean attention of a head to the other words
 
 
 def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
@@ -141,8 +105,8 @@ def opening(
     """
     square = analysis.trace.square
     links = cached(analysis, "links", lambda: (links_of if square else links_across)(analysis))
-    rows = np.arange(analysis.n_layers) if layers is None else np.asarray(layers)
-    columns = np.arange(analysis.n_heads) if heads is None else np.asarray(heads)
+    rows = np.arange(analysis.trace.n_layers) if layers is None else np.asarray(layers)
+    columns = np.arange(analysis.trace.n_heads) if heads is None else np.asarray(heads)
     among = rows[:, None], columns
     levels = links.levels[among]
     if levels.max(initial=0) == 0:
@@ -167,12 +131,14 @@ def links_of(analysis: Analysis) -> Links:
     trace = analysis.trace
     mask = trace.mask(0)
     words = words_of(trace.tokens, sinks(trace.tokens, mask))
-    rows = rows_to_read(words.kinds, ROWS if analysis.n_tokens <= LONG_TOKENS else ROWS_OF_LONG)
-    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    rows = rows_to_read(
+        words.kinds, ROWS if analysis.trace.n_tokens <= LONG_TOKENS else ROWS_OF_LONG
+    )
+    shape = (analysis.trace.n_layers, analysis.trace.n_heads, len(rows))
     if len(rows) == 0:
         empty = np.zeros(shape)
         return Links(empty.astype(np.int8), empty, rows, empty.astype(np.intp))
-    parts = [strongest(analysis, layer, words, rows) for layer in range(analysis.n_layers)]
+    parts = [strongest(analysis, layer, words, rows) for layer in range(analysis.trace.n_layers)]
     keys = np.stack([part.keys for part in parts])
     queries = np.broadcast_to(rows, shape)
     worth, level = pairs(words, queries, keys)
@@ -199,8 +165,6 @@ def links_of(analysis: Analysis) -> Links:
 def rows_to_read(kinds: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """Words whose rows are read, in order: masks, pronouns and then others, each evenly over the text.
 
-    Examples
-    --------
     >>> rows_to_read(np.array([3, 0, 4, 3, 1, 6]), 3).tolist()
     [0, 2, 5]
     """
@@ -217,8 +181,6 @@ def rows_to_read(kinds: NDArray[np.intp], most: int) -> NDArray[np.intp]:
 def evenly(items: NDArray[np.intp], count: int) -> list[int]:
     """At most ``count`` of the items, the first and the last among them.
 
-    Examples
-    --------
     >>> evenly(np.arange(10), 3), evenly(np.arange(10), 1), evenly(np.arange(2), 3)
     ([0, 4, 9], [0], [0, 1])
     """
@@ -317,16 +279,18 @@ def links_across(analysis: Analysis) -> Links:
     trace = analysis.trace
     rows = np.flatnonzero(_writes_a_word(trace.tokens))
     read = np.flatnonzero(word_ids(trace.key_tokens) >= 0)
-    shape = (analysis.n_layers, analysis.n_heads, len(rows))
+    shape = (analysis.trace.n_layers, analysis.trace.n_heads, len(rows))
     levels, values = np.zeros(shape, np.int8), np.zeros(shape)
     keys = np.zeros(shape, np.intp)
     if 0 in (len(rows), len(read)):
         return Links(levels, values, rows, keys)
-    for layer in range(analysis.n_layers):
+    for layer in range(analysis.trace.n_layers):
         weights = trace.layer_weights(layer)[:, rows[:, None], read]
         largest = weights.max(axis=2)
         keys[layer] = read[(weights >= largest[:, :, None] * (1 - TIE)).argmax(axis=2)]
-        mean = np.maximum(weights - 1 / analysis.n_keys, 0).mean(axis=(1, 2), dtype=np.float64)
+        mean = np.maximum(weights - 1 / analysis.trace.n_keys, 0).mean(
+            axis=(1, 2), dtype=np.float64
+        )
         # The first of the head's strongest rows, up to rounding.
         row = (largest >= largest.max(axis=1, keepdims=True) * (1 - TIE)).argmax(axis=1)
         head = np.flatnonzero(largest.max(axis=1) > 0)

@@ -61,25 +61,14 @@ class Role(IntEnum):
 
 
 class Words(NamedTuple):
-    """Units of a text: words, marks and symbols, each of consecutive tokens; sinks are in none.
+    """Units of a text: words, marks and symbols, each of consecutive tokens; sinks are in none."""
 
-    Attributes
-    ----------
-    tokens : int [t]
-        The tokens of all units, in order.
-    starts, sizes : int [u]
-        Where the tokens of each unit begin in ``tokens``, and how many they are.
-    names : int [u]
-        Equal for equal words.
-    kinds, roles : int [u]
-        Of `Kind` and `Role`.
-    """
-
-    tokens: NDArray[np.intp]
+    tokens: NDArray[np.intp]  # [t]; the tokens of all units, in order
+    # starts, sizes: [u]; where the tokens of each unit begin in ``tokens``, and how many they are.
     starts: NDArray[np.intp]
     sizes: NDArray[np.intp]
-    names: NDArray[np.intp]
-    kinds: NDArray[np.intp]
+    names: NDArray[np.intp]  # [u]; equal for equal words
+    kinds: NDArray[np.intp]  # kinds, roles: [u]; of `Kind` and `Role`
     roles: NDArray[np.intp]
 
     def pieces(self, unit: int) -> list[int]:
@@ -98,8 +87,6 @@ def word_ids(
     Words are what white space, punctuation, symbols or special tokens set apart; a Chinese or Japanese character
     begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> word_ids(analyze("a catfish, a bird", progress=False).tokens).tolist()
     [-1, 1, 2, -1, 4, 5, -1]

@@ -15,24 +15,12 @@ from attn_widget.model.predictions import Mode
 def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) -> dict[str, Any]:
     """Everything that ``analysis`` knows, by section.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    top_k : int
-        Predictions for each position.
-    mode : {"as_is", "masked", "next"}, optional
-        Of the predictions, as in `Analysis.predictions`.
+    ``top_k``: predictions for each position. ``mode``, {"as_is", "masked", "next"}: of the predictions, as in
+    `Analysis.predictions`. Returns: of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that
+    this run cannot give is None, and ``not_available`` says why. Matrices of single heads are left out: they are
+    `Analysis.attention`. Of an encoder-decoder everything is of the given ``part``, and ``parts`` has the same of
+    its other parts.
 
-    Returns
-    -------
-    dict
-        Of dicts, lists, strings, numbers and numpy arrays. NaN is N/A; a section that this run cannot
-        give is None, and ``not_available`` says why. Matrices of single heads are left out: they
-        are `Analysis.attention`. Of an encoder-decoder everything is of the given ``part``, and ``parts`` has the same
-        of its other parts.
-
-    Examples
-    --------
     >>> from attn_widget import from_attentions
     >>> import numpy as np
     >>> d = document(from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None))
@@ -40,7 +28,7 @@ def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) ->
     (1.0, None)
     """
     whole = _document(analysis, top_k, mode)
-    others = [part for part in analysis.parts if part != analysis.part]
+    others = [part for part in analysis.model.parts if part != analysis.part]
     if others:
         whole["parts"] = {part: _document(analysis.of(part), top_k, mode) for part in others}
     return whole
@@ -56,16 +44,16 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
         "roles": lambda: _roles(analysis),
         "sentences": lambda: _sentences(analysis),
         "rollout": lambda: analysis.rollout(),
-        "layer_change": lambda: analysis.layer_change,
+        "layer_change": lambda: analysis.heads.layer_change,
         "predictions": lambda: analysis.predictions(top_k, mode).to_records(),
-        "next_sentence": lambda: analysis.next_sentence.to_dict(),
+        "next_sentence": lambda: analysis.model.next_sentence.to_dict(),
         "classification": lambda: _classification(analysis),
-        "hidden_states": lambda: asdict(analysis.hidden_path),
-        "residuals": lambda: asdict(analysis.residuals),
-        "parameters": lambda: analysis.parameters,
+        "hidden_states": lambda: asdict(analysis.model.hidden_path),
+        "residuals": lambda: asdict(analysis.model.residuals),
+        "parameters": lambda: analysis.model.parameters,
     }
     if analysis.part != "self":
-        sections["alignment"] = lambda: analysis.alignment.as_dict()
+        sections["alignment"] = lambda: analysis.heads.monotony.as_dict()
     for name, path in declared("sections"):
         section = loaded(path)(analysis)
         if section is not None:
@@ -83,15 +71,15 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
         if run is None
         else {"name": run.encoder.name, "revision": run.encoder.revision},
         **(
-            {"part": analysis.part, "source_text": analysis.source_text}
+            {"part": analysis.part, "source_text": analysis.model.source_text}
             if analysis.part != "self"
             else {}
         ),
         "text": analysis.text,
         "text_pair": analysis.text_pair,
-        "truncated": analysis.truncated,
-        "n_layers": analysis.n_layers,
-        "n_heads": analysis.n_heads,
+        "truncated": analysis.model.truncated,
+        "n_layers": analysis.trace.n_layers,
+        "n_heads": analysis.trace.n_heads,
         "tokens": [asdict(token) for token in analysis.tokens],
         **figures,
         "not_available": reasons,
@@ -99,7 +87,7 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
 
 
 def _specialization(analysis: Analysis) -> dict[str, Any]:
-    figures = analysis.specialization
+    figures = analysis.heads.specialization
     return {"raw": figures.raw, "chance": figures.chance, "reasons": figures.reasons}
 
 
@@ -123,7 +111,7 @@ def _sentences(analysis: Analysis) -> dict[str, Any]:
 
 
 def _classification(analysis: Analysis) -> dict[str, Any]:
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         raise NotAvailableError("The model has no classifier.")
     return classes.to_dict()

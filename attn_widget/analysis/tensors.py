@@ -50,10 +50,7 @@ def are_steps(tensors: Any) -> bool:
 def joined_steps(steps: Any, name: str) -> list[Float32]:
     """The steps of ``generate`` as layers, float32 [H, n, m]: each step is a row (a prompt: several).
 
-    Raises
-    ------
-    InputError
-        Steps of several texts or beams, or that do not follow each other.
+    Raises `InputError`: steps of several texts or beams, or that do not follow each other.
     """
     batch = int(steps[0][0].shape[0]) if len(steps[0][0].shape) == 4 else 1
     if batch > 1:

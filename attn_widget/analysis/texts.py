@@ -18,8 +18,8 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.host.caller_warning import warn_caller
-from attn_widget.host.idle import activity
 from attn_widget.host.notice import tell_on
+from attn_widget.host.threads import activity
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import encode
@@ -48,7 +48,7 @@ class RunOptions(TextOptions, total=False):
 
     windows: bool | tuple[int, int]
     masked: Iterable[int]
-    beside: Iterable[str | tuple[str, str]] | None
+    compare_with: Iterable[str | tuple[str, str]] | None
     generate: int
     output: str | None
     add_special_tokens: bool
@@ -65,7 +65,7 @@ def analyze(
     truncation: bool = False,
     windows: bool | tuple[int, int] = False,
     masked: Iterable[int] = (),
-    beside: Iterable[str | tuple[str, str]] | None = (),
+    compare_with: Iterable[str | tuple[str, str]] | None = (),
     generate: int = 0,
     output: str | None = None,
     add_special_tokens: bool = True,
@@ -100,7 +100,7 @@ def analyze(
         example, a text of each class. At most 50.
     generate : int
         How many tokens a decoder writes after the text, or an encoder-decoder for it, the likeliest one at each step,
-        fewer where it ends the text itself. The figures are of the whole text; `Analysis.written` has the tokens that the
+        fewer where it ends the text itself. The figures are of the whole text; `Analysis.model.generated` has the tokens that the
         model wrote.
     output : str, optional
         What an encoder-decoder (T5, BART, Marian ...) writes for the text: its decoder reads this, whatever it would
@@ -141,14 +141,14 @@ def analyze(
     >>> a.attention(3, 5).shape
     (8, 8)
     """
-    others = check_beside(beside)
+    others = check_beside(compare_with)
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
     generate = check_count(generate, "generate", 0)
     encoder = load(model, progress=progress)
     if encoder.part is not None:
         given = {"text_pair": text_pair, "windows": windows, "masked": listed(masked, "masked")}
-        check_two_texts(encoder, output, generate, {**given, "beside": others})
+        check_two_texts(encoder, output, generate, {**given, "compare_with": others})
         return warn_of_writing(
             run_two_texts(
                 encoder,
@@ -187,18 +187,17 @@ def analyze(
 
 def warn_of_writing(analysis: Analysis, generate: int) -> Analysis:
     """The analysis, after a warning if the model wrote nothing, or was kept from the likeliest tokens."""
-    if generate and not analysis.written and analysis.run is not None:
+    if not generate or analysis.run is None:
+        return analysis
+    encoder = analysis.run.encoder
+    if not analysis.model.generated:
         warn_caller(
-            f"generate is {generate:,}, and {analysis.run.encoder.name} ended the text at once: it wrote nothing. "
+            f"generate is {generate:,}, and {encoder.name} ended the text at once: it wrote nothing. "
             "Change the text that it reads; predictions() of the analysis has what else it would have written."
         )
-    if (
-        analysis.written
-        and analysis.run is not None
-        and (chosen := chosen_by(analysis.run.encoder))
-    ):
+    elif chosen := chosen_by(encoder):
         warn_caller(
-            f"The generation config of {analysis.run.encoder.name} has {chosen}, which generate obeys: "
+            f"The generation config of {encoder.name} has {chosen}, which generate obeys: "
             "a token that is written need not be the likeliest."
         )
     return analysis
@@ -264,10 +263,10 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
         return []
     if isinstance(texts, (str, bytes)) or not is_iterable(texts):
         raise InputTypeError(
-            f"beside is {short_repr(texts)}, expected several texts.", "beside=[text]"
+            f"beside is {short_repr(texts)}, expected several texts.", "compare_with=[text]"
         )
     pairs: list[tuple[str, str | None]] = []
-    for entry in listed(texts, "beside"):
+    for entry in listed(texts, "compare_with"):
         pair = tuple(entry) if isinstance(entry, (tuple, list)) else (entry, None)
         if (
             len(pair) != 2
@@ -276,7 +275,7 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
         ):
             raise InputTypeError(
                 f"beside holds {short_repr(entry)}, expected a text or (text, text_pair).",
-                "beside=[text]",
+                "compare_with=[text]",
             )
         pairs.append((pair[0], pair[1]))
     if len(pairs) > MAX_COMPARISON_TEXTS:
@@ -300,7 +299,7 @@ def run_text(
     progress: Progress | None = None,
 ) -> Analysis:
     """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
-    span = check_windows(windows, encoder.max_length)
+    span = None if windows is False else check_windows(windows, encoder.max_length)
     if span is not None and truncation:
         raise InputError(
             "windows= and truncation=True exclude each other.",

@@ -6,13 +6,13 @@ says of a value goes through `short_repr`: a value may be huge, nested without e
 
 from __future__ import annotations
 
-from attn_widget.checks.places import check_heads, index_in, indices_in, is_mean, slice_in
-from attn_widget.checks.plain import is_plain
 from attn_widget.checks.several import (
     are_ids,
     as_array,
     check_entries,
+    check_heads,
     check_several,
+    indices_in,
     is_half,
     is_iterable,
     listed,
@@ -32,7 +32,11 @@ from attn_widget.checks.values import (
     check_kind,
     check_number,
     check_seed,
+    index_in,
+    is_mean,
+    is_plain,
     known_keywords,
+    slice_in,
 )
 from attn_widget.checks.words import (
     LONGEST_WORD,

@@ -17,20 +17,9 @@ def rounding(size: float, terms: int, steps: int = 1) -> float:
     Each addition is off by up to a `UNIT` of its result. These errors are of both signs, so that they grow with the square
     root of their number. Processors add in different orders, and so do one and two threads.
 
-    Parameters
-    ----------
-    size : float
-        Size of what is summed: the largest sum of absolute values of the terms, or the largest value where sums
-        follow on each other.
-    terms : int
-        Length of the sum.
-    steps : int
-        How many such sums follow on each other.
-
-    Returns
-    -------
-    float
-        Largest difference, in the units of ``size``.
+    ``size``: size of what is summed: the largest sum of absolute values of the terms, or the largest value where
+    sums follow on each other. ``terms``: length of the sum. ``steps``: how many such sums follow on each other.
+    Returns: largest difference, in the units of ``size``.
 
     References
     ----------
@@ -53,8 +42,6 @@ def first_largest(values: Any) -> int:
 
     NaN counts as smallest.
 
-    Examples
-    --------
     >>> first_largest([0.1, 0.3, 0.30000001, 0.2])
     1
     """
@@ -69,8 +56,6 @@ def largest_first(values: Any) -> list[int]:
 
     NaN comes last.
 
-    Examples
-    --------
     >>> largest_first([0.1, 0.3, 0.30000001, 0.2])
     [1, 2, 3, 0]
     """

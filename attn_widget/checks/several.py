@@ -1,4 +1,4 @@
-"""Arrays and lists, whatever they are made of."""
+"""Arrays, lists and indices, whatever they are made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.checks.values import LARGEST_COUNT
+from attn_widget.checks.values import LARGEST_COUNT, index_in
 from attn_widget.checks.words import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
 
@@ -54,8 +54,6 @@ def is_iterable(given: object) -> bool:
 def are_ids(given: object) -> bool:
     """True for token ids in any container, or a mapping that holds them as ``input_ids``.
 
-    Examples
-    --------
     >>> are_ids([101, 7592, 102]), are_ids({"input_ids": [[101, 102]]})
     (True, True)
     >>> are_ids("text"), are_ids(["text"]), are_ids([])
@@ -101,10 +99,7 @@ def refuse_container(value: Any, name: str) -> None:
 def check_entries(values: Any, name: str, *, pairs: bool = False) -> list[Any]:
     """``values`` as a list of texts: no tables, and no entries that hold texts. Each text is checked by what reads it.
 
-    Parameters
-    ----------
-    pairs : bool
-        Whether an entry may be two texts.
+    ``pairs``: whether an entry may be two texts.
     """
     entries = check_several(values, name, "str")
     for k, entry in enumerate(entries):
@@ -152,3 +147,34 @@ def listed(values: Any, name: str) -> list[Any]:
     if len(items) > LARGEST_COUNT:
         raise InputError(f"{name} holds more than {LARGEST_COUNT:,} entries.", "Give fewer.")
     return items
+
+
+def indices_in(values: Any, size: int, name: str) -> list[int]:
+    """``values`` as indices of something of ``size`` parts.
+
+    Raises `InputTypeError`: not several. Raises `InputError`: as `index_in`.
+    """
+    checked = check_several(values, name, "int")
+    return [index_in(value, size, f"an entry of {name}") for value in checked]
+
+
+def check_heads(heads: Any, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
+    """``heads`` as (layer, head), in order."""
+    pairs: list[tuple[int, int]] = []
+    for pair in check_several(heads, "heads", "(layer, head)"):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputTypeError(
+                f"An entry of heads is {short_repr(pair)}, expected a layer and a head.",
+                "heads=[(3, 5), (4, 0)] switches two heads off.",
+            )
+        layer, head = pair
+        pairs.append((index_in(layer, n_layers, "layer"), index_in(head, n_heads, "head")))
+    twice = [pair for pair in pairs if pairs.count(pair) > 1]
+    if twice:
+        raise InputError(f"Layer {twice[0][0]}, head {twice[0][1]} occurs twice in heads.")
+    if len(pairs) == n_layers * n_heads:
+        raise InputError(
+            f"heads names all {len(pairs)} heads, and then no token would hear of another.",
+            "Leave one of them on.",
+        )
+    return tuple(sorted(pairs))

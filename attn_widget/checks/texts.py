@@ -27,12 +27,7 @@ def check_characters(text: str, name: str) -> str:
 def check_name(value: Any, name: str, what: str = "a str") -> str:
     """``value`` as a str; ``what`` says of what.
 
-    Raises
-    ------
-    InputTypeError
-        No str.
-    InputError
-        A lone surrogate.
+    Raises `InputTypeError`: no str. Raises `InputError`: a lone surrogate.
     """
     if not isinstance(value, str):
         raise InputTypeError(
@@ -44,12 +39,7 @@ def check_name(value: Any, name: str, what: str = "a str") -> str:
 def check_title(title: object) -> str | None:
     """``title``, if a page can have it; None is no title.
 
-    Raises
-    ------
-    InputTypeError
-        No str.
-    InputError
-        A lone surrogate, which has no place in a file.
+    Raises `InputTypeError`: no str. Raises `InputError`: a lone surrogate, which has no place in a file.
     """
     if title is None:
         return None

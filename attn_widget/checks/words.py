@@ -43,8 +43,6 @@ _short = _Short()
 def short_repr(value: Any) -> str:
     """``value`` as a message writes it: `repr`, in at most `MAX_SHOWN` characters.
 
-    Examples
-    --------
     >>> short_repr("no"), short_repr(10**5000), len(short_repr("a" * 100_000))
     ("'no'", 'an int of 16,610 bits', 80)
     """
@@ -55,8 +53,6 @@ def short_repr(value: Any) -> str:
 def first_line(error: BaseException) -> str:
     """Message of another library's error, in one line that ends before a path of its files; its class if it has none.
 
-    Examples
-    --------
     >>> first_line(ValueError("No kernel (see /usr/lib/python3/site-packages/x.py)."))
     'No kernel'
     """
@@ -67,8 +63,6 @@ def first_line(error: BaseException) -> str:
 def nearest(name: Any, names: Iterable[str]) -> str:
     """The question whether a known name was meant, where one is near; else empty.
 
-    Examples
-    --------
     >>> nearest("layre", ("layer", "head"))
     "Did you mean 'layer'?"
     """

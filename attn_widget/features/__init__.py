@@ -46,10 +46,14 @@ class Feature(NamedTuple):
         By view, what to do once a run has opened on it.
     recorded : mapping
         By view, what a saved page carries for it; a page has no view without anything.
+    carried : mapping
+        By view, what a saved page carries of what was asked there, if anything.
     sections : mapping
         Figures that it adds to the command line's JSON, of a run that has them.
     tables : mapping
         Views that it adds, and what gives their columns and rows for a file.
+    cells : mapping
+        Views that it adds, and what gives their rows and columns for a document that runs no page.
     catalog : mapping
         Entries of the catalog that the page shares, and what gives them.
     writers : mapping
@@ -80,8 +84,10 @@ class Feature(NamedTuple):
     views_of_results: Mapping[str, str] = NONE
     opened: Mapping[str, str] = NONE
     recorded: Mapping[str, str] = NONE
+    carried: Mapping[str, str] = NONE
     sections: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
+    cells: Mapping[str, str] = NONE
     catalog: Mapping[str, str] = NONE
     writers: Mapping[str, str] = NONE
     commands: Mapping[str, str] = NONE
@@ -91,16 +97,15 @@ class Feature(NamedTuple):
 FEATURES = {
     "comparison": Feature(
         uses=("corpus", "why"),
-        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "inputs", "compare_many": "many"},
+        names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "call"},
         results={"Comparison": "widget:widget_of"},
         options={"comparison": "command"},
         addresses={"b": "second_run:Comparing", "both": "second_run:Comparing"},
     ),
     "corpus": Feature(
-        uses=("similarity", "why"),
+        uses=("qk", "similarity", "why"),
         names={
-            "Profile": "profile", "WordIndex": "words.word_index", "agreement": "trust", "faithfulness": "trust",
-            "head_means": "head_means", "index": "words.build", "profile": "run",
+            "Profile": "profile", "WordIndex": "words.word_index", "corpus": "call", "profile": "run",
         },
         slices={"near": "near"},
         results={"Profile": "widget:widget_of"},
@@ -119,6 +124,7 @@ FEATURES = {
         uses=("why",),
         analysis={"qk": "figures:QKFigures"},
         slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
+        carried={"attention": "saved:answers_of"},
     ),
     "similarity": Feature(
         uses=("why",),
@@ -128,14 +134,14 @@ FEATURES = {
         commands={"similarity": "command:main"},
     ),
     "tasks": Feature(
-        uses=("comparison",),
-        views={"task": "view:TASK"},
+        uses=("comparison", "corpus"),
+        views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
-        analysis={"why": "trust:TrustFigures"},
-        tables={"why": "table:why_table"},
+        analysis={"why": "trust:OfWhy"},
+        tables={"why": "table:why_table"}, cells={"why": "cells:why_cells"},
         catalog={"methods": "methods:catalog"},
         views={"why": "view:WHY"}, opened={"why": "opened:import_torch"},
         traits={"why": "traits:WhyTraits"},

@@ -4,20 +4,16 @@ from typing import Any, Literal, overload
 from typing_extensions import Unpack
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.mixing import MixingFigures
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.api import ShowOptions, WidgetOptions
+from attn_widget.features.comparison.call import compare as compare
 from attn_widget.features.comparison.comparison import Comparison as Comparison
-from attn_widget.features.comparison.inputs import compare as compare
-from attn_widget.features.comparison.many import compare_many as compare_many
 from attn_widget.features.comparison.many_results import ManyComparisons as ManyComparisons
 from attn_widget.features.comparison.widget import ComparisonWidget
-from attn_widget.features.corpus.head_means import head_means as head_means
+from attn_widget.features.corpus.call import corpus as corpus
 from attn_widget.features.corpus.profile import Profile as Profile
 from attn_widget.features.corpus.run import profile as profile
-from attn_widget.features.corpus.trust import agreement as agreement
-from attn_widget.features.corpus.trust import faithfulness as faithfulness
 from attn_widget.features.corpus.widget import ProfileTraits, ProfileWidget
-from attn_widget.features.corpus.words.build import index as index
 from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
@@ -32,7 +28,7 @@ from attn_widget.features.why.selection import ContributionsOption, WhyOptions, 
 from attn_widget.features.why.targets import Target as Target
 from attn_widget.features.why.targets import target as target
 from attn_widget.features.why.traits import WhyTraits
-from attn_widget.features.why.trust import TrustFigures
+from attn_widget.features.why.trust import OfWhy
 from attn_widget.widget import AttentionWidget
 from attn_widget.widget.traits import CheckedWidget, RunTraits
 
@@ -44,12 +40,8 @@ __all__ = [
     "Similarity",
     "Target",
     "WordIndex",
-    "agreement",
     "compare",
-    "compare_many",
-    "faithfulness",
-    "head_means",
-    "index",
+    "corpus",
     "profile",
     "report",
     "show",
@@ -57,7 +49,7 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(QKFigures, TrustFigures, MixingFigures): ...
+class OfAnalysis(QKFigures, OfWhy, AttentionFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(WhyTraits, RunTraits): ...

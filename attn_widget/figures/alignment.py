@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.installed import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MIN_ROWS = 3  # target tokens from which an order says something
 DECIMALS = (
@@ -38,7 +42,7 @@ class Alignment:
     monotony: Float32
     n_keys: int
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head``, ``monotony`` and the mean ``expected`` place (needs pandas)."""
         return dataframe(head_records(**self.as_dict()))
 
@@ -57,10 +61,7 @@ class Alignment:
 def alignment(layers: Sequence[Float32]) -> Alignment:
     """The alignment of every head.
 
-    Parameters
-    ----------
-    layers : sequence of float32 [H, n, m]
-        Weights of each layer: rows are target tokens.
+    ``layers``, sequence of float32 [H, n, m]: weights of each layer: rows are target tokens.
 
     References
     ----------

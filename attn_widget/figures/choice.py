@@ -24,25 +24,16 @@ ROWS_AT_ONCE = 128
 
 @dataclass(frozen=True)
 class Targets:
-    """Cells that a figure is a mean over.
+    """Cells that a figure is a mean over."""
 
-    Attributes
-    ----------
-    count : int
-        Cells, or queries where the figure is a sum over the keys of a query.
-    chance : float
-        The figure of a head that attends to all possible keys of a query alike; NaN without a cell.
-    """
-
-    count: int
+    count: int  # cells, or queries where the figure is a sum over the keys of a query
+    # The figure of a head that attends to all possible keys of a query alike; NaN without a cell.
     chance: float
 
 
 def queries_with_choice(counts: NDArray[np.integer[Any]]) -> Bool:
     """Queries with two or more possible keys, bool [n]; every one that has a key where none has two.
 
-    Examples
-    --------
     >>> queries_with_choice(np.array([1, 2, 3])).tolist(), queries_with_choice(np.array([1])).tolist()
     ([False, True, True], [True])
     """
@@ -53,23 +44,9 @@ def queries_with_choice(counts: NDArray[np.integer[Any]]) -> Bool:
 class Choice:
     """The keys that each query may look at.
 
-    Parameters
-    ----------
-    mask : bool [n, n], RowSpans or None
-        None: all keys.
-    n : int
-        Number of tokens.
-    n_keys : int, optional
-        Where the keys are another text.
-
-    Attributes
-    ----------
-    mask : bool [n, n], RowSpans or None
-        None also where the mask allows all cells.
-    counts : int [n]
-        ``m_i``.
-    queries : bool [n]
-        Queries with a choice.
+    ``mask``, bool [n, n], RowSpans or None: None: all keys. ``n``: number of tokens. ``n_keys``: where the keys are
+    another text. ``mask``, bool [n, n], RowSpans or None: None also where the mask allows all cells. ``counts``,
+    int [n]: ``m_i``. ``queries``, bool [n]: queries with a choice.
     """
 
     def __init__(self, mask: Mask | None, n: int, n_keys: int | None = None) -> None:
@@ -185,12 +162,8 @@ def kinds_of(tokens: Sequence[Token]) -> Int32:
 def repeats_of(kinds: Int32, rows: slice, cols: slice, *, after: bool) -> Bool:
     """Cells of a query and an earlier token equal to it, or (``after``) the token that followed that one.
 
-    Returns
-    -------
-    bool [rows, cols]
+    Returns bool [rows, cols].
 
-    Examples
-    --------
     >>> kinds, every = np.array([0, 1, 0]), slice(0, 3)
     >>> np.argwhere(repeats_of(kinds, every, every, after=False)).tolist()
     [[2, 0]]

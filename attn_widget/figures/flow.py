@@ -28,28 +28,11 @@ def attention_flow(
     capacity ``A_hat_l[i, j]`` (attention and residual, `with_residual`) from ``i`` after layer ``l``
     to ``j`` before it. Each input token is the sink of a maximum flow of its own.
 
-    Parameters
-    ----------
-    means : sequence of float32 [n, n]
-        Mean heads, first layer first.
-    token : int
-        The position in the last layer that flow leaves from.
-    keys : sequence of int, optional
-        The input tokens to compute; by default all n.
-
-    Returns
-    -------
-    float32 [n] or [len(keys)], in [0, 1]
-        Flows to different tokens share edges, so they do not sum to 1.
-
-    Raises
-    ------
-    InputError
-        A position out of range, or a graph of more than `MAX_EDGES` edges.
-    InputTypeError
-        `keys` is no list of positions.
-    NotAvailableError
-        SciPy is not installed.
+    ``means``, sequence of float32 [n, n]: mean heads, first layer first. ``token``: the position in the last layer
+    that flow leaves from. ``keys``: the input tokens to compute; by default all n. Returns float32 [n] or
+    [len(keys)], in [0, 1]: flows to different tokens share edges, so they do not sum to 1. Raises `InputError`: a
+    position out of range, or a graph of more than `MAX_EDGES` edges. Raises `InputTypeError`: `keys` is no list of
+    positions. Raises `NotAvailableError`: SciPy is not installed.
 
     Notes
     -----

@@ -38,17 +38,9 @@ class HiddenPath:
 def hidden_path(hidden_states: Float32) -> HiddenPath:
     """Norms, cosines to the layer before, and a 2-D picture of hidden states.
 
-    Parameters
-    ----------
-    hidden_states : float32 [L + 1, n, d]
+    ``hidden_states``: float32 [L + 1, n, d]. Returns: the sign of a principal direction is chosen so that its
+    largest coefficient is positive.
 
-    Returns
-    -------
-    HiddenPath
-        The sign of a principal direction is chosen so that its largest coefficient is positive.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> path = hidden_path(np.array([[[3.0, 4.0]], [[6.0, 8.0]]], dtype=np.float32))
     >>> path.norms.tolist(), path.cosines.round(6).tolist()
@@ -91,13 +83,9 @@ def _plane(rows: Float64) -> tuple[Float64, Float64]:
 def residual_ratio(before: Float32, after: Float32) -> Float32:
     """Change of each token by a sublayer: ``||after - before|| / ||before||``, float32 [n].
 
-    Parameters
-    ----------
-    before, after : float32 [n, d]
-        What enters the sublayer and what stands after its addition (and norm, in post-norm models).
+    ``before``, ``after``, float32 [n, d]: what enters the sublayer and what stands after its addition (and norm, in
+    post-norm models).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> residual_ratio(np.array([[3.0, 4.0]], np.float32), np.array([[3.0, 9.0]], np.float32)).tolist()
     [1.0]
@@ -147,16 +135,7 @@ def sinusoidal_positions(n: int, d: int) -> Float32:
 
     ``PE(p, 2i) = sin(p / 10000^(2i/d))``, ``PE(p, 2i+1) = cos(p / 10000^(2i/d))``.
 
-    Parameters
-    ----------
-    n : int
-        Positions 0 to n - 1.
-    d : int
-        Width; an odd one ends with a sine.
-
-    Returns
-    -------
-    float32 [n, d]
+    ``n``: positions 0 to n - 1. ``d``: width; an odd one ends with a sine. Returns float32 [n, d].
 
     References
     ----------

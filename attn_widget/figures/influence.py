@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from attn_widget.checks import check_count, index_in
 from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Bool, Float32
 from attn_widget.host.frames import dataframe
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MAX_NODES = 20_000  # more than a page can draw or a reader can read
 
@@ -61,7 +65,7 @@ class Influence:
             "children": [child.to_dict() for child in self.children],
         }
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row an edge: ``parent, token, depth, weight, product, score`` (needs pandas)."""
         return dataframe(
             {
@@ -96,30 +100,13 @@ def influence_tree(
     The children of ``t`` are the `top_k` keys with the largest ``A[t, .]``, by weight and then by
     position, never a token that is already on the path from the root.
 
-    Parameters
-    ----------
-    weights : float32 [n, n]
-        Of one head, of a layer's mean head, or a rollout.
-    root : int
-    top_k, depth : int
-        Children of each token, at least 1; edges from the root to a leaf, at least 0.
-    scores : float32 [n, n], optional
-        Scaled scores, reported with each weight.
-    keep : bool [n], optional
-        False for tokens that are left out, such as special ones. The root always stays.
-    allowed : bool [n, n], optional
-        False where the model's mask makes a weight impossible.
+    ``weights``, float32 [n, n]: of one head, of a layer's mean head, or a rollout. ``top_k``, ``depth``: children
+    of each token, at least 1; edges from the root to a leaf, at least 0. ``scores``, float32 [n, n]: scaled scores,
+    reported with each weight. ``keep``, bool [n]: False for tokens that are left out, such as special ones. The
+    root always stays. ``allowed``, bool [n, n]: False where the model's mask makes a weight impossible. Raises
+    `InputError`: the root is no position, `top_k` or `depth` is out of range, or the tree could have more than
+    `MAX_NODES` tokens. Raises `InputTypeError`: `top_k` or `depth` is no int.
 
-    Raises
-    ------
-    InputError
-        The root is no position, `top_k` or `depth` is out of range, or the tree could have more than
-        `MAX_NODES` tokens.
-    InputTypeError
-        `top_k` or `depth` is no int.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> a = np.array([[0.1, 0.6, 0.3], [0.5, 0.1, 0.4], [0.2, 0.7, 0.1]], dtype=np.float32)
     >>> tree = influence_tree(a, 0, top_k=1, depth=2)

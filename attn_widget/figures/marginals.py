@@ -50,16 +50,9 @@ def layer_marginals(
 ) -> Marginals:
     """The marginals of each head of a layer.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n]
-    queries : bool [n], optional
-        Those with a choice; None: all.
-    kinds : int32 [n], optional
-        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    ``weights``: float32 [H, n, n]. ``queries``, bool [n]: those with a choice; None: all. ``kinds``, int32 [n]:
+    spelling of each token (`attn_widget.figures.choice.kinds_of`).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> m = layer_marginals(np.array([[[1, 0], [0.25, 0.75]]], dtype=np.float32))
     >>> m.received.tolist(), m.on_self.tolist(), m.far.tolist()
@@ -86,9 +79,7 @@ def layer_marginals(
 def received_alone(weights: Float32) -> Marginals:
     """Attention that each key of another text receives, [H, m]; there are no diagonals, so all other sums are NaN.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, m]
+    ``weights``: float32 [H, n, m].
     """
     received = weights.sum(axis=1, dtype=np.float64)
     none = np.full(len(weights), np.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from attn_widget.host.frames import dataframe, head_records
 from attn_widget.host.threads import pool
 from attn_widget.trace import Trace
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
 TAU = 0.01  # as published
 KEYS = tuple(METRICS)
 SHARED_FROM = 100_000  # cells of a layer, from which threads pay
@@ -29,15 +33,9 @@ MAX_WORKERS = 8
 def threshold(tau: Tau, n: int) -> np.float32:
     """The weight below which a cell counts as sparse, rounded to float32 as the weights are.
 
-    Parameters
-    ----------
-    tau : float in (0, 1] or "uniform"
-        ``"uniform"`` is ``1 / n``, the weight of a head that looks everywhere alike.
-    n : int
-        Number of tokens.
+    ``tau``, float in (0, 1] or "uniform": ``"uniform"`` is ``1 / n``, the weight of a head that looks everywhere
+    alike. ``n``: number of tokens.
 
-    Examples
-    --------
     >>> float(threshold("uniform", 4))
     0.25
     """
@@ -73,22 +71,11 @@ def layer_metrics(
     ``sum ln m_i``; ``focus_per_row`` is its mean over ``R`` (Clark et al. 2019); ``effective_keys`` is the
     mean over ``R`` of exp of the row's entropy: a query that attends to k keys alike counts k.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n]
-        Rows are queries; each sums to 1. [H, n, m] unless ``square``.
-    allowed : bool [n, n], optional
-        False where the model's mask makes a weight impossible.
-    tau : float or "uniform"
-        See `threshold`.
-    square : bool
-        Whether queries and keys are the same tokens.
-
-    Returns
-    -------
-    dict of str to float32 [H]
-        The keys of `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has
-        two possible cells (n = 1), everything when the matrix holds NaN.
+    ``weights``, float32 [H, n, n]: rows are queries; each sums to 1. [H, n, m] unless ``square``. ``allowed``, bool
+    [n, n]: False where the model's mask makes a weight impossible. ``tau``, float or "uniform": see `threshold`.
+    ``square``: whether queries and keys are the same tokens. Returns dict of str to float32 [H]: the keys of
+    `KEYS`. NaN where a figure is not defined: ``focus_normalized`` when no row has two possible cells (n = 1),
+    everything when the matrix holds NaN.
 
     References
     ----------
@@ -204,7 +191,7 @@ class Metrics:
         """
         return {key: summarize(values) for key, values in self.as_dict().items()}
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each metric (needs pandas)."""
         return dataframe(head_records(**self.as_dict()))
 
@@ -216,8 +203,6 @@ class Metrics:
 def summarize(values: Float32) -> Summary:
     """Mean and range of ``values``, float32 [L, H], over heads and over everything; NaN is left out.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> summarize(np.array([[1, 3], [np.nan, 5]], dtype=np.float32)).mean.tolist()
     [2.0, 5.0]
@@ -243,14 +228,8 @@ def summarize(values: Float32) -> Summary:
 def compute_metrics(trace: Trace, tau: Tau = TAU, *, mean_head: bool = False) -> Metrics:
     """The metrics of every head, layer by layer: memory stays that of one layer.
 
-    Parameters
-    ----------
-    trace : Trace
-    tau : float or "uniform"
-        See `threshold`.
-    mean_head : bool
-        Of the layer's mean matrix instead (a pseudo-head: the matrix is averaged first); the arrays
-        are then [L, 1].
+    ``tau``, float or "uniform": see `threshold`. ``mean_head``: of the layer's mean matrix instead (a pseudo-head:
+    the matrix is averaged first); the arrays are then [L, 1].
     """
     layers: list[dict[str, Float32]] = []
     for layer in range(trace.n_layers):
@@ -270,20 +249,9 @@ Scale = dict[str, tuple[float, float, float]]
 def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
     """Scale of each metric with a card: least, most, and the figure of uniform attention.
 
-    Parameters
-    ----------
-    counts : sequence of int [n]
-        For each layer, how many keys each query may attend to.
-    tau : float or "uniform"
-        See `threshold`.
+    ``counts``, sequence of int [n]: for each layer, how many keys each query may attend to. ``tau``, float or
+    "uniform": see `threshold`. Returns: by layer; one entry where all layers are alike.
 
-    Returns
-    -------
-    list of dict of str to (float, float, float)
-        By layer; one entry where all layers are alike.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> metric_scale([np.array([4, 4, 4, 4])] * 12)[0]["focus_entropy"]
     (0, 5.545177444479562, 5.545177444479562)

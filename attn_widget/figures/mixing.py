@@ -24,35 +24,19 @@ class AttentionBlock:
 
     The output is ``y = norm(sum_h A^h V^h W_O^h + b_O + x)``, or where the norm stands inside the residual (``inner``)
     ``y = norm(sum_h A^h V^h W_O^h + b_O) + x``.
-
-    Attributes
-    ----------
-    weights : float32 [H, n, n]
-    values : float32 [H, n, head_dim]
-        With their bias.
-    projection : float32 [H, head_dim, d]
-        ``W_O``, a block for each head.
-    bias : float32 [d]
-        ``b_O``; it belongs to no token.
-    residual : float32 [n, d]
-        ``x``, what is added to the attention's output.
-    gain, shift : float32 [d]
-        ``gamma`` and ``beta`` of the norm; 1 and 0 where none follows the sum.
-    epsilon : float or None
-        Added to the variance in LayerNorm (inside, to the mean square in RMSNorm); None where nothing is normalized.
-    inner : bool
-        The norm is an RMSNorm of attention alone.
     """
 
-    weights: Float32
-    values: Float32
-    projection: Float32
-    bias: Float32
-    residual: Float32
+    weights: Float32  # [H, n, n]
+    values: Float32  # [H, n, head_dim]; with their bias
+    projection: Float32  # [H, head_dim, d]; ``W_O``, a block for each head
+    bias: Float32  # [d]; ``b_O``; it belongs to no token
+    residual: Float32  # [n, d]; ``x``, what is added to the attention's output
+    # gain, shift: [d]; ``gamma`` and ``beta`` of the norm; 1 and 0 where none follows the sum.
     gain: Float32
     shift: Float32
+    # Added to the variance in LayerNorm (inside, to the mean square in RMSNorm); None where nothing is normalized.
     epsilon: float | None
-    inner: bool = False
+    inner: bool = False  # the norm is an RMSNorm of attention alone
 
     def center(self, vectors: Float64) -> Float64:
         """``gain * (u - mean(u))`` of vectors [..., d]: the norm without its division by ``s``."""
@@ -149,11 +133,7 @@ class OutputDecomposition:
 def head_norms(weights: Float32, values: Float32, projection: Float32) -> Float32:
     """``||A^h_ij v_j^h W_O^h||`` of every head, float32 [H, n, n].
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n]
-    values : float32 [H, n, head_dim]
-    projection : float32 [H, head_dim, d]
+    ``weights``: float32 [H, n, n]. ``values``: float32 [H, n, head_dim]. ``projection``: float32 [H, head_dim, d].
 
     References
     ----------
@@ -184,10 +164,7 @@ def summed_norms(weights: Float32, carried: Float64) -> Float64:
 
     ``||sum_h a_h t_h||^2 = sum_hk a_h a_k <t_h, t_k>``, so no vector of a pair is ever formed.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n]
-    carried : float64 [H, n, d]
+    ``weights``: float32 [H, n, n]. ``carried``: float64 [H, n, d].
     """
     heads, n, n_keys = weights.shape
     norms = np.empty((n, n_keys))
@@ -272,8 +249,6 @@ def decompose(block: AttentionBlock, query: int) -> tuple[Float32, Float32]:
 def rows_normalized(matrix: Float32 | Float64) -> Float32:
     """Rows divided by their sums, float32; a row of zeros stays.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> rows_normalized(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
     [[0.25, 0.75], [0.0, 0.0]]
@@ -286,17 +261,8 @@ def rows_normalized(matrix: Float32 | Float64) -> Float32:
 def mixing_rollout(matrices: Iterable[Float32], *, add_identity: bool) -> Iterator[Float32]:
     """Rollout of a mixing quantity after each layer: the product of its row-normalized matrices.
 
-    Parameters
-    ----------
-    matrices : iterable of float32 [n, n]
-        First layer first.
-    add_identity : bool
-        Whether each matrix becomes ``0.5 M + 0.5 I`` first: for ``norms``, which leave the residual out.
-
-    Yields
-    ------
-    float32 [n, n]
-        Rows sum to 1.
+    ``matrices``, iterable of float32 [n, n]: first layer first. ``add_identity``: whether each matrix becomes
+    ``0.5 M + 0.5 I`` first: for ``norms``, which leave the residual out. Returns float32 [n, n]: rows sum to 1.
     """
     steps = (rows_normalized(matrix) for matrix in matrices)
     if add_identity:

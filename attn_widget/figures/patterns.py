@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from attn_widget.figures.choice import (
 from attn_widget.figures.marginals import Marginals
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 KEYS = tuple(metric.key for metric in PATTERNS)
 OFFSETS = {"previous": -1, "next": 1}
@@ -66,7 +70,7 @@ class Patterns:
         """The chance level of a pattern, mean over the layers."""
         return mean_of_layers(self.chance[key])
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each pattern (needs pandas)."""
         return dataframe(head_records(**self.as_dict()))
 
@@ -88,16 +92,10 @@ def head_patterns(
     of ``sum A[i, j]`` over ``j < i`` with ``t_j = t_i``, and ``induction`` that over ``j <= i`` with
     ``t_{j-1} = t_i``: the tokens that followed the query's earlier occurrences.
 
-    Parameters
-    ----------
-    marginals : Marginals
-        With arrays [L, H, n] and [L, H], and the sums over repeats of ``kinds``.
-    allowed : sequence of (bool [n, n], a rule, or None), one a layer
-        False where the model's mask makes a weight impossible: such cells are not counted.
-    kinds : int32 [n]
-        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
-    rest : float32 [L, H], optional
-        One minus the mean row sum, where rows may sum to less than 1.
+    ``marginals``: with arrays [L, H, n] and [L, H], and the sums over repeats of ``kinds``. ``allowed``, sequence
+    of (bool [n, n], a rule, or None), one a layer: False where the model's mask makes a weight impossible: such
+    cells are not counted. ``kinds``, int32 [n]: spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    ``rest``, float32 [L, H]: one minus the mean row sum, where rows may sum to less than 1.
 
     References
     ----------
@@ -144,8 +142,6 @@ def head_patterns(
 def mean_patterns(runs: Sequence[Patterns]) -> Patterns:
     """The mean of each pattern over runs that have the same ones; the chance levels are theirs.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> low, high = (
     ...     Patterns({"previous": np.full((1, 1), x, np.float32)}, {"previous": np.array([0.5])})

@@ -20,13 +20,8 @@ Bits = NDArray[np.int32]
 def quartiles(cells: Float32) -> tuple[float, float, float]:
     """The 25th, 50th and 75th percentiles, interpolated linearly as by `numpy.quantile`.
 
-    Parameters
-    ----------
-    cells : float32 [N]
-        At least 0 and without NaN; not changed. ``N >= 1``.
+    ``cells``, float32 [N]: at least 0 and without NaN; not changed. ``N >= 1``.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> quartiles(np.array([4, 1, 3, 2], dtype=np.float32))
     (1.75, 2.5, 3.25)
@@ -52,8 +47,6 @@ def order_statistics(cells: Float32, ranks: list[int]) -> dict[int, float]:
     those of a bin that a rank falls on are selected from, or, where they are many (masked and sharp heads are full of
     ties), counted by their lower 16 bits.
 
-    Examples
-    --------
     >>> order_statistics(np.array([0.5, 0.25, 0.75], dtype=np.float32), [0, 2])
     {0: 0.25, 2: 0.75}
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MAX_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads
@@ -60,7 +64,7 @@ class Roles:
             self.labels[index_in(layer, layers, "layer"), index_in(head, heads, "head")]
         ]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer, head, role, name, x, y`` (needs pandas)."""
         layers, heads = self.labels.shape
         return dataframe(
@@ -85,17 +89,9 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
 
     Roles of one input are a reading of that input, not a fact about the model.
 
-    Parameters
-    ----------
-    zscores : mapping of str to float32 [L, H]
-        Global z-scores of the specialization metrics; one with NaN is left out.
-    seed : int
-        The same seed gives the same roles.
-
-    Raises
-    ------
-    NotAvailableError
-        Nothing tells the heads apart, or scikit-learn is not installed.
+    ``zscores``, mapping of str to float32 [L, H]: global z-scores of the specialization metrics; one with NaN is
+    left out. ``seed``: the same seed gives the same roles. Raises `NotAvailableError`: nothing tells the heads
+    apart, or scikit-learn is not installed.
 
     References
     ----------
@@ -117,7 +113,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     if not axes:
         raise NotAvailableError(
             "Heads have no roles here: every specialization metric is N/A or the same for all heads.",
-            "See Analysis.specialization.reasons; a longer text tells more.",
+            "See Analysis.heads.specialization.reasons; a longer text tells more.",
         )
     shape = zscores[axes[0]].shape
     points: Float64 = np.stack([zscores[axis].ravel() for axis in axes], axis=1).astype(np.float64)
@@ -161,8 +157,6 @@ def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
 
     Roles that would share a name are numbered.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> role_names(np.array([[2.0, 1.0], [0.1, -1.0], [0.0, 0.0]]), ("self", "cls"))
     ('self + cls', 'diffuse 1', 'diffuse 2')
@@ -180,12 +174,7 @@ def role_names(centroids: Float64, axes: tuple[str, ...]) -> tuple[str, ...]:
 def principal_plane(points: Float64) -> tuple[Float64, float]:
     """The first two principal components of ``points`` [m, F], with signs fixed.
 
-    Returns
-    -------
-    layout : float64 [m, 2]
-        The second column is 0 when there is one axis.
-    explained : float
-        Share of the variance.
+    ``layout``, float64 [m, 2]: the second column is 0 when there is one axis. ``explained``: share of the variance.
     """
     centered = points - points.mean(axis=0)
     u, s, vt = np.linalg.svd(centered, full_matrices=False)

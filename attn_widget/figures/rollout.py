@@ -22,8 +22,6 @@ def with_residual(mean: Float32) -> Float64:
 
     A row without weights (NaN: all of it lay on tokens that were left out) passes by the residual.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> with_residual(np.array([[0, 1], [0, 1]], dtype=np.float32)).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
@@ -36,16 +34,8 @@ def with_residual(mean: Float32) -> Float64:
 def rollout(means: Iterable[Float32]) -> Iterator[Float32]:
     """Attention rollout after each layer: ``R_l = A_hat_l R_{l-1}``, ``R_{-1} = I``.
 
-    Parameters
-    ----------
-    means : iterable of float32 [n, n]
-        Mean heads, first layer first; at least one.
-
-    Yields
-    ------
-    float32 [n, n]
-        ``R_l[i, j]``: how much of position ``i`` after layer ``l`` comes from input token ``j``. Rows
-        sum to 1.
+    ``means``, iterable of float32 [n, n]: mean heads, first layer first; at least one. Returns float32 [n, n]:
+    ``R_l[i, j]``: how much of position ``i`` after layer ``l`` comes from input token ``j``. Rows sum to 1.
 
     References
     ----------
@@ -68,20 +58,10 @@ def rollout(means: Iterable[Float32]) -> Iterator[Float32]:
 def rollout_of_mask(masks: Sequence[Mask | None], n: int) -> tuple[int, float]:
     """The token that attention uniform over the possible keys gives most to, and how much: what a rollout owes to the masks.
 
-    Parameters
-    ----------
-    masks : sequence of (bool [n, n], a rule, or None)
-        Of the layers up to the one of the rollout, first layer first.
+    ``masks``, sequence of (bool [n, n], a rule, or None): of the layers up to the one of the rollout, first layer
+    first. ``token``: other than the last one, which the rollout starts from. ``share``: of the last position; 0 for
+    one token.
 
-    Returns
-    -------
-    token : int
-        Other than the last one, which the rollout starts from.
-    share : float
-        Of the last position; 0 for one token.
-
-    Examples
-    --------
     >>> token, share = rollout_of_mask([np.tri(14, dtype=bool)] * 30, 14)
     >>> token, round(share, 3)
     (0, 0.998)
@@ -104,15 +84,8 @@ def layer_change(means: Iterable[Float32]) -> Float32:
 
     ``sqrt((KL(p, m) + KL(q, m)) / 2)`` with ``m = (p + q) / 2`` and natural logarithms.
 
-    Parameters
-    ----------
-    means : iterable of float32 [n, n]
-        Mean heads, first layer first; rows are rescaled to sum to 1.
-
-    Returns
-    -------
-    float32 [L - 1], in [0, sqrt(ln 2)]
-        From layer ``l`` to layer ``l + 1``. NaN when no row has any weight.
+    ``means``, iterable of float32 [n, n]: mean heads, first layer first; rows are rescaled to sum to 1. Returns
+    float32 [L - 1], in [0, sqrt(ln 2)]: from layer ``l`` to layer ``l + 1``. NaN when no row has any weight.
 
     References
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,22 +16,20 @@ from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import keys_per_query
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
 ROWS_AT_ONCE = 512
 Aggregation = Literal["mass", "max"]
 
 
 @dataclass(frozen=True)
 class Strongest:
-    """For every pair of tokens, the largest weight of any head, and the head that has it.
+    """For every pair of tokens, the largest weight of any head, and the head that has it."""
 
-    Attributes
-    ----------
-    weights : float32 [n, n], or [n, m] of two texts
-    layers, heads : int32 [n, n], or [n, m]
-        The first in order of layer and head on a tie.
-    """
-
-    weights: Float32
+    weights: Float32  # [n, n], or [n, m] of two texts
+    # layers, heads: int32 [n, n], or [n, m]; the first in order of layer and head on a tie.
     layers: Int32
     heads: Int32
 
@@ -115,22 +113,10 @@ def isa_mass(
 ) -> Float32:
     """``ISA(a, b) = (1/|a|) sum_{i in a, j in b} A_bar_ij``: the share of a's attention that is on b.
 
-    Parameters
-    ----------
-    mean : float32 [n, n]
-        Mean weights (`mean_weights`).
-    sentences : sequence of S sequences of int
-        The tokens of each sentence, without special ones; none is empty.
-    keys : sequence of T sequences of int, optional
-        The sentences of the keys, where these are another text: [S, T].
+    ``mean``, float32 [n, n]: mean weights (`mean_weights`). ``sentences``: the tokens of each sentence, without
+    special ones; none is empty. ``keys``: the sentences of the keys, where these are another text: [S, T]. Returns
+    float32 [S, S]: a row and the share on tokens in no sentence sum to 1.
 
-    Returns
-    -------
-    float32 [S, S]
-        A row and the share on tokens in no sentence sum to 1.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> isa_mass(np.full((4, 4), 0.25, dtype=np.float32), [[1], [2, 3]]).tolist()
     [[0.25, 0.5], [0.25, 0.5]]
@@ -147,21 +133,9 @@ def isa_max(
 ) -> Float32:
     """``ISA(a, b) = max_{i in a, j in b} A_max_ij``: whether there is any strong link.
 
-    Parameters
-    ----------
-    largest : float32 [n, n]
-        The largest weights over layers and heads (`strongest`).
-    sentences : sequence of S sequences of int
-    keys : sequence of T sequences of int, optional
-        As in `isa_mass`.
+    ``largest``, float32 [n, n]: the largest weights over layers and heads (`strongest`). ``keys``: as in
+    `isa_mass`. Returns float32 [S, S]: saturates near 1 on trained models.
 
-    Returns
-    -------
-    float32 [S, S]
-        Saturates near 1 on trained models.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> isa_max(np.array([[0.75, 0.25], [0.5, 0.5]], dtype=np.float32), [[0], [1]]).tolist()
     [[0.75, 0.25], [0.5, 0.5]]
@@ -224,8 +198,8 @@ class SentenceAttention(NotPickled):
         Why there is nothing to compare, when there is one sentence or none.
     """
 
-    WHY = "it holds the run's attention"
-    INSTEAD = "Keep its figures: matrix(), to_dataframe()."
+    _WHY = "it holds the run's attention"
+    _INSTEAD = "Keep its figures: matrix(), to_dataframe()."
 
     def __init__(
         self,
@@ -311,7 +285,7 @@ class SentenceAttention(NotPickled):
         Parameters
         ----------
         matrix : float [n, n]
-            No entry below 0: `Analysis.mixing`, a rollout.
+            No entry below 0: `Analysis.mixing.matrix`, a rollout.
         kind : {"mass", "max"}
             The share of a row sentence's sum that the column sentence has, mean over its tokens (rows are
             divided by their sums first), or the largest entry.
@@ -325,7 +299,7 @@ class SentenceAttention(NotPickled):
         --------
         >>> from attn_widget import analyze
         >>> a = analyze("The cat sat. It slept.", progress=False)
-        >>> a.sentences.gather(a.mixing("alti", 2)).shape
+        >>> a.sentences.gather(a.mixing.matrix("alti", 2)).shape
         (2, 2)
         """
         kind = check_choice(kind, "kind", ("mass", "max"))  # pyright: ignore
@@ -405,7 +379,7 @@ class SentenceAttention(NotPickled):
 
     def to_dataframe(
         self, kind: Aggregation = "mass", *, layer: int | None = None, head: int | None = None
-    ) -> Any:
+    ) -> DataFrame:
         """One row a pair: ``from, to, from_text, to_text`` and the value (needs pandas)."""
         values = self.matrix(kind, layer=layer, head=head).tolist()
         return dataframe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from attn_widget.figures.choice import (
 from attn_widget.figures.marginals import Marginals
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.trace.windows.masks import Mask, looks_back
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 KEYS = tuple(metric.key for metric in SPECIALIZATIONS)
 SHARES: tuple[str, ...] = ("syntax", "semantics", "punctuation", "entities")
@@ -107,7 +111,7 @@ class Specialization:
         """
         return {key: standardize(values) for key, values in self.raw.items()}
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a head: ``layer``, ``head`` and each raw metric (needs pandas)."""
         return dataframe(head_records(**self.raw))
 
@@ -132,19 +136,12 @@ def specialize(
     ``A_i0``, ``self`` that of ``A_ii``, ``long_range`` that of ``A_ij`` with ``|i - j| >= 5``, each over
     the cells that the mask allows. Special tokens are in no ``P`` and in every denominator.
 
-    Parameters
-    ----------
-    marginals : Marginals
-        With arrays [L, H, n] and [L, H].
-    key_sets : mapping of str to bool [n]
-        ``syntax``, ``semantics``, ``punctuation``, ``entities``; what is left out or empty is N/A.
-    reasons : mapping of str to str, optional
-        Why a set was left out.
-    first_is_summary : bool
-        Whether token 0 is ``[CLS]``, ``<s>`` or the like; otherwise ``cls`` is N/A, unless all masks
-        look back alone: then token 0 is what a query attends to that finds nothing else.
-    allowed : sequence of (bool [n, n], a rule, or None), one a layer, optional
-        False where the model's mask makes a weight impossible. By default all is possible.
+    ``marginals``: with arrays [L, H, n] and [L, H]. ``key_sets``, mapping of str to bool [n]: ``syntax``,
+    ``semantics``, ``punctuation``, ``entities``; what is left out or empty is N/A. ``reasons``: why a set was left
+    out. ``first_is_summary``: whether token 0 is ``[CLS]``, ``<s>`` or the like; otherwise ``cls`` is N/A, unless
+    all masks look back alone: then token 0 is what a query attends to that finds nothing else. ``allowed``,
+    sequence of (bool [n, n], a rule, or None), one a layer: False where the model's mask makes a weight impossible.
+    By default all is possible.
 
     References
     ----------
@@ -213,8 +210,6 @@ def specialize(
 def scale_by_layer(values: Float32) -> Float32:
     """Min-max scale each row of ``values``, float32 [L, H]; NaN for a row without a spread.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> scale_by_layer(np.array([[1, 2, 3], [5, 5, 5]], dtype=np.float32)).tolist()
     [[0.0, 0.5, 1.0], [nan, nan, nan]]
@@ -228,8 +223,6 @@ def scale_by_layer(values: Float32) -> Float32:
 def standardize(values: Float32) -> Float32:
     """Standard scores of ``values``, float32 [L, H], over all heads; NaN when they agree.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> standardize(np.array([[1, 3]], dtype=np.float32)).tolist()
     [[-1.0, 1.0]]

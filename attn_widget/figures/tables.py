@@ -16,12 +16,8 @@ Columns = tuple[tuple[str, ...], list[tuple[Any, ...]]]  # names of columns, and
 def head_records(columns: Mapping[str, Float32]) -> list[dict[str, Any]]:
     """One record for every head: ``layer``, ``head`` and a figure for each column.
 
-    Parameters
-    ----------
-    columns : mapping of str to float32 [L, H]
+    ``columns``: mapping of str to float32 [L, H].
 
-    Examples
-    --------
     >>> import numpy as np
     >>> head_records({"self": np.array([[0.25, 0.5]], dtype=np.float32)})
     [{'layer': 0, 'head': 0, 'self': 0.25}, {'layer': 0, 'head': 1, 'self': 0.5}]

@@ -63,8 +63,6 @@ class WordAlignment(Records):
 def word_spans(text: str) -> list[Span]:
     """Code points ``[start, end)`` of the words between white space.
 
-    Examples
-    --------
     >>> word_spans("the cat's mat .")
     [(0, 3), (4, 9), (10, 13), (14, 15)]
     """
@@ -91,14 +89,8 @@ def align_words(
     The weight of a target word on a source word is the mean over the target's tokens of the sum over the source's; on a tie
     the first source word is taken.
 
-    Parameters
-    ----------
-    weights : float32 [n, m]
-        Rows are target tokens.
-    target, source : bool [words, n], [words, m]
-        The tokens of each word.
-    step : {"read", "written"}
-        The rows of a token: its own, or the one before.
+    ``weights``, float32 [n, m]: rows are target tokens. ``target``, ``source``, bool [words, n], [words, m]: the
+    tokens of each word. ``step``, {"read", "written"}: the rows of a token: its own, or the one before.
 
     References
     ----------

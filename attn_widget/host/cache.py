@@ -14,13 +14,8 @@ CACHE_VARIABLE = "ATTN_WIDGET_CACHE"
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
     """``cache``, or ``$ATTN_WIDGET_CACHE``, or the user's cache folder.
 
-    Raises
-    ------
-    InputTypeError
-        ``cache`` is no path.
+    Raises `InputTypeError`: ``cache`` is no path.
 
-    Examples
-    --------
     >>> cache_folder("~/data") == Path.home() / "data"
     True
     """

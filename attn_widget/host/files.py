@@ -16,23 +16,10 @@ from attn_widget.errors import InputError
 def destination(path: str | os.PathLike[str], suffix: str | None = None) -> Path:
     """``path`` as a file that can be written.
 
-    Parameters
-    ----------
-    path : str or path
-        ``~`` is the home folder.
-    suffix : str, optional
-        What its name must end with: ``".png"``.
+    ``path``: ``~`` is the home folder. ``suffix``: what its name must end with: ``".png"``. Raises
+    `InputTypeError`: no str or path. Raises `InputError`: another suffix, a folder that does not exist (the nearest
+    one is named), a folder or a device, or a name that no file can have.
 
-    Raises
-    ------
-    InputTypeError
-        No str or path.
-    InputError
-        Another suffix, a folder that does not exist (the nearest one is named), a folder or a device,
-        or a name that no file can have.
-
-    Examples
-    --------
     >>> destination("head.jpg", ".png")
     Traceback (most recent call last):
     attn_widget.errors.InputError: 'head.jpg' ends with '.jpg', expected '.png'. Use 'head.png'.
@@ -76,10 +63,7 @@ def write_parts(path: Path, parts: Iterable[bytes]) -> None:
     They go to a file next to it, which takes its place and its permissions when it is complete. A link
     stays, and what it names is written. An exception of whoever makes the parts is passed on as it is.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written; the message says why.
+    Raises `InputError`: the file cannot be written; the message says why.
     """
     path = Path(os.path.realpath(path))
     new = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}.part")

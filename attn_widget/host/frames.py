@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.host.installed import require_extra
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-def dataframe(records: Iterable[Mapping[str, Any]]) -> Any:
+
+def dataframe(records: Iterable[Mapping[str, Any]]) -> DataFrame:
     """A pandas DataFrame with one row for each record, columns in the order of the first one.
 
-    Examples
-    --------
     >>> dataframe([{"layer": 0, "value": 0.5}]).columns.tolist()
     ['layer', 'value']
     """
@@ -28,8 +29,6 @@ def dataframe(records: Iterable[Mapping[str, Any]]) -> Any:
 def records(**columns: Any) -> list[dict[str, Any]]:
     """One dict a row, of columns that are broadcast against each other, with Python's own numbers.
 
-    Examples
-    --------
     >>> records(part="cross", layer=[[0], [1]], head=[0, 1], value=np.eye(2))[1]
     {'part': 'cross', 'layer': 0, 'head': 1, 'value': 0.0}
     """
@@ -50,6 +49,6 @@ class Records(ABC):
     def to_records(self) -> list[dict[str, Any]]:
         """One dict for each row."""
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
         return dataframe(self.to_records())

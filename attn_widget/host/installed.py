@@ -68,16 +68,8 @@ def import_torch_early() -> None:
 def require(module: str, what: str) -> None:
     """Import a package of `PACKAGES`, which ``what`` needs.
 
-    Parameters
-    ----------
-    module : str
-    what : str
-        The beginning of a sentence, in the singular.
-
-    Raises
-    ------
-    NotAvailableError
-        It is not installed; the hint is the command that installs it, or a place where it runs.
+    ``what``: the beginning of a sentence, in the singular. Raises `NotAvailableError`: it is not installed; the
+    hint is the command that installs it, or a place where it runs.
     """
     with needing(what):
         import_module(module)
@@ -87,15 +79,7 @@ def require(module: str, what: str) -> None:
 def needing(what: str) -> Generator[None]:
     """Turn a failed import of a package of `PACKAGES` into an error that says what needs it.
 
-    Parameters
-    ----------
-    what : str
-        The beginning of a sentence, in the singular.
-
-    Raises
-    ------
-    NotAvailableError
-        As `require`.
+    ``what``: the beginning of a sentence, in the singular. Raises `NotAvailableError`: as `require`.
     """
     try:
         yield
@@ -118,13 +102,7 @@ def needing(what: str) -> Generator[None]:
 def require_extra(module: str, problem: str, extra: str) -> None:
     """Refuse what needs a module of an extra, where it is not installed; it is not imported.
 
-    Parameters
-    ----------
-    module : str
-    problem : str
-        The message up to the name of the package: "Data frames need pandas".
-    extra : str
-        Of attn-widget.
+    ``problem``: the message up to the name of the package: "Data frames need pandas". ``extra``: of attn-widget.
     """
     if not _is_found(module):
         raise NotAvailableError(

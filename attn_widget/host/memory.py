@@ -19,8 +19,6 @@ CGROUPS = (  # limit and use of this process's group: version 2 and version 1
 def free_bytes() -> int | None:
     """Bytes that this process can still take; None where the system does not tell (macOS, Windows).
 
-    Examples
-    --------
     >>> free = free_bytes()
     >>> free is None or free > 0
     True
@@ -62,17 +60,8 @@ def read(name: str) -> str:
 def check_bytes(what: str, needed: float, instead: str = "") -> None:
     """Refuse work that takes more bytes than are free.
 
-    Parameters
-    ----------
-    what : str
-        The work, as the beginning of a sentence.
-    needed : float
-        Bytes.
-    instead : str
-        What else can be done.
+    ``what``: the work, as the beginning of a sentence. ``needed``: bytes. ``instead``: what else can be done.
 
-    Examples
-    --------
     >>> check_bytes("A page", 1000)
     """
     free = free_bytes()
@@ -86,17 +75,9 @@ def check_bytes(what: str, needed: float, instead: str = "") -> None:
 def check_memory(what: str, needed: Callable[[int], float], n: int, instead: str = "") -> None:
     """Refuse work on ``n`` tokens that the free memory will not do.
 
-    Parameters
-    ----------
-    what : str
-        The work, as the beginning of a sentence.
-    needed : callable
-        Bytes that it takes for a number of tokens; more for more.
-    instead : str
-        What else can be done.
+    ``what``: the work, as the beginning of a sentence. ``needed``: bytes that it takes for a number of tokens; more
+    for more. ``instead``: what else can be done.
 
-    Examples
-    --------
     >>> check_memory("A matrix", lambda n: 4 * n**2, 100)
     """
     free = free_bytes()

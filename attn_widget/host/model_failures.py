@@ -20,11 +20,7 @@ LIBRARIES = ("torch", "transformers")
 def named_failures(network: Any, name: str) -> Generator[None]:
     """Name the model whose code fails in the block; errors of other code, such as callbacks, pass as they are.
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-    name : str
-        Its name in the message.
+    ``name``: its name in the message.
     """
     try:
         yield

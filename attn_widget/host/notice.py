@@ -32,10 +32,7 @@ def notebook_shell() -> Any | None:
 class LoadingNotice:
     """The output of the running cell until there is a picture.
 
-    Parameters
-    ----------
-    show : callable
-        Displays a mimebundle and returns a handle with ``update``, as `IPython.display.display` does.
+    ``show``: displays a mimebundle and returns a handle with ``update``, as `IPython.display.display` does.
     """
 
     def __init__(self, show: Any) -> None:
@@ -75,8 +72,6 @@ class LoadingNotice:
 def notice_html(text: str, percent: int | None) -> str:
     """The outline of the widget with a line of text, as HTML without scripts.
 
-    Examples
-    --------
     >>> "Loading a&lt;b" in notice_html("Loading a<b", 20)
     True
     """
@@ -101,11 +96,11 @@ def current_notice() -> LoadingNotice | None:
     return _current.get()
 
 
-def tell(text: str, share: float | None = None) -> None:
+def tell(text: str) -> None:
     """Tell the reader of the running cell what is being loaded; where no notice is wanted, do nothing."""
     notice = _current.get()
     if notice is not None:
-        notice.say(text, share)
+        notice.say(text)
 
 
 def tell_on(text: str) -> None:

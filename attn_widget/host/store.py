@@ -34,13 +34,8 @@ def locked(folder: Path, option: str, *, wait: bool = False) -> Generator[None]:
 
     The operating system releases the lock of a process that dies.
 
-    Parameters
-    ----------
-    folder : Path
-    option : str
-        The argument that named the folder, for messages.
-    wait : bool
-        Wait while another call works in it, instead of refusing.
+    ``option``: the argument that named the folder, for messages. ``wait``: wait while another call works in it,
+    instead of refusing.
     """
     shown = f"{option}={str(folder)!r}"
     try:
@@ -68,8 +63,6 @@ def check_identity(
 ) -> None:
     """Refuse work that depends on something else: ``message`` says of what it is.
 
-    Examples
-    --------
     >>> check_identity({"seed": 1}, {"seed": 2}, "This is of another run", "Give another folder.")
     Traceback (most recent call last):
     attn_widget.errors.InputError: This is of another run: it was made with seed 1 (now 2). Give another folder.
@@ -107,13 +100,7 @@ def remove_left_overs(folder: Path) -> None:
 def check_sums(folder: Path, hint: str, of: tuple[str, ...] = ()) -> None:
     """Refuse a folder with a file that has changed since it was written. Earlier versions wrote no sums.
 
-    Parameters
-    ----------
-    folder : Path
-    hint : str
-        What to do.
-    of : tuple of str
-        The files that are checked; all of them unless given.
+    ``hint``: what to do. ``of``: the files that are checked; all of them unless given.
     """
     if not (folder / SUMS).is_file():
         return

@@ -1,7 +1,7 @@
 """Threads: of our own, where the interpreter has them, one for numpy's linear algebra, and as many of torch's as the work can feed.
 
 A browser's kernel (Pyodide) has none: work is then done by the one who asks for it. BLAS splits products that are too small for it, and its threads then wait for each other by spinning: for a
-head of 512 tokens that costs four times the processor time, and more as soon as something else runs.
+head of 512 tokens that costs four times the processor time, and more as soon as something else runs. `activity` lets background work wait until no run is active.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ _lock = threading.Lock()
 _asking: list[Any] = []  # one for each that is inside; the first holds what was before
 _counting: list[int] = []  # the same, of torch
 _here = threading.local()  # how deep this thread is
+CHECK_S = 0.1  # between two looks whether the kernel is idle
 SPLIT = 32_768  # numbers that torch gives one thread before it wakes another (ATen's GRAIN_SIZE)
 
 
@@ -29,8 +31,6 @@ SPLIT = 32_768  # numbers that torch gives one thread before it wakes another (A
 def one_blas_thread() -> Generator[None]:
     """Hold numpy's BLAS to one thread; the limit is the process's, and goes with the last that asked.
 
-    Examples
-    --------
     >>> from threadpoolctl import threadpool_info
     >>> with one_blas_thread():
     ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
@@ -55,8 +55,6 @@ def torch_threads() -> Generator[Callable[[int], None]]:
     times the seconds. Never more threads than there were, which are back at the end; where the environment sets
     their number (``OMP_NUM_THREADS``, ``MKL_NUM_THREADS``), it stays.
 
-    Examples
-    --------
     >>> import torch
     >>> before = torch.get_num_threads()
     >>> with torch_threads() as choose:
@@ -121,3 +119,48 @@ def _blas() -> ThreadpoolController:
     import numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  # so that its BLAS is among them
 
     return ThreadpoolController()
+
+
+class KernelActivity:
+    """Counts the active runs of all threads.
+
+    >>> activity = KernelActivity()
+    >>> with activity.busy():
+    ...     activity.wait_until_idle(0.0, at_most=0.05)
+    False
+    >>> activity.wait_until_idle(0.0, at_most=60)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs = 0
+        self._ended = time.monotonic()
+
+    @contextmanager
+    def busy(self) -> Generator[None]:
+        """Counts as an active run."""
+        with self._lock:
+            self._runs += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._runs -= 1
+                self._ended = time.monotonic()
+
+    def wait_until_idle(self, seconds: float, *, at_most: float) -> bool:
+        """Block until no run was active for ``seconds``; False if that takes longer than ``at_most`` seconds."""
+        until = time.monotonic() + at_most
+        while True:
+            with self._lock:
+                since = 0.0 if self._runs else time.monotonic() - self._ended
+                if not self._runs and since >= seconds:
+                    return True
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(left, CHECK_S))
+
+
+activity = KernelActivity()

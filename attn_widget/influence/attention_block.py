@@ -20,13 +20,12 @@ from attn_widget.trace.run import Run
 def attention_block(run: Run, layer: int) -> AttentionBlock:
     """Weights, values, output projection, residual and norm of a layer.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known, a trace without values, or parts that do not fit.
+    Raises `NotAvailableError`: a family whose layers are not known, a trace without values, or parts that do not
+    fit.
     """
-    weights, values, projection = projected(run, layer)
+    run.trace.check_one_pass("What attention carries")
     module = layer_of(run, layer, run.encoder.traced)
+    weights, values, projection = projected(run, layer, module)
     names = run.encoder.family.block
     states = run.trace.hidden_states
     assert names is not None and states is not None  # `layer_of` has refused such a family
@@ -55,11 +54,11 @@ def attention_block(run: Run, layer: int) -> AttentionBlock:
     )
 
 
-def projected(run: Run, layer: int) -> tuple[Float32, Float32, Float32]:
+def projected(run: Run, layer: int, module: Any = None) -> tuple[Float32, Float32, Float32]:
     """Weights [H, n, n], values [H, n, head_dim] and output projection [H, head_dim, d] of a layer."""
     trace = run.trace
     trace.check_one_pass("What attention carries")
-    module = layer_of(run, layer, run.encoder.traced)
+    module = layer_of(run, layer, run.encoder.traced) if module is None else module
     if not trace.has_qkv:
         raise NotAvailableError(f"No values of {run.encoder.name} are known, so no norm of them.")
     values = np.stack([trace.values(layer, head) for head in range(trace.n_heads)])

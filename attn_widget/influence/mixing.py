@@ -21,16 +21,8 @@ def mixing_layers(
 ) -> Iterator[Float32]:
     """A mixing quantity of each of ``layers``, float32 [n, n], one at a time.
 
-    Parameters
-    ----------
-    kind : {"norms", "mixing", "alti", "value_zeroing"}
-    progress : callable, optional
-        Called with ``(done, all)``.
-
-    Raises
-    ------
-    NotAvailableError
-        The family, or the trace, cannot give it.
+    ``kind``: {"norms", "mixing", "alti", "value_zeroing"}. ``progress``: called with ``(done, all)``. Raises
+    `NotAvailableError`: the family, or the trace, cannot give it.
     """
     if kind == "value_zeroing":
         yield from value_zeroing(run, layers, progress)

@@ -11,7 +11,7 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.mixing import rows_normalized
-from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.attention_block import layers_of
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
 from attn_widget.model.numpy_modules import Module
@@ -31,20 +31,15 @@ def value_zeroing(
     ``h`` is the layer's output, and "without ``j``" means that the layer's own modules run again on
     the same input while ``v_j`` is zero in all heads: column ``j`` of the weights is, which is the same.
 
-    Parameters
-    ----------
-    run : Run
-    layers : sequence of int
-        In ascending order.
-    progress : callable, optional
-        Called with ``(copies done, copies)``; an exception that it raises cancels the work.
+    ``layers``: in ascending order. ``progress``: called with ``(copies done, copies)``; an exception that it raises
+    cancels the work.
 
     References
     ----------
     Mohebbi, Zuidema, Chrupala & Alishahi (2023), Quantifying Context Mixing in Transformers, EACL.
     """
     encoder = run.encoder
-    modules = {layer_of(run, layer, encoder.traced) for layer in range(encoder.n_layers)}
+    modules = {*layers_of(run, encoder.traced)}
     if encoder.heads_off and len(modules) < encoder.n_layers:
         raise NotAvailableError(
             f"The layers of {encoder.name} share their modules, so one of them cannot run by itself "

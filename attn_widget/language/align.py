@@ -19,17 +19,10 @@ class Part(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """Words that no token crosses, and the word of each token.
+    """Words that no token crosses, and the word of each token."""
 
-    Attributes
-    ----------
-    words : list of Part
-        In order, disjoint, each with at least one token.
-    token_word : list of int or None, [n]
-        None for a token without a visible character outside every word.
-    """
-
-    words: list[Part]
+    words: list[Part]  # in order, disjoint, each with at least one token
+    # List of int or None, [n]; None for a token without a visible character outside every word.
     token_word: list[int | None]
 
 
@@ -39,16 +32,9 @@ def align(text: str, parts: Sequence[Part], spans: Sequence[Span]) -> Aligned:
     Stretches that no part covers become words without a tag. Parts that one token bridges become
     one word, with the tag of the part that the bridging tokens cover most (the first on a tie).
 
-    Parameters
-    ----------
-    text : str
-    parts : sequence of Part
-        In order and disjoint, inside `text`.
-    spans : sequence of (int, int), [n]
-        Code points ``[start, end)`` of each token; ``start == end`` for one without characters.
+    ``parts``: in order and disjoint, inside `text`. ``spans``, sequence of (int, int), [n]: code points
+    ``[start, end)`` of each token; ``start == end`` for one without characters.
 
-    Examples
-    --------
     >>> parts = [Part(0, 2, "AUX"), Part(2, 5, "PART"), Part(6, 10, "VERB")]
     >>> words, token_word = align("don't move.", parts, [(0, 3), (3, 5), (6, 10), (10, 11)])
     >>> [(word.start, word.end, word.pos) for word in words], token_word

@@ -45,28 +45,13 @@ def annotate(
     word, whose tag is its own. A token belongs to the sentence of its first visible character. A
     special token has no word, no sentence and no tag; a token of white space has no word.
 
-    Parameters
-    ----------
-    tokens : sequence of Token, [n]
-        With code point offsets into `text` (segment 0) and `text_pair` (segment 1).
-    text, text_pair : str
-        Each is tagged by itself.
-    tagger : {"auto"}, None, spacy.language.Language or callable
-        See `attn_widget.language.taggers.resolve`.
-    segmenter : {"nupunkt", "tagger"}
-        Who divides sentences. nupunkt has no release for Python 3.10: there the
-        tagger divides, or full stops do.
+    ``tokens``, sequence of Token, [n]: with code point offsets into `text` (segment 0) and `text_pair` (segment 1).
+    ``text``, ``text_pair``: each is tagged by itself. ``tagger``, {"auto"}, None, spacy.language.Language or
+    callable: see `attn_widget.language.taggers.resolve`. ``segmenter``, {"nupunkt", "tagger"}: who divides
+    sentences. nupunkt has no release for Python 3.10: there the tagger divides, or full stops do. Raises
+    `InputError`: when the tagger fails or returns words that cannot be, or is asked for sentences that it does not
+    give. Raises `InputTypeError`: when `tagger` is nothing that can tag.
 
-    Raises
-    ------
-    InputError
-        When the tagger fails or returns words that cannot be, or is asked for sentences that it
-        does not give.
-    InputTypeError
-        When `tagger` is nothing that can tag.
-
-    Examples
-    --------
     >>> tokens = [Token("[CLS]", 1, 0, 0, special=True), Token("it", 2, 0, 2), Token("'s", 3, 2, 4)]
     >>> tags = lambda text: [(0, 2, "PRON"), (2, 4, "AUX")]
     >>> language = annotate(tokens, "it's", tagger=tags)

@@ -65,18 +65,10 @@ FEW_FUNCTION_WORDS = 0.15  # English prose has 0.35 to 0.5
 
 
 class Verdict(NamedTuple):
-    """Verdict on a tagger's tags of a text, and the note that goes with it.
+    """Verdict on a tagger's tags of a text, and the note that goes with it."""
 
-    Attributes
-    ----------
-    spoken : bool
-        False: no tag of this tagger means anything on this text.
-    note : str or None
-        Why not, or what remains unknown.
-    """
-
-    spoken: bool
-    note: str | None = None
+    spoken: bool  # False: no tag of this tagger means anything on this text
+    note: str | None = None  # why not, or what remains unknown
 
 
 def in_script(word: str, language: str | None) -> bool:
@@ -84,8 +76,6 @@ def in_script(word: str, language: str | None) -> bool:
 
     True for a word without letters, and for a language whose scripts are not known here.
 
-    Examples
-    --------
     >>> in_script("cat", "en"), in_script("кот", "en"), in_script("42", "en")
     (True, False, True)
     """
@@ -120,13 +110,8 @@ def function_words(code: str) -> Set[str]:
 def speaks(text: str, language: str | None, lexicon: Set[str] = frozenset()) -> Verdict:
     """Judge if a tagger made for `language` can be expected to tag `text` rightly.
 
-    Parameters
-    ----------
-    text : str
-    language : str or None
-        ISO 639-1 code of the tagger's language; None when it did not say: nothing is checked.
-    lexicon : set of str
-        Lower-case words that the tagger's pipeline knows; empty when that is unknown.
+    ``language``: ISO 639-1 code of the tagger's language; None when it did not say: nothing is checked.
+    ``lexicon``: lower-case words that the tagger's pipeline knows; empty when that is unknown.
 
     Notes
     -----

@@ -17,8 +17,6 @@ BACKTICK = "`"  # a symbol to Unicode (Sk); in texts like those of SST-2 it open
 def is_punctuation(surface: str) -> bool:
     """True if a token's characters, without white space, are punctuation only: Unicode P*, and backticks.
 
-    Examples
-    --------
     >>> is_punctuation("?!"), is_punctuation("—"), is_punctuation("$"), is_punctuation("it's")
     (True, True, False, False)
     >>> is_punctuation("``"), is_punctuation("''")
@@ -33,16 +31,10 @@ def is_punctuation(surface: str) -> bool:
 def key_sets(language: Language) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:
     """The key positions ``P`` of four specialization metrics (docs/definitions.md, section 3).
 
-    Returns
-    -------
-    sets : dict of str to bool [n]
-        ``syntax``, ``semantics``, ``punctuation``, ``entities``: True at the keys of the set. An
-        empty set is left out: its share would be a 0 that says nothing of the head.
-    reasons : dict of str to str
-        For each one left out, why it is N/A.
+    ``sets``, dict of str to bool [n]: ``syntax``, ``semantics``, ``punctuation``, ``entities``: True at the keys of
+    the set. An empty set is left out: its share would be a 0 that says nothing of the head. ``reasons``: for each
+    one left out, why it is N/A.
 
-    Examples
-    --------
     >>> from attn_widget.language import annotate
     >>> from attn_widget.model.tokens import Token
     >>> tokens = [Token("hi", 1, 0, 2, "hi"), Token("!", 2, 2, 3, "!")]

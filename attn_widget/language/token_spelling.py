@@ -17,27 +17,16 @@ DROPPED = (
 
 
 class Piece(NamedTuple):
-    """Spelling of one token, or of several that share characters (byte-level BPE).
-
-    Attributes
-    ----------
-    surface : str
-    spaced : bool
-        Whether a space precedes it.
-    members : tuple of (int, int)
-        Characters of ``surface`` that each token is part of.
-    """
+    """Spelling of one token, or of several that share characters (byte-level BPE)."""
 
     surface: str
-    spaced: bool
-    members: tuple[tuple[int, int], ...]
+    spaced: bool  # whether a space precedes it
+    members: tuple[tuple[int, int], ...]  # characters of ``surface`` that each token is part of
 
 
 def spell(tokens: Sequence[str]) -> list[Piece]:
     """Spelling of the tokens of one text, special ones left out.
 
-    Examples
-    --------
     >>> [piece.surface for piece in spell(["walk", "##ing"])], spell(["##ing"])[0].spaced
     (['walk', 'ing'], False)
     >>> [piece.surface for piece in spell(["The", " cat", "s"])]

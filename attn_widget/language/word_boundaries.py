@@ -86,8 +86,6 @@ def _named(beginnings: tuple[str, ...]) -> str:
 def word_boundaries(text: str) -> Iterator[int]:
     """Boundaries of a text, its beginning and end included.
 
-    Examples
-    --------
     >>> list(word_boundaries("Don't pay 3.50!"))
     [0, 5, 6, 9, 10, 14, 15]
     """

@@ -29,16 +29,8 @@ def split_words(text: str, start: int = 0, end: int | None = None) -> Iterator[S
     Scripts written without spaces have no words here: Han and hiragana come character by
     character, Thai by grapheme cluster (Annex 29 asks for a dictionary there).
 
-    Parameters
-    ----------
-    text : str
-    start, end : int
-        Code points ``[start, end)``; to the end of the text when `end` is None.
-
-    Yields
-    ------
-    (int, int)
-        Code points ``[start, end)`` in `text`, in order, disjoint, never empty.
+    ``start``, ``end``: code points ``[start, end)``; to the end of the text when `end` is None. Returns: code
+    points ``[start, end)`` in `text`, in order, disjoint, never empty.
 
     References
     ----------

@@ -28,16 +28,8 @@ def sdpa(
 ) -> tuple[Tensor, None]:
     """Attention by torch's fast kernel.
 
-    Parameters
-    ----------
-    query, key, value : float tensor [B, H, n, head_dim]
-    mask : bool tensor [B, 1, n, n], optional
-        False = forbidden.
-    scaling : float
-
-    Returns
-    -------
-    float tensor [B, n, H, head_dim], None
+    ``query``, ``key``, ``value``: float tensor [B, H, n, head_dim]. ``mask``, bool tensor [B, 1, n, n]: False =
+    forbidden. Returns float tensor [B, n, H, head_dim], None.
     """
     output = nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, dropout_p=0.0, scale=scaling, is_causal=False
@@ -295,12 +287,8 @@ class BertForPreTraining(nn.Module):
 def bert(settings: dict[str, Any], weights: dict[str, Tensor]) -> BertForPreTraining:
     """The network with ``weights``, in evaluation mode.
 
-    Parameters
-    ----------
-    settings : dict
-        Of ``config.json``.
-    weights : dict of str to tensor
-        By name in a checkpoint of `transformers`, the shared ones once; used as they are.
+    ``settings``: of ``config.json``. ``weights``: by name in a checkpoint of `transformers`, the shared ones once;
+    used as they are.
     """
     config = SimpleNamespace(**settings, _attn_implementation="sdpa")
     network = BertForPreTraining(config)

@@ -52,38 +52,25 @@ DISCRIMINATORS = ("ElectraForPreTraining",)  # its head tells real tokens from r
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model.
+    """A loaded model."""
 
-    Attributes
-    ----------
-    model, tokenizer
-        Of `transformers`, or what stands for them until ``full`` is called.
-    name : str
-    revision : str or None
-    untrained : frozenset of str
-        Parameters that the checkpoint did not have.
-    full : callable, optional
-        Loads the same with the objects of `transformers`.
-    embedding : callable, optional
-        Reads the embedding head that the model's files describe; gives None where they describe none.
-    """
-
+    # model, tokenizer: of `transformers`, or what stands for them until ``full`` is called.
     model: Any
     tokenizer: Any
     name: str
     revision: str | None
-    untrained: frozenset[str] = frozenset()
+    untrained: frozenset[str] = frozenset()  # parameters that the checkpoint did not have
+    # Loads the same with the objects of `transformers`.
     full: Callable[[], Checkpoint] | None = None
+    # Reads the embedding head that the model's files describe; gives None where they describe none.
     embedding: Callable[[], EmbeddingHead | None] | None = None
 
 
 def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) -> Checkpoint:
     """Load what lies at ``place``; from the local cache when it is there, else from the hub.
 
-    Raises
-    ------
-    ModelLoadError
-        Not found, no network, broken files, needs code from the hub, no encoder, no fast tokenizer.
+    Raises `ModelLoadError`: not found, no network, broken files, needs code from the hub, no encoder, no fast
+    tokenizer.
     """
     with quiet(place.name, progress):
         if place.is_gguf:
@@ -103,10 +90,7 @@ def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) ->
 def embedded_checkpoint(place: Place, *, in_torch: bool) -> Checkpoint:
     """The embedded model (float32, on the CPU) without the import of `transformers`, in torch or in numpy.
 
-    Raises
-    ------
-    ModelLoadError
-        Its files cannot be read.
+    Raises `ModelLoadError`: its files cannot be read.
     """
     with _named_failures(place, "its weights"):
         network, tokenizer = embedded_network(MINI, in_torch=in_torch), FastTokenizer(MINI)

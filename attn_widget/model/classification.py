@@ -100,8 +100,6 @@ def class_probabilities(
 ) -> ClassProbabilities:
     """``logits`` with the parts of their softmax along ``axis``, or of their sigmoids.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> class_probabilities(("no", "yes"), np.log(np.array([1.0, 3.0], dtype=np.float32)))
     ClassProbabilities(no 0.250, yes 0.750)
@@ -141,15 +139,8 @@ def activation_of(problem_type: str | None, n_labels: int) -> tuple[Activation, 
 
     As the text-classification pipeline of `transformers` decides.
 
-    Parameters
-    ----------
-    problem_type : str or None
-        ``config.problem_type``.
-    n_labels : int
-        Outputs of the head.
+    ``problem_type``: ``config.problem_type``. ``n_labels``: outputs of the head.
 
-    Examples
-    --------
     >>> activation_of("multi_label_classification", 5), activation_of("regression", 1)
     (('sigmoid', ''), ('identity', ''))
     >>> activation_of(None, 3)

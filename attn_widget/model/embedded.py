@@ -42,10 +42,7 @@ def weights_in(path: Path) -> dict[str, Floats]:
 class FastTokenizer:
     """The interface of a fast tokenizer of `transformers` that `attn_widget.model.encoding` uses, for ``folder``.
 
-    Parameters
-    ----------
-    folder : Path
-        With ``tokenizer.json`` and ``tokenizer_config.json``.
+    ``folder``: with ``tokenizer.json`` and ``tokenizer_config.json``.
     """
 
     is_fast = True

@@ -28,9 +28,7 @@ TASK, STATES, TOKENS, TEXT = (
 def check_module_types(modules: Iterable[Mapping[str, Any]], of: str) -> None:
     """Refuse modules with code of their own: it may do anything, under any name.
 
-    Raises
-    ------
-    ModelLoadError
+    Raises `ModelLoadError`.
     """
     for module in modules:
         if not module["type"].startswith(LIBRARIES):
@@ -43,9 +41,7 @@ def check_module_types(modules: Iterable[Mapping[str, Any]], of: str) -> None:
 def check_transformer(own: Mapping[str, Any], of: str) -> None:
     """Refuse a first module that gives anything but the last hidden states.
 
-    Raises
-    ------
-    ModelLoadError
+    Raises `ModelLoadError`.
     """
     text: Any = (own.get("modality_config") or {}).get("text") or {}
     wanted = {
@@ -60,9 +56,7 @@ def check_transformer(own: Mapping[str, Any], of: str) -> None:
 def check_part(kind: str, config: Mapping[str, Any], of_tokens: bool, of: str) -> None:
     """Refuse a module that reads or writes another vector than that of the module before it, or picks other tokens.
 
-    Raises
-    ------
-    ModelLoadError
+    Raises `ModelLoadError`.
     """
     vector = TOKENS if of_tokens else TEXT
     names = ("module_input_name", "module_output_name")
@@ -77,9 +71,7 @@ def check_part(kind: str, config: Mapping[str, Any], of_tokens: bool, of: str) -
 def check_expansion(expansion: Any, of: str) -> None:
     """Refuse query expansion by another token than the mask token, or to another length.
 
-    Raises
-    ------
-    ModelLoadError
+    Raises `ModelLoadError`.
     """
     if isinstance(expansion, Mapping):
         wanted = {f"the {key} of its query_expansion": (expansion.get(key), value) for key, value in (("strategy", "fixed"), ("token", None))}  # fmt: skip

@@ -82,12 +82,7 @@ class Truncate(nn.Module):
 class Dense(nn.Module):
     """A linear map and an activation, with a residual where the model has one.
 
-    Parameters
-    ----------
-    linear : nn.Linear
-    activation : nn.Module
-    residual : nn.Module, optional
-        Of the input, added after the activation.
+    ``residual``: of the input, added after the activation.
     """
 
     def __init__(
@@ -103,63 +98,34 @@ class Dense(nn.Module):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingHead:
-    """Pooling and further layers after the last hidden states, and how texts are prepared.
+    """Pooling and further layers after the last hidden states, and how texts are prepared."""
 
-    Attributes
-    ----------
-    pooling : tuple of str
-        Poolings whose results are concatenated (`POOLINGS`). ``("tokens",)``: late interaction, an
-        embedding for each token.
-    layers : tuple of nn.Module
-        `Dense`, ``nn.LayerNorm``, `Normalize` and `Truncate`, in order.
-    max_length : int or None
-        Most tokens of a text that the model's makers allow; None: as many as the encoder reads.
-    prompts : mapping of str to str
-        Prompts by name; each is put before a text.
-    default_prompt : str or None
-        Name of the one that is used unless another is given.
-    pools_prompt : bool
-        Whether the tokens of a prompt are pooled.
-    skipped : int
-        First positions of this text that are not pooled: those of its prompt.
-    similarity : str or None
-        ``"cosine"`` or ``"dot"``, if the model says so.
-    other_similarity : str or None
-        The similarity that the model names, where it is neither.
-    notes : tuple of str
-        Sentences on settings of the model that are not read.
-    lowercase : bool
-        Whether texts are written in lower case first.
-    skiplist : frozenset of str
-        Late interaction: tokens of a passage that take no part.
-    query_length : int or None
-        Late interaction: queries are padded to so many tokens with mask tokens (query expansion), and longer ones cut;
-        None: they are not.
-    query_limit, document_limit : int or None
-        Late interaction: most tokens of a query that is not padded, and of a passage.
-    attends_expansion : bool
-        Whether the other tokens attend to these mask tokens.
-    padded : int
-        Tokens that this text is padded to: `query_length` of a query.
-    """
-
+    # Poolings whose results are concatenated (`POOLINGS`). ``("tokens",)``: late interaction, an embedding for each
+    # token.
     pooling: tuple[str, ...]
+    # `Dense`, ``nn.LayerNorm``, `Normalize` and `Truncate`, in order.
     layers: tuple[nn.Module, ...] = ()
+    # Most tokens of a text that the model's makers allow; None: as many as the encoder reads.
     max_length: int | None = None
+    # Prompts by name; each is put before a text.
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
-    default_prompt: str | None = None
-    pools_prompt: bool = True
-    skipped: int = 0
-    similarity: str | None = None
-    other_similarity: str | None = None
-    notes: tuple[str, ...] = ()
-    lowercase: bool = False
+    default_prompt: str | None = None  # name of the one that is used unless another is given
+    pools_prompt: bool = True  # whether the tokens of a prompt are pooled
+    skipped: int = 0  # first positions of this text that are not pooled: those of its prompt
+    similarity: str | None = None  # ``"cosine"`` or ``"dot"``, if the model says so
+    other_similarity: str | None = None  # the similarity that the model names, where it is neither
+    notes: tuple[str, ...] = ()  # sentences on settings of the model that are not read
+    lowercase: bool = False  # whether texts are written in lower case first
+    # Late interaction: tokens of a passage that take no part.
     skiplist: frozenset[str] = frozenset()
+    # Late interaction: queries are padded to so many tokens with mask tokens (query expansion), and longer ones
+    # cut; None: they are not.
     query_length: int | None = None
+    # query_limit, document_limit: late interaction: most tokens of a query that is not padded, and of a passage.
     query_limit: int | None = None
     document_limit: int | None = None
-    attends_expansion: bool = False
-    padded: int = 0
+    attends_expansion: bool = False  # whether the other tokens attend to these mask tokens
+    padded: int = 0  # tokens that this text is padded to: `query_length` of a query
 
     @property
     def of_tokens(self) -> bool:
@@ -169,12 +135,8 @@ class EmbeddingHead:
     def __call__(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """The embeddings [B, d'] of texts, or [B, n, d'] of tokens.
 
-        Parameters
-        ----------
-        hidden : tensor [B, n, d]
-            Last hidden states.
-        mask : int64 tensor [B, n]
-            1 for tokens, 0 for padding, which follows them.
+        ``hidden``, tensor [B, n, d]: last hidden states. ``mask``, int64 tensor [B, n]: 1 for tokens, 0 for
+        padding, which follows them.
         """
         vectors = hidden if self.of_tokens else self.pool(hidden, mask)
         for layer in self.layers:
@@ -249,13 +211,8 @@ class EmbeddingHead:
 def named_head(pooling: object) -> EmbeddingHead:
     """The head of a pooling by its name.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        No such pooling.
+    Raises `InputError`, `InputTypeError`: no such pooling.
 
-    Examples
-    --------
     >>> named_head("mean")
     <EmbeddingHead mean>
     """
@@ -276,10 +233,7 @@ def named_head(pooling: object) -> EmbeddingHead:
 def head_of(place: Place) -> EmbeddingHead | None:
     """The head of the embedder that lies at ``place``; None without ``modules.json``.
 
-    Raises
-    ------
-    ModelLoadError
-        Files that cannot be read, or a module whose part in an embedding is not known.
+    Raises `ModelLoadError`: files that cannot be read, or a module whose part in an embedding is not known.
     """
     folder = Path(place.path)
     if place.is_folder and not (folder / MODULES).is_file():
@@ -305,10 +259,7 @@ def head_of(place: Place) -> EmbeddingHead | None:
 def read_head(read: ReadFile, name: str) -> EmbeddingHead | None:
     """The head that ``modules.json`` describes; None where there is none.
 
-    Raises
-    ------
-    ModelLoadError
-        As `head_of`.
+    Raises `ModelLoadError`: as `head_of`.
     """
     listing = read(MODULES)
     if listing is None:
@@ -349,10 +300,7 @@ def _read_head(read: ReadFile, modules: list[dict[str, Any]], name: str) -> Embe
 def head_of_module(model: Any) -> EmbeddingHead | None:
     """The head of a ``SentenceTransformer`` object; None of anything else.
 
-    Raises
-    ------
-    ModelLoadError
-        A module whose part in an embedding is not known.
+    Raises `ModelLoadError`: a module whose part in an embedding is not known.
     """
     named = getattr(model, "_modules", None)
     parts = list(named.values()) if isinstance(named, dict) else []

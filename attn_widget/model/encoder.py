@@ -56,7 +56,7 @@ Classifier = Literal["sequence", "token", "question_answering"]
 
 @dataclass(frozen=True, eq=False)
 class HeadMeans:
-    """Mean output of every head of a model over many texts. `attn_widget.head_means` makes it.
+    """Mean output of every head of a model over many texts. `attn_widget.corpus.head_means` makes it.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Encoder(NotPickled):
         Held while the model or the tokenizer works; encoders of one model share it.
     """
 
-    INSTEAD = "Pass its name, and call load(name) where it is needed."
+    _INSTEAD = "Pass its name, and call load(name) where it is needed."
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")

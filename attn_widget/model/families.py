@@ -18,40 +18,28 @@ PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")
 
 @dataclass(frozen=True)
 class Block:
-    """Module names below one layer.
+    """Module names below one layer."""
 
-    Attributes
-    ----------
-    attention_output, ffn_output : str
-        The last linear map of attention and of the feed-forward network. What enters the second
-        one is the post-activation.
-    attention_norm, ffn_norm : str
-        Post-norm: they follow the residual sums. Pre-norm: they stand before attention and FFN.
-    pre_norm : bool
-    gate : str or None
-        The activation whose output multiplies the FFN's other half; None where it is not gated.
-    attention_added, ffn_added : str or None
-        What the residual stream adds: a norm after ``attention_output`` or ``ffn_output``; None where it
-        adds their output itself.
-    parallel : bool
-        Attention and FFN both read the layer's input, and their outputs are added together.
-    experts : bool
-        ``ffn_output`` is the whole FFN, a mixture of experts, whose inside is not shown.
-    notes : tuple of str
-        What the picture of one attention and one FFN leaves out.
-    """
-
+    # attention_output, ffn_output: the last linear map of attention and of the feed-forward network. What enters
+    # the second one is the post-activation.
     attention_output: str = "attention.output.dense"
+    # attention_norm, ffn_norm: post-norm: they follow the residual sums. Pre-norm: they stand before attention and
+    # FFN.
     attention_norm: str = "attention.output.LayerNorm"
     ffn_output: str = "output.dense"
     ffn_norm: str = "output.LayerNorm"
     pre_norm: bool = False
+    # The activation whose output multiplies the FFN's other half; None where it is not gated.
     gate: str | None = None
+    # attention_added, ffn_added: what the residual stream adds: a norm after ``attention_output`` or
+    # ``ffn_output``; None where it adds their output itself.
     attention_added: str | None = None
     ffn_added: str | None = None
+    # Attention and FFN both read the layer's input, and their outputs are added together.
     parallel: bool = False
+    # ``ffn_output`` is the whole FFN, a mixture of experts, whose inside is not shown.
     experts: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the picture of one attention and one FFN leaves out
 
     @property
     def adds(self) -> tuple[str, str]:
@@ -91,42 +79,24 @@ class Projections:
 
 @dataclass(frozen=True)
 class Family:
-    """Facts about one ``model_type`` of `transformers`.
-
-    Attributes
-    ----------
-    name : str
-    mechanism : "dispatch", "softmax" or None
-        None: unknown, found out by trying.
-    layers : str or None
-        Name of the layer list below the base model.
-    block, embeddings, projections
-        None where it is not known.
-    lm : callable or None
-        The language-model head alone.
-    predicts : "here" or "next"
-        Which token that head predicts at a position.
-    base : str or None
-        Name below the base model of the module that gives the last hidden states; None: itself.
-    final_norm : str or None
-        Name below the base model of the norm between the last layer and the head.
-    projected : str or None
-        Name below the base model of a map of the last hidden states to another width, which the head reads.
-    configured : callable of (Family, config) to Family, or None
-        The family in the shape that a configuration chooses; None if it has only one.
-    """
+    """Facts about one ``model_type`` of `transformers`."""
 
     name: str
+    # "dispatch", "softmax" or None; None: unknown, found out by trying.
     mechanism: Mechanism | None = "dispatch"
-    layers: str | None = "encoder.layer"
-    block: Block | None = Block()
+    layers: str | None = "encoder.layer"  # name of the layer list below the base model
+    block: Block | None = Block()  # block, embeddings, projections: None where it is not known
     embeddings: Embeddings | None = Embeddings()
     projections: Projections | None = None
-    lm: Head | None = None
-    predicts: Predicts = "here"
+    lm: Head | None = None  # the language-model head alone
+    predicts: Predicts = "here"  # "here" or "next"; which token that head predicts at a position
+    # Name below the base model of the module that gives the last hidden states; None: itself.
     base: str | None = None
+    # Name below the base model of the norm between the last layer and the head.
     final_norm: str | None = None
+    # Name below the base model of a map of the last hidden states to another width, which the head reads.
     projected: str | None = None
+    # The family in the shape that a configuration chooses; None if it has only one.
     configured: Callable[[Family, Any], Family] | None = None
 
 

@@ -43,11 +43,8 @@ def converted(file: Path) -> Path:
 
     A folder in the cache is used only if its files are those that were written. One call at a time converts.
 
-    Raises
-    ------
-    ModelLoadError
-        No GGUF file, one that is cut off, incomplete or of a kind that `transformers` does not read, no package
-        ``gguf``, or no room in the cache.
+    Raises `ModelLoadError`: no GGUF file, one that is cut off, incomplete or of a kind that `transformers` does not
+    read, no package ``gguf``, or no room in the cache.
 
     Warns
     -----

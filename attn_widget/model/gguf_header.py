@@ -15,8 +15,6 @@ LITTLE_ENDIAN = 0xFFFF  # versions above it are numbers of the other byte order
 def is_sound_header(path: Path) -> bool:
     """False if the header names more values than the file has room for: the reader would count on for days.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.gguf"

@@ -54,14 +54,7 @@ def attention(
 ) -> tuple[Floats, None]:
     """Attention, step by step, of texts of one length: there is no mask.
 
-    Parameters
-    ----------
-    query, key, value : float32 [B, H, n, head_dim]
-    scaling : float
-
-    Returns
-    -------
-    float32 [B, n, H, head_dim], None
+    ``query``, ``key``, ``value``: float32 [B, H, n, head_dim]. Returns float32 [B, n, H, head_dim], None.
     """
     scores = (query * np.float32(scaling)) @ key.swapaxes(-1, -2)
     return (softmax(scores) @ value).swapaxes(1, 2), None
@@ -235,12 +228,8 @@ class Heads(Module):
 class BertForPreTraining(Module):
     """The encoder with the masked-LM head and the next-sentence head.
 
-    Parameters
-    ----------
-    settings : dict
-        Of ``config.json``.
-    arrays : dict of str to float32 array
-        By name in a checkpoint of `transformers`, the shared ones once; used as they are.
+    ``settings``: of ``config.json``. ``arrays``: by name in a checkpoint of `transformers`, the shared ones once;
+    used as they are.
     """
 
     def __init__(self, settings: dict[str, Any], arrays: dict[str, Floats]) -> None:

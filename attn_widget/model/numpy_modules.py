@@ -170,8 +170,6 @@ class LayerNorm(Module):
 def erf(x: Floats) -> Floats:
     """The error function, to a few units of float32.
 
-    Examples
-    --------
     >>> from math import erf as exact
     >>> x = np.linspace(-6, 6, 1001, dtype=np.float32)
     >>> bool(np.abs(erf(x) - [exact(value) for value in x.tolist()]).max() < 2**-21)

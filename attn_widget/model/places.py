@@ -35,26 +35,13 @@ MODELS_HINT = (
 
 @dataclass(frozen=True)
 class Place:
-    """Place of a checkpoint.
+    """Place of a checkpoint."""
 
-    Attributes
-    ----------
-    path : str
-        A folder or a hub name, which `from_pretrained` takes; or a GGUF file.
-    name : str
-        What it is called on screen.
-    is_folder : bool
-    revision : str or None
-        Branch, tag or commit on the hub.
-    is_gguf : bool
-        ``path`` is a GGUF file.
-    """
-
-    path: str
-    name: str
+    path: str  # a folder or a hub name, which `from_pretrained` takes; or a GGUF file
+    name: str  # what it is called on screen
     is_folder: bool
-    revision: str | None = None
-    is_gguf: bool = False
+    revision: str | None = None  # branch, tag or commit on the hub
+    is_gguf: bool = False  # ``path`` is a GGUF file
 
 
 def locate(model: str | Path | None, revision: str | None = None) -> Place:
@@ -105,10 +92,7 @@ def _included(folder: Path, name: str) -> Place:
 def packaged_file(name: str) -> Path | None:
     """The GGUF file that ``name`` stands for; None for any other name. The package is not imported.
 
-    Raises
-    ------
-    ModelLoadError
-        The package is not installed.
+    Raises `ModelLoadError`: the package is not installed.
     """
     packaged = PACKAGED.get(name.lower())
     if packaged is None:
@@ -204,10 +188,7 @@ def cached_config(place: Place) -> str | None:
 def cached_file(place: Place, name: str) -> str | None:
     """Path of a file of a model on the hub: in the local cache, else fetched; None where the hub has none.
 
-    Raises
-    ------
-    ModelLoadError
-        It is not in the cache, and the hub cannot be reached.
+    Raises `ModelLoadError`: it is not in the cache, and the hub cannot be reached.
     """
     from huggingface_hub import constants, errors, hf_hub_download, try_to_load_from_cache
 

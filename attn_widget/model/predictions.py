@@ -170,17 +170,9 @@ def summarize(
 ) -> dict[str, NDArray[Any]]:
     """The top ``top_k`` of every row of ``logits``, with what is needed to open the softmax.
 
-    Parameters
-    ----------
-    logits : tensor or array [n, vocabulary], float
-    original_ids : int [n]
-        The token that really stands at each position, or follows it, for its rank and probability; -1 where there is
-        none.
-
-    Returns
-    -------
-    dict of ndarray
-        The array attributes of `Predictions`, by name.
+    ``logits``: tensor or array [n, vocabulary], float. ``original_ids``, int [n]: the token that really stands at
+    each position, or follows it, for its rank and probability; -1 where there is none. Returns: the array
+    attributes of `Predictions`, by name.
     """
     parts: dict[str, list[NDArray[Any]]] = {}
     if isinstance(logits, np.ndarray):
@@ -260,14 +252,8 @@ def open_softmax(
 ) -> Softmax:
     """Open the softmax of one row.
 
-    Parameters
-    ----------
-    logits : float [vocabulary]
-    ids, tokens
-        The entries to show.
+    ``logits``: float [vocabulary]. ``ids``, ``tokens``: the entries to show.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> s = open_softmax(np.log(np.array([1.0, 2.0, 5.0])), 0, [2], ["five"])
     >>> round(s.entries[0]["probability"], 3), s.entries[0]["rank"]

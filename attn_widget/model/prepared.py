@@ -30,10 +30,7 @@ class Prepared(NamedTuple):
 def read_prepared(given: Any) -> Prepared:
     """Ids and segments of one text without padding.
 
-    Raises
-    ------
-    InputTypeError, InputError
-        No integers, no token, several texts, or padding.
+    Raises `InputTypeError`, `InputError`: no integers, no token, several texts, or padding.
     """
     parts: Any = {"input_ids": given}
     if isinstance(given, Mapping) or hasattr(given, "input_ids"):
@@ -78,10 +75,7 @@ def decoded(backend: Any, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]
     Only what lies around a token is decoded again for it, so that the time is proportional to the length. The bytes of
     one character may be several tokens: the last of them gets it.
 
-    Raises
-    ------
-    NotAvailableError
-        A tokenizer that does not decode.
+    Raises `NotAvailableError`: a tokenizer that does not decode.
     """
     if not hasattr(backend, "decode"):
         raise NotAvailableError(

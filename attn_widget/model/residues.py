@@ -12,8 +12,6 @@ RESIDUE = re.compile(r"<\w+>|\S")  # or <mask>
 def each_residue(text: str) -> list[tuple[int, int, None]]:
     """Words of a protein, as a tagger gives them: every residue is one.
 
-    Examples
-    --------
     >>> each_residue("MK <mask>")
     [(0, 1, None), (1, 2, None), (3, 9, None)]
     """
@@ -25,10 +23,6 @@ def fast_residues(slow: Any) -> Any:
 
     It differs from ``slow`` in letters that the vocabulary lacks: each is an unknown token by itself, and not those that follow
     each other together.
-
-    Parameters
-    ----------
-    slow : transformers.EsmTokenizer
     """
     from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast

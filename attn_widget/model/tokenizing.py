@@ -253,9 +253,7 @@ def encode_ids(
 def check_characters_of(encoder: Reads, text: str, name: str) -> None:
     """Refuse a text that no tokenizer makes fit, before it is tokenized, which takes a second and 0.3 GB per MB.
 
-    Raises
-    ------
-    TooLongError
+    Raises `TooLongError`.
     """
     most = encoder.max_length * CHARACTERS_PER_TOKEN
     if len(text) > most:
@@ -328,13 +326,8 @@ def mask(encoder: Reads, encoding: Encoding, positions: Iterable[int]) -> Encodi
     token has the ``text`` and ``id`` of the mask token; its offsets and ``surface`` stay those of
     the text.
 
-    Raises
-    ------
-    InputTypeError, InputError, NotAvailableError
-        As `check_mask` says.
+    Raises `InputTypeError`, `InputError`, `NotAvailableError`: as `check_mask` says.
 
-    Examples
-    --------
     >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> masked = mask(encoder, encoder.encode("Cats purr."), [1])
@@ -421,8 +414,6 @@ def trim(token: str, start: int, end: int, text: str) -> tuple[int, int]:
     A token of white space alone keeps its span. A lone ``"▁"`` that stands for no character of the
     text (SentencePiece puts one before the first word) has an empty span.
 
-    Examples
-    --------
     >>> trim("Ġcat", 3, 7, "the cat")
     (4, 7)
     >>> trim("▁", 0, 1, "你好")

@@ -38,10 +38,7 @@ def check_part_of(encoder: Encoder, part: object, generate: int) -> None:
 def split_item(encoder: Encoder, item: Any, generate: int) -> tuple[str, str | None]:
     """Source and output; the output is None where the model is to write it.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        Neither an output nor ``generate``, or both; no pair of texts.
+    Raises `InputError`, `InputTypeError`: neither an output nor ``generate``, or both; no pair of texts.
     """
     if isinstance(item, str):
         if not generate:
@@ -68,10 +65,7 @@ def encode_source(
 ) -> Encoding:
     """The text that the encoder reads, with its tokens.
 
-    Raises
-    ------
-    InputTypeError, InputError, TooLongError
-        As `Encoder.encode`.
+    Raises `InputTypeError`, `InputError`, `TooLongError`: as `Encoder.encode`.
     """
     check_flag(add_special_tokens, "add_special_tokens")
     if are_ids(source):
@@ -87,18 +81,10 @@ def encode_source(
 def encode_target(encoder: Encoder, source: Encoding, output: object) -> Encoding:
     """The source with ``output`` as what the decoder writes: teacher forcing.
 
-    Returns
-    -------
-    Encoding
-        Of the decoder: its tokens are the start token and those of ``output``, without the end token: it reads these,
-        and is to write the next one after each.
-
-    Raises
-    ------
-    InputTypeError, InputError
-        ``output`` is no text, empty, or begins with a prompt that belongs to the source.
-    TooLongError
-        More tokens than the model writes.
+    Returns: of the decoder: its tokens are the start token and those of ``output``, without the end token: it reads
+    these, and is to write the next one after each. Raises `InputTypeError`, `InputError`: ``output`` is no text,
+    empty, or begins with a prompt that belongs to the source. Raises `TooLongError`: more tokens than the model
+    writes.
     """
     text = check_text(output, "output")
     _check_not_swapped(encoder, source.text, text)
@@ -129,10 +115,7 @@ def start_token(encoder: Encoder, token_id: int) -> Token:
 def start_id(encoder: Encoder) -> int:
     """Id of the token that generation starts from.
 
-    Raises
-    ------
-    NotAvailableError
-        The model names none.
+    Raises `NotAvailableError`: the model names none.
     """
     network = encoder.network
     holders = (getattr(network, "generation_config", None), network.config)

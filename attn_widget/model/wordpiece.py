@@ -50,10 +50,7 @@ class Added(NamedTuple):
 class WordPiece:
     """The part of ``tokenizers.Tokenizer`` that reading a text uses, for an uncased BERT.
 
-    Parameters
-    ----------
-    path : Path
-        ``tokenizer.json``.
+    ``path``: ``tokenizer.json``.
     """
 
     padding: dict[str, Any] | None = None

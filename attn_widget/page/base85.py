@@ -26,8 +26,6 @@ def encode(data: bytes) -> bytes:
 
     ``base64.b85encode`` gives the same but for five digits, and takes six times as long.
 
-    Examples
-    --------
     >>> encode(bytes([255, 255, 255, 255, 1]))
     b'|NsC00R'
     """
@@ -44,8 +42,6 @@ def encode(data: bytes) -> bytes:
 def decode(text: bytes) -> bytes:
     """The bytes of `encode`.
 
-    Examples
-    --------
     >>> decode(encode(b"the cat sat"))
     b'the cat sat'
     """

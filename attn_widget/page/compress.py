@@ -21,8 +21,6 @@ def deflate(data: bytes) -> bytes:
 def deflate_all(chunks: Collection[bytes]) -> Iterator[bytes]:
     """`deflate` of each, in their order; the usable cores share them, since zlib releases the GIL.
 
-    Examples
-    --------
     >>> [len(text) for text in deflate_all([b"the cat", b""])]
     [12, 3]
     """
@@ -36,8 +34,6 @@ def deflate_all(chunks: Collection[bytes]) -> Iterator[bytes]:
 def inflate(text: str | bytes) -> bytes:
     """The data of `deflate`.
 
-    Examples
-    --------
     >>> inflate(deflate(b"the cat sat on the mat"))
     b'the cat sat on the mat'
     """
@@ -48,8 +44,6 @@ def inflate(text: str | bytes) -> bytes:
 def packed(data: bytes) -> bytes:
     """Raw deflate.
 
-    Examples
-    --------
     >>> data = bytes(range(256)) * 100
     >>> zlib.decompress(packed(data), -zlib.MAX_WBITS) == data
     True

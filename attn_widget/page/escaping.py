@@ -18,8 +18,6 @@ OPENINGS = re.compile(r"<|\{(?=[{%#])")
 def markup(text: str) -> str:
     """Text of an element or of an attribute in quotes.
 
-    Examples
-    --------
     >>> markup('{{ "a" }} <b>')
     '&#123;&#123; &quot;a&quot; }} &lt;b&gt;'
     """

@@ -25,8 +25,6 @@ _IN_PYTHON = ("bounds", "uniform", "opens")  # the page gets their figures with 
 def manifest() -> dict[str, Any]:
     """Figures of a head with their formulas (TeX), and everything that a selection may name.
 
-    Examples
-    --------
     >>> manifest()["cards"][0]["key"], manifest()["patterns"][1]["meaning"]
     ('confidence_max', 'one token on')
     >>> manifest()["views"]["tree"]["label"], manifest()["methods"][0]["key"]

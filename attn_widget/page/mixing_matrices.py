@@ -24,17 +24,11 @@ ROUNDING = 1e-6  # products of float32 numbers in another order
 
 @dataclass
 class MixingMatrices:
-    """The answers for a page, and the largest error of each quantity's entries.
+    """The answers for a page, and the largest error of each quantity's entries."""
 
-    Attributes
-    ----------
-    answers : list
-        Requests with data and arrays, as a page records them.
-    errors : dict of str to float
-        By quantity, rollouts among them; a quantity that the page lacks has none.
-    """
-
+    # Requests with data and arrays, as a page records them.
     answers: list[Answered] = field(default_factory=list)
+    # By quantity, rollouts among them; a quantity that the page lacks has none.
     errors: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -50,26 +44,19 @@ def mixing_matrices(
 ) -> MixingMatrices:
     """Mixing matrices of the layers for which there is room; those of the selection always.
 
-    Parameters
-    ----------
-    selection : mapping
-        Its layer comes first.
-    layers : sequence of int
-        Those that the page has.
-    budget : float
-        Bytes, not compressed.
+    ``selection``: its layer comes first. ``layers``: those that the page has. ``budget``: bytes, not compressed.
     """
     found = MixingMatrices()
     chosen = selection["layer"]
     must = set(needed(selection))
     kinds = [kind for kind in MIXINGS if analysis.trace.square or kind not in OF_ITSELF]
-    n, m = analysis.n_tokens, analysis.n_keys
+    n, m = analysis.trace.n_tokens, analysis.trace.n_keys
     short = n <= MASKED_TOKENS
     each = n * m * (2 if short else 1)
     shown: dict[tuple[str, int], Float32] = {}
     left = SHARE * budget
     for layer in sorted(layers, key=lambda layer: (layer != chosen, layer)):
-        lengths = 4 * m * analysis.n_heads
+        lengths = 4 * m * analysis.trace.n_heads
         if left >= lengths or ("norms", layer) in must:
             # A head's norms are its weights times these, with the same relative error.
             found.answers += record(analysis, {"kind": "value_lengths", "layer": layer})
@@ -111,7 +98,7 @@ def has(selection: Mapping[str, Any], found: MixingMatrices) -> bool:
 def encoded_matrix(analysis: Analysis, kind: Any, layer: int, levels: int) -> EncodedWeights | None:
     """A layer's matrix in code; None where the model has none."""
     try:
-        return encode_weights(analysis.mixing(kind, layer), levels)
+        return encode_weights(analysis.mixing.matrix(kind, layer), levels)
     except NotAvailableError:
         return None
 
@@ -124,7 +111,7 @@ def recorded(analysis: Analysis, kind: str, layer: int, encoded: EncodedWeights)
         codes = codes[allowed]
     arrays: dict[str, Any] = code_planes(codes, encoded.levels)
     if kind == "mixing" and analysis.base is None:  # a ratio is of a token, not of a word
-        arrays["ratio"] = analysis.mixing_ratio(layer)
+        arrays["ratio"] = analysis.mixing.ratio(layer)
     request = {"kind": "mixing_code", "quantity": kind, "layer": layer}
     return request, {"levels": encoded.levels, "largest": encoded.largest}, arrays
 
@@ -134,14 +121,14 @@ def errors_of_rollout(
 ) -> list[float]:
     """The largest error of each rollout that the page can compute: from layer 0 without a gap."""
     reach = 0
-    if analysis.no_rollout is not None:
+    if analysis.heads.no_rollout is not None:
         return []
-    limit = analysis.rollout_limit if kind == "norms" else None
+    limit = analysis.heads.rollout_limit if kind == "norms" else None
     while (kind, reach) in shown and not (limit and reach >= limit[0]):
         reach += 1
     steps = mixing_rollout((shown[kind, i] for i in range(reach)), add_identity=kind == "norms")
     return [
-        float(np.abs(step - analysis.mixing_rollout(kind, layer)).max(initial=0))
+        float(np.abs(step - analysis.mixing.rollout(kind, layer)).max(initial=0))
         for layer, step in enumerate(steps)
     ]
 

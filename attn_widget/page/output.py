@@ -36,16 +36,9 @@ LOST = (
 def outputs(shown: Shown, saved: str = "page", *, code: bool) -> dict[str, str]:
     """Content of a cell's output besides the widget itself, by kind of data.
 
-    Parameters
-    ----------
-    shown : Shown
-    saved : {"page", "full", "picture", "none"}
-        What is kept of a run or a comparison; all of a profile or a similarity is.
-    code : bool
-        Whether this output carries the code of the page for all.
+    ``saved``, {"page", "full", "picture", "none"}: what is kept of a run or a comparison; all of a profile or a
+    similarity is. ``code``: whether this output carries the code of the page for all.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> from attn_widget.protocol.run_source import RunSource
     >>> from attn_widget.page.shown import ShownSource
@@ -137,17 +130,9 @@ class CodePlace:
     def takes(self, cell: str | None, count: int, deleted: list[str]) -> bool:
         """True if this output is to carry the code.
 
-        Parameters
-        ----------
-        cell : str or None
-            The running cell; None where the host does not tell.
-        count : int
-            Its execution count.
-        deleted : list of str
-            Cells that are gone.
+        ``cell``: the running cell; None where the host does not tell. ``count``: its execution count. ``deleted``:
+        cells that are gone.
 
-        Examples
-        --------
         >>> place = CodePlace()
         >>> place.takes("a", 1, []), place.takes("a", 1, []), place.takes("b", 2, [])
         (True, False, False)

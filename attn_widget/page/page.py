@@ -90,23 +90,11 @@ main { max-width: 1400px; margin: 0 auto; padding: 16px; }
 
 @dataclass(frozen=True)
 class PageModel:
-    """The model of a page that runs what is typed.
+    """The model of a page that runs what is typed."""
 
-    Attributes
-    ----------
-    facts : dict
-        For js/src/features/engine/live.ts.
-    weights : callable or None
-        Gives the elements that hold them; None if they are a script that the page loads.
-    """
-
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # for js/src/features/engine/live.ts
+    # Gives the elements that hold them; None if they are a script that the page loads.
     weights: Callable[[], Iterator[bytes]] | None
-
-
-def page_html(run: SavedRun, title: str | None = None) -> str:
-    """The page of one run as text, for an iframe."""
-    return b"".join(page_parts([run], title or TITLE, "stack")).decode("utf-8")
 
 
 def frame(page: str, name: str, height: int) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attn_widget.figures.arrays import Float32
 from attn_widget.page.escaping import markup
-from attn_widget.page.labeled import RAMP, SIGNED, svg
+from attn_widget.page.labeled import RAMP, SIGNED, svg, visible
 from attn_widget.page.pooling import pooled
 from attn_widget.page.view_cells import view_cells
 from attn_widget.protocol.selection import Selection
@@ -25,21 +25,12 @@ MASKED_CODE = 64  # next to as many tones of the ramp, which the eye cannot dist
 
 
 class Picture(NamedTuple):
-    """Picture that a document shows where the page cannot run.
+    """Picture that a document shows where the page cannot run."""
 
-    Attributes
-    ----------
-    png : bytes
-        Without labels, for hosts that show nothing else.
-    svg : str
-        An element with the labels of rows and columns, described for readers who do not see it.
-    caption : str
-        One line below it.
-    """
-
-    png: bytes
+    png: bytes  # without labels, for hosts that show nothing else
+    # An element with the labels of rows and columns, described for readers who do not see it.
     svg: str
-    caption: str
+    caption: str  # one line below it
 
 
 def figure(picture: Picture, *, inline: bool = True) -> str:
@@ -49,13 +40,13 @@ def figure(picture: Picture, *, inline: bool = True) -> str:
         (label,) = re.findall('aria-label="([^"]*)"', drawing)
         data = base64.b64encode(drawing.encode()).decode()
         drawing = f'<img alt="{label}" src="data:image/svg+xml;base64,{data}">'
-    return f"<figure>{drawing}<figcaption>{markup(picture.caption)}</figcaption></figure>"
+    return f"<figure>{drawing}<figcaption>{markup(visible(picture.caption))}</figcaption></figure>"
 
 
 def picture_of(source: Source, selection: Selection, *, quick: bool = False) -> Picture:
     """The open view of a run, a figure of all heads of a profile, or what a score is made of.
 
-    ``quick``: nothing that takes more passes of the model, for the output of a cell, which waits for it.
+    ``quick``: nothing that takes a pass of the model for each token, for the output of a cell, which waits for it.
     """
     analysis = source.analysis
     return drawn(

@@ -17,13 +17,8 @@ def pooled(
 ) -> NDArray[Kind]:
     """At most ``most`` rows and columns; NaN where all cells that fall together are NaN.
 
-    Parameters
-    ----------
-    rows : int, optional
-        Number of rows of the result, instead.
+    ``rows``: number of rows of the result, instead.
 
-    Examples
-    --------
     >>> pooled(np.array([[0.25, -0.5, 0.0], [np.nan, 0.0, 1.0]]), 2, rows=1).tolist()
     [[0.25, 1.0]]
     """

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import known_language
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
@@ -48,7 +49,7 @@ def light_requests(analysis: Analysis) -> tuple[Asked, ...]:
             *(request for request in SMALL if request["kind"] in OF_TWO_TEXTS),
             {"kind": "alignment"},
         )
-    return (*SMALL, {"kind": "predictions", "mode": analysis.default_mode, "top_k": 5})
+    return (*SMALL, {"kind": "predictions", "mode": analysis.model.default_mode, "top_k": 5})
 
 
 def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
@@ -71,30 +72,30 @@ def _of_all_runs(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]
         "classification", "next_sentence", "patterns",
     )  # fmt: skip
     yield from ({"kind": kind} for kind in kinds)
-    if analysis.addresses_off:
+    if analysis.model.addresses_off:
         yield {"kind": "intact"}
     yield {"kind": "roles", "seed": 0}
     yield {"kind": "roles"}
     yield from ({"kind": "metrics", "tau": tau} for tau in (0.01, "uniform"))
-    yield {"kind": "predictions", "mode": analysis.default_mode, "top_k": LISTED}
-    short = masked and analysis.n_tokens <= MASKED_TOKENS
+    yield {"kind": "predictions", "mode": analysis.model.default_mode, "top_k": LISTED}
+    short = masked and analysis.trace.n_tokens <= MASKED_TOKENS
     if analysis.run is not None and (short or analysis.run.masked_known):
         yield {"kind": "predictions", "mode": "masked", "top_k": LISTED}
     yield {"kind": "first_token", "head": "mean"}
     yield from class_slices(analysis)
-    if len(analysis.known_language.sentences) <= MAX_SENTENCES:
+    if len(known_language(analysis).sentences) <= MAX_SENTENCES:
         for aggregation in ("mass", "max"):
             yield {"kind": "sentences", "aggregation": aggregation}
-            for layer in range(analysis.n_layers):
+            for layer in range(analysis.trace.n_layers):
                 yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
 
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:
     """Requests for the likeliest classes of a text, and for its comparison texts."""
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None or classes.task != "sequence":
         return
-    if analysis.beside:
+    if analysis.model.compare_with:
         yield {"kind": "beside"}
     for label in largest_first(classes.logits)[:LIKELIEST]:
         yield {"kind": "class_gradient", "label": label, "head": "mean"}

@@ -26,7 +26,7 @@ def run_cells(analysis: Analysis, selection: Selection) -> Cells:
     """The selected matrix between the tokens or words that are shown, on the selected scale."""
     layer, head = selection.place
     quantity = "weights" if selection.quantity == "scores" else selection.quantity
-    if analysis.n_tokens > LONG_TOKENS and analysis.trace.square:
+    if analysis.trace.n_tokens > LONG_TOKENS and analysis.trace.square:
         weights, allowed, units = _bands(analysis, selection)
         keys, quantity = units, "weights"
     else:
@@ -43,10 +43,10 @@ def run_cells(analysis: Analysis, selection: Selection) -> Cells:
     rows, columns = ([_label(unit) for unit in side] for side in (units, keys))
     name = "mean of the heads" if head == "mean" else f"H{head}"
     part = "" if analysis.part == "self" else f"{analysis.part} "
-    by = "" if analysis.trace.square else f" by {analysis.n_keys}"
+    by = "" if analysis.trace.square else f" by {analysis.trace.n_keys}"
     what = "attention weights" if quantity == "weights" else quantity.replace("_", " ")
     caption = (
-        f"{title_of(analysis)}: {what} of {part}L{layer} · {name}, {analysis.n_tokens}{by} tokens. "
+        f"{title_of(analysis)}: {what} of {part}L{layer} · {name}, {analysis.trace.n_tokens}{by} tokens. "
         "Rows are queries, columns keys."
     )
     alt = f"{what[0].upper()}{what[1:]} as a heatmap{_strongest(among, rows, columns, words)}"
@@ -68,7 +68,7 @@ def _whole(
 
 def _bands(analysis: Analysis, selection: Selection) -> tuple[Float32, Bool | None, list[Unit]]:
     """Weights of a long text, a row of the picture at a time: never the whole matrix."""
-    n, allowed = analysis.n_tokens, analysis.trace.allowed(selection.place[0])
+    n, allowed = analysis.trace.n_tokens, analysis.trace.allowed(selection.place[0])
     step = -(-n // PICTURE_CELLS)
     bands: list[Float32] = []
     possible: list[NDArray[np.bool_]] = []

@@ -17,24 +17,13 @@ from attn_widget.protocol.source import Source
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A run as a page carries it: its name in lists, its length, its chunks.
-
-    Attributes
-    ----------
-    title : str
-    tokens : int
-    snapshot : Snapshot
-    second : bool
-        B of a comparison, whose A is the run before.
-    picture : Picture or None
-        What the page shows without scripts.
-    """
+    """A run as a page carries it: its name in lists, its length, its chunks."""
 
     title: str
     tokens: int
     snapshot: Snapshot
-    second: bool = False
-    picture: Picture | None = None
+    second: bool = False  # B of a comparison, whose A is the run before
+    picture: Picture | None = None  # what the page shows without scripts
 
 
 def saved_run(
@@ -47,17 +36,8 @@ def saved_run(
 ) -> SavedRun:
     """Pack a run or a result with what is selected in it.
 
-    Parameters
-    ----------
-    parts : bool
-        Of an encoder-decoder: its other parts, too; else the one that is shown alone.
-    pictured : bool
-        With the picture of a page without scripts.
-
-    Raises
-    ------
-    InputError
-        A layer, head or view that does not exist.
+    ``parts``: of an encoder-decoder: its other parts, too; else the one that is shown alone. ``pictured``: with the
+    picture of a page without scripts. Raises `InputError`: a layer, head or view that does not exist.
     """
     spec = spec.of_source(source)
     selection = Selection() if selection is None else selection
@@ -66,10 +46,12 @@ def saved_run(
     else:
         analysis = source.analysis
         opened = opening_of(analysis, selection, spec.layers, spec.heads)
-        selection = replace(selection, **opened.selected())
+        views = check_views(spec.views)
+        view = selection.view if selection.view in views else views[0]
+        selection = replace(selection, **opened.selected(), view=view)
         spec.check_run(analysis)
         recorded = of_parts(
-            analysis, selection, spec, analysis.parts if parts else (analysis.part,)
+            analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)
         )
     picture = picture_of(source, selection) if pictured else None
     return SavedRun(spec.title or source.title, source.n_tokens, recorded, picture=picture)
@@ -99,8 +81,8 @@ def other_part(
 
     Of the layers and heads that were asked for, it has those that it knows; all of them where it knows none.
     """
-    layers = [layer for layer in spec.layers or () if layer < analysis.n_layers] or None
-    heads = [head for head in spec.heads or () if head < analysis.n_heads] or None
+    layers = [layer for layer in spec.layers or () if layer < analysis.trace.n_layers] or None
+    heads = [head for head in spec.heads or () if head < analysis.trace.n_heads] or None
     opened = opening_of(analysis, Selection(), layers, heads).selected()
     if "encoder" not in (analysis.part, shown["part"]):
         opened["token"] = shown["token"]

@@ -18,18 +18,16 @@ from attn_widget.protocol.source import Source
 def save_page(shown: Sequence[Shown], path: str | os.PathLike[str], spec: PageSpec) -> Path:
     """Write what is shown, one below the other.
 
-    Raises
-    ------
-    InputError, InputTypeError, NotAvailableError
-        As in `attn_widget.to_html`.
+    Raises `InputError`, `InputTypeError`, `NotAvailableError`: as in `attn_widget.to_html`.
     """
     for name, writer in declared("writers"):
         if getattr(spec, name):
             written: Path | None = loaded(writer)(path, shown, spec)
             if written is not None:
                 return written
-    for source in _sources(shown):
-        spec.of_source(source)
+    for entry in shown:
+        for source in entry.sources:
+            _of(entry, shown, spec).of_source(source)
     alone = shown[0] if len(shown) == 1 else None
     title = spec.title or (alone.title if alone else TITLE)
     return write_page(path, packed(shown, spec), title, alone.layout if alone else "stack")
@@ -41,7 +39,7 @@ def packed(shown: Sequence[Shown], spec: PageSpec) -> Iterator[SavedRun]:
     several = len(shown) > 1
     budget = SizeBudget(sizes, "widgets", " report() makes texts smaller.") if several else None
     for entry in shown:
-        yield from entry.runs(spec, budget)
+        yield from entry.runs(_of(entry, shown, spec), budget)
 
 
 def framed(shown: Shown, height: int, title: str | None) -> str:
@@ -49,6 +47,14 @@ def framed(shown: Shown, height: int, title: str | None) -> str:
     runs = packed([shown], PageSpec(title=title))
     page = b"".join(page_parts(runs, title or shown.title, shown.layout))
     return frame(page.decode(), title or shown.title, height)
+
+
+def _of(entry: Shown, shown: Sequence[Shown], spec: PageSpec) -> PageSpec:
+    """Options of a page of several for one of them: a result that is no run leaves options of runs to the others."""
+    has_run = [
+        any(source.analysis is not None for source in one.sources) for one in (entry, *shown)
+    ]
+    return spec.of_no_run() if any(has_run) and not has_run[0] else spec
 
 
 def _sources(shown: Sequence[Shown]) -> list[Source]:

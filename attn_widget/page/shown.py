@@ -26,15 +26,9 @@ FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the 
 
 
 class Shown(ABC):
-    """Content of a widget.
+    """Content of a widget."""
 
-    Attributes
-    ----------
-    layout : {"stack", "compare"}
-        Layout of a page that holds nothing else.
-    """
-
-    layout: Layout = "stack"
+    layout: Layout = "stack"  # {"stack", "compare"}; layout of a page that holds nothing else
 
     @property
     @abstractmethod
@@ -110,7 +104,7 @@ def output_run(source: Source, selection: Selection, *, full: bool, parts: bool 
     analysis = source.analysis if full else untagged(source.analysis)  # a tagger takes seconds
     layers, heads = (None, None) if full else kept(analysis, selection)
     whole = full or sum(map(weights_of, all_parts(analysis))) <= CELLS
-    there = analysis.parts if whole and parts else (analysis.part,)
+    there = analysis.model.parts if whole and parts else (analysis.part,)
     spec = PageSpec(
         layers=layers,
         heads=heads,
@@ -124,7 +118,7 @@ def output_run(source: Source, selection: Selection, *, full: bool, parts: bool 
 
 def parts_left_out(analysis: Analysis, parts: Sequence[str]) -> str:
     """Parts of an encoder-decoder that a page lacks, in words; empty if none."""
-    lacking = [name for name in analysis.parts if name not in parts]
+    lacking = [name for name in analysis.model.parts if name not in parts]
     return f"the parts {' and '.join(lacking)}, which need a kernel" if lacking else ""
 
 
@@ -132,16 +126,21 @@ def kept(analysis: Analysis, selection: Selection) -> tuple[list[int] | None, li
     """Layers and heads whose weights fit: all, those of the selected layer, or the selected head."""
     if weights_of(analysis) <= CELLS:
         return None, None
-    cells = weights_of(analysis) // analysis.n_layers
+    cells = weights_of(analysis) // analysis.trace.n_layers
     layer, head = selection.place
     return [layer], None if cells <= CELLS or head == "mean" else [head]
 
 
 def weights_of(analysis: Analysis) -> int:
     """Weights of all heads of a part."""
-    return analysis.n_tokens * analysis.n_keys * analysis.n_heads * analysis.n_layers
+    return (
+        analysis.trace.n_tokens
+        * analysis.trace.n_keys
+        * analysis.trace.n_heads
+        * analysis.trace.n_layers
+    )
 
 
 def all_parts(analysis: Analysis) -> list[Analysis]:
     """The analysis itself where one text is read."""
-    return [analysis.of(name) for name in analysis.parts]
+    return [analysis.of(name) for name in analysis.model.parts]

@@ -22,14 +22,7 @@ class Share(TypedDict):
 class SizeBudget:
     """The rest of a page's budget, shared by many runs.
 
-    Parameters
-    ----------
-    tokens : list of int
-        Of each run.
-    what : str
-        What the runs are, for the reader.
-    instead : str
-        How else they can be saved.
+    ``tokens``: of each run. ``what``: what the runs are, for the reader. ``instead``: how else they can be saved.
     """
 
     def __init__(self, tokens: list[int], what: str = "texts", instead: str = "") -> None:

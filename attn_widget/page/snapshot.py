@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import lock_of
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
@@ -57,26 +58,14 @@ PACKED = 0.93  # of float32 numbers, compressed
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The chunks of one run, each a pack.
+    """The chunks of one run, each a pack."""
 
-    Attributes
-    ----------
-    chunks : dict of str to bytes
-        ``"paint"`` and ``"layer-<l>"``, not compressed; first those that the page opens with.
-    code : {"weights", "qk"} or None
-        None: a profile, which has no weights.
-    error : float
-        No weight that the page shows is off by more.
-    score_error : float or None
-        The same of scores; None when the page has none.
-    rollout_error : float or None
-        The same of rollout, as far as the saved layers reach; None when they leave out the first.
-    """
-
+    # ``"paint"`` and ``"layer-<l>"``, not compressed; first those that the page opens with.
     chunks: dict[str, bytes]
-    code: Code | None
-    error: float
-    score_error: float | None
+    code: Code | None  # {"weights", "qk"} or None; None: a profile, which has no weights
+    error: float  # no weight that the page shows is off by more
+    score_error: float | None  # the same of scores; None when the page has none
+    # The same of rollout, as far as the saved layers reach; None when they leave out the first.
     rollout_error: float | None
 
     @cached_property
@@ -95,22 +84,14 @@ def snapshot(
 ) -> Snapshot:
     """Pack a run for a page without a kernel.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    selection : mapping
-        The widget's traits; its layer and head are moved to one that is saved.
-    spec : PageSpec
-        What of the run, and in how much room.
-    code : {"weights", "qk"}, optional
-        By default factors of the scores where there are queries and keys.
-    parts : sequence of str, optional
-        Parts of an encoder-decoder that the page has; by default this one alone.
+    ``selection``: the widget's traits; its layer and head are moved to one that is saved. ``spec``: what of the
+    run, and in how much room. ``code``, {"weights", "qk"}: by default factors of the scores where there are queries
+    and keys. ``parts``: parts of an encoder-decoder that the page has; by default this one alone.
     """
     layers, heads, light = spec.layers, spec.heads, spec.light
     views = list(VIEWS) if spec.views is None else list(spec.views)
-    kept_layers = list(range(analysis.n_layers)) if layers is None else sorted(set(layers))
-    kept_heads = list(range(analysis.n_heads)) if heads is None else sorted(set(heads))
+    kept_layers = list(range(analysis.trace.n_layers)) if layers is None else sorted(set(layers))
+    kept_heads = list(range(analysis.trace.n_heads)) if heads is None else sorted(set(heads))
     chosen, two_texts = dict(selection), analysis.part != "self"
     if two_texts:
         chosen["part"] = analysis.part
@@ -120,10 +101,10 @@ def snapshot(
             chosen["view"] = views[0]
     if chosen["layer"] not in kept_layers:
         chosen["layer"] = kept_layers[0]
-    long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.n_heads
+    long, lacks_heads = is_long(analysis), len(kept_heads) < analysis.trace.n_heads
     if chosen["head"] not in (*kept_heads, *(() if long and lacks_heads else ("mean",))):
         chosen["head"] = kept_heads[0]
-    with analysis.lock, one_blas_thread():
+    with lock_of(analysis), one_blas_thread():
         encoding = (
             LIGHT_ENCODINGS[code or code_of(analysis)]
             if light
@@ -161,7 +142,7 @@ def snapshot(
         }
         if spec.left_out:
             about["left_out"] = spec.left_out
-        others = ({"kind": "beside"},) if analysis.beside else ()
+        others = ({"kind": "beside"},) if analysis.model.compare_with else ()
         requests = (
             (*light_requests(analysis), *others)
             if light
@@ -174,6 +155,9 @@ def snapshot(
                 answers = chain(answers, found)
                 if not found:
                     views.remove(view)
+        for view, path in declared("carried"):
+            if view in views:
+                answers = chain(answers, loaded(path)(analysis, chosen))
         if "inside" in views and not light:
             answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
         if budget > 0 and analysis.trace.square:
@@ -214,7 +198,7 @@ def encode_attention(
     found = Attention()
     for layer in layers:
         if is_long(analysis):
-            rolled = analysis.n_tokens <= ROLLOUT_TOKENS
+            rolled = analysis.trace.n_tokens <= ROLLOUT_TOKENS
             blocks = encode_layer(analysis, layer, heads, encoding, mean=rolled)
             found.chunks |= blocks.chunks
             found.errors += blocks.errors
@@ -227,7 +211,7 @@ def encode_attention(
             head.score_error for head in encoded if isinstance(head, EncodedFactors)
         ]
         arrays = layer_arrays(analysis, layer, heads, encoded)
-        if len(heads) < analysis.n_heads:
+        if len(heads) < analysis.trace.n_heads:
             mean = encode_weights(analysis.attention(layer, "mean"), MAX_LEVELS)
             allowed = analysis.trace.allowed(layer)
             mean_arrays = weight_arrays([mean], allowed)
@@ -251,8 +235,10 @@ def opens_on(
     """True if the page has the selected quantity: rollout takes every layer up to its own."""
     quantity = chosen.get("quantity")
     if quantity == "rollout":
-        limit = analysis.rollout_limit
-        if analysis.no_rollout is not None or (limit is not None and chosen["layer"] >= limit[0]):
+        limit = analysis.heads.rollout_limit
+        if analysis.heads.no_rollout is not None or (
+            limit is not None and chosen["layer"] >= limit[0]
+        ):
             return False
         through = list(range(chosen["layer"] + 1))
         return list(layers[: len(through)]) == through
@@ -282,9 +268,9 @@ def error_of_rollout(
 ) -> float | None:
     """The largest error of rollout through the layers that follow the first without a gap."""
     reach = 0
-    if analysis.no_rollout is not None:
+    if analysis.heads.no_rollout is not None:
         return None
-    limit = analysis.rollout_limit
+    limit = analysis.heads.rollout_limit
     most = len(means) if limit is None else limit[0]
     while reach < most and layers[reach] == reach:
         reach += 1
@@ -354,8 +340,6 @@ def lists_more(data: Mapping[str, Any], shown: Mapping[str, Any] | None) -> bool
 def dense(thumbs: NDArray[np.uint8]) -> dict[str, NDArray[np.uint8]]:
     """``thumbs`` [L, H, c] of the c cells that any head has, and ``thumb_cells`` [t, t], where these are not all.
 
-    Examples
-    --------
     >>> found = dense(np.array([[[[9, 0], [5, 4]]]], dtype=np.uint8))
     >>> {name: array.tolist() for name, array in found.items()}
     {'thumbs': [[[9, 5, 4]]], 'thumb_cells': [[1, 0], [1, 1]]}

@@ -44,31 +44,8 @@ def several_views(views: Any) -> list[Any]:
 class PageSpec(OfPage):
     """The content of a page: the options of `attn_widget.to_html`, those of features included, and the room for each run.
 
-    Attributes
-    ----------
-    layers, heads : list of int, optional
-        Whose weights go along; by default all.
-    views : list of str, optional
-        Names of the tabs; by default all.
-    title : str, optional
-    tensors : float
-        Share of the room of a short page that tensors of the view Inside may take: many texts share one.
-    most : float, optional
-        Bytes, compressed, that the attention of a run may take; a coarser code is chosen for it.
-    masked : bool
-        Compute masked predictions of a short text, where the view is saved; those that were computed before
-        always go along.
-    light : bool
-        The coarsest code and what takes a moment: quick to make and small, for the output of a cell.
-    left_out : str
-        What the page lacks, in words, for its reader.
-
-    Raises
-    ------
-    InputTypeError
-        Layers, heads or views that are not several, or a title that is no str.
-    InputError
-        A title with a lone surrogate.
+    ``layers``, ``heads``: whose weights go along; by default all. Raises `InputTypeError`: layers, heads or views
+    that are not several, or a title that is no str. Raises `InputError`: a title with a lone surrogate.
     """
 
     # Lists, because one page asks for them several times.
@@ -78,13 +55,18 @@ class PageSpec(OfPage):
     heads: Sequence[int] | None = option(
         lambda given: check_several(given, "heads", "int"), of_a_run=WEIGHTS
     )
-    views: Sequence[str] | None = option(several_views)
+    views: Sequence[str] | None = option(several_views)  # names of the tabs; by default all
     title: str | None = option(check_title)
+    # Share of the room of a short page that tensors of the view Inside may take: many texts share one.
     tensors: float = 1.0
+    # Bytes, compressed, that the attention of a run may take; a coarser code is chosen for it.
     most: float | None = None
+    # Compute masked predictions of a short text, where the view is saved; those that were computed before always go
+    # along.
     masked: bool = True
+    # The coarsest code and what takes a moment: quick to make and small, for the output of a cell.
     light: bool = False
-    left_out: str = ""
+    left_out: str = ""  # what the page lacks, in words, for its reader
 
     def __post_init__(self) -> None:
         for name, declared in self._given():
@@ -107,10 +89,7 @@ class PageSpec(OfPage):
     def within(self, n_layers: int, n_heads: int) -> PageSpec:
         """The same for a run of this shape, with layers, heads and views in order, each once.
 
-        Raises
-        ------
-        InputError
-            A layer, head or view that does not exist, or none left.
+        Raises `InputError`: a layer, head or view that does not exist, or none left.
         """
         return replace(
             self,
@@ -122,10 +101,7 @@ class PageSpec(OfPage):
     def of_source(self, source: Source) -> PageSpec:
         """The part of it that ``source`` has, as `within`.
 
-        Raises
-        ------
-        InputError
-            What it does not have.
+        Raises `InputError`: what it does not have.
         """
         if source.analysis is not None:
             return self.within(*source.shape)
@@ -139,6 +115,15 @@ class PageSpec(OfPage):
                     f"A {source.name} has only the view {source.views[0]!r}.", "Leave views out."
                 )
         return self
+
+    def of_no_run(self) -> PageSpec:
+        """The same without what was given for runs alone: a profile or a similarity has one view, and no weights."""
+        kept = {
+            field.name: field.default
+            for field in fields(self)
+            if field.name == "views" or field.metadata.get("of_a_run") is not None
+        }
+        return replace(self, **kept)
 
     def check_run(self, analysis: Analysis) -> None:
         """Raise what is wrong with it for a run, before anything is computed."""

@@ -32,16 +32,9 @@ def tensors(
 
     Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
 
-    Parameters
-    ----------
-    selected : int
-        The layer that comes first, with all units of its feed-forward network where they fit.
-    heads : sequence of int
-        Whose queries, keys and values to take.
-    budget : float
-        Bytes, not compressed.
-    inside : bool
-        Whether the page has that view; without it queries, keys, values and scores alone go along.
+    ``selected``: the layer that comes first, with all units of its feed-forward network where they fit. ``heads``:
+    whose queries, keys and values to take. ``budget``: bytes, not compressed. ``inside``: whether the page has that
+    view; without it queries, keys, values and scores alone go along.
     """
     chosen, _ = fitting(groups(analysis, selected, heads, budget, inside=inside), budget)
     layers = windows(analysis, chosen)
@@ -113,7 +106,7 @@ def tensor(analysis: Analysis, request: Asked, cells: int) -> Iterator[Answered]
 def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Float32, list[int]]]:
     """First columns and shapes of what layers compute, by name and layer: one pass for all of them."""
     columns = {
-        (request["name"], request["layer"]): cells // analysis.n_tokens
+        (request["name"], request["layer"]): cells // analysis.trace.n_tokens
         for request, cells in chosen
         if request["kind"] == "tensor" and request["name"] in LAYER
     }
@@ -136,9 +129,9 @@ def groups(
     analysis: Analysis, selected: int, heads: Sequence[int], budget: float, *, inside: bool = True
 ) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     width = 3 * analysis.trace.head_dim
-    order = sorted(range(analysis.n_layers), key=lambda layer: (layer != selected, layer))
+    order = sorted(range(analysis.trace.n_layers), key=lambda layer: (layer != selected, layer))
 
     def vectors(layer: int) -> Group:
         return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
@@ -163,7 +156,7 @@ def groups(
         yield [window(name) for name in EMBEDDINGS]  # the view opens on them
         yield vectors(selected)
         yield tables
-        yield [window("hidden", layer=layer) for layer in range(analysis.n_layers + 1)]
+        yield [window("hidden", layer=layer) for layer in range(analysis.trace.n_layers + 1)]
         units = widths(analysis).get("ffn_activation", 0)
         for layer in order:
             parts = [window(name, layer=layer) for name in LAYER]

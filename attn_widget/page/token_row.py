@@ -80,17 +80,17 @@ def token_row(
         if (name, None) in in_page:
             continue
         with suppress(NotAvailableError):
-            put(name, name, analysis.embeddings.part(name)[token])
+            put(name, name, analysis.model.embeddings.part(name)[token])
     with suppress(NotAvailableError):
         visit_layers(analysis.run.encoder, analysis.run.encoding, visit)
     with suppress(NotAvailableError):
-        for layer, states in enumerate(analysis.hidden_states):
+        for layer, states in enumerate(analysis.model.hidden_states):
             if ("hidden", layer) not in in_page:
                 put(f"hidden:{layer}", "hidden", states[token])
     for name in HEAD:
         with suppress(NotAvailableError):
             of = _of_head(analysis, name)
-            for layer in range(analysis.n_layers):
+            for layer in range(analysis.trace.n_layers):
                 if (name, layer) in in_page:
                     continue
                 rows = np.stack([of(layer, head)[token] for head in heads])

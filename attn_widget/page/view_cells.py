@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import AttnWidgetError, NotAvailableError
+from attn_widget.features import declared, loaded
 from attn_widget.figures import metrics
+from attn_widget.figures.catalog.choices import ALL_VIEWS
 from attn_widget.figures.catalog.registry import METRICS
 from attn_widget.host.pattern import Pattern
+from attn_widget.page.listed import ROWS, listed, shares, token_label, too_slow
 from attn_widget.page.run_cells import run_cells
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.run_source import title_of
@@ -20,30 +24,37 @@ from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.source import Cells
 from attn_widget.trace.base import LONG_TOKENS
 
-ROWS = 24  # of a list of predictions
 PATHS = 12
-NAMED = 3  # guesses of a row
-LEAST = 0.005  # share of a guess that is named
 MASK = Pattern(r"^(\[MASK\]|<mask>)$")
 
 
-def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False) -> Cells:
-    """The open view as rows and columns; the selected matrix where the view has no such form or not for this text.
+class MakesCells(Protocol):
+    """Function that gives the cells of a view."""
 
-    ``quick``: without predictions that mask each token in turn.
+    def __call__(self, analysis: Analysis, selection: Selection, /, *, quick: bool) -> Cells: ...
+
+
+def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False) -> Cells:
+    """The open view as rows and columns; where it has no such form, the selected matrix and a sentence that says why.
+
+    ``quick``: without what takes a pass of the model for each token.
     """
-    make = OF_VIEWS.get(selection.view)
-    masks = selection.view == "predictions" and opening_mode(analysis) == "masked"
-    if make is None or (quick and masks) or analysis.n_tokens > LONG_TOKENS:
+    makers: dict[str, MakesCells | str] = {**OF_VIEWS, **dict(declared("cells"))}
+    make = makers.get(selection.view)
+    if make is None:
         return run_cells(analysis, selection)
     try:
-        found = make(untagged(analysis), selection)  # a tagger takes seconds
-    except NotAvailableError:
-        found = None
-    return run_cells(analysis, selection) if found is None else found
+        if analysis.trace.n_tokens > LONG_TOKENS:
+            raise NotAvailableError(f"The text has more than {LONG_TOKENS} tokens.")
+        maker: MakesCells = loaded(make) if isinstance(make, str) else make
+        return maker(untagged(analysis), selection, quick=quick)  # a tagger takes seconds
+    except AttnWidgetError as error:
+        matrix = run_cells(analysis, selection)
+        label = ALL_VIEWS[selection.view].label
+        return matrix._replace(caption=f"{matrix.caption} {label} has no picture here: {error}")
 
 
-def heads_cells(analysis: Analysis, selection: Selection) -> Cells | None:
+def heads_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """A figure of every head: the one that shades the grid."""
     figures = analysis.metrics.as_dict()
     key = selection.metric if selection.metric in figures else metrics.KEYS[0]
@@ -64,11 +75,11 @@ def heads_cells(analysis: Analysis, selection: Selection) -> Cells | None:
     )
 
 
-def sentences_cells(analysis: Analysis, _selection: Selection) -> Cells | None:
+def sentences_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """Attention between sentences, summed over their tokens."""
     sums = analysis.sentences
     if len(sums.texts) < 2:
-        return None
+        raise NotAvailableError(sums.note or "The text is one sentence.")
     mass = np.asarray(sums.matrix("mass"), np.float32)
     caption = f"{title_of(analysis)}: attention between sentences. Rows are sentences that look, columns those that are looked at."
     alt = "Shares of each sentence's attention as a heatmap"
@@ -77,34 +88,31 @@ def sentences_cells(analysis: Analysis, _selection: Selection) -> Cells | None:
     )
 
 
-def predictions_cells(analysis: Analysis, _selection: Selection) -> Cells | None:
+def predictions_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:
     """The likeliest tokens at each position, shaded by the probability of the first."""
+    if quick and opening_mode(analysis) == "masked":
+        raise too_slow()
     if analysis.part == "cross":
-        analysis = analysis.writing
-    mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+        analysis = analysis.model.writing
+    mode = table_mode(opening_mode(analysis), analysis.trace.n_tokens)
     found = analysis.predictions(top_k=TOP_K, mode=mode)
     rows: list[str] = []
     first: list[float] = []
     for i, token in enumerate(found.positions):
         if (token.special and not MASK.search(token.text)) or len(rows) == ROWS:
             continue
-        guesses = zip(found.tokens[i][:NAMED], found.probabilities[i], strict=False)
-        named = [f"{guess} {share:.0%}" for guess, share in guesses if share >= LEAST]
-        rows.append(f"{token.text}: {', '.join(named) or 'none is likely'}")
+        rows.append(f"{token.text}: {shares(found.tokens[i], found.probabilities[i].tolist())}")
         first.append(float(found.probabilities[i][0]))
     if not rows:
-        return None
+        raise NotAvailableError("The text has no token besides special ones.")
     how = {"masked": "with each token hidden in turn", "next": "for the token after each"}.get(
         mode, "as is"
     )
     caption = f"{title_of(analysis)}: the likeliest tokens at each position, {how}."
-    alt = f"Predictions: {'; '.join(rows[:NAMED])}"
-    return Cells(
-        np.array(first, np.float32)[:, None], alt, caption, rows, ["likeliest"], ("0", "1")
-    )
+    return listed("Predictions", caption, rows, first, "likeliest", 1.0)
 
 
-def tree_cells(analysis: Analysis, selection: Selection) -> Cells | None:
+def tree_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """The strongest paths from the focus token, shaded by the product of their weights."""
     units, tree = shown_tree(analysis, selection)
     paths = {id(tree): units[tree.token].surface}
@@ -114,22 +122,45 @@ def tree_cells(analysis: Analysis, selection: Selection) -> Cells | None:
             paths[id(child)] = path = f"{paths[id(node)]} → {units[child.token].surface}"
             found.append((child.product, f"{path} {child.product:.2g}"))
     if not found:
-        return None
+        raise NotAvailableError("No path leads from the focus token to another word.")
     found = sorted(found, key=lambda one: -one[0])[:PATHS]
-    top = found[0][0] or 1.0
-    shades = np.array([[product / top] for product, _ in found], np.float32)
     layer, head = selection.place
     name = "mean of the heads" if head == "mean" else f"H{head}"
     caption = f"{title_of(analysis)}: the strongest paths from {units[tree.token].surface} in L{layer} · {name}, products of attention weights."
-    rows = [path for _, path in found]
+    products, rows = [product for product, _ in found], [path for _, path in found]
+    return listed("Paths", caption, rows, products, "product")
+
+
+def inside_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
+    """By how much attention and the feed-forward network of each layer change each token: the bars of the view's map."""
+    changes = analysis.model.residuals
+    values = np.stack([changes.attention, changes.ffn], axis=1).reshape(-1, analysis.trace.n_tokens)
+    rows = [
+        f"L{layer} {part}"
+        for layer in range(analysis.trace.n_layers)
+        for part in ("attention", "FFN")
+    ]
+    tokens = analysis.trace.tokens
+    columns = [token_label(token) for token in tokens]
+    words = [i for i, token in enumerate(tokens) if not token.special] or [*range(len(tokens))]
+    among = np.nan_to_num(values[:, words])
+    top, largest = float(among.max()), float(np.nan_to_num(values).max())
+    row, column = divmod(int(among.argmax()), len(words))
+    part = "" if analysis.part == "self" else f"the {analysis.part}'s "
     return Cells(
-        shades, f"Paths: {'; '.join(rows[:NAMED])}", caption, rows, ["product"], ("0", f"{top:.2g}")
+        np.clip(values / (top or 1.0), 0, 1).astype(np.float32),
+        f"Change of each token in each layer as a heatmap; the largest is {top:.3g}, of {columns[words[column]]} by {rows[row]}",
+        f"{title_of(analysis)}: change of each token by attention and the feed-forward network (FFN) of {part}each layer, ‖out − in‖ / ‖in‖.",
+        rows,
+        columns,
+        ("0", f"{top:.3g}{' or more' if largest > top else ''}"),
     )
 
 
-OF_VIEWS: Mapping[str, Callable[[Analysis, Selection], Cells | None]] = {
+OF_VIEWS: Mapping[str, MakesCells] = {
     "heads": heads_cells,
     "sentences": sentences_cells,
     "predictions": predictions_cells,
     "tree": tree_cells,
+    "inside": inside_cells,
 }

@@ -1,12 +1,13 @@
 """Questions from the page, checked and answered: ``invoke("slice", request)``.
 
-Every reply is ``{ok: true, data, arrays}`` with buffers, or ``{ok: false, error, hint}``; no
-exception leaves `answer`, because the page would see it only as a time-out.
+Every reply is ``{ok: true, data, arrays}`` with buffers, or ``{ok: false, error, hint}``: `replied` stands once around
+all that answers, because the page would see an exception only as a time-out.
 """
 
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -36,50 +37,55 @@ log = logging.getLogger("attn_widget")
 MAX_REPLY_BYTES = 8_000_000
 MAX_ERROR_CHARACTERS = 500  # an error may repeat what was asked
 Asked = TypeVar("Asked")
+Function = TypeVar("Function", bound=Callable[..., Answer])
 
 Reply = tuple[dict[str, Any], list[bytes]]
+
+
+class Answers(ABC):
+    """Anything that answers requests of the page."""
+
+    @abstractmethod
+    def reply(self, request: Request) -> Reply:
+        """The answer to a request that was checked; raises what is wrong with it."""
+
+    def answer(self, request: object) -> Reply:
+        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""
+        return replied(lambda: self.reply(check_request(request)), request)
 
 
 def answer(analysis: Analysis | None, request: object) -> Reply:
     """Answer one request from the page, however long it takes.
 
-    Parameters
-    ----------
-    analysis : Analysis or None
-        None: the widget was closed.
-    request : object
-        What the page sent; nothing about it is trusted.
-
-    Returns
-    -------
-    reply, buffers
-        A JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
+    ``analysis``: None: the widget was closed. ``request``: what the page sent; nothing about it is trusted.
+    ``reply``, ``buffers``: a JSON-able dict and one buffer for each array named in ``reply["arrays"]``.
     """
-    return respond(analysis, request, HANDLERS)
+    return replied(lambda: respond(analysis, check_request(request), HANDLERS), request)
 
 
 def respond(
-    asked: Asked | None, request: object, handlers: Mapping[str, Callable[[Asked, Request], Answer]]
+    asked: Asked | None,
+    request: Request,
+    handlers: Mapping[str, Callable[[Asked, Request], Answer]],
 ) -> Reply:
-    """Answer one request with the handler of its kind, which gets ``asked``.
+    """Answer a checked request with the handler of its kind, which gets ``asked``.
 
     Two threads may ask at once: what is asked keeps its figures under a lock of its own.
     """
+    if asked is None:
+        raise SliceError("This widget is closed.", "Run the cell again to make a new one.")
+    return described(handler_of(request, handlers)(asked, request))
 
-    def reply() -> Reply:
-        if asked is None:
-            raise SliceError("This widget is closed.", "Run the cell again to make a new one.")
-        sound = check_request(request)
-        kind = sound.get("kind")
-        handler = handlers.get(kind) if isinstance(kind, str) else None
-        if handler is None:
-            raise SliceError(
-                f"Unknown kind of slice: {short_repr(kind)}.",
-                f"Known: {', '.join(sorted(handlers))}.",
-            )
-        return described(handler(asked, sound))
 
-    return replied(reply, request)
+def handler_of(request: Request, handlers: Mapping[str, Function]) -> Function:
+    """The handler of a request's kind."""
+    kind = request.get("kind")
+    handler = None if kind is None else handlers.get(kind)
+    if handler is None:
+        raise SliceError(
+            f"Unknown kind of slice: {short_repr(kind)}.", f"Known: {', '.join(sorted(handlers))}."
+        )
+    return handler
 
 
 def described(answer: Answer) -> Reply:

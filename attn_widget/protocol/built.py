@@ -13,10 +13,7 @@ from attn_widget.protocol.request import Request
 def bundle(name: str) -> str:
     """The text of a built file of the page.
 
-    Raises
-    ------
-    FileNotFoundError
-        The page was not built: this is a checkout without ``npm run build``.
+    Raises `FileNotFoundError`: the page was not built: this is a checkout without ``npm run build``.
     """
     return built(name).decode("utf-8")
 

@@ -21,14 +21,7 @@ def option(
 ) -> Any:
     """An option of a page.
 
-    Parameters
-    ----------
-    check : callable
-        Gives what was given, checked.
-    default : optional
-    of_a_run : (str, str), optional
-        Of what only a run has: what other sources say of it, and what to do instead.
-    fits : callable, optional
-        Raises what is wrong with it for an analysis, before anything is computed.
+    ``check``: gives what was given, checked. ``of_a_run``: of what only a run has: what other sources say of it,
+    and what to do instead. ``fits``: raises what is wrong with it for an analysis, before anything is computed.
     """
     return field(default=default, metadata={"check": check, "of_a_run": of_a_run, "fits": fits})

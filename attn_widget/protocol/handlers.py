@@ -19,23 +19,15 @@ Function = TypeVar("Function", bound=Callable[..., Answer])
 
 @dataclass(frozen=True)
 class Handler:
-    """Handler of the slices of one kind.
+    """Handler of the slices of one kind."""
 
-    Attributes
-    ----------
-    function : callable
-        Gets the analysis and the request; if ``slow``, also a ``progress``, or None.
-    needs_tagger : bool
-        Reads tags of words: until the tagger is loaded, the page must ask again.
-    needs_heads : bool
-        Reads the matrices of all heads: those of a long text are surveyed first.
-    slow : bool
-        May take seconds: in a widget it works on a thread of its own (`attn_widget.protocol.tasks`).
-    """
-
+    # Gets the analysis and the request; if ``slow``, also a ``progress``, or None.
     function: Callable[..., Answer]
+    # Reads tags of words: until the tagger is loaded, the page must ask again.
     needs_tagger: bool = False
+    # Reads the matrices of all heads: those of a long text are surveyed first.
     needs_heads: bool = False
+    # May take seconds: in a widget it works on a thread of its own (`attn_widget.protocol.tasks`).
     slow: bool = False
 
     def __call__(self, asked: Any, request: Request, progress: Progress | None = None) -> Answer:
@@ -79,15 +71,9 @@ def answers(
 ) -> Callable[[Function], Function]:
     """Declare the function below as the answer to slices of a kind.
 
-    Parameters
-    ----------
-    kind : str
-        As the page says it: ``{"kind": "weights", ...}``.
-    needs_tagger, needs_heads, slow : bool
-        See `Handler`.
+    ``kind``: as the page says it: ``{"kind": "weights", ...}``. ``needs_tagger``, ``needs_heads``, ``slow``: see
+    `Handler`.
 
-    Examples
-    --------
     >>> from attn_widget.protocol.answer import HANDLERS
     >>> [kind for kind in ("language", "weights") if HANDLERS[kind].needs_tagger]
     ['language']

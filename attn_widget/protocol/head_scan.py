@@ -26,21 +26,14 @@ THUMBS_BYTES = 47_000  # of all heads: a first paint of 144 heads and 128 tokens
 
 @dataclass(frozen=True)
 class Survey:
-    """Results of one walk over the matrices of all heads.
+    """Results of one walk over the matrices of all heads."""
 
-    Attributes
-    ----------
-    thumbs : uint8 [L, H, t, t], or [L, H, t, u] of two texts
-        Every matrix, max-pooled: ``255 * sqrt(weight / head_max)``, rounded up, so that a weight above
-        zero is never drawn as zero, and small ones keep their differences.
-    head_max : float32 [L, H]
-    word_max : float32 [L, H]
-        The largest weight between two tokens that are no sinks (`attn_widget.analysis.opening.sinks`); 0 where
-        there is none.
-    """
-
+    # [L, H, t, t], or [L, H, t, u] of two texts; every matrix, max-pooled: ``255 * sqrt(weight / head_max)``,
+    # rounded up, so that a weight above zero is never drawn as zero, and small ones keep their differences.
     thumbs: NDArray[np.uint8]
-    head_max: NDArray[np.float32]
+    head_max: NDArray[np.float32]  # [L, H]
+    # [L, H]; the largest weight between two tokens that are no sinks (`attn_widget.analysis.opening.sinks`); 0
+    # where there is none.
     word_max: NDArray[np.float32]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -61,8 +54,6 @@ def head_scan(analysis: Analysis) -> HeadScan:
 def thumb_side(n: int, heads: int) -> int:
     """Cells on a side of a thumbnail: of many heads each is smaller, on screen too.
 
-    Examples
-    --------
     >>> thumb_side(128, 72), thumb_side(128, 144), thumb_side(128, 384), thumb_side(9, 72)
     (24, 18, 18, 9)
     """
@@ -73,17 +64,14 @@ def thumb_side(n: int, heads: int) -> int:
 class HeadScan:
     """The survey of a run, layer by layer.
 
-    Attributes
-    ----------
-    walk : LayeredWalk
-        Layers that it has done are here, those of a part of `found` included.
+    ``walk``: layers that it has done are here, those of a part of `found` included.
     """
 
     def __init__(self, analysis: Analysis) -> None:
         trace = self._trace = analysis.trace
         tokens = trace.tokens
-        self._shape = n, m = analysis.n_tokens, analysis.n_keys
-        shape = (analysis.n_layers, analysis.n_heads)
+        self._shape = n, m = analysis.trace.n_tokens, analysis.trace.n_keys
+        shape = (analysis.trace.n_layers, analysis.trace.n_heads)
         self.sides = thumb_side(n, math.prod(shape)), thumb_side(m, math.prod(shape))
         self._starts, self._key_starts = (
             np.arange(side) * size // side
@@ -91,7 +79,7 @@ class HeadScan:
         )
         self._pooled = np.zeros((*shape, *self.sides), dtype=np.float32)
         self._word_max = np.zeros(shape, dtype=np.float32)
-        masks = [trace.mask(layer) for layer in range(analysis.n_layers)]
+        masks = [trace.mask(layer) for layer in range(analysis.trace.n_layers)]
         by_mask = {id(mask): sinks(tokens, mask) for mask in masks}
         self._sinks = [by_mask[id(mask)] for mask in masks]
         # Cross-attention has no mask.
@@ -173,8 +161,6 @@ class SingleHead:
 def edges(starts: NDArray[np.int_], part: slice) -> NDArray[np.int_]:
     """The first place of every cell of a thumbnail that ``part`` touches, inside of it.
 
-    Examples
-    --------
     >>> edges(np.array([0, 10, 20]), slice(5, 20)).tolist()
     [5, 10]
     """

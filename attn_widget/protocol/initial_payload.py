@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attn_widget._version import __version__
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Head
@@ -56,7 +57,7 @@ def first_paint(
     ``view``: that opens; where it shows what is written, the pack of cross-attention has the decoder's.
     """
     trace = analysis.trace
-    cells = analysis.n_tokens * analysis.n_keys
+    cells = analysis.trace.n_tokens * analysis.trace.n_keys
     arrays: dict[str, NDArray[Any]]
     if streamed and not head_scan(analysis).walk.complete:
         arrays, computed = heads_so_far(analysis, layer, head)
@@ -71,9 +72,9 @@ def first_paint(
         allowed = trace.allowed(layer)
         if allowed is not None:
             arrays["allowed"] = allowed.astype(np.uint8)
-    if live and cells * 4 * analysis.n_layers * (analysis.n_heads + 1) <= HEADS_BYTES:
+    if live and cells * 4 * analysis.trace.n_layers * (analysis.trace.n_heads + 1) <= HEADS_BYTES:
         arrays.update(weights_of_all_heads(analysis))
-    if any(trace.mask(index) is not None for index in range(analysis.n_layers)):
+    if any(trace.mask(index) is not None for index in range(analysis.trace.n_layers)):
         arrays["possible"] = np.stack(possible_keys(trace)).astype(np.int32)
     # A long text's predictions take as long as its forward pass: the view asks for them.
     predictions = None if streamed else predictions_or_none(analysis)
@@ -84,10 +85,10 @@ def first_paint(
         "model": describe_model(analysis),
         "text": analysis.text or "",
         "text_pair": analysis.text_pair,
-        "truncated": analysis.truncated,
+        "truncated": analysis.model.truncated,
         "tokens": token_columns(analysis.tokens, analysis.text, analysis.text_pair),
-        "masked": [asdict(hidden) for hidden in analysis.masked],
-        "heads_off": [[*address] for address in analysis.addresses_off],
+        "masked": [asdict(hidden) for hidden in analysis.model.masked],
+        "heads_off": [[*address] for address in analysis.model.addresses_off],
         "unknown": unknown_tokens(analysis),
         "profile": None,
         "metrics": describe_metrics(trace, TAU),
@@ -106,24 +107,26 @@ def first_paint(
         arrays["decoder"] = np.frombuffer(paint, np.uint8)
     if computed is not None:
         meta["computed"] = computed
-    if analysis.outside:
-        meta["outside"] = [*analysis.outside]
-    if analysis.written:
-        meta["written"] = analysis.n_tokens - len(analysis.written)
+    if outside := methods_from_elsewhere(analysis):
+        meta["outside"] = [*outside]
+    if analysis.model.generated:
+        meta["written"] = analysis.trace.n_tokens - len(analysis.model.generated)
     elif analysis.run is not None and analysis.run.encoding.asked:
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
     if trace.has_rest:
         meta["rest"] = True
-    looking_back = [layer for layer in range(analysis.n_layers) if looks_back(trace.mask(layer))]
+    looking_back = [
+        layer for layer in range(analysis.trace.n_layers) if looks_back(trace.mask(layer))
+    ]
     if looking_back:
-        limit = analysis.rollout_limit
+        limit = analysis.heads.rollout_limit
         meta["mask"] = {
             "back": looking_back,
             "found": trace.mask_found,
             "rollout": None
-            if analysis.no_rollout
+            if analysis.heads.no_rollout
             else limit and {"layer": limit[0], "token": limit[1], "share": limit[2]},
         }
     if trace.windows is not None:
@@ -141,19 +144,19 @@ def describe_parts(analysis: Analysis, thumb_keys: int) -> dict[str, Any]:
     """Meta of one part of an encoder-decoder, or of attention from one text to another; nothing of a run of one text."""
     if analysis.part == "self":
         return {}
-    meta: dict[str, Any] = {"parts": [*analysis.parts], "part": analysis.part}
+    meta: dict[str, Any] = {"parts": [*analysis.model.parts], "part": analysis.part}
     if not analysis.trace.square:
-        meta["keys"] = token_columns(analysis.key_tokens, analysis.source_text, None)
+        meta["keys"] = token_columns(analysis.model.key_tokens, analysis.model.source_text, None)
         meta["thumb_keys"] = thumb_keys
-    if analysis.no_rollout is not None:
-        meta["no_rollout"] = analysis.no_rollout
+    if analysis.heads.no_rollout is not None:
+        meta["no_rollout"] = analysis.heads.no_rollout
     if analysis.part == "encoder":
         return meta
-    if analysis.trace.square and "encoder" in analysis.parts:
+    if analysis.trace.square and "encoder" in analysis.model.parts:
         source = analysis.of("encoder").tokens
-        meta["source_tokens"] = token_columns(source, analysis.source_text, None)
-    meta["source_text"] = analysis.source_text
-    meta["next_token"] = analysis.next_token
+        meta["source_tokens"] = token_columns(source, analysis.model.source_text, None)
+    meta["source_text"] = analysis.model.source_text
+    meta["next_token"] = analysis.model.next_token
     return meta
 
 
@@ -181,13 +184,13 @@ def meta_without_tokens(model: dict[str, Any], versions: dict[str, str]) -> dict
 
 def weights_of_all_heads(analysis: Analysis) -> dict[str, NDArray[Any]]:
     """``heads``, float32 [L, H + 1, n, m], the last one of a layer its mean; ``masks``, uint8 [L, n, m], where a mask forbids cells."""
-    heads: list[Head] = [*range(analysis.n_heads), "mean"]
-    layers = range(analysis.n_layers)
+    heads: list[Head] = [*range(analysis.trace.n_heads), "mean"]
+    layers = range(analysis.trace.n_layers)
     matrices = [[analysis.attention(layer, head) for head in heads] for layer in layers]
     masks = [analysis.trace.allowed(layer) for layer in layers]
     arrays: dict[str, NDArray[Any]] = {"heads": np.array(matrices, dtype=np.float32)}
     if any(mask is not None for mask in masks):
-        every = np.ones((analysis.n_tokens, analysis.n_keys), dtype=np.uint8)
+        every = np.ones((analysis.trace.n_tokens, analysis.trace.n_keys), dtype=np.uint8)
         arrays["masks"] = np.array([every if m is None else m for m in masks], dtype=np.uint8)
     return arrays
 
@@ -223,12 +226,12 @@ def describe_model(analysis: Analysis) -> dict[str, Any]:
     return {
         "name": "attention tensors" if encoder is None else encoder.name,
         "family": None if encoder is None else encoder.family.name,
-        "n_layers": analysis.n_layers,
-        "n_heads": analysis.n_heads,
+        "n_layers": analysis.trace.n_layers,
+        "n_heads": analysis.trace.n_heads,
         "head_dim": trace.head_dim,
         "hidden_size": 0 if encoder is None else encoder.hidden_size,
         "vocab_size": 0 if encoder is None else encoder.vocab_size,
-        "max_length": analysis.n_tokens if encoder is None else encoder.max_length,
+        "max_length": analysis.trace.n_tokens if encoder is None else encoder.max_length,
         "revision": None if encoder is None else encoder.revision,
         "has": {
             "mlm": encoder is not None and encoder.has_lm,
@@ -283,9 +286,9 @@ def opening_mode(analysis: Analysis) -> Mode:
     Masked, where the model can: as is, nearly every first choice is the token itself.
     """
     run = analysis.run
-    if run is None or analysis.masked or run.encoder.mask_token_id is None:
-        return analysis.default_mode
-    return "next" if analysis.default_mode == "next" else "masked"
+    if run is None or analysis.model.masked or run.encoder.mask_token_id is None:
+        return analysis.model.default_mode
+    return "next" if analysis.model.default_mode == "next" else "masked"
 
 
 def table_mode(opens: Mode, n_tokens: int) -> Mode:

@@ -18,50 +18,27 @@ from attn_widget.protocol.selection import Selection
 
 @dataclass(frozen=True)
 class Unit:
-    """One row or column of the matrix.
+    """One row or column of the matrix."""
 
-    Attributes
-    ----------
-    token, end : int
-        First token; one past the last.
-    text : str
-        A token as the tokenizer has it, a word of several tokens as it stands in the text.
-    surface : str
-        As it stands in the text.
-    special : bool
-    """
-
-    token: int
+    token: int  # token, end: first token; one past the last
     end: int
-    text: str
-    surface: str
+    text: str  # a token as the tokenizer has it, a word of several tokens as it stands in the text
+    surface: str  # as it stands in the text
     special: bool
 
 
 @dataclass(frozen=True)
 class ShownMatrix:
-    """The page's matrix (``js/src/figures/matrix.ts``).
+    """The page's matrix (``js/src/figures/matrix.ts``)."""
 
-    Attributes
-    ----------
-    units, keys : list of Unit
-        Rows and columns; the same ones unless the keys are another text.
-    weights : float32 [rows, columns]
-        Attention weights, rollout, or what attention carries.
-    allowed : bool [rows, columns] or None
-        False where the model's mask forbids a cell; None: every cell is possible.
-    scores : float32 [rows, columns] or None
-        Scaled scores, where this selection has them.
-    rollout : bool
-        Of all layers so far.
-    """
-
+    # units, keys: rows and columns; the same ones unless the keys are another text.
     units: list[Unit]
     keys: list[Unit]
-    weights: Float32
+    weights: Float32  # [rows, columns]; attention weights, rollout, or what attention carries
+    # Bool [rows, columns] or None; False where the model's mask forbids a cell; None: every cell is possible.
     allowed: Bool | None
-    scores: Float32 | None
-    rollout: bool
+    scores: Float32 | None  # [rows, columns] or None; scaled scores, where this selection has them
+    rollout: bool  # of all layers so far
 
 
 def scores_absent(analysis: Analysis, head: Any, quantity: str, *, merged: bool) -> str | None:
@@ -87,10 +64,8 @@ def shown_matrix(
     Rows of words are means over their tokens, columns sums; the share of positions that are left out is not given to
     the others.
 
-    Parameters
-    ----------
-    words_have_scores : bool
-        Whether scores are available with words switched on, as long as no word has several tokens.
+    ``words_have_scores``: whether scores are available with words switched on, as long as no word has several
+    tokens.
     """
     layer, head = selection.place
     words, quantity = selection.words, selection.quantity
@@ -98,8 +73,8 @@ def shown_matrix(
     units, groups = _units(analysis, selection)
     keys, key_groups = units, None
     if not analysis.trace.square:
-        of_keys = analysis.of("encoder") if "encoder" in analysis.parts else None
-        keys, key_groups = _units(of_keys, selection, analysis.key_tokens)
+        of_keys = analysis.of("encoder") if "encoder" in analysis.model.parts else None
+        keys, key_groups = _units(of_keys, selection, analysis.model.key_tokens)
     mask = None if rollout else analysis.trace.allowed(layer)
     scores = None
     widest = max(unit.end - unit.token for unit in (*units, *keys))
@@ -150,9 +125,9 @@ def matrix_of(analysis: Analysis, selection: Selection) -> Float32:
     if quantity == "rollout":
         return analysis.rollout(layer)
     if quantity in ROLLED:
-        return analysis.mixing_rollout(quantity.removesuffix("_rollout"), layer)
+        return analysis.mixing.rollout(quantity.removesuffix("_rollout"), layer)
     if quantity == "norms":
-        return analysis.mixing(quantity, layer, None if head == "mean" else head)
+        return analysis.mixing.matrix(quantity, layer, None if head == "mean" else head)
     if quantity in MIXINGS:
-        return analysis.mixing(quantity, layer)
+        return analysis.mixing.matrix(quantity, layer)
     return analysis.attention(layer, head)

@@ -53,20 +53,9 @@ def describe(arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Pack ``meta`` and ``arrays``.
 
-    Parameters
-    ----------
-    meta : mapping
-        JSON-able; NaN is written as null.
-    arrays : mapping of str to ndarray
-        dtypes uint8, int32, float32, float64. Those of the same bytes are written once.
+    ``meta``: JSON-able; NaN is written as null. ``arrays``: dtypes uint8, int32, float32, float64. Those of the
+    same bytes are written once. Raises `TypeError`: an array has another dtype.
 
-    Raises
-    ------
-    TypeError
-        An array has another dtype.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> meta, arrays = unpack(pack({"n": 2}, {"a": np.eye(2, dtype=np.float32)}))
     >>> meta["n"], arrays["a"].tolist()
@@ -98,10 +87,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `pack` wrote: ``(meta, arrays)``; the arrays are views into ``data``.
 
-    Raises
-    ------
-    ValueError
-        ``data`` is not a pack.
+    Raises `ValueError`: ``data`` is not a pack.
     """
     if data[:4] != MAGIC:
         raise ValueError(f"not a pack: begins with {data[:4]!r}, expected {MAGIC!r}")

@@ -17,10 +17,7 @@ DEEPEST = 6  # levels: a canceled request that lists the sites of a patch has fo
 def check_request(request: object) -> Request:
     """``request`` as an object of plain values that JSON could have carried.
 
-    Raises
-    ------
-    SliceError
-        No object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
+    Raises `SliceError`: no object, keys that are no str, nested too deep, or integers beyond those of JavaScript.
     """
     if not isinstance(request, Mapping):
         raise SliceError(f"A request must be an object, got {type(request).__name__}.")
@@ -54,17 +51,23 @@ def integer(request: Request, name: str, low: int, high: int) -> int:
 
 
 def layer_of(analysis: Analysis, request: Request) -> int:
-    return integer(request, "layer", 0, analysis.n_layers)
+    return integer(request, "layer", 0, analysis.trace.n_layers)
 
 
 def head_of(analysis: Analysis, request: Request) -> Head:
     if request.get("head") == "mean":
         return "mean"
-    return integer(request, "head", 0, analysis.n_heads)
+    return integer(request, "head", 0, analysis.trace.n_heads)
+
+
+def place_of(counted: Any, request: Request) -> tuple[int, int]:
+    """Layer and number of a head of a trace or a profile."""
+    layer = integer(request, "layer", 0, counted.n_layers)
+    return layer, integer(request, "head", 0, counted.n_heads)
 
 
 def rows_of(analysis: Analysis, request: Request) -> slice:
-    return span(request, "rows", analysis.n_tokens)
+    return span(request, "rows", analysis.trace.n_tokens)
 
 
 def span(request: Request, name: str, size: int) -> slice:

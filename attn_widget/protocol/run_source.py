@@ -6,7 +6,8 @@ from typing import Any
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.catalog.choices import VIEWS
-from attn_widget.protocol.answer import Reply, answer
+from attn_widget.protocol.answer import HANDLERS, Reply, respond
+from attn_widget.protocol.request import Request
 from attn_widget.protocol.selection import NAMES
 from attn_widget.protocol.source import Source
 
@@ -16,10 +17,7 @@ TITLE_CHARACTERS = 120
 class RunSource(Source):
     """A run of one text.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        Of an encoder-decoder, the part that is shown.
+    ``analysis``: of an encoder-decoder, the part that is shown.
     """
 
     name = "run"
@@ -35,7 +33,7 @@ class RunSource(Source):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.analysis.n_layers, self.analysis.n_heads
+        return self.analysis.trace.n_layers, self.analysis.trace.n_heads
 
     @property
     def title(self) -> str:
@@ -43,17 +41,17 @@ class RunSource(Source):
 
     @property
     def n_tokens(self) -> int:
-        return self.analysis.n_tokens
+        return self.analysis.trace.n_tokens
 
-    def answer(self, request: object) -> Reply:
-        return answer(self.analysis, request)
+    def reply(self, request: Request) -> Reply:
+        return respond(self.analysis, request, HANDLERS)
 
 
 def title_of(analysis: Analysis) -> str:
     """The beginning of the text, on one line."""
     texts = (analysis.text, analysis.text_pair)
     if analysis.part in ("decoder", "cross"):
-        texts = (analysis.source_text, analysis.text)
+        texts = (analysis.model.source_text, analysis.text)
     whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
@@ -62,6 +60,6 @@ def title_of(analysis: Analysis) -> str:
 def view_of(analysis: Analysis) -> Any:
     """The view that a run opens on."""
     for view in VIEWS.values():
-        if view.opens and getattr(analysis, view.opens) is not None:
+        if view.opens and getattr(analysis.model, view.opens) is not None:
             return view.name
     return "attention"

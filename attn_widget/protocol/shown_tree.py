@@ -17,16 +17,13 @@ LETTER_OR_NUMBER = Pattern(r"[\p{L}\p{N}]")
 def shown_tree(analysis: Analysis, selection: Selection) -> tuple[list[Unit], Influence]:
     """The units that its nodes are places of, and the tree; special tokens and punctuation are left out below the root.
 
-    Raises
-    ------
-    NotAvailableError
-        Attention between two texts.
+    Raises `NotAvailableError`: attention between two texts.
     """
     analysis.trace.check_square("A tree of influence")
     shown = shown_matrix(analysis, selection, words_have_scores=True)
     allowed = shown.allowed
     if shown.rollout and any(
-        analysis.trace.allowed(i) is not None for i in range(analysis.n_layers)
+        analysis.trace.allowed(i) is not None for i in range(analysis.trace.n_layers)
     ):
         allowed = shown.weights > 0  # exactly 0 where no path through the layers is allowed
     root = root_of(shown.units, selection.token)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from attn_widget.analysis import Analysis
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.tables import Columns
-from attn_widget.protocol.answer import Reply
+from attn_widget.protocol.answer import Answers
 from attn_widget.protocol.selection import Selection
-
-
-class Answers(Protocol):
-    """Anything that answers requests of the page."""
-
-    def answer(self, request: object) -> Reply:
-        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""
-        ...
 
 
 class Recorded(NamedTuple):
@@ -30,48 +22,24 @@ class Recorded(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A picture of rows and columns, for a document that runs no page.
+    """A picture of rows and columns, for a document that runs no page."""
 
-    Attributes
-    ----------
-    shades : float32 [rows, columns]
-        From 0 to 1, or -1 to 1 of ``signed`` ones; NaN for N/A. Of a long text already pooled.
-    alt : str
-        For readers who do not see it.
-    caption : str
-        One line next to it.
-    rows, columns : sequence of str
-        Labels, of all rows and columns.
-    ends : (str, str) or None
-        Meaning of the lightest and the darkest shade.
-    signed : bool
-    """
-
+    # [rows, columns]; from 0 to 1, or -1 to 1 of ``signed`` ones; NaN for N/A. Of a long text already pooled.
     shades: Float32
-    alt: str
-    caption: str
-    rows: Sequence[str]
+    alt: str  # for readers who do not see it
+    caption: str  # one line next to it
+    rows: Sequence[str]  # rows, columns: labels, of all rows and columns
     columns: Sequence[str]
-    ends: tuple[str, str] | None = None
+    ends: tuple[str, str] | None = None  # meaning of the lightest and the darkest shade
     signed: bool = False
 
 
-class Source(ABC):
-    """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity).
+class Source(Answers):
+    """Data behind a widget: a run of one text, or a result of a feature (a profile, a similarity)."""
 
-    Attributes
-    ----------
-    name : str
-        In messages: ``"run"``, ``"profile"``, ``"similarity"``.
-    views : tuple of str
-        The tabs that it has.
-    options : tuple of str
-        The fields of a `Selection` that mean something in it.
-    """
-
-    name: ClassVar[str]
-    views: ClassVar[tuple[str, ...]]
-    options: ClassVar[tuple[str, ...]]
+    name: ClassVar[str]  # in messages: ``"run"``, ``"profile"``, ``"similarity"``
+    views: ClassVar[tuple[str, ...]]  # the tabs that it has
+    options: ClassVar[tuple[str, ...]]  # the fields of a `Selection` that mean something in it
 
     @property
     def analysis(self) -> Analysis | None:
@@ -109,7 +77,3 @@ class Source(ABC):
     def size(self) -> int:
         """Tokens that its size in a page goes by; a profile has that of a short text."""
         return self.n_tokens
-
-    @abstractmethod
-    def answer(self, request: object) -> Reply:
-        """The answer to a request of the page; nothing about it is trusted, and nothing is raised."""

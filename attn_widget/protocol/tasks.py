@@ -12,10 +12,19 @@ from functools import partial
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import has_tagger_ready
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.host.threads import in_background
-from attn_widget.protocol.answer import HANDLERS, Reply, described, replied, respond
-from attn_widget.protocol.handlers import Answer, Handler
+from attn_widget.protocol.answer import (
+    HANDLERS,
+    Answers,
+    Reply,
+    described,
+    handler_of,
+    replied,
+    respond,
+)
+from attn_widget.protocol.handlers import Handler
 from attn_widget.protocol.pack import to_json
 from attn_widget.protocol.request import Request
 from attn_widget.protocol.slices.heads import HEADS, has_layers, survey_layers
@@ -34,19 +43,9 @@ class CanceledError(BaseException):
 class Task:
     """Work on a thread of its own, which can be stopped and started again.
 
-    Parameters
-    ----------
-    asked : object
-        What the work is about, such as an `Analysis`.
-    work : callable
-        Gets a ``progress`` to call with ``(done, total)``, which raises `CanceledError` after `stop`.
-
-    Attributes
-    ----------
-    done, total : int
-        How far it is; 0 where it is not known.
-    reply : Reply or None
-        Result or failure of the work, once it is there.
+    ``asked``: what the work is about, such as an `Analysis`. ``work``: gets a ``progress`` to call with
+    ``(done, total)``, which raises `CanceledError` after `stop`. ``done``, ``total``: how far it is; 0 where it is
+    not known. ``reply``: result or failure of the work, once it is there.
     """
 
     def __init__(self, asked: Any, work: Callable[[Progress], Reply]) -> None:
@@ -96,18 +95,12 @@ class Task:
             self._changed.notify_all()
 
 
-class Tasks:
+class Tasks(Answers):
     """Answers the requests of a page about one thing, slow ones by a `Task`.
 
-    Parameters
-    ----------
-    asked : callable
-        Gives what the requests are about at the moment: an `Analysis`, or None once it was closed.
-    handlers : mapping of str to Handler, optional
-        By kind; by default those of a run.
+    ``asked``: gives what the requests are about at the moment: an `Analysis`, or None once it was closed.
+    ``handlers``: by kind; by default those of a run.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> analysis = analyze("the cat sat", progress=False)
     >>> tasks = Tasks(lambda: analysis)
@@ -143,19 +136,16 @@ class Tasks:
         for task in tasks.values():
             task.stop()
 
-    def answer(self, request: object) -> Reply:
-        """Answer a request of the page: at once, or with the time after which to ask again."""
+    def reply(self, request: Request) -> Reply:
+        """Answer a request: at once, or with the time after which to ask again."""
         asked = self._asked()
-        if asked is None or not isinstance(request, Mapping):
+        if asked is None:
             return respond(asked, request, self._handlers)
-        kind = request.get("kind")
-        if kind == "drop":
+        if request.get("kind") == "drop":
             self._drop(request.get("of"))
             return {"ok": True, "data": {}, "arrays": []}, []
-        handler = self._handlers.get(kind) if isinstance(kind, str) else None
-        if handler is None:
-            return respond(asked, request, self._handlers)
-        if handler.needs_tagger and not asked.has_tagger_ready:
+        handler = handler_of(request, self._handlers)
+        if handler.needs_tagger and not has_tagger_ready(asked):
             return later("The tagger is still being loaded.")
         if handler.needs_heads and comes_in_layers(asked.trace):
             waits = self._survey(asked, request)
@@ -163,7 +153,7 @@ class Tasks:
                 return waits
         if handler.slow:
             return self._slow(asked, request, handler)
-        return respond(asked, request, self._handlers)
+        return described(handler(asked, request))
 
     def _survey(self, analysis: Analysis, request: Request) -> Reply | None:
         """The reply to a request for which too few heads have been surveyed; None for others."""
@@ -218,17 +208,12 @@ class Tasks:
 
 def compute(asked: Any, request: Request, handler: Handler, progress: Progress) -> Reply:
     """The work of a slow request."""
-
-    def function(asked: Any, request: Request) -> Answer:
-        return handler(asked, request, progress)
-
-    return respond(asked, request, {request["kind"]: function})
+    return replied(lambda: described(handler(asked, request, progress)), request)
 
 
 def survey(analysis: Analysis, progress: Progress) -> Reply:
     """The work of surveying the heads of a long text."""
-    request = {"kind": HEADS}
-    return replied(lambda: described(survey_layers(analysis, progress)), request)
+    return replied(lambda: described(survey_layers(analysis, progress)), {"kind": HEADS})
 
 
 def later(error: str, progress: tuple[int, int] | None = None) -> Reply:

@@ -36,26 +36,19 @@ class Area(NamedTuple):
 
 @dataclass
 class Outputs:
-    """The model's outputs besides attention; every part may be missing.
+    """The model's outputs besides attention; every part may be missing."""
 
-    Attributes
-    ----------
-    hidden_states : sequence of arrays or tensors [n, d], length L + 1
-        The first is the embeddings' output. Stacked when it is first asked for.
-    logits : tensor [n, vocabulary]
-        Of the language-model head; None without one, and where they are not kept (`LogitsCache`).
-    compute_logits : callable, optional
-        ``rows -> tensor [r, vocabulary]``, for logits that are not kept.
-    classifier_logits : float32 [classes], [n, classes] (token) or [n, 2] (start and end of an answer)
-    nsp_logits : float32 [2]
-        ``is next``, ``is not next``.
-    """
-
+    # Sequence of arrays or tensors [n, d], length L + 1; the first is the embeddings' output. Stacked when it is
+    # first asked for.
     hidden_states: Any = None
+    # Tensor [n, vocabulary]; of the language-model head; None without one, and where they are not kept
+    # (`LogitsCache`).
     logits: Any = None
+    # ``rows -> tensor [r, vocabulary]``, for logits that are not kept.
     compute_logits: Callable[[Any], Any] | None = None
+    # [classes], [n, classes] (token) or [n, 2] (start and end of an answer).
     classifier_logits: Floats | None = None
-    nsp_logits: Floats | None = None
+    nsp_logits: Floats | None = None  # [2]; ``is next``, ``is not next``
 
     def parts(self) -> list[Any]:
         """The stored arrays and tensors."""

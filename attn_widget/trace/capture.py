@@ -50,34 +50,15 @@ CausalMasks = dict[tuple[int, int, Any], Any]  # (queries, keys, device) -> bool
 def capture(encoder: Encoder, encoding: Encoding, *, progress: Progress | None = None) -> Trace:
     """Run the model once and keep what attention was computed from.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        Its model is left as it was: mode, attention implementation, hooks.
-    encoding : Encoding
-    progress : callable, optional
-        Called with ``(layers done, n_layers)`` as each layer begins to attend and at the end, on
-        this thread; an exception that it raises ends the pass and comes out of here.
+    ``encoder``: its model is left as it was: mode, attention implementation, hooks. ``progress``: called with
+    ``(layers done, n_layers)`` as each layer begins to attend and at the end, on this thread; an exception that it
+    raises ends the pass and comes out of here. Returns: of an encoder-decoder that of ``encoder.part``, whose
+    ``parts`` has all three. A `QKVTrace`, or a `WeightsTrace` for DeBERTa, MPNet and others that compute attention
+    on their own. Raises `NotAvailableError`: the model's attention can be seen neither way. Raises
+    `NotEnoughMemoryError`: a long text whose run the free memory will not do; the message says what would fit.
+    Raises `NotFiniteError`: a layer, or the classifier above them, gave NaN or infinite numbers. Raises
+    `InputTypeError`: ``progress`` cannot be called.
 
-    Returns
-    -------
-    Trace
-        Of an encoder-decoder that of ``encoder.part``, whose ``parts`` has all three. A `QKVTrace`, or a `WeightsTrace` for DeBERTa, MPNet and others that compute attention on
-        their own.
-
-    Raises
-    ------
-    NotAvailableError
-        The model's attention can be seen neither way.
-    NotEnoughMemoryError
-        A long text whose run the free memory will not do; the message says what would fit.
-    NotFiniteError
-        A layer, or the classifier above them, gave NaN or infinite numbers.
-    InputTypeError
-        ``progress`` cannot be called.
-
-    Examples
-    --------
     >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> trace = capture(encoder, encoder.encode("the cat sat on the mat"))

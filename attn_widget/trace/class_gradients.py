@@ -43,22 +43,10 @@ class _Scores(SoftmaxMode):
 def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]) -> Float32:
     """``d z_c / d S[l, h, 0, j]`` for some classes: one pass forward, one back for each class.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        With a sequence classifier. Its model is left as it was; no gradient is kept on it.
-    encoding : Encoding
-    classes : sequence of int
-        Indices of the head's outputs.
+    ``encoder``: with a sequence classifier. Its model is left as it was; no gradient is kept on it. ``classes``:
+    indices of the head's outputs. Returns float32 [len(classes), L, H, n]: in logits per unit of scaled score.
+    Every ``[n]`` sums to 0: raising all scores alike changes nothing. A forbidden cell has 0.
 
-    Returns
-    -------
-    float32 [len(classes), L, H, n]
-        In logits per unit of scaled score. Every ``[n]`` sums to 0: raising all scores alike changes
-        nothing. A forbidden cell has 0.
-
-    Examples
-    --------
     >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> class_gradients(encoder, encoder.encode("the cat sat"), [0])

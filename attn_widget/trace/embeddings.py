@@ -70,10 +70,7 @@ def lacking(reason: str) -> str:
 def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
     """Token, position and segment embeddings of a text, their sum and its normalized form.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose embeddings are not known.
+    Raises `NotAvailableError`: a family whose embeddings are not known.
     """
     names = encoder.family.embeddings
     with encoder.lock:  # hooks and pass are of one network
@@ -108,10 +105,7 @@ def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
 def missing_embeddings(encoder: Encoder) -> dict[str, str]:
     """Which embeddings the model lacks and why; found without running it.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose embeddings are not known.
+    Raises `NotAvailableError`: a family whose embeddings are not known.
     """
     names = encoder.family.embeddings
     if names is None:
@@ -140,18 +134,10 @@ def position_table(encoder: Encoder) -> Floats:
 def parameter_counts(encoder: Encoder) -> dict[str, int]:
     """Number of trained parameters in each part of the model.
 
-    Returns
-    -------
-    dict of str to int
-        ``embeddings``, ``attention``, ``feed_forward``, ``norms`` (of the layers), ``other`` (of the
-        encoder), ``pooler``, ``heads``, ``total``; of an encoder-decoder also ``decoder``. Position embeddings that are
-        computed are not trained. A parameter that two parts share (the decoder
-        of a masked-LM head and the token embeddings) counts once, where it stands first.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    Returns: ``embeddings``, ``attention``, ``feed_forward``, ``norms`` (of the layers), ``other`` (of the encoder),
+    ``pooler``, ``heads``, ``total``; of an encoder-decoder also ``decoder``. Position embeddings that are computed
+    are not trained. A parameter that two parts share (the decoder of a masked-LM head and the token embeddings)
+    counts once, where it stands first. Raises `NotAvailableError`: a family whose layers are not known.
     """
     block, layers = encoder.family.block, layer_modules(encoder.family, encoder.traced)
     if block is None or layers is None:

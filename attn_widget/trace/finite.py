@@ -23,15 +23,8 @@ def check_states(encoder: Encoder, tokens: Sequence[Token], states: Sequence[Any
 
     NaN of any layer reaches the last one, so that the last one is looked at first.
 
-    Parameters
-    ----------
-    states : sequence of tensors [n, d], length L + 1
-        The first is the embeddings' output.
-
-    Raises
-    ------
-    NotFiniteError
-        With the first layer that has such numbers, the token, and the weight that has them too.
+    ``states``, sequence of tensors [n, d], length L + 1: the first is the embeddings' output. Raises
+    `NotFiniteError`: with the first layer that has such numbers, the token, and the weight that has them too.
     """
     if not states or _finite(states[-1]):
         return
@@ -50,10 +43,8 @@ def check_scores(encoder: Encoder, tokens: Sequence[Token], layers: Sequence[Lay
     The fused attention of some versions of torch gives finite outputs for such scores, so that the
     hidden states do not tell.
 
-    Raises
-    ------
-    NotFiniteError
-        With the first layer that has such scores, the token, and the weight that has such numbers too.
+    Raises `NotFiniteError`: with the first layer that has such scores, the token, and the weight that has such
+    numbers too.
     """
     for i, layer in enumerate(layers):
         largest = _largest(layer.query) * _largest(layer.key) * layer.query.shape[-1]
@@ -88,9 +79,7 @@ def _not_finite(encoder: Encoder, tokens: Sequence[Token], where: str, rows: Any
 def check_weights(encoder: Encoder) -> None:
     """Refuse a model whose layers have a weight that is no finite number, for work that does not look at scores.
 
-    Raises
-    ------
-    NotFiniteError
+    Raises `NotFiniteError`.
     """
     weights = encoder.network.base_model.named_parameters()
     if _broken((name, held) for name, held in weights if "pooler" not in name) is not None:

@@ -39,18 +39,15 @@ def inference_mode(
     Heads that ``encoder`` has switched off stay off, and pieces that it carries stay in. No cache of keys and values
     is kept: a second pass of a layer would append to it.
 
-    Parameters
-    ----------
-    attention : str, optional
-        Attention implementation for the time being; ``sdpa`` is eager where the model caps its scores,
-        and eager is ``sdpa`` where it is another function; see `_has_another_eager`.
-    network : optional
-        ``encoder.network`` unless given; `Encoder.traced` for a pass that is recorded.
+    ``attention``: attention implementation for the time being; ``sdpa`` is eager where the model caps its scores,
+    and eager is ``sdpa`` where it is another function; see `_has_another_eager`. ``network``: ``encoder.network``
+    unless given; `Encoder.traced` for a pass that is recorded.
     """
     network = encoder.network if network is None else network
     with encoder.lock, _no_grad(network):
         encoder.check_weights()
-        modules = list(network.modules())
+        # A network in numpy has one config for all of its modules, and is never trained.
+        modules: list[Any] = [network] if isinstance(network, Module) else list(network.modules())
         training = [module for module in modules if module.training]
         owners = [
             module
@@ -221,14 +218,8 @@ def _array(tensor: Any) -> Any:
 def lm_logits(encoder: Encoder, hidden: Any) -> Any:
     """The language-model head alone.
 
-    Parameters
-    ----------
-    hidden : float tensor [..., d], where the model is, or float32 array
-        Last hidden states.
-
-    Returns
-    -------
-    tensor [..., vocabulary], in the model's type; of an array, an array
+    ``hidden``, float tensor [..., d], where the model is, or float32 array: last hidden states. Returns tensor
+    [..., vocabulary], in the model's type; of an array, an array.
     """
     head = encoder.family.lm
     if not encoder.has_lm or head is None:
@@ -257,17 +248,10 @@ def forward_ids(
 ) -> Any:
     """Logits of the language-model head for a batch, without capturing; for masked predictions.
 
-    Parameters
-    ----------
-    input_ids : int64 tensor [B, n], or array where `Encoder.traced` is in numpy
-    token_type_ids, attention_mask : the same, [B, n] or [1, n], optional
-        As in ``Encoding.inputs`` or ``Encoding.arrays``.
-    positions : the same, [B], optional
-        One position of each text; the head then runs on those alone.
-
-    Returns
-    -------
-    tensor or array [B, vocabulary] with ``positions``, else [B, n, vocabulary]
+    ``input_ids``: int64 tensor [B, n], or array where `Encoder.traced` is in numpy. ``token_type_ids``,
+    ``attention_mask``, the same, [B, n] or [1, n]: as in ``Encoding.inputs`` or ``Encoding.arrays``. ``positions``,
+    the same, [B]: one position of each text; the head then runs on those alone. Returns tensor or array
+    [B, vocabulary] with ``positions``, else [B, n, vocabulary].
     """
     arrays = isinstance(input_ids, np.ndarray)
     network = encoder.traced if arrays else encoder.network

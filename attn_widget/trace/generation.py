@@ -54,12 +54,8 @@ CHOOSING = (
 def check_generate(encoder: Encoder, length: int, count: int) -> None:
     """Refuse to write ``count`` tokens after a prompt of ``length``.
 
-    Raises
-    ------
-    NotAvailableError
-        The model is no decoder, or has no language-model head.
-    InputError
-        More tokens than the model reads.
+    Raises `NotAvailableError`: the model is no decoder, or has no language-model head. Raises `InputError`: more
+    tokens than the model reads.
     """
     if encoder.predicts != "next":
         raise NotAvailableError(
@@ -88,27 +84,10 @@ def continued(
 ) -> Encoding:
     """The prompt with what the model writes after it: up to ``count`` tokens, fewer where it stops by itself.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        Its heads that are off stay off.
-    prompt : Encoding
-    count : int
-        Largest number of tokens.
-    progress : callable, optional
-        Called with ``(tokens written, count)`` after each; an exception that it raises ends the work.
-
-    Returns
-    -------
-    Encoding
-        ``written`` says how many tokens the model wrote; a token with which it stops is not among them.
-
-    Raises
-    ------
-    NotAvailableError, InputError
-        As `check_generate`.
-    NotFiniteError
-        The model gives NaN.
+    ``encoder``: its heads that are off stay off. ``count``: largest number of tokens. ``progress``: called with
+    ``(tokens written, count)`` after each; an exception that it raises ends the work. Returns: ``written`` says how
+    many tokens the model wrote; a token with which it stops is not among them. Raises `NotAvailableError`,
+    `InputError`: as `check_generate`. Raises `NotFiniteError`: the model gives NaN.
     """
     check_generate(encoder, prompt.n_tokens, count)
     with encoder.lock:
@@ -124,21 +103,9 @@ def translated(
 
     Greedily, whatever beams its generation config names, and obeying its other settings (docs/configs.md).
 
-    Parameters
-    ----------
-    encoder : Encoder
-        Of the decoder. Heads that are off stay off.
-    source : Encoding
-        By `attn_widget.model.two_texts.encode_source`.
-    count : int
-        Largest number of tokens.
-    progress : callable, optional
-        As in `continued`.
-
-    Raises
-    ------
-    NotAvailableError, InputError, NotFiniteError
-        As `continued`.
+    ``encoder``: of the decoder. Heads that are off stay off. ``source``: by
+    `attn_widget.model.two_texts.encode_source`. ``count``: largest number of tokens. ``progress``: as in
+    `continued`. Raises `NotAvailableError`, `InputError`, `NotFiniteError`: as `continued`.
     """
     check_generate(encoder, 1, count)
     with encoder.lock:
@@ -198,10 +165,7 @@ def _written_ids(
 def greedy_config(encoder: Encoder, count: int) -> Any:
     """The model's generation config, with the likeliest token in place of beams, samples and other strategies.
 
-    Raises
-    ------
-    NotAvailableError
-        A setting of `REFUSED`.
+    Raises `NotAvailableError`: a setting of `REFUSED`.
     """
     own = encoder.network.generation_config
     for name, why in REFUSED.items():

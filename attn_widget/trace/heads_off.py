@@ -25,29 +25,17 @@ Visit = Callable[[PieceKind, int, Any], None]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of another run that takes the place of the run's own.
+    """A part of another run that takes the place of the run's own."""
 
-    Attributes
-    ----------
-    kind : {"head", "attention", "mlp", "state"}
-        A head's ``A v``; what attention, or the feed-forward network, adds to the residual stream; the
-        hidden state that enters a layer (``layer == L``: that leaves the last one).
-    layer : int
-    head : int or None
-    positions : list of int
-    values : tensor [positions, head_dim or d]
-    n_tokens : int
-        Length of the text that it is put into; texts of another length are left alone.
-    part : {"encoder", "decoder", "cross"} or None
-        Of an encoder-decoder: whose layer this is.
-    """
-
+    # {"head", "attention", "mlp", "state"}; a head's ``A v``; what attention, or the feed-forward network, adds to
+    # the residual stream; the hidden state that enters a layer (``layer == L``: that leaves the last one).
     kind: PieceKind
     layer: int
     head: int | None
     positions: list[int]
-    values: Any
-    n_tokens: int
+    values: Any  # tensor [positions, head_dim or d]
+    n_tokens: int  # length of the text that it is put into; texts of another length are left alone
+    # {"encoder", "decoder", "cross"} or None; of an encoder-decoder: whose layer this is.
     part: Part | None = None
 
     def put(self, into: Any) -> None:
@@ -98,15 +86,7 @@ def patched(encoder: Encoder, network: Any) -> Generator[None]:
 def visiting(encoder: Encoder, visit: Visit, *, network: Any = None) -> Generator[None]:
     """Let ``visit`` read, and change, the parts of every layer that `Piece` names. Hold the encoder's lock.
 
-    Parameters
-    ----------
-    network : optional
-        ``encoder.network`` unless given.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    ``network``: ``encoder.network`` unless given. Raises `NotAvailableError`: a family whose layers are not known.
     """
 
     def visited(kind: PieceKind, layer: int, tensor_in: Any) -> Any:
@@ -200,10 +180,7 @@ def switch_off(handed: Any, ablation: Ablation, layer: int, head: int) -> None:
 def changing_heads(encoder: Encoder, change: Change, *, network: Any = None) -> Generator[None]:
     """Every layer's output projection reads what `change` makes of the heads' ``A v``.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    Raises `NotAvailableError`: a family whose layers are not known.
     """
 
     def hooks(module: Any, block: Block, uses: list[int]) -> Generator[Any]:

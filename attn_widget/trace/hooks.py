@@ -34,11 +34,8 @@ def hooked(
 ) -> Generator[None]:
     """Hooks on modules, each once, for the passes of this thread: others may run the model at the same time.
 
-    Parameters
-    ----------
-    before, after : callable, optional
-        Called with the module, its ``args`` and its ``kwargs``, and after it with its output. What they return, unless
-        None, takes the place of ``(args, kwargs)``, or of the output.
+    ``before``, ``after``: called with the module, its ``args`` and its ``kwargs``, and after it with its output.
+    What they return, unless None, takes the place of ``(args, kwargs)``, or of the output.
     """
     thread = threading.get_ident()
 

@@ -82,20 +82,9 @@ class LayerParts:
 def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     """Run the model once more and keep what layer ``layer`` computes.
 
-    Parameters
-    ----------
-    layer : int
-        0 to L - 1.
+    ``layer``: 0 to L - 1. Raises `InputError`: no such layer. Raises `NotAvailableError`: a family whose layers are
+    not known.
 
-    Raises
-    ------
-    InputError
-        No such layer.
-    NotAvailableError
-        A family whose layers are not known.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
@@ -119,10 +108,7 @@ def visit_layers(
 
     Only one layer's parts are in memory at a time; only those of ``wanted`` layers, if given.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    Raises `NotAvailableError`: a family whose layers are not known.
     """
     wanted = range(encoder.n_layers) if wanted is None else wanted
     with encoder.lock, ExitStack() as stack:  # hooks and pass are of one network

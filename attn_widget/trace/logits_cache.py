@@ -11,13 +11,8 @@ from attn_widget.trace.base import Outputs
 class LogitsCache:
     """Drops the oldest logits when all together pass a limit; they are then computed again.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes.
+    ``limit``: bytes.
 
-    Examples
-    --------
     >>> import torch
     >>> from attn_widget.trace import Outputs
     >>> kept, runs = LogitsCache(1000), [Outputs(logits=torch.zeros(100)) for _ in range(3)]

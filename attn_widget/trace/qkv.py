@@ -38,33 +38,19 @@ MASKED = -5000.0  # half of the smallest number that a model adds to a score to 
 
 @dataclass
 class LayerQKV:
-    """Arguments of one layer's attention function; arrays where the pass was numpy's.
+    """Arguments of one layer's attention function; arrays where the pass was numpy's."""
 
-    Attributes
-    ----------
-    query : tensor [H, n, head_dim]
-    key, value : tensor [H or fewer (grouped), n, head_dim]
-    scaling : float
-    allowed : bool tensor [1 or H, n, n], optional
-        False = forbidden by the mask.
-    bias : float tensor [1 or H, n, n], optional
-        Added to the scaled scores.
-    spans : RowSpans, optional
-        In place of ``allowed``: the rule of a long text's mask.
-    softcap : float, optional
-        Scores ``s`` become ``softcap * tanh(s / softcap)`` before bias and mask.
-    sinks : float tensor [H], optional
-        A learned score of each head that takes part in the softmax and is no key: rows sum to less than 1.
-    """
-
-    query: torch.Tensor | Floats
-    key: torch.Tensor | Floats
+    query: torch.Tensor | Floats  # [H, n, head_dim]
+    key: torch.Tensor | Floats  # key, value: [H or fewer (grouped), n, head_dim]
     value: torch.Tensor | Floats
     scaling: float
-    allowed: torch.Tensor | None = None
-    bias: torch.Tensor | None = None
-    spans: RowSpans | None = None
+    allowed: torch.Tensor | None = None  # bool tensor [1 or H, n, n]; False = forbidden by the mask
+    bias: torch.Tensor | None = None  # float tensor [1 or H, n, n]; added to the scaled scores
+    spans: RowSpans | None = None  # in place of ``allowed``: the rule of a long text's mask
+    # Scores ``s`` become ``softcap * tanh(s / softcap)`` before bias and mask.
     softcap: float | None = None
+    # Float tensor [H]; a learned score of each head that takes part in the softmax and is no key: rows sum to less
+    # than 1.
     sinks: torch.Tensor | None = None
 
 
@@ -241,12 +227,8 @@ def large_negative(added: Any, possible: Any) -> Any:
     None where there are none: numbers of such a size that do not stand apart from the other ones, or that would leave a
     query without a key, are scores.
 
-    Parameters
-    ----------
-    added : float tensor [1 or H, n, n]
-        Scores, or what is added to them.
-    possible : bool tensor [n, n]
-        Cells that are not known to be forbidden.
+    ``added``, float tensor [1 or H, n, n]: scores, or what is added to them. ``possible``, bool tensor [n, n]:
+    cells that are not known to be forbidden.
     """
     low = (added < MASKED).all(dim=0) & possible
     rest = added[:, possible & ~low]

@@ -35,13 +35,7 @@ KEPT_GUESSES = 20  # of every masked position, so that a longer list costs no se
 class Run:
     """One text's run through an encoder, and further questions to it.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    encoding : Encoding
-        The input that was run.
-    trace : Trace
-        What the forward pass left.
+    ``encoding``: the input that was run. ``trace``: what the forward pass left.
     """
 
     def __init__(self, encoder: Encoder, encoding: Encoding, trace: Trace) -> None:
@@ -54,12 +48,8 @@ class Run:
     def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Run:
         """The same text run with ``tokens`` read as the mask token; see `attn_widget.model.tokenizing.mask`.
 
-        Parameters
-        ----------
-        tokens : iterable of int
-            Positions of the text, whatever this run has masked.
-        progress : callable, optional
-            See `attn_widget.trace.capture.capture`.
+        ``tokens``: positions of the text, whatever this run has masked. ``progress``: see
+        `attn_widget.trace.capture.capture`.
         """
         encoding = mask(self.encoder, self.encoding, tokens)
         return Run(self.encoder, encoding, capture(self.encoder, encoding, progress=progress))

@@ -6,29 +6,20 @@ on the thread of a `LatestWorker`; the widget tells how it goes by its traits.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
-from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.model.tokenizing import check_text
 from attn_widget.protocol.request import check_request, one_of
 from attn_widget.trace.forward import Progress
 
 KINDS = ("run", "continue", "mask", "switch_off", "cancel")
 MAX_CHARACTERS = 1_000_000  # of one segment; the longest models read some 40,000
-REPORT_S = 0.1  # between two reports of how far a run has come
 
 Work = Callable[["Progress"], "Analysis"]
-
-
-class CancelledError(AttnWidgetError):
-    """A run that was canceled, or replaced by a newer one."""
-
-    def __init__(self) -> None:
-        super().__init__("The run was canceled.", "The previous picture is unchanged.")
 
 
 class Analyze(Protocol):
@@ -43,34 +34,6 @@ class Analyze(Protocol):
         output: str | None = None,
         progress: Progress | None = None,
     ) -> Analysis: ...
-
-
-class Job:
-    """One active run: its progress, and whether it was canceled."""
-
-    def __init__(self) -> None:
-        self.progress: dict[str, Any] = {}
-        self.finished = threading.Event()
-        self._canceled = threading.Event()
-
-    @property
-    def is_canceled(self) -> bool:
-        """True if it was canceled or replaced."""
-        return self._canceled.is_set()
-
-    def cancel(self) -> None:
-        """Let the run end at its next step."""
-        self._canceled.set()
-
-    def step(self, label: str) -> Progress:
-        """Progress callback of one stage; raises `CancelledError` once the run is canceled."""
-
-        def report(done: int, total: int) -> None:
-            if self._canceled.is_set():
-                raise CancelledError
-            self.progress = {"label": label, "done": done, "total": total}
-
-        return report
 
 
 def kind_of(request: object) -> tuple[str, Mapping[str, Any]]:

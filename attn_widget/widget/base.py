@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import traitlets as t
 from anywidget.experimental import command
@@ -20,10 +20,13 @@ from attn_widget.host.installed import imported
 from attn_widget.page.saving import framed, save_page
 from attn_widget.page.shown import Shown, ShownSource
 from attn_widget.page.spec import PageOptions, PageSpec
-from attn_widget.protocol.answer import Reply, replied
+from attn_widget.protocol.answer import Answers, Reply, replied
 from attn_widget.protocol.request import addressed, check_request
 from attn_widget.protocol.selection import LARGEST_HEIGHT, Selection
-from attn_widget.protocol.source import Answers, Source
+from attn_widget.protocol.source import Source
+from attn_widget.protocol.tasks import Tasks
+from attn_widget.widget import captured
+from attn_widget.widget.actions import kind_of
 from attn_widget.widget.code import PageCode
 from attn_widget.widget.display import (
     DisplayOnce,
@@ -32,6 +35,8 @@ from attn_widget.widget.display import (
     lose_outputs_of_cell,
     saved_outputs,
 )
+from attn_widget.widget.jobs import Jobs
+from attn_widget.widget.runs import SHOWN
 from attn_widget.widget.traits import CheckedWidget, Int, Trait, synced
 
 if TYPE_CHECKING:
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
     from attn_widget.features.public import OfWidgets  # pyright: ignore[reportMissingModuleSource]
 else:
     OfWidgets = with_features("widgets", CheckedWidget)
+
+
+J = TypeVar("J", bound=Jobs)
 
 
 class SourceWidget(OfWidgets):
@@ -63,18 +71,26 @@ class SourceWidget(OfWidgets):
     first_paint: Trait[bytes] = synced(t.Bytes(b""))
     """The packed first paint (see ``docs/protocol.md``)."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # The page asks for "slice": the methods have an underscore, so that Tab does not offer them.
+        cls._anywidget_commands = {
+            name.removeprefix("_"): of for name, of in cls._anywidget_commands.items()
+        }
+
     def __init__(self, **traits: Any) -> None:
         if imported("shinywidgets") is not None:  # which gives a widget without a height 400 px
             traits.setdefault("layout", {"height": "max-content"})
         self._once = DisplayOnce()
         super().__init__(**traits)
+        boxes_show(self._outputs_in)
 
     @abstractmethod
     def _open_source(self) -> Source | None:
         """The analysis or profile shown; None once the widget is closed."""
 
     @property
-    def source(self) -> Source:
+    def _shown_source(self) -> Source:
         """The source behind the widget.
 
         Raises
@@ -90,35 +106,39 @@ class SourceWidget(OfWidgets):
     @property
     def selection(self) -> Selection:
         """The visible part: the traits as one value."""
-        return Selection.of(self, self.source.options)
+        return Selection.of(self, self._shown_source.options)
 
     @property
-    def shown(self) -> Shown:
+    def _shown(self) -> Shown:
         """Content of a page or an output of this widget."""
-        return ShownSource(self.source, self.selection)
+        return ShownSource(self._shown_source, self.selection)
 
     def display(self) -> None:
         """Display the widget in the running notebook cell; its value adds no second copy."""
-        boxes_show(self._outputs_in)
         self._once.display(self)
 
     def _saved_outputs(self) -> dict[str, str]:
         """Content of an output for readers without a kernel; none of a closed widget."""
+        if captured.takes(self, self._outputs):
+            return {}
+        return self._outputs()
+
+    def _outputs(self) -> dict[str, str]:
         saved: str = getattr(self, "saved", "page")
-        return {} if self._open_source() is None else saved_outputs(self.shown, saved)
+        return {} if self._open_source() is None else saved_outputs(self._shown, saved)
 
     @command
-    def slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _slice(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer a slice request of the page; see `attn_widget.protocol.answer`."""
 
         def reply() -> Reply:
             address, asked = addressed(check_request(request))
-            return self._source_at(address).answer(asked)
+            return self._source_at(address).reply(asked)
 
         return replied(reply, request)
 
     @command
-    def echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+    def _echo(self, _request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
         """Answer at once: all that the page sent before has been received."""
         return {"ok": True}, []
 
@@ -126,20 +146,17 @@ class SourceWidget(OfWidgets):
     def _source_at(self, address: object) -> Answers:
         """The source that requests of this address are about (docs/protocol.md, "Slices"), also of a closed widget.
 
-        Raises
-        ------
-        SliceError
-            There is no run of that address.
+        Raises `SliceError`: there is no run of that address.
         """
 
     @t.validate("layer")
     def _valid_layer(self, proposal: Any) -> int:
-        return in_range("layer", proposal["value"], self.source.shape[0])
+        return in_range("layer", proposal["value"], self._shown_source.shape[0])
 
     @t.validate("head")
     def _valid_head(self, proposal: Any) -> int | str:
         value = proposal["value"]
-        return value if value == "mean" else in_range("head", value, self.source.shape[1])
+        return value if value == "mean" else in_range("head", value, self._shown_source.shape[1])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -157,8 +174,8 @@ class SourceWidget(OfWidgets):
         lose_outputs_of_cell()  # those of the widgets themselves: this one takes their place
         found: list[dict[str, str]] = []
         for widget in ours:
-            widget._once.boxed = True
             found.append(widget._saved_outputs())
+            widget._once.boxed = bool(found[-1])
         kinds = dict.fromkeys(kind for output in found for kind in output)
         return {
             kind: "\n".join(output[kind] for output in found if kind in output)
@@ -192,7 +209,7 @@ class SourceWidget(OfWidgets):
         'cat.html'
         >>> w.close()
         """
-        return save_page([self.shown], path, PageSpec.of(options))
+        return save_page([self._shown], path, PageSpec.of(options))
 
     def as_html(self, height: int = 900, title: str | None = None) -> str:
         """The page of `to_html` in a frame, as HTML to put into other pages.
@@ -223,7 +240,62 @@ class SourceWidget(OfWidgets):
         >>> w.close()
         """
         height = check_count(height, "height", 1, LARGEST_HEIGHT, "CSS px.")
-        return framed(self.shown, height, title)
+        return framed(self._shown, height, title)
+
+
+class RunWidget(SourceWidget, Generic[J]):
+    """A widget that shows another result once a run, which Python or the page starts, has made it."""
+
+    _ANOTHER: ClassVar[str]  # the call that shows another text, for messages
+
+    text: Trait[str] = synced(t.Unicode(""))
+    """The text, the first of two, or the query. Read-only; `run` shows another one."""
+    text_pair: Trait[str | None] = synced(t.Unicode(None, allow_none=True))
+    """The second text, or None. Read-only, like ``text``."""
+    progress: Trait[dict[str, Any]] = synced(t.Dict())
+    """``{"label", "done", "total"}`` of a run that the page started, or ``{}``."""
+
+    # A widget that cannot be made is closed all the same.
+    _runs: J | None = None
+    _tasks: Tasks | None = None
+
+    def cancel(self) -> None:
+        """Cancel a run that the page has started; the current picture stays."""
+        self._require_runs().cancel()
+
+    @command
+    def _act(self, request: object, _buffers: list[bytes]) -> tuple[object, list[bytes]]:
+        """Start an action that the page requests; see `attn_widget.widget.actions`."""
+
+        def start() -> Reply:
+            kind, asked = kind_of(request)
+            if kind == "cancel":
+                self.cancel()
+            else:
+                self._begin(kind, asked)
+            return {"ok": True, "data": {}, "arrays": []}, []
+
+        return replied(start, request)
+
+    @abstractmethod
+    def _begin(self, kind: str, asked: Any) -> None:
+        """Start the run of an action, one of `KINDS` but ``"cancel"``.
+
+        Raises `AttnWidgetError`: the action is not one of this widget, or its request cannot be used.
+        """
+
+    def _require_runs(self) -> J:
+        assert self._runs is not None  # set before any trait
+        return self._runs
+
+    @t.validate(*SHOWN)
+    def _valid_shown(self, proposal: Any) -> Any:
+        name = proposal["trait"].name
+        if proposal["value"] != self._require_runs().shown[name]:
+            raise t.TraitError(
+                f"{name} is set by a run and cannot be changed here. {self._ANOTHER}."
+            )
+        return proposal["value"]
 
 
 def in_range(name: str, value: int, size: int) -> int:

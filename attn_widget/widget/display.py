@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attn_widget.host.notice import current_notice, notebook_shell
 from attn_widget.page.output import outputs, place
 from attn_widget.page.shown import Shown
+from attn_widget.widget.captured import alive
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -24,10 +25,7 @@ log = logging.getLogger("attn_widget")
 class DisplayOnce:
     """Remembers in which cell `show()` has displayed a widget.
 
-    Attributes
-    ----------
-    boxed : bool
-        A box that this cell displays has the widget, and its output what readers without a kernel see.
+    ``boxed``: a box that this cell displays has the widget, and its output what readers without a kernel see.
     """
 
     def __init__(self) -> None:
@@ -73,11 +71,8 @@ class DisplayOnce:
 def in_a_box(widget: AnyWidget) -> bool:
     """True if some container of ipywidgets has ``widget`` among its children."""
     from ipywidgets import Box
-    from ipywidgets.widgets import widget as module
 
-    # ipywidgets has no public list of the widgets that live.
-    alive: dict[str, Any] = getattr(module, "_instances", {})
-    boxes = [candidate for candidate in list(alive.values()) if isinstance(candidate, Box)]
+    boxes = [candidate for candidate in alive() if isinstance(candidate, Box)]
     return any(widget in box.children for box in boxes)
 
 

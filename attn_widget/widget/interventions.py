@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.analysis import checked_heads_off, checked_mask
 from attn_widget.checks import check_choice, short_repr
 from attn_widget.errors import NotAvailableError
 from attn_widget.trace.forward import Progress
@@ -14,25 +15,15 @@ from attn_widget.trace.forward import Progress
 
 @dataclass(frozen=True)
 class Intervention:
-    """A trait whose value follows from the run that is shown; a new value is run first.
+    """A trait whose value follows from the run that is shown; a new value is run first."""
 
-    Attributes
-    ----------
-    of : callable
-        Value of the trait for a run.
-    check : callable
-        Gets the run that is shown and a value of the trait's type; returns the value as ``of`` would. Raises
-        `AttnWidgetError`.
-    run : callable
-        Gets the run that is shown, a checked value and ``progress``; returns the run of that value.
-    is_pass : bool
-        True if ``run`` runs the model.
-    """
-
-    of: Callable[[Analysis], Any]
+    of: Callable[[Analysis], Any]  # value of the trait for a run
+    # Gets the run that is shown and a value of the trait's type; returns the value as ``of`` would. Raises
+    # `AttnWidgetError`.
     check: Callable[[Analysis, Any], Any]
+    # Gets the run that is shown, a checked value and ``progress``; returns the run of that value.
     run: Callable[[Analysis, Any, Progress | None], Analysis]
-    is_pass: bool = True
+    is_pass: bool = True  # True if ``run`` runs the model
 
 
 def part_of(analysis: Analysis) -> str | None:
@@ -43,19 +34,14 @@ def part_of(analysis: Analysis) -> str | None:
 def check_part(analysis: Analysis, name: str | None) -> str:
     """The name of a part of a run.
 
-    Raises
-    ------
-    NotAvailableError
-        A run of one text.
-    InputError
-        A part that the run has not.
+    Raises `NotAvailableError`: a run of one text. Raises `InputError`: a part that the run has not.
     """
     if analysis.part == "self":
         raise NotAvailableError(
             f"part is {short_repr(name)}, and this run reads one text: its model is no encoder-decoder.",
             "Leave part out.",
         )
-    return check_choice(name, "part", analysis.parts)
+    return check_choice(name, "part", analysis.model.parts)
 
 
 def _pairs(heads: Any) -> list[Any]:
@@ -64,13 +50,13 @@ def _pairs(heads: Any) -> list[Any]:
 
 INTERVENTIONS = {
     "masked": Intervention(
-        of=lambda analysis: [hidden.token for hidden in analysis.masked],
-        check=lambda analysis, tokens: [*analysis.check_mask(tokens)],
+        of=lambda analysis: [hidden.token for hidden in analysis.model.masked],
+        check=lambda analysis, tokens: [*checked_mask(analysis, tokens)],
         run=lambda analysis, tokens, progress: analysis.mask(tokens, progress=progress),
     ),
     "heads_off": Intervention(
-        of=lambda analysis: [[*address] for address in analysis.addresses_off],
-        check=lambda analysis, heads: [[*a] for a in analysis.check_heads_off(_pairs(heads))],
+        of=lambda analysis: [[*address] for address in analysis.model.addresses_off],
+        check=lambda analysis, heads: [[*a] for a in checked_heads_off(analysis, _pairs(heads))],
         run=lambda analysis, heads, progress: analysis.ablate(_pairs(heads), progress=progress),
     ),
     "part": Intervention(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis import Analysis
@@ -12,16 +10,12 @@ from attn_widget.analysis.base import with_comparison_texts
 from attn_widget.analysis.comparison_texts import carry_over
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.analysis.opening import Opening, opening
-from attn_widget.checks import first_line
-from attn_widget.errors import AttnWidgetError, InputError
+from attn_widget.errors import InputError
 from attn_widget.figures.arrays import Head
-from attn_widget.host.threads import HAS_THREADS, in_background
-from attn_widget.protocol.answer import log
 from attn_widget.protocol.initial_payload import first_paint
-from attn_widget.trace.forward import Progress
-from attn_widget.widget.actions import REPORT_S, Analyze, CancelledError, Job, Work
+from attn_widget.widget.actions import Analyze, Work
 from attn_widget.widget.interventions import values_of
-from attn_widget.widget.latest_worker import LatestWorker
+from attn_widget.widget.jobs import Job, Jobs
 from attn_widget.widget.traits import TraitBatch
 
 if TYPE_CHECKING:
@@ -31,22 +25,14 @@ PAST_RUNS = 10  # of the history
 PLACES = ("layer", "head", "token", "pair", "group", "quantity")  # of one part
 SHOWN = ("text", "text_pair", "history", "first_paint")  # of the run: nothing else sets them
 OF_EVERY_PART = ("weights", "scores")  # quantities
-THREAD = "attn_widget run"
 RUNNING, DRAWING = "Running the model", "Drawing its heads"  # what progress is of
 
 
 class HeadChoice:
     """The head that another run opens on: the selected one if it was chosen by hand, else a new choice.
 
-    Parameters
-    ----------
-    selected : callable
-        Gives the values of the traits `PLACES`, and of ``words``.
-
-    Attributes
-    ----------
-    opened : Opening or None
-        What the widget opened on by itself.
+    ``selected``: gives the values of the traits `PLACES`, and of ``words``. ``opened``: what the widget opened on
+    by itself.
     """
 
     def __init__(self, selected: Callable[[], dict[str, Any]]) -> None:
@@ -108,167 +94,16 @@ class HeadChoice:
     def _nearest(self, analysis: Analysis) -> Opening:
         """The selected head, or the nearest one that ``analysis`` has."""
         layer, head = self._place()
-        nearest = head if head == "mean" else min(head, analysis.n_heads - 1)
-        return Opening(min(layer, analysis.n_layers - 1), nearest, None)
-
-
-class Jobs(ABC):
-    """Content of a widget, and the work that replaces it.
-
-    A job works on the thread that asked for it (`run`), or on the worker's (`start`). There is one at a time; a new one
-    cancels the active one. Its result is shown all at once; until then, and when it fails, what was shown stays.
-
-    Parameters
-    ----------
-    batch : TraitBatch
-        The traits of the widget.
-    shown : dict
-        Traits that nothing but a job sets, with their first values.
-    """
-
-    def __init__(self, batch: TraitBatch, shown: dict[str, Any]) -> None:
-        self.shown = shown
-        self._batch = batch
-        self._job: Job | None = None
-        self._worker = LatestWorker(THREAD)
-
-    @contextmanager
-    def update(self) -> Generator[Callable[..., None]]:
-        """Lock, and give the function that sets traits; see `TraitBatch.update`."""
-        with self._batch.update() as set_traits:
-
-            def set_and_keep(**values: Any) -> None:
-                self.shown.update((name, values[name]) for name in self.shown if name in values)
-                set_traits(**values)
-
-            yield set_and_keep
-
-    def run(self, work: Callable[[Progress], Any], *, reported: bool = True) -> None:
-        """Do the work and show its result; ``reported`` as for `begin`."""
-        job = self.begin(reported=reported)
-        self._finish(job, self._compute(job, work))
-
-    def start(self, work: Callable[[Progress], Any]) -> None:
-        """Do the work on the worker's thread; failures appear in the widget."""
-        job = self.begin()
-        self._worker.start(lambda: self._run_on_worker(job, work))
-
-    def cancel(self) -> None:
-        """Cancel the active job; the current picture stays."""
-        with self.update() as set_traits:
-            if self._job is not None:
-                self._replace_job(None)
-                set_traits(status="ready", progress={})
-
-    def close(self) -> None:
-        """Free what is shown, here and in the page."""
-        with self.update() as set_traits:
-            self._replace_job(None)
-            self._free()
-            set_traits(status="closed", progress={}, first_paint=b"")
-
-    def begin(self, *, reported: bool = True) -> Job:
-        """Start a new job, which is ``reported`` to the page unless it takes no time; it replaces the active one."""
-        job = Job()
-        with self.update() as set_traits:
-            self._replace_job(job)
-            if reported:
-                set_traits(status="running", error={}, progress={})
-        return job
-
-    def fail(self, job: Job, error: BaseException) -> None:
-        """Show the failure of a job, unless another one has replaced it."""
-        message: dict[str, str] = {}
-        if isinstance(error, AttnWidgetError):
-            message = {"message": error.message, "hint": error.hint}
-        elif isinstance(error, Exception):
-            hint = "The traceback is where the run was started, or in the kernel's log."
-            message = {"message": f"{type(error).__name__}: {first_line(error)}", "hint": hint}
-        with self.update() as set_traits:
-            if self._job is job:
-                self._job = None
-                set_traits(status="error" if message else "ready", error=message, progress={})
-
-    def _replace_job(self, job: Job | None) -> None:
-        if self._job is not None:
-            self._job.cancel()
-        self._job = job
-
-    def _run_on_worker(self, job: Job, work: Callable[[Progress], Any]) -> None:
-        if job.is_canceled:
-            return
-        if HAS_THREADS:
-            in_background(self._report, job, name=f"{THREAD}: progress")
-        try:
-            self._finish(job, self._compute(job, work))
-        except AttnWidgetError:
-            pass
-        except Exception:
-            log.exception("a run that the page started has failed")
-        finally:
-            job.finished.set()
-
-    def _report(self, job: Job) -> None:
-        """Report the progress of a job, on a thread of its own.
-
-        The job's own thread may hold the encoder's lock, under which no observer should run.
-        """
-        while not job.finished.wait(REPORT_S):
-            with self.update() as set_traits:
-                if self._job is not job:
-                    return
-                set_traits(progress=dict(job.progress))
-
-    def _compute(self, job: Job, work: Any) -> Any:
-        """Do the work; a failure appears in the widget, and is raised."""
-        try:
-            return self._next(job, work)
-        except BaseException as error:
-            self.fail(job, error)
-            raise
-
-    def _finish(self, job: Job, computed: Any) -> None:
-        """Show what was computed in one message to the page, unless the job was canceled."""
-        with self.update() as set_traits:
-            if self._job is not job:
-                raise CancelledError
-            traits = self._replace(computed)
-            self._job = None
-            set_traits(**traits, error={}, progress={}, status="ready")
-
-    @abstractmethod
-    def _next(self, job: Job, work: Any) -> Any:
-        """Do the work, with its progress in the job."""
-
-    @abstractmethod
-    def _replace(self, computed: Any) -> dict[str, Any]:
-        """Keep what was computed, and give the traits that show it; raises once the widget is closed."""
-
-    @abstractmethod
-    def _free(self) -> None:
-        """Drop what is shown."""
+        nearest = head if head == "mean" else min(head, analysis.trace.n_heads - 1)
+        return Opening(min(layer, analysis.trace.n_layers - 1), nearest, None)
 
 
 class Runs(Jobs):
     """The current run of a widget, and its replacement by another.
 
-    Parameters
-    ----------
-    batch : TraitBatch
-        The traits of the widget.
-    analysis : Analysis
-    analyze : Analyze, optional
-        Runs another text.
-    choice : HeadChoice
-    view, in_another : callable
-        Give the view, and the values of features' traits in another run.
-
-    Attributes
-    ----------
-    analysis, analyze
-        None once the widget is closed.
-    shown : dict
-        Values of the traits in `SHOWN`.
+    ``batch``: the traits of the widget. ``analyze``: runs another text. ``view``, ``in_another``: give the view,
+    and the values of features' traits in another run. ``analysis``, ``analyze``: None once the widget is closed.
+    ``shown``: values of the traits in `SHOWN`.
     """
 
     def __init__(
@@ -333,7 +168,7 @@ class Runs(Jobs):
         if before is not None and of_same_run(before, analysis):
             opened = self._choice.open_part(analysis)
         else:
-            if before is not None and before.part in analysis.parts:
+            if before is not None and before.part in analysis.model.parts:
                 analysis = analysis.of(before.part)
             same = before is not None and same_positions(before, analysis)
             opened = self._choice.open_in(analysis, same)
@@ -372,13 +207,13 @@ class Runs(Jobs):
 
 def past_run(analysis: Analysis) -> dict[str, str | None]:
     """Entry of the history for a run: of an encoder-decoder the text that it reads, whatever part is shown."""
-    text = analysis.text if analysis.part == "self" else analysis.source_text or analysis.text
+    text = analysis.text if analysis.part == "self" else analysis.model.source_text or analysis.text
     return {"text": text or "", "text_pair": analysis.text_pair}
 
 
 def of_same_run(a: Analysis, b: Analysis) -> bool:
     """True if both are different parts of one pass."""
-    return a.part != b.part and b.part in a.parts and a.of(b.part) is b
+    return a.part != b.part and b.part in a.model.parts and a.of(b.part) is b
 
 
 def same_positions(a: Analysis, b: Analysis) -> bool:

@@ -96,10 +96,10 @@ def _shown(given: object) -> Shown:
     if isinstance(given, Result):
         widget = widget_of(given, {})
         try:
-            return widget.shown
+            return widget._shown  # pyright: ignore[reportPrivateUsage]
         finally:
             widget.close()
-    return _check_widget(given).shown
+    return _check_widget(given)._shown  # pyright: ignore[reportPrivateUsage]
 
 
 def as_html(widget: SourceWidget, *, height: int = 900, title: str | None = None) -> str:

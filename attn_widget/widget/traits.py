@@ -25,7 +25,10 @@ OF_THE_KERNEL = ("status", "error", "progress")  # what it tells the page
 
 
 def synced(trait: t.TraitType[Any, Any]) -> Any:
-    """A trait that the page has too. It is declared with its type, which traitlets cannot infer for names and lists."""
+    """A trait that the page has too. It is declared with its type, which traitlets cannot infer for names and lists.
+
+    Tagged with ``plain``, a function, it takes what that makes of a value.
+    """
     return trait.tag(sync=True)
 
 
@@ -50,11 +53,8 @@ class TraitBatch:
 
     `ipywidgets.Widget.hold_sync` is no help here: what it holds back is kept on the widget, for all threads at once.
 
-    Attributes
-    ----------
-    lock : threading.RLock
-        Held while traits change, so that the page and a run's thread do so one after the other; never while observers
-        are called, which may wait for anything.
+    ``lock``: held while traits change, so that the page and a run's thread do so one after the other; never while
+    observers are called, which may wait for anything.
     """
 
     def __init__(self, widget: anywidget.AnyWidget) -> None:
@@ -106,8 +106,7 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in own_traits(type(self)):
-            number = as_int(value)
-            value = value if number is None else number
+            value = getattr(type(self), name).metadata.get("plain", _int_of)(value)
             _check_plain(name, value)
         try:
             self._assign(name, value)
@@ -163,6 +162,11 @@ class RunTraits(CheckedWidget):
         return {}
 
 
+def _int_of(value: Any) -> Any:
+    number = as_int(value)
+    return value if number is None else number
+
+
 def _check_plain(name: str, value: Any) -> None:
     if not is_plain(value, DEEPEST):
         raise t.TraitError(f"{name} is {short_repr(value)}, which it cannot be.")
@@ -171,10 +175,7 @@ def _check_plain(name: str, value: Any) -> None:
 def check_traits(given: Iterable[str], names: Iterable[str], of: str) -> None:
     """Refuse keywords that are no public trait.
 
-    Raises
-    ------
-    InputTypeError
-        The message names the nearest real one.
+    Raises `InputTypeError`: the message names the nearest real one.
     """
     check_keywords([name for name in given if name not in OF_THE_HOST], names, of)
 

@@ -37,11 +37,10 @@ from attn_widget.protocol.selection import (
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.widget import actions
 from attn_widget.widget.actions import Analyze, Work
-from attn_widget.widget.base import in_range
+from attn_widget.widget.base import RunWidget, in_range
 from attn_widget.widget.code import page_code
 from attn_widget.widget.interventions import ACTIONS, INTERVENTIONS, check_part, values_of
 from attn_widget.widget.open_widgets import OPEN, warn_of_many
-from attn_widget.widget.run_widget import RunWidget
 from attn_widget.widget.runs import PLACES, HeadChoice, Runs
 from attn_widget.widget.traits import (
     Int,
@@ -87,8 +86,8 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         A trait outside its range; the message names what is allowed. The widget keeps its state.
     """
 
-    INSTEAD = "Save it with w.to_html(path), or its numbers with w.to_dataframe()."
-    ANOTHER = "w.run(text) shows another one"
+    _INSTEAD = "Save it with w.to_html(path), or its numbers with w.to_dataframe()."
+    _ANOTHER = "w.run(text) shows another one"
 
     part: Trait[Part | None] = synced(Name(None))
     """Part of an encoder-decoder: ``"encoder"``, ``"decoder"`` or ``"cross"`` (default: target tokens look at source
@@ -162,7 +161,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         )
         self._tasks = Tasks(lambda: runs.analysis)
         self._tasks_of_parts = {
-            name: Tasks(partial(runs.part, name)) for name in analysis.parts if name != "self"
+            name: Tasks(partial(runs.part, name)) for name in analysis.model.parts if name != "self"
         }
         super().__init__(**page_code(), **runs.shown, **values_of(analysis), **traits)
         asked = ("layer", "head", "token", "pair", "group")
@@ -273,18 +272,18 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
             self._require_runs().close()
             super().close()
 
-    def _act(self, kind: str, asked: Any) -> None:
+    def _begin(self, kind: str, asked: Any) -> None:
         analysis, runs = self.analysis, self._require_runs()
         if kind == "run":
             texts, cut = actions.texts_of(asked), actions.truncation_of(asked)
             runs.start(runs.work_of(*texts, cut, actions.output_of(asked)))
         elif kind == "continue":
-            writing = analysis.writing
-            position = integer(asked, "position", 0, writing.n_tokens)
-            token = integer(asked, "token", 0, writing.vocab_size)
-            text = writing.text_before(position, token)
+            writing = analysis.model.writing
+            position = integer(asked, "position", 0, writing.trace.n_tokens)
+            token = integer(asked, "token", 0, writing.model.vocab_size)
+            text = writing.model.text_before(position, token)
             output = None if analysis.part == "self" else text
-            source = text if output is None else analysis.source_text or ""
+            source = text if output is None else analysis.model.source_text or ""
             runs.start(runs.work_of(source, None, None, output))
         else:
             name, field, items = ACTIONS[kind]
@@ -341,19 +340,19 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
     @t.validate("token")
     def _valid_token(self, proposal: Any) -> int | None:
         value = proposal["value"]
-        return None if value is None else in_range("token", value, self.analysis.n_tokens)
+        return None if value is None else in_range("token", value, self.analysis.trace.n_tokens)
 
     @t.validate("pair")
     def _valid_pair(self, proposal: Any) -> list[int] | None:
         value = proposal["value"]
         if value is None:
             return None
-        sizes = self.analysis.n_tokens, self.analysis.n_keys
+        sizes = self.analysis.trace.n_tokens, self.analysis.trace.n_keys
         return [in_range("pair", item, size) for item, size in zip(value, sizes, strict=True)]
 
     @t.validate("group")
     def _valid_group(self, proposal: Any) -> list[int]:
-        return [in_range("group", i, self.analysis.n_keys) for i in proposal["value"]]
+        return [in_range("group", i, self.analysis.trace.n_keys) for i in proposal["value"]]
 
     @t.validate("metric", "saved")
     def _valid_name(self, proposal: Any) -> str:
@@ -369,6 +368,8 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
         head = "mean" if self.head == "mean" else f"H{self.head}"
         a = self.analysis
-        tokens = f"{a.n_tokens}" if a.trace.square else f"{a.n_tokens} by {a.n_keys}"
+        tokens = (
+            f"{a.trace.n_tokens}" if a.trace.square else f"{a.trace.n_tokens} by {a.trace.n_keys}"
+        )
         part = "" if self.part is None else f"{self.part} "
         return f"<AttentionWidget {text!r}, {tokens} tokens, {part}L{self.layer} {head}>"

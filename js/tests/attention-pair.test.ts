@@ -10,7 +10,7 @@ import * as lazy from "../src/lazy";
 import { Arithmetic } from "../src/views/attention/lazy/arithmetic";
 import { GroupStrip } from "../src/views/attention/lazy/group-strip";
 import { LinkCard } from "../src/views/attention/lazy/link-card";
-import { PinnedPair } from "../src/views/attention/link";
+import { PinnedPair } from "../src/views/attention/lazy/pinned-pair";
 import { lazyCode, type ViewContext } from "../src/views/contract";
 import {
   DIM,

@@ -6,6 +6,7 @@ import { rampIndex } from "../src/draw/color/scale";
 import { layoutHeatmap } from "../src/draw/heatmap/layout";
 import { CELLS_MAX, heatmapNodes } from "../src/draw/heatmap/svg";
 import { NO_HIGHLIGHTS } from "../src/draw/heatmap/types";
+import { mixingDefinition } from "../src/figures/definitions";
 import { maximum, received, restOf } from "../src/figures/derive/matrix";
 import { createMatrix, type Matrix, NO_OVERFLOW } from "../src/figures/matrix";
 import { matrixName, placeName, spokenMatrix } from "../src/figures/names";
@@ -18,6 +19,7 @@ import { moveCell } from "../src/views/attention/keys";
 import { CarriedSum } from "../src/views/attention/lazy/carried-sum";
 import { cellTable } from "../src/views/attention/lazy/table";
 import { sentenceOf } from "../src/views/attention/sentence";
+import { type LazyCode, lazyCode } from "../src/views/contract";
 import {
   LENGTHS,
   matrixOf,
@@ -114,6 +116,7 @@ describe("what attention carries", () => {
 
 describe("the quantity", () => {
   test("of what attention carries is chosen in Display, and stands pressed with its definition", () => {
+    lazyCode.value = { mixingDefinition } as LazyCode;
     const made = run();
     const head = headOf(made);
     const context = made.stage;

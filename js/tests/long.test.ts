@@ -4,16 +4,9 @@ import { pooledRows } from "../src/draw/long/tile-images";
 import { CHUNK_TOKENS, chunksAround, shiftChunks, tokensOf } from "../src/figures/long/chunks";
 import { findTag, findText, parseQuery } from "../src/figures/long/find";
 import { labelLevel, labelOf, outlineOf, placeLabels, spansIn } from "../src/figures/long/labels";
-import {
-  binned,
-  brushed,
-  isLong,
-  levelFor,
-  TILE,
-  tileRange,
-  tilesIn,
-} from "../src/figures/long/levels";
+import { binned, brushed, levelFor, TILE, tileRange, tilesIn } from "../src/figures/long/levels";
 import { type LongMatrix, topAt } from "../src/figures/long/store";
+import { isLong } from "../src/protocol/meta";
 import { DOCUMENT, tokensOfText } from "./long-text";
 
 describe("levels of detail", () => {

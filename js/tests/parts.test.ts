@@ -8,6 +8,7 @@ import { createHeadsOff } from "../src/frame/head-grid/off";
 import { newMemory } from "../src/frame/ribbon/corner";
 import { ribbon } from "../src/frame/ribbon/ribbon";
 import { viewsOf } from "../src/frame/tabs";
+import * as lazy from "../src/lazy";
 import { KernelSource } from "../src/protocol/kernel";
 import { PARTS, type Part } from "../src/protocol/meta";
 import { readPack } from "../src/protocol/pack";
@@ -15,7 +16,7 @@ import { arrayOf } from "../src/protocol/required";
 import type { Action, NdArray, Source } from "../src/protocol/types";
 import { createState, fit } from "../src/state/state";
 import { mount } from "../src/ui/mount";
-import { createOverlay, type ViewContext } from "../src/views/contract";
+import { createOverlay, lazyCode, type ViewContext } from "../src/views/contract";
 import { heads } from "../src/views/heads/view";
 import { sentences } from "../src/views/sentences/view";
 import { tree } from "../src/views/tree/view";
@@ -43,6 +44,7 @@ const tokens = (line: Element): HTMLElement[] => [
 const lines = (): HTMLElement[] => [...host.querySelectorAll<HTMLElement>(".aw-ribbon-line")];
 
 beforeEach(() => {
+  lazyCode.value = lazy;
   host = document.createElement("div");
   document.body.append(host);
   stop = new AbortController();

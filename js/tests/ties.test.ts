@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { bestSpan } from "../src/figures/classes";
 import { largest, strongestOf } from "../src/figures/derive/matrix";
 import { firstLargest, inOrder, largestFirst } from "../src/protocol/ties";
 import { sortHeads } from "../src/views/heads/filter";
@@ -45,28 +44,4 @@ describe("an order that rounding must not decide", () => {
     expect(firstLargest([])).toBe(-1);
     expect(firstLargest([Number.NaN])).toBe(-1);
   });
-});
-
-it("an answer begins and ends at the first of equal places", () => {
-  const found = (starts: readonly number[], ends: readonly number[]) => ({
-    labels: ["start", "end"],
-    rows: starts.length,
-    activation: "softmax" as const,
-    task: "question_answering" as const,
-    note: "",
-    logits: new Float32Array(0),
-    exp: new Float32Array(0),
-    sum: new Float64Array(0),
-    probabilities: Float32Array.from(starts.flatMap((start, i) => [start, ends[i] ?? 0])),
-  });
-  const tokens = {
-    special: [true, false, false, false, true],
-    segment: [0, 0, 0, 0, 0],
-  } as unknown as Parameters<typeof bestSpan>[1];
-  const span = bestSpan(
-    found([0.9, 0.2, 0.2 + BIT, 0.1, 0.9], [0.9, 0.1, 0.3, 0.3 + BIT, 0.9]),
-    tokens,
-  );
-  expect(span).toMatchObject({ start: 1, end: 2 });
-  expect(bestSpan(found([0.5], [0.5]), { ...tokens, special: [true] })).toBeNull();
 });

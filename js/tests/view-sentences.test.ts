@@ -15,7 +15,7 @@ import type { Matrix } from "../src/figures/matrix";
 import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
-import { linkOf } from "../src/views/heads/link";
+import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import {
   InsideSentence,
@@ -39,8 +39,15 @@ const sourceOf = (meta: Meta, arrays: Source["arrays"] = new Map()): Source => (
   ...{ meta, arrays, live: true },
   ask: () => Promise.reject(new Error("asks nothing")),
 });
+/** Tokens that the words of the last sentence choose, one after the other. */
+let chosen: number[] = [];
+const choose = (token: number): void => {
+  chosen.push(token);
+};
 const textOf = (part: Parameters<typeof drawn>[0]): string => {
   const line = drawn(part);
+  chosen = [];
+  for (const word of line.querySelectorAll("button")) word.click();
   return line.hidden ? "" : (line.textContent ?? "");
 };
 
@@ -57,7 +64,7 @@ describe("Heads", () => {
       next === undefined ? null : { keys: ["next"], values: () => next, chance: () => chance },
   });
   const spread = [3, 1.5, 2, 2, 2, 2];
-  const PROPS = { source: sourceOf(META), layer: 0, head: 1 } as const;
+  const PROPS = { source: sourceOf(META), layer: 0, head: 1, choose } as const;
   const say = (
     answer: ReturnType<typeof found> | null,
     head: number | "mean" = 1,
@@ -66,7 +73,7 @@ describe("Heads", () => {
   ): string =>
     textOf(
       h(HeadSentence, {
-        ...{ source, layer: 0, head },
+        ...{ source, layer: 0, head, choose },
         standings: standingsIn(source, { layer: 0, head }, answer, keys),
       }),
     );
@@ -106,25 +113,27 @@ describe("Heads", () => {
 
   it("says first what its focus token attends to, where that tells", () => {
     const link = {
-      query: "it",
-      key: "keys",
-      weight: { value: 0.6, error: 0 },
-      chance: 0.1,
-      next: null,
+      ...{ query: "it", key: "keys", tokens: [3, 2] as const, next: null },
+      ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
     };
     const tell = (
       raw: Record<string, number[]>,
-      next: typeof link.next | object = null,
+      next: Omit<Link, "next"> | null = null,
     ): string => {
       const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
-      return textOf(h(HeadSentence, { ...PROPS, standings, link: { ...link, next } as never }));
+      return textOf(h(HeadSentence, { ...PROPS, standings, link: { ...link, next } }));
     };
     const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%";
     expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
-    const elsewhere = { query: "door", key: "lock", weight: { value: 0.4, error: 0 }, chance: 0.1 };
+    expect(chosen).toEqual([3, 2]);
+    const elsewhere = {
+      ...{ query: "door", key: "lock", tokens: [4, 1] as const },
+      ...{ weight: { value: 0.4, error: 0 }, chance: 0.1 },
+    };
     expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
       `${first}. Elsewhere the head links door to lock: 40%, chance 10%.`,
     );
+    expect(chosen).toEqual([3, 2, 4, 1]);
     expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
     expect(tell({ cls: [0.1, 0.9, 0.8, 0.1, 0.1, 0.1] })).toBe(
       `${first}. This head is a sink: [CLS] gets 90% of a query’s attention, chance 20%.`,
@@ -132,6 +141,20 @@ describe("Heads", () => {
     expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
       `${first}. Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
     );
+  });
+
+  it("counts a repeated key in its own text, and makes none of another text the focus", () => {
+    const { tokens: keys } = metaOf(["door", "lock", "door", "opens"]);
+    const source = sourceOf({ ...META, keys });
+    const link: Link = {
+      ...{ query: "keys", key: "door", tokens: [2, 2], next: null },
+      ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
+    };
+    const standings = standingsIn(source, PROPS, found({ self: spread }, 0.2), spread);
+    expect(textOf(h(HeadSentence, { ...PROPS, source, standings, link }))).toMatch(
+      /^In L0 · H1 keys attends to door \(2nd\): 60%, chance 10%/,
+    );
+    expect(chosen).toEqual([2]);
   });
 
   it("tells a link from twice chance on", () => {
@@ -151,7 +174,7 @@ describe("Heads", () => {
       );
     };
     expect(linkAt(0.32)).toBeNull();
-    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys" });
+    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys", tokens: [3, 2] });
     const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
     const bytes = { ...META, tokens: { ...META.tokens, text } };
     expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
@@ -237,7 +260,6 @@ describe("Predictions", () => {
     const { meta, predictions } = of(...given);
     const subject = subjectOf(predictions, given[2], meta);
     const scheme = tokenScheme([...given[0], ...Object.values(VOCABULARY)], meta.tokens.surface);
-    const choose = () => undefined;
     return textOf(h(PredictionsSentence, { predictions, subject, meta, scheme, choose }));
   };
 
@@ -416,7 +438,7 @@ describe("Sentences", () => {
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, tokens: META.tokens }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, tokens: META.tokens, choose }));
 
   it("says of one sentence which word looks at which, neighbors last", () => {
     const one = (weights: number[] | null, texts = TEXTS): string => {
@@ -425,7 +447,7 @@ describe("Sentences", () => {
       const block = weights && {
         ...{ queries: all, keys: all, weights: Float32Array.from(weights), error: () => 0 },
       };
-      return textOf(h(OneSentence, { block, tokens }));
+      return textOf(h(OneSentence, { block, tokens, choose }));
     };
     const alone = "The text is one sentence, with no other to compare.";
     const texts = ["[CLS]", "keys", "the", "doors", "lock", "[SEP]"];
@@ -439,6 +461,7 @@ describe("Sentences", () => {
     expect(one(rows.flat(), texts)).toBe(
       `Over all heads doors looks at keys: with 75% of its attention to other words, chance 33%. ${alone}`,
     );
+    expect(chosen).toEqual([3, 1]);
     // A neighbor is named where no other pair tells.
     const near = rows.with(2, [0.1, 0.1, 0.5, 0.1]);
     expect(one(near.flat(), texts)).toMatch(/^Over all heads lock looks at doors: with 78% of/);
@@ -456,9 +479,10 @@ describe("Sentences", () => {
     const weights = Float32Array.of(0.3, 0.1, 0.1, 0.1);
     const block = { queries: [4, 5], keys: [1, 2], weights, error: () => 0 };
     const values = matrix(2, [0.25, 0.125, 0.0625, 0]);
-    expect(textOf(h(SentencesSentence, { matrix: values, row: 0, block, tokens }))).toMatch(
+    expect(textOf(h(SentencesSentence, { matrix: values, row: 0, block, tokens, choose }))).toMatch(
       /^From S0 to S1 “he” looks at Ben: with 75% of its attention to words of S1, chance 50%\. S0 gives S1 13%/,
     );
+    expect(chosen).toEqual([4, 1]);
   });
 
   it("opens at the row with most to tell", () => {
@@ -494,7 +518,7 @@ describe("Inside", () => {
   const say = (moved: ReturnType<typeof mostUnusual>, focus: number): string =>
     textOf(
       h(InsideSentence, {
-        ...{ focus: itemAt(words, focus), reading: null, moved, tokens },
+        ...{ focus: itemAt(words, focus), reading: null, moved, tokens, choose },
         nameOf: ({ surface }) => surface,
       }),
     );
@@ -517,6 +541,7 @@ describe("Inside", () => {
     expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
       "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median).",
     );
+    expect(chosen).toEqual([4]);
     const none = "No layer moves a word of this text much more, or less, than the others.";
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(say(mostUnusualOf(plain, words, 2), 0)).toBe(none);
@@ -535,12 +560,13 @@ describe("Inside", () => {
         five,
       );
     const line = h(InsideSentence, {
-      ...{ focus: itemAt(five, 1), reading: null, moved: null, tokens },
+      ...{ focus: itemAt(five, 1), reading: null, moved: null, tokens, choose },
       ...{ taken: taken(row), nameOf: ({ surface }: { surface: string }) => surface },
     });
     expect(textOf(line)).toBe(
       "In L3 “are” takes from lost: 40% of what its vector gets from other tokens, chance 20%; 50% of it stays its own (ALTI).",
     );
+    expect(chosen).toEqual([2, 3]);
     expect(taken([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])).toBeNull();
   });
 
@@ -571,6 +597,7 @@ describe("Why", () => {
         titled: { of: found, value, error },
         found,
         tokens: META.tokens,
+        choose,
         explained: explainedOf(META),
         next: false,
         label: (token) => itemAt(TEXTS, token),
@@ -589,6 +616,7 @@ describe("Why", () => {
       "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits. " +
         "All tokens together speak for “are” by 6.50; before any word is read the model leans to “is” by 4.00.",
     );
+    expect(chosen).toEqual([3, 2]);
     expect(say({ bias: null, gap: null })).toBe(
       "With “are” hidden, keys speaks most for “are” over “is”, by 3.00; “are” leads by 2.50 logits.",
     );
@@ -634,13 +662,14 @@ describe("Why", () => {
     const meta = metaOf(["[CLS]", "Mann", "gibt", "seiner", "Frau", "[SEP]"]);
     const found = { ...base, names: ["die", "mann"], target: { ...base.target, position: 1 } };
     const line = h(WhySentence, {
-      ...{ titled: { of: found, value: 1, error: 0 }, found, next: false },
+      ...{ titled: { of: found, value: 1, error: 0 }, found, next: false, choose },
       ...{ tokens: meta.tokens, explained: explainedOf(meta) },
       ...{ label: (token: number) => itemAt(meta.tokens.text, token), nameUnit: () => "" },
     });
     expect(textOf(line)).toBe(
       "With Mann hidden the model chooses between “die” and Mann, not two content words, so what decides tells little.",
     );
+    expect(chosen).toEqual([1]);
   });
 
   it("lets no function word decide", () => {
@@ -661,7 +690,7 @@ describe("Why", () => {
   it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
     const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
     const props = { titled: { of: base, value: 2.5, error: 0 }, found: base };
-    const rest = { next: false, label: () => "x", nameUnit: () => "x" };
+    const rest = { next: false, label: () => "x", nameUnit: () => "x", choose };
     expect(
       textOf(
         h(WhySentence, {
@@ -713,7 +742,7 @@ describe("Task", () => {
       h(
         "p",
         null,
-        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), push),
+        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), choose, push),
       ),
     );
 
@@ -738,6 +767,7 @@ describe("Task", () => {
     expect(say(hardly, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model hardly decides; likeliest is good: 45%, chance 33%.",
     );
+    expect(chosen).toEqual([2]);
     expect(say(leans, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
     );
@@ -788,6 +818,7 @@ describe("Task", () => {
     expect(say(found("token", ["O", "VERB"], rows))).toBe(
       "3 of 4 tokens are O; the surest of the others is “are”, VERB: 90%.",
     );
+    expect(chosen).toEqual([3]);
     const same = rows.map((_, i) => (i % 2 === 0 ? 0.9 : 0.1));
     expect(say(found("token", ["O", "VERB"], same))).toBe("All 4 tokens are O.");
   });

@@ -45,7 +45,7 @@ def playground() -> str:
     """The place of the front page's widget: a picture at first, then a recorded run, then whatever is typed."""
     widget = aw.show(SENTENCE, progress=False)
     kept = PageSpec(views=LIVE_VIEWS)
-    run = saved_run(widget.source, widget.selection, kept)
+    run = saved_run(widget._shown_source, widget.selection, kept)
     widget.close()
     pictures = "".join(
         f'<picture class="only-{theme}"><source media="(max-width: 700px)" '

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 from traitlets import HasTraits, TraitType
@@ -48,7 +49,7 @@ GROUPS = (
     Group(
         "What matters",
         "What each word and each head contributes to one number of the model, and how far tests support that.",
-        ("target", "Target", "agreement", "faithfulness", "head_means"),
+        ("target", "Target", "corpus.agreement", "corpus.faithfulness", "corpus.head_means"),
     ),
     Group(
         "Similar texts",
@@ -58,12 +59,12 @@ GROUPS = (
     Group(
         "Two runs",
         "Two texts or two models, aligned and subtracted.",
-        ("compare", "Comparison", "compare_many", "ManyComparisons"),
+        ("compare", "Comparison", "compare.many", "ManyComparisons"),
     ),
     Group(
         "Many texts",
         "The figures of every head over a corpus, and its words in context.",
-        ("profile", "Profile", "index", "WordIndex"),
+        ("profile", "Profile", "corpus.index", "WordIndex"),
     ),
     Group(
         "Classifiers",
@@ -91,7 +92,7 @@ class Entry:
     @cached_property
     def value(self) -> Any:
         """The object itself."""
-        return getattr(import_module(self.module), self.name)
+        return attrgetter(self.name)(import_module(self.module))
 
     @property
     def full_name(self) -> str:

@@ -24,6 +24,6 @@ def shown(
 ) -> aw.AttentionWidget:
     """A new widget of such a run, as `attn_widget.show` makes it."""
     analysis = run(text, text_pair, model=model)
-    if analysis.classification is not None:
+    if analysis.model.classification is not None:
         traits.setdefault("view", "task")
     return aw.AttentionWidget(analysis, analyze=runner(analysis, {}), **traits)

@@ -69,7 +69,7 @@ def test_shows_weights_scores_and_rollout_as_python_has_them(page: Page) -> None
     part(page, "focus-flow").get_by_role("button").click()
     flows = part(page, "focus-keys").locator(".aw-rowkey")
     expect(flows.first.locator("[data-aw-value]")).to_have_count(2)
-    expected = analysis.flow(9)
+    expected = analysis.heads.flow(9)
     for button in flows.all():
         token = int(button.get_attribute("data-token") or -1)
         agree(button.locator("[data-aw-value]").nth(1), expected[token], rtol=FLOAT32)
@@ -95,7 +95,9 @@ def test_a_long_word_is_cut_before_its_position_in_the_list_of_keys(page: Page) 
 def test_the_smallest_weights_fit_into_the_list_of_keys(page: Page) -> None:
     widget = aw.show("Time flies like an arrow.", progress=False)
     a = widget.analysis
-    weights = np.array([[a.attention(i, j) for j in range(a.n_heads)] for i in range(a.n_layers)])
+    weights = np.array(
+        [[a.attention(i, j) for j in range(a.trace.n_heads)] for i in range(a.trace.n_layers)]
+    )
     widget.layer, widget.head, widget.token, _ = map(
         int, np.unravel_index(weights.argmin(), weights.shape)
     )
@@ -164,7 +166,7 @@ def test_who_gets_the_most_attention_in_the_last_layer_takes_four_actions(page: 
     widget = aw.show(TEXT, progress=False)
     analysis = widget.analysis
     mount(page, widget, width=1200)
-    last = analysis.n_layers - 1
+    last = analysis.trace.n_layers - 1
     part(page, "heads").locator(f'[data-layer="{last}"][data-head="0"]').click()
     setting(page, "mean").click()
     expect(part(page, "head-name")).to_have_text(f"L{last} · mean")

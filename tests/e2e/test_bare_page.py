@@ -50,7 +50,7 @@ def test_a_text_stays_a_text_in_every_view(page: Page, text: str) -> None:
     page.locator('[data-aw-part="ribbon"] [data-token="1"]').click()
     assert page.evaluate("window.hit") is None
     shown = page.locator('[data-aw-part="ribbon"] [data-token]')
-    expect(shown).to_have_count(widget.analysis.n_tokens)
+    expect(shown).to_have_count(widget.analysis.trace.n_tokens)
     widget.close()
 
 
@@ -59,7 +59,7 @@ def test_short_and_long_texts_are_drawn(page: Page, text: str) -> None:
     widget = aw.show(text, progress=False)
     mount(page, widget)
     size = page.evaluate("performance.getEntriesByName('aw:drawn').at(-1).detail.size")
-    assert size == widget.analysis.n_tokens
+    assert size == widget.analysis.trace.n_tokens
     widget.close()
 
 

@@ -35,7 +35,7 @@ def test_matrix_heads_and_pair_are_those_of_python(
 
         choose_quantity(page, "norms")
         expect(part(page, "head-name")).to_have_text("norms · L3 · H5")
-        one.agree(cells, analysis.mixing("norms", 3, 5))
+        one.agree(cells, analysis.mixing.matrix("norms", 3, 5))
         part(page, "focus-keys").locator("button").first.click()
         carried = part(page, "carried").locator("[data-aw-value]")
         # The factors of the head, and with a kernel the layer's sum that closes.
@@ -54,18 +54,18 @@ def test_matrix_heads_and_pair_are_those_of_python(
         choose_quantity(page, "alti")
         expect(part(page, "head-name")).to_have_text("ALTI · L3")
         expect(part(page, "quantity-note")).to_contain_text("belongs to the layer, not to a head")
-        one.agree(cells, analysis.mixing("alti", 3))
+        one.agree(cells, analysis.mixing.matrix("alti", 3))
         grid = page.locator(".aw-grid-head:visible")
-        expect(grid).to_have_count(analysis.n_layers)
+        expect(grid).to_have_count(analysis.trace.n_layers)
         expect(grid.nth(3)).to_have_attribute("aria-pressed", "true")
         grid.nth(1).click()
         expect(grid.nth(1)).to_have_attribute("aria-pressed", "true")
         expect(part(page, "head-name")).to_have_text("ALTI · L1")
-        one.agree(cells, analysis.mixing("alti", 1))
+        one.agree(cells, analysis.mixing.matrix("alti", 1))
 
         choose_quantity(page, "norms_rollout")
         expect(part(page, "head-name")).to_have_text("rollout of norms, layers 0–1")
-        one.agree(cells, analysis.mixing_rollout("norms", 1))
+        one.agree(cells, analysis.mixing.rollout("norms", 1))
         choose(page, "tree")
         expect(page.locator('[data-aw-part="tree-legend"]')).to_contain_text("rollout of norms")
         choose(page, "attention")
@@ -96,7 +96,9 @@ def test_slow_value_zeroing_shows_its_progress_and_is_given_up(
     widget = aw.show("The cat sat on the mat. " * 30, layer=5, head=5, progress=False)
     with opened(browser, widget, "live", tmp_path) as one:
         choose_quantity(one.page, "value_zeroing_rollout")
-        expect(part(one.page, "progress")).to_contain_text(f"/ {6 * widget.analysis.n_tokens}")
+        expect(part(one.page, "progress")).to_contain_text(
+            f"/ {6 * widget.analysis.trace.n_tokens}"
+        )
         part(one.page, "cancel").click()
         expect(part(one.page, "progress")).to_be_hidden()
         expect(setting(one.page, "carried-quantity")).to_have_value("")
@@ -126,7 +128,7 @@ def test_sentences_gather_what_is_carried(browser: Browser, tmp_path: Path, sour
     analysis = widget.analysis
     with opened(browser, widget, source, tmp_path) as one:
         cells = choose(one.page, "sentences").locator(".aw-isa-cell[data-aw-value]")
-        of_head = analysis.mixing("norms", 3, 5)
+        of_head = analysis.mixing.matrix("norms", 3, 5)
         one.agree(cells, analysis.sentences.gather(of_head))
         expect(part(one.page, "sentences-carried")).to_contain_text("norms · L3 · H5")
         one.page.locator('[data-aggregation="max"]').click()

@@ -46,7 +46,7 @@ def test_a_live_widget_compares_and_patches(browser: Browser, keys_and_key: aw.C
     expect(part(page, "patched")).to_contain_text(f"recovered +{values.max():.2f}", timeout=60_000)
     expect(part(page, "patched-note")).to_contain_text(f"L{layer} · H{head}")
     patched = c.patch([("head", layer, head)])
-    reply, buffers = widget.slice({"kind": "weights", "layer": 5, "head": 0, "source": "b"}, [])
+    reply, buffers = widget._slice({"kind": "weights", "layer": 5, "head": 0, "source": "b"}, [])
     assert isinstance(reply, dict) and reply["ok"]
     shown = np.frombuffer(buffers[0], np.float32).reshape(10, 10)
     # Of a score's error a weight takes at most half.
@@ -78,7 +78,7 @@ def a_cell_puts_its_part_of_a_into_b(
     expect(part(page, "patched-note")).to_be_visible(timeout=60_000)
     _, position = c.alignment.tokens[2]
     patched = c.patch([(kind, 1, position)])
-    reply, buffers = widget.slice({"kind": "weights", "layer": 5, "head": 0, "source": "b"}, [])
+    reply, buffers = widget._slice({"kind": "weights", "layer": 5, "head": 0, "source": "b"}, [])
     assert isinstance(reply, dict) and reply["ok"]
     shown = np.frombuffer(buffers[0], np.float32).reshape(10, 10)
     # Of a score's error a weight takes at most half.
@@ -154,7 +154,7 @@ def matrix_of(run: aw.Analysis, quantity: str, layer: int, head: int) -> Any:
         return run.scores(layer, head)
     if quantity == "rollout":
         return run.rollout(layer)
-    return run.mixing(quantity, layer, *([head] if quantity == "norms" else []))  # pyright: ignore[reportArgumentType]
+    return run.mixing.matrix(quantity, layer, *([head] if quantity == "norms" else []))  # pyright: ignore[reportArgumentType]
 
 
 def every_prediction_is_that_of_python(page: Page, c: aw.Comparison) -> None:

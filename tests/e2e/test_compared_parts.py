@@ -46,7 +46,9 @@ def test_cross_attention_of_two_runs_is_compared_in_every_panel(
     expect(page.locator('[data-panel="heads"]')).to_contain_text("tokens of two texts")
     row = page.locator('[data-metric="monotony"] td')
     shown = [float(str(one.get_attribute("data-aw-value"))) for one in row.all()]
-    both = [float(of[layer, head]) for of in (c.a.alignment.monotony, c.b.alignment.monotony)]
+    both = [
+        float(of[layer, head]) for of in (c.a.heads.monotony.monotony, c.b.heads.monotony.monotony)
+    ]
     assert shown == pytest.approx([*both, both[1] - both[0]], abs=1e-4)
     open_panel(page, "tree")
     expect(page.locator('[data-panel="tree"] .aw-tree')).to_have_count(2)

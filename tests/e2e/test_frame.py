@@ -85,7 +85,7 @@ def test_a_text_that_is_too_long_can_be_cut_from_its_error(page: Page) -> None:
         "Cut: the model reads 512 tokens, the text has 602."
     )
     expect(error).to_be_hidden()
-    assert widget.analysis.n_tokens == 512
+    assert widget.analysis.trace.n_tokens == 512
     widget.close()
 
 

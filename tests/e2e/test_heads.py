@@ -76,7 +76,7 @@ def test_which_head_is_answered_in_two_actions(
     part(page, "metric").select_option(key)
     part(page, "grid-most").click()
     a = widget.analysis
-    figures = a.patterns.previous if key == "previous" else a.specialization.punctuation
+    figures = a.patterns.previous if key == "previous" else a.heads.specialization.punctuation
     chosen(page, *head_of_largest(figures))
     agree(part(page, "heads").locator(".aw-grid-head"), figures, rtol=FLOAT32)
 
@@ -87,7 +87,7 @@ def test_numbers_beside_the_radar_are_those_of_python(
     widget.layer, widget.head, widget.view = 3, 5, "heads"
     mount(page, widget)
     unfold(page, "numbers")
-    found = widget.analysis.specialization
+    found = widget.analysis.heads.specialization
     forms = {"raw": found.raw, "scaled": found.scaled(), "z": found.zscores()}
     table = part(page, "specialization")
     for key in specialization.KEYS:
@@ -126,7 +126,7 @@ def test_roles_are_shown_on_the_map_and_on_the_grid(page: Page, widget: aw.Atten
 
 def test_a_click_on_an_outline_selects_its_head(page: Page, widget: aw.AttentionWidget) -> None:
     # The corner of a head that is furthest from all other outlines of the layer.
-    raw = {k: v[2] for k, v in widget.analysis.specialization.scaled().items()}
+    raw = {k: v[2] for k, v in widget.analysis.heads.specialization.scaled().items()}
     gaps = {
         (key, head): float(np.min(np.abs(np.delete(values, head) - values[head])))
         for key, values in raw.items()

@@ -168,6 +168,40 @@ def test_jupyterlab_draws_the_widget_from_stored_state_when_the_notebook_is_trus
     notebook.close()
 
 
+def test_jupyterlab_shows_a_widget_in_an_output_once_and_its_page_when_opened_again(
+    lab: Lab, browser: Browser
+) -> None:
+    cells = [
+        "import attn_widget as aw\nfrom ipywidgets import Output",
+        f"out = Output()\nwith out:\n    {SHOW}\nout",
+    ]
+    notebook = lab.open(browser, lab.write("output.ipynb", cells))
+    notebook.run_all()
+    expect(notebook.page.locator('[data-aw-part="head-name"]')).to_have_count(1)
+    expect(notebook.page.locator(".attn-widget-output")).to_have_count(0)
+    outputs = notebook.cells()[1]["outputs"]
+    assert [("text/html" in output["data"]) for output in outputs] == [False, True]
+    room = notebook.page.locator(".jp-CodeCell").nth(1).locator(".jp-OutputArea-child").last
+    assert (room.bounding_box() or {"height": 0})["height"] < 30  # px, of a widget without room
+    written = nbformat.from_dict(
+        {
+            "cells": notebook.cells(),
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+    notebook.close()
+    live, _ = NotebookExporter(config=LIVE).from_notebook_node(written)
+    (lab.notebooks / "again.ipynb").write_text(live, encoding="utf-8")
+    notebook = lab.open(browser, "again.ipynb")
+    trust(notebook.page)
+    expect(notebook.page.locator(".attn-widget-output")).to_have_count(1)
+    frame = notebook.page.frame_locator(".attn-widget-output iframe")
+    expect(frame.locator('[data-aw-part="head-name"]')).to_have_text("L3 · H5")
+    notebook.close()
+
+
 def test_notebook_7_runs_and_links_the_widget(lab: Lab, browser: Browser) -> None:
     name = lab.write("seven.ipynb", [*CELLS, "print(w.layer, w.head)"])
     with page_of(browser) as page:

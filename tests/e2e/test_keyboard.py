@@ -104,7 +104,7 @@ def test_everything_by_keys(one: Opened) -> None:
     tab_to(page, '[data-aw-part="table"] summary')
     press(page, "Enter")
     cells = part(page, "table").locator("tbody td")
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     expect(cells).to_have_count(n * n)
     one.agree(cells, analysis.attention(4, 7).ravel())
 

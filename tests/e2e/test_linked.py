@@ -106,7 +106,7 @@ def linked(notebook: Notebook) -> Linked:
 
 def test_a_choice_in_any_view_is_made_in_all(linked: Linked) -> None:
     # Attention: a pinned cell
-    n = int(linked.notebook.python("print(v.analysis.n_tokens)"))
+    n = int(linked.notebook.python("print(v.analysis.trace.n_tokens)"))
     linked.widget.hover_cell(5, 2, n)
     linked.notebook.page.mouse.down()
     linked.notebook.page.mouse.up()

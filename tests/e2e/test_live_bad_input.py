@@ -80,7 +80,7 @@ def test_other_scripts_are_cut_as_the_kernel_cuts_them(
         page = opened.page
         page.wait_for_selector(READY)
         page.locator(FIELD).fill(text)
-        expect(page.locator(TOKENS)).to_have_count(expected.n_tokens)
+        expect(page.locator(TOKENS)).to_have_count(expected.trace.n_tokens)
         assert opened.errors == []
 
 

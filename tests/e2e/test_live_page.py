@@ -35,7 +35,7 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
         page.wait_for_selector(READY, timeout=60_000)
         page.locator(FIELD).fill("")
         page.locator(FIELD).press_sequentially(text)
-        expect(page.locator(LENGTH)).to_have_count(expected.n_tokens)
+        expect(page.locator(LENGTH)).to_have_count(expected.trace.n_tokens)
         assert page.locator(FIELD).input_value() == text
         select_head(page, 2, 3)
         assert page.locator('[data-aw-part="heads"] [data-layer]').count() >= 72

@@ -47,7 +47,7 @@ def analysis() -> aw.Analysis:
 @pytest.fixture(scope="module")
 def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     found = analysis()
-    assert found.n_tokens == TOKENS
+    assert found.trace.n_tokens == TOKENS
     path = tmp_path_factory.mktemp("long") / "page.html"
     views = ["attention", "heads", "tree"]
     aw.AttentionWidget(found, layer=0, head=1, theme="light").to_html(path, views=views)

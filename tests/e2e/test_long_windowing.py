@@ -37,7 +37,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     reader.model_max_length = TOKENS
     text = "The cat sat on the mat. The dog looked at the bird. " * 160
     analysis = aw.analyze(text, model=(model, reader), tagger=None, truncation=True)
-    assert 2000 < analysis.n_tokens <= TOKENS
+    assert 2000 < analysis.trace.n_tokens <= TOKENS
     path = tmp_path_factory.mktemp("long") / "page.html"
     aw.AttentionWidget(analysis, layer=0, head=0).to_html(path)
     return path, [token.text for token in analysis.tokens]

@@ -77,7 +77,7 @@ def test_the_tree_has_the_weights_of_python(page: Page) -> None:
     mount(page, widget, width=1200)
     panel = choose(page, "tree")
     setting(page, "tree-bare").click()  # `influence` has special tokens and punctuation
-    tree = widget.analysis.influence(2, layer=3, head=5)
+    tree = widget.analysis.heads.tree(2, layer=3, head=5)
     nodes = panel.locator('[data-aw-part="tree-node"]')
     expected = {path: node.weight for path, node in by_path(tree)}
     folded = panel.locator('[role="treeitem"][aria-expanded="false"]')
@@ -136,7 +136,7 @@ def test_the_next_sentence_has_the_probability_of_python(page: Page) -> None:
     panel = choose(page, "predictions")
     opened = panel.locator('[data-aw-part="next-sentence-terms"] [data-aw-value]')
     expect(opened.nth(2)).to_be_visible()
-    found = widget.analysis.next_sentence
+    found = widget.analysis.model.next_sentence
     # By class: the logit, its exponential, the probability; then the sums of the last two.
     terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
     sums = [found.exponentials.sum(), 1.0]
@@ -148,7 +148,7 @@ def test_classes_have_the_probabilities_of_python(page: Page) -> None:
     widget = aw.show(TEXT, model=sentiment(), layer=5, head=3, view="task", progress=False)
     mount(page, widget, width=1200)
     panel = choose(page, "task")
-    found = widget.analysis.classification
+    found = widget.analysis.model.classification
     assert found is not None
     terms = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
     sums = [found.exponentials.sum(), 1.0]

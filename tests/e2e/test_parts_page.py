@@ -55,7 +55,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         grid.locator('[data-layer="2"][data-head="0"]').click()
         row = cross.attention(2, 0)[3]
         one.agree(tokens(page, "source"), row)
-        assert tokens(page).count() == cross.n_tokens
+        assert tokens(page).count() == cross.trace.n_tokens
         tokens(page, "source").nth(int(row.argmax())).click()
         expect(tokens(page, "source").nth(int(row.argmax()))).to_have_attribute("data-aw-pair", "")
         # What attention carries from the source: a pair's norm is its weight times a length.
@@ -63,20 +63,22 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         setting(page, "carried-quantity").select_option("norms")
         page.keyboard.press("Escape")
         chain = part(page, "carried").locator("[data-aw-value]")
-        length = cross.value_lengths(2)[0, column]
+        length = cross.mixing.value_lengths(2)[0, column]
         one.agree(chain, [row[column], length, row[column] * length], rel=1e-4)
         setting(page, "carried-quantity").select_option("")
         page.keyboard.press("Escape")
         # Another part, by the switch and by the key; it has a focus of its own.
         switch(page, "encoder").click()
         expect(part(page, "source")).to_have_count(0)
-        expect(tokens(page)).to_have_count(encoder.n_tokens)
+        expect(tokens(page)).to_have_count(encoder.trace.n_tokens)
         grid.locator('[data-layer="1"][data-head="1"]').click()
         focus(tokens(page).nth(2))
         one.agree(tokens(page), encoder.attention(1, 1)[2])
         # Inside is the encoder's: its sums close.
         choose(page, "inside")
-        counts = [count for key, count in encoder.parameters.items() if count and key != "total"]
+        counts = [
+            count for key, count in encoder.model.parameters.items() if count and key != "total"
+        ]
         parameters = part(page, "parameters").locator("dd[data-aw-value]")
         assert sorted(map(int, values(parameters)))[:-1] == sorted(counts)
         for stage, in_, out in (
@@ -84,7 +86,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
             ("ffn_sum", "attention_norm", "ffn_output"),
         ):
             part(page, "stage").and_(page.locator(f'[data-stage="{stage}"]')).click()
-            layer = encoder.inside(1)
+            layer = encoder.model.layer(1)
             for tensor in (in_, out, stage):
                 cells = page.locator(f'[data-tensor="{tensor}"] rect[data-dimension]')
                 one.agree(cells, getattr(layer, tensor)[2], rel=1e-5)
@@ -107,10 +109,10 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         )
         switch(page, "cross").click()
         heads = choose(page, "heads")
-        one.agree(heads.locator("circle[data-token]"), cross.alignment.expected[2, 0])
+        one.agree(heads.locator("circle[data-token]"), cross.heads.monotony.expected[2, 0])
         unfold(page, "matrix")
         heads.locator('[data-metric="uniformity"] .aw-card-title').click()
-        size = f"for these {cross.n_tokens} queries and {len(cross.key_tokens)} keys"
+        size = f"for these {cross.trace.n_tokens} queries and {len(cross.model.key_tokens)} keys"
         expect(heads.get_by_role("dialog")).to_contain_text(size)
         page.keyboard.press("Escape")
         # The tree goes on in the encoder; sentences are those of two texts.
@@ -122,14 +124,14 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
         expect(sentences.locator('[role="columnheader"][data-b="0"]')).to_have_text("source 0")
         # Why: both texts and the biases make the number. A saved page has the question that the text proposes.
         why = choose(page, "why")
-        found = a.contributions(proposals(a)[0] if source == "saved" else why_written(a, 3))
+        found = a.why.contributions(proposals(a)[0] if source == "saved" else why_written(a, 3))
         assert found.source is not None and found.bias is not None
         both = np.concatenate([found.source, found.values])
         expect(part(page, "why-sum")).to_contain_text("=")
         painted = tokens(page, "source").or_(tokens(page))
         one.agree(painted, both, rel=1e-4)
         assert abs(float(both.sum() + found.bias - found.value)) <= 1e-5
-        shares = a.written_shares.shares
+        shares = a.why.written_shares.shares
         expect(part(page, "why-shares").locator(".aw-written-share")).to_have_count(len(shares))
         one.agree(part(page, "why-shares").locator("[data-aw-value]"), shares.ravel(), rel=1e-4)
         expect(why).to_contain_text("N/A here: Gradient × input")
@@ -144,7 +146,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
             "part => box.querySelector(`[data-part=${part}]`).click())"
         )
         choose(page, "heads")
-        one.agree(heads.locator("circle[data-token]"), cross.alignment.expected[2, 0])
+        one.agree(heads.locator("circle[data-token]"), cross.heads.monotony.expected[2, 0])
         assert shown == ([] if source == "saved" else ["encoder", "cross", "decoder", "cross"])
     widget.close()
 
@@ -177,7 +179,7 @@ def test_jupyterlab_switches_parts_and_predicts(lab: Lab, open_notebook: OpenNot
 
     widget.part("part").locator('[data-part="encoder"]').click()
     text = widget.part("tokens").locator("[data-token]")
-    expect(text).to_have_count(encoder.n_tokens)
+    expect(text).to_have_count(encoder.trace.n_tokens)
     focus(text.nth(5))
     widget.head(0, 2).click()
     agree(text, encoder.attention(0, 2)[5], rtol=FLOAT32)

@@ -184,3 +184,22 @@ def test_the_numbers_of_the_grid_choose_the_mean_of_a_layer_and_a_head(
     expect(name).to_have_text("L0 · mean")
     page.locator(".aw-grid-number", has_text="0").click()
     expect(name).to_have_text("L0 · H0")
+
+
+def test_a_word_in_the_sentence_of_every_view_is_chosen(page: Page) -> None:
+    widget = aw.show("She said that the tickets he bought are still valid.", progress=False)
+    mount(page, widget, width=1200)
+    for view in ("heads", "tree", "sentences", "predictions", "inside", "why"):
+        page.locator(f'[role="tab"][data-view="{view}"]').click()
+        panel = page.locator(f'[data-aw-part="view"] > [data-view="{view}"]')
+        word = panel.locator('[data-aw-part="sentence"] .aw-focus-word').last
+        expect(word).to_be_visible(timeout=STEP_MS)
+        name = word.locator("bdi").inner_text().strip("“”")
+        word.click()
+        eventually(page, lambda name=name: chosen(widget, name))
+    widget.close()
+
+
+def chosen(widget: aw.AttentionWidget, name: str) -> None:
+    assert widget.token is not None
+    assert widget.analysis.tokens[widget.token].text == name

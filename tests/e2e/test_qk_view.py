@@ -68,7 +68,7 @@ def test_every_number_is_pythons(page: Page) -> None:
         value = found.key_sums[effect.part]
         agree(row, np.array([value, effect.direct, effect.total, effect.weight]), rtol=1e-4)
     part(page, "qk-show-pairs").click()
-    expect(part(page, "qk-texts").locator("[data-unit]")).to_have_count(2 * analysis.n_tokens)
+    expect(part(page, "qk-texts").locator("[data-unit]")).to_have_count(2 * analysis.trace.n_tokens)
     assert violations(page) == []
     widget.close()
 
@@ -107,9 +107,32 @@ def test_another_key_of_the_row_is_compared(page: Page) -> None:
 def test_says_why_there_is_none(page: Page, browser: Browser, tmp_path: Path) -> None:
     widget = pinned(page, head="mean")
     expect(part(page, "qk-absent")).to_contain_text("A mean of heads has no query and key")
-    widget.head = HEAD
-    expect(part(page, "qk-line")).to_be_visible()
-    with opened(browser, widget, "saved", tmp_path) as saved:
+    widget.close()
+    unasked = aw.show(TEXT, progress=False, layer=LAYER, head=HEAD, token=QUERY, pair=[QUERY, KEY])
+    with opened(browser, unasked, "saved", tmp_path) as saved:
         part(saved.page, "why-here").click()
         expect(part(saved.page, "qk-absent")).to_contain_text("It needs a kernel")
+    unasked.close()
+
+
+def test_a_saved_page_opens_on_the_sums_that_were_open(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    widget = pinned(page)
+    found = widget.analysis.qk_attribution(LAYER, HEAD, QUERY, KEY)
+    expect(part(page, "qk-line")).to_be_visible()
+    part(page, "qk-without").click()
+    expect(part(page, "qk-verdict")).to_be_visible()
+    verdict = part(page, "qk-verdict").inner_text()
+    with opened(browser, widget, "saved", tmp_path) as saved:
+        there = saved.page
+        expect(part(there, "qk-line")).to_be_visible()
+        for side, sums in (("key", found.key_sums), ("query", found.query_sums)):
+            listed(there, side, sums)
+        part(there, "qk-without").click()
+        expect(part(there, "qk-verdict")).to_have_text(verdict)
+        expect(there.locator('[data-by="parts"]')).to_have_count(0)
+        part(there, "qk-show-pairs").click()
+        expect(part(there, "qk-texts")).to_be_visible()
+        assert violations(there) == []
     widget.close()

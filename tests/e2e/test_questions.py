@@ -94,7 +94,7 @@ def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
 
 def test_which_head_specializes_in_punctuation(reader: Reader) -> None:
     reader.shade("punctuation")
-    layer, head = place_of_largest(reader.analysis.specialization.punctuation)
+    layer, head = place_of_largest(reader.analysis.heads.specialization.punctuation)
     expect(reader.part("grid-most")).to_contain_text(f"L{layer} · H{head}")
 
 
@@ -133,7 +133,7 @@ def test_what_would_the_model_say_instead_of_cat(reader: Reader) -> None:
 
 def test_which_layer_changes_the_most(reader: Reader) -> None:
     reader.open("inside")
-    changed = int(np.argmax(reader.analysis.layer_change))
+    changed = int(np.argmax(reader.analysis.heads.layer_change))
     expect(reader.part("changes")).to_contain_text(
         f"Attention changes most from L{changed} to L{changed + 1}"
     )
@@ -147,9 +147,9 @@ def test_what_did_the_ffn_do_to_bank(reader: Reader) -> None:
     )
     units = reader.part("top-units").locator("[data-unit]")
     expect(units.first).to_be_visible()
-    activation = reader.analysis.ffn(reader.widget.layer)[position]
+    activation = reader.analysis.model.ffn(reader.widget.layer)[position]
     expect(units.first).to_have_attribute("data-unit", str(int(np.abs(activation).argmax())))
-    ratio = float(reader.analysis.residuals.ffn[reader.widget.layer, position])
+    ratio = float(reader.analysis.model.residuals.ffn[reader.widget.layer, position])
     reader.agree(reader.part("residual").locator("[data-aw-value]").last, ratio)
 
 
@@ -168,7 +168,7 @@ def test_what_is_the_third_child_of_sat(reader: Reader) -> None:
 
 
 def test_which_tokens_get_the_most_attention_in_the_last_layer(reader: Reader) -> None:
-    reader.head(reader.analysis.n_layers - 1, 0)
+    reader.head(reader.analysis.trace.n_layers - 1, 0)
     reader.act(reader.part("display").click)
     reader.act(reader.part("mean").click)
     expect(reader.part("head-name")).to_contain_text("L5")
@@ -182,6 +182,6 @@ def test_what_does_the_softmax_over_the_top_prediction_sum_to(reader: Reader) ->
     panel = reader.open("predictions")
     reader.act(panel.locator(f'[data-position="{position}"] [data-column="1"]').click)
     mode = "masked" if reader.source == "saved" else opening_mode(reader.analysis)
-    opened = reader.analysis.softmax(position, mode=mode)
+    opened = reader.analysis.model.softmax(position, mode=mode)
     expect(panel).to_contain_text(re.compile(r"100\s*%"))
     expect(panel).to_contain_text(f"{opened.sum_exp:.3g}"[:4])

@@ -205,11 +205,11 @@ def test_a_picture_of_a_long_list_of_predictions_has_every_row(
 ) -> None:
     widget = aw.AttentionWidget(long_run, view="predictions")
     show(page, widget)
-    assert long_run.n_tokens > 48  # rows that come with the first frame
+    assert long_run.trace.n_tokens > 48  # rows that come with the first frame
     page.locator(".aw-predictions-list").evaluate("list => { list.scrollTop = 400; }")
     data, markup = picture_of(page, tmp_path)
     rows = page.evaluate(INSIDE, [markup, ".aw-position"])
-    assert rows == long_run.n_tokens
+    assert rows == long_run.trace.n_tokens
     assert pixels(data).shape[0] > 2 * 20 * rows
     widget.close()
 
@@ -221,7 +221,7 @@ def test_a_picture_that_would_be_too_high_says_which_rows_it_has(
     show(page, widget)
     page.add_style_tag(content=".aw-position { min-height: 300px; }")
     _, markup = picture_of(page, tmp_path)
-    said = re.search(rf"Rows (\d+) to (\d+) of {long_run.n_tokens}\.", markup)
+    said = re.search(rf"Rows (\d+) to (\d+) of {long_run.trace.n_tokens}\.", markup)
     assert said is not None and 0 <= int(said[2]) - int(said[1]) <= 2
     widget.close()
 
@@ -255,7 +255,7 @@ def test_a_zoomed_map_says_which_rows_and_columns_its_picture_has(
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
     settle(page)
-    n = widget.analysis.n_tokens
+    n = widget.analysis.trace.n_tokens
     said = rf"A part of the matrix: rows \d+ to \d+ of {n}, columns \d+ to \d+ of {n}\."
     assert re.search(said, save(page, "svg", tmp_path).read_text("utf-8"))
     _, markup = picture_of(page, tmp_path)

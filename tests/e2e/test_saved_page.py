@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from attn_widget.page.output import outputs
-from attn_widget.page.page import page_html, write_page
+from attn_widget.page.page import TITLE, page_parts, write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.snapshot import snapshot
 from attn_widget.page.spec import PageSpec
@@ -112,7 +112,7 @@ def test_no_printed_digit_of_a_page_of_bytes_is_beyond_its_error(
     light = snapshot(
         widget.analysis, {"layer": 1, "head": 1}, PageSpec(views=VIEWS, light=True), code="weights"
     )
-    run = SavedRun("bytes", widget.analysis.n_tokens, light)
+    run = SavedRun("bytes", widget.analysis.trace.n_tokens, light)
     path = write_page(tmp_path / "bytes.html", [run], "bytes", "stack")
     context = browser.new_context(offline=True)
     page = context.new_page()
@@ -139,8 +139,8 @@ def test_a_page_of_grouped_heads_under_a_mask_has_their_scores_and_weights(
     model = build("llama")
     widget = aw.show(TEXT, model=model, layer=1, head=3, tagger=None, progress=False)
     a = widget.analysis
-    assert a.n_tokens > 2 * a.trace.head_dim
-    possible = np.tri(a.n_tokens, dtype=bool)
+    assert a.trace.n_tokens > 2 * a.trace.head_dim
+    possible = np.tri(a.trace.n_tokens, dtype=bool)
     with opened(browser, widget, "saved", tmp_path) as one:
         part(one.page, "table").locator("summary").click()
         cells = part(one.page, "table").locator("tbody td[data-aw-value]")
@@ -280,7 +280,8 @@ def test_a_profile_lives_without_a_kernel(browser: Browser, tmp_path: Path) -> N
 @pytest.mark.quick
 def test_it_works_in_a_sandboxed_frame(browser: Browser) -> None:
     widget = aw.show("the cat sat", layer=0, head=0, progress=False)
-    source = html.escape(page_html(saved_run(widget.source, widget.selection)), quote=True)
+    parts = page_parts([saved_run(widget._shown_source, widget.selection)], TITLE, "stack")
+    source = html.escape(b"".join(parts).decode("utf-8"), quote=True)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []
@@ -304,7 +305,7 @@ def test_hostile_texts_do_nothing_in_frames_and_outputs(browser: Browser, text: 
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    output = outputs(widget.shown, widget.saved, code=True)["text/html"]
+    output = outputs(widget._shown, widget.saved, code=True)["text/html"]
     page.set_content(f"<!doctype html><body>{widget.as_html()}{output}</body>")
     frames = page.locator("iframe")
     expect(frames).to_have_count(2)
@@ -322,7 +323,9 @@ def test_the_output_of_a_profile_lives_in_a_document_without_a_kernel(browser: B
     widget = aw.show(aw.profile([TEXT, ATTACKS[0]], progress=False), layer=2, head=3)
     context = browser.new_context(viewport={"width": 1200, "height": 1000})
     page = context.new_page()
-    page.set_content(f"<!doctype html><body>{outputs(widget.shown, code=True)['text/html']}</body>")
+    page.set_content(
+        f"<!doctype html><body>{outputs(widget._shown, code=True)['text/html']}</body>"
+    )
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
     expect(page.locator(".attn-widget-output > figure")).to_have_count(0)
@@ -342,7 +345,7 @@ def test_pictures_and_tables_are_saved_from_it(browser: Browser, tmp_path: Path)
     assert files["png"].startswith(b"\x89PNG")
     assert b"<svg" in files["svg"][:200]
     table = json.loads(files["json"])
-    n = widget.analysis.n_tokens
+    n = widget.analysis.trace.n_tokens
     assert len(files["csv"].decode().splitlines()) >= n * n
     columns = table["columns"]
     weights = np.array([row[columns.index("weight")] for row in table["rows"]], dtype=float)

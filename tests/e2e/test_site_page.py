@@ -39,7 +39,7 @@ def site_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def place(text: str) -> str:
     widget = aw.show(text, progress=False)
-    run = saved_run(widget.source, widget.selection, PageSpec(views=["attention", "why"]))
+    run = saved_run(widget._shown_source, widget.selection, PageSpec(views=["attention", "why"]))
     widget.close()
     chunks = "".join(
         f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'
@@ -63,11 +63,11 @@ def test_two_widgets_share_an_engine_that_comes_with_the_first_key(
         second.locator(FIELD).fill("")
         second.locator(FIELD).press_sequentially("a small dog")
         page.wait_for_selector(READY, timeout=60_000)
-        expect(second.locator(LENGTH)).to_have_count(expected.n_tokens)
+        expect(second.locator(LENGTH)).to_have_count(expected.trace.n_tokens)
         expect(first.locator(LENGTH)).to_have_count(8)  # what another widget runs changes nothing
         first.locator(FIELD).fill("the cat")
         expect(first.locator(LENGTH)).to_have_count(4)
-        expect(second.locator(LENGTH)).to_have_count(expected.n_tokens)
+        expect(second.locator(LENGTH)).to_have_count(expected.trace.n_tokens)
         assert [MODEL in url for url in loaded] == [True]
         assert opened.errors == []
         assert opened.asked == []

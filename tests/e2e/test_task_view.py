@@ -51,29 +51,29 @@ def test_every_figure_of_a_text_classifier_is_pythons(
     page: Page, classifier: tuple[Any, Any], head: Any
 ) -> None:
     widget = aw.show(
-        TEXT, model=classifier, head=head, layer=4, view="task", beside=OTHERS, progress=False
+        TEXT, model=classifier, head=head, layer=4, view="task", compare_with=OTHERS, progress=False
     )
     mount(page, widget, width=1200)
     choose(page, "task")
     analysis = widget.analysis
-    found = analysis.classification
+    found = analysis.model.classification
     assert found is not None
     cells = part(page, "classes").locator("tbody td[data-aw-value]")
     expected = np.stack([found.logits, found.exponentials, found.probabilities], axis=1)
     agree(cells, expected, rtol=FLOAT32)
 
-    looks = analysis.first_token(head)
+    looks = analysis.model.first_token(head)
     agree(rows(page, "first-layers"), looks.weights, rtol=FLOAT32)
     agree(page.locator(".aw-first-special [data-aw-value]"), looks.special, rtol=FLOAT32)
 
     one, other = np.argsort(-found.logits)[:2].tolist()
-    slopes = [analysis.class_gradient(label, words=True)[4] for label in (one, other)]
+    slopes = [analysis.model.class_gradient(label, words=True)[4] for label in (one, other)]
     by_head = [s.sum(axis=0) if head == "mean" else s[head] for s in slopes]
     difference = [by_head[0] - by_head[1]]
     error = rounding(np.abs(slopes).sum(axis=1).max(), 12)  # of sums over the heads
     agree(rows(page, "gradient-rows"), [*by_head, *difference], atol=error)
 
-    for index, text in enumerate(analysis.beside, start=1):
+    for index, text in enumerate(analysis.model.compare_with, start=1):
         shown = page.locator(f'.aw-beside-row[data-text="{index}"]')
         best = int(np.argmax(text.classification.logits))
         value = shown.locator(f'[data-class="{best}"] [data-aw-value]')
@@ -85,7 +85,7 @@ def test_every_figure_of_a_text_classifier_is_pythons(
 def test_another_class_under_comparison_changes_every_part(
     page: Page, classifier: tuple[Any, Any]
 ) -> None:
-    widget = aw.show(TEXT, model=classifier, view="task", beside=OTHERS, progress=False)
+    widget = aw.show(TEXT, model=classifier, view="task", compare_with=OTHERS, progress=False)
     mount(page, widget, width=700)
     choose(page, "task")
     part(page, "classes").locator("input:not(:checked)").first.check()
@@ -100,7 +100,7 @@ def test_classes_and_texts_compared_have_no_violation(
     page: Page, classifier: tuple[Any, Any], theme: str
 ) -> None:
     widget = aw.show(
-        TEXT, model=classifier, theme=theme, view="task", beside=[" ".join(OTHERS * 6), *OTHERS],
+        TEXT, model=classifier, theme=theme, view="task", compare_with=[" ".join(OTHERS * 6), *OTHERS],
         progress=False,
     )  # fmt: skip
     mount(page, widget, width=700)
@@ -147,7 +147,7 @@ def test_what_applies_to_the_outputs_is_said(
     mount(page, widget, width=700)
     choose(page, "task")
     expect(part(page, "task")).to_contain_text(said)
-    found = widget.analysis.classification
+    found = widget.analysis.model.classification
     assert found is not None
     cells = part(page, "classes").locator("tbody td[data-aw-value]")
     columns = [found.logits]
@@ -166,7 +166,7 @@ def test_what_applies_to_the_outputs_is_said(
 def test_a_saved_page_compares_the_likeliest_classes_and_the_texts(
     browser: Browser, classifier: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    widget = aw.show(TEXT, model=classifier, head="mean", layer=5, view="task", beside=OTHERS, progress=False)  # fmt: skip
+    widget = aw.show(TEXT, model=classifier, head="mean", layer=5, view="task", compare_with=OTHERS, progress=False)  # fmt: skip
     widget.to_html(tmp_path / "page.html")
     context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000})
     page = context.new_page()
@@ -175,10 +175,10 @@ def test_a_saved_page_compares_the_likeliest_classes_and_the_texts(
     page.goto((tmp_path / "page.html").as_uri())
     choose(page, "task")
     analysis = widget.analysis
-    found = analysis.classification
+    found = analysis.model.classification
     assert found is not None
     one = int(np.argmax(found.logits))
-    slopes = analysis.class_gradient(one, words=True)[5]
+    slopes = analysis.model.class_gradient(one, words=True)[5]
     expected = slopes.sum(axis=0)
     first = part(page, "gradient-rows").locator(".aw-first-row").first
     agree(
@@ -186,7 +186,7 @@ def test_a_saved_page_compares_the_likeliest_classes_and_the_texts(
         expected,
         atol=rounding(np.abs(slopes).sum(axis=0).max(), 12),
     )
-    agree(rows(page, "first-layers"), analysis.first_token().weights, rtol=FLOAT32)
+    agree(rows(page, "first-layers"), analysis.model.first_token().weights, rtol=FLOAT32)
     expect(page.locator(".aw-beside-row")).to_have_count(4)
     assert problems == []
     context.close()

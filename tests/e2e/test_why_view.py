@@ -41,16 +41,16 @@ def unfold(page: Page) -> None:
 
 
 def check_numbers(page: Page, analysis: aw.Analysis) -> None:
-    found = analysis.contributions(TARGET)
+    found = analysis.why.contributions(TARGET)
     agree(part(page, "why-value"), np.array([found.value]), rtol=FLOAT32)
     terms = page.locator('[data-aw-part="why-sum"] [data-token] [data-aw-value]')
     order = np.argsort(-np.abs(found.values), kind="stable")[:5]
     agree(terms, found.values[order], rtol=FLOAT32)
     expect(part(page, "why-said")).to_have_text(SAID)
     unfold(page)
-    rho = analysis.agreement(TARGET).rho
+    rho = analysis.why.agreement(TARGET).rho
     agree(page.locator('[data-aw-part="why-agreement"] td[data-aw-value]'), rho, rtol=FLOAT32)
-    effects = analysis.head_effects(TARGET).effects
+    effects = analysis.why.head_effects(TARGET).effects
     strongest = np.sort(np.abs(effects.ravel()))[::-1][:6]
     shown = page.locator('[data-aw-part="why-heads"] [data-aw-value]')
     expect(shown).to_have_count(6)
@@ -58,7 +58,7 @@ def check_numbers(page: Page, analysis: aw.Analysis) -> None:
         abs(float(one)) for one in shown.evaluate_all("all => all.map(e => e.dataset.awValue)")
     ]
     np.testing.assert_allclose(values, strongest, rtol=FLOAT32)
-    lens = analysis.logit_lens(TARGET)
+    lens = analysis.why.logit_lens(TARGET)
     levels = page.locator('[data-aw-part="lens"] .aw-lens-layers [data-aw-value]')
     agree(levels, lens.probabilities, rtol=FLOAT32)
 
@@ -71,15 +71,15 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     choose(page, "inside")
     page.locator('[data-aw-part="inside-lens"] summary').click()
     levels = page.locator('[data-aw-part="inside-lens"] .aw-lens-layers [data-aw-value]')
-    agree(levels, widget.analysis.logit_lens(TARGET).probabilities, rtol=FLOAT32)
+    agree(levels, widget.analysis.why.logit_lens(TARGET).probabilities, rtol=FLOAT32)
     choose(page, "why")
     # The ribbon has the same numbers.
     ribbon = page.locator(".aw-ribbon-token[data-aw-value]")
-    values = widget.analysis.contributions(TARGET).values
+    values = widget.analysis.why.contributions(TARGET).values
     agree(ribbon, values, rtol=FLOAT32)
 
     page.locator('.aw-why-method[data-method="occlusion"]').click()
-    occlusion = widget.analysis.contributions(TARGET, "occlusion").values
+    occlusion = widget.analysis.why.contributions(TARGET, "occlusion").values
     # Special tokens, which it does not hide, have no number.
     known = occlusion[np.isfinite(occlusion)]
     agree(page.locator(".aw-ribbon-token[data-aw-value]"), known, rtol=FLOAT32)
@@ -87,7 +87,7 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
 
     page.get_by_text("Shade the grid of heads by this").click()
     heads = page.locator(".aw-grid-head[data-aw-value]")
-    agree(heads, widget.analysis.head_effects(TARGET).effects, rtol=FLOAT32)
+    agree(heads, widget.analysis.why.head_effects(TARGET).effects, rtol=FLOAT32)
     assert widget.metric == "effect"
 
     page.get_by_text("Change the question").click()
@@ -95,7 +95,7 @@ def test_every_figure_is_pythons_and_a_click_leads_on(page: Page) -> None:
     expect(part(page, "why").locator("h3")).to_have_text("Why are?")
     assert widget.target == {"position": 6, "token": 2024, "masked": True}
     alone = aw.target(position=6, token="are", masked=True)
-    agree(part(page, "why-value"), [widget.analysis.contributions(alone).value], rtol=FLOAT32)
+    agree(part(page, "why-value"), [widget.analysis.why.contributions(alone).value], rtol=FLOAT32)
     widget.close()
 
 
@@ -124,14 +124,14 @@ def test_a_classifiers_classes_are_explained(page: Page) -> None:
     expect(part(page, "why-said")).to_have_text(SAID)
     chosen: Any = widget.target
     assert "label" in chosen
-    found = widget.analysis.contributions(aw.target(**chosen))
+    found = widget.analysis.why.contributions(aw.target(**chosen))
     agree(part(page, "why-value"), [found.value], rtol=FLOAT32)
     widget.close()
 
 
 def check_links(page: Page, analysis: aw.Analysis, target: aw.Target) -> None:
     """A word that is pointed at is marked in text and strips; its number leads to a cell of the matrix."""
-    values = analysis.contributions(target).values
+    values = analysis.why.contributions(target).values
     strip = page.locator('.aw-why-strip[data-method="decomposition"]')
     strip.locator(f'rect[data-token="{values.argmin()}"]').hover()  # with a minus on it
     marked = page.locator(f'.aw-ribbon-token[data-token="{values.argmin()}"]')
@@ -158,7 +158,9 @@ def test_a_saved_page_explains_without_a_kernel(browser: Browser, tmp_path: Path
         one.page.locator(".aw-why-chip", has_text=re.compile("^are$")).click()
         expect(part(one.page, "why").locator("h3")).to_have_text("Why are?")
         agree(
-            part(one.page, "why-value"), [widget.analysis.contributions(other).value], rtol=FLOAT32
+            part(one.page, "why-value"),
+            [widget.analysis.why.contributions(other).value],
+            rtol=FLOAT32,
         )
         check_links(one.page, widget.analysis, other)
         assert one.asked == [] and one.errors == []
@@ -194,7 +196,7 @@ def test_a_class_leads_to_its_reasons(page: Page) -> None:
     choose(page, "task")
     part(page, "why-button").click()
     expect(part(page, "why-said")).to_have_text(SAID)
-    best = int(np.argmax(widget.analysis.classification.logits))  # pyright: ignore[reportOptionalMemberAccess]
+    best = int(np.argmax(widget.analysis.model.classification.logits))  # pyright: ignore[reportOptionalMemberAccess]
     assert dict(widget.target or {})["label"] == best
     widget.close()
 
@@ -209,25 +211,27 @@ def test_a_key_switches_a_head_off_and_one_all_on_again(page: Page) -> None:
     expect(part(page, "heads-off")).to_have_text("L4 · H10 switched off all on")
     expect(head).to_have_class(re.compile("is-off"))
     expect(head).to_have_attribute("aria-label", re.compile("switched off$"))
-    intact = part(page, "intact")
-    expect(intact).to_contain_text(
+    unablated = part(page, "intact")
+    expect(unablated).to_contain_text(
         re.compile(r"Switching this head off changes (no|\d+) first choices? \(\d+ positions\)")
     )
-    now = widget.analysis.softmax(6, token_ids=[2024]).entries[0]["probability"]
-    was = widget.analysis.intact.softmax(6, token_ids=[2024]).entries[0]["probability"]
-    agree(intact.locator('li[data-token="6"] [data-aw-value]'), [was, now], rtol=FLOAT32)
+    now = widget.analysis.model.softmax(6, token_ids=[2024]).entries[0]["probability"]
+    was = widget.analysis.model.unablated.model.softmax(6, token_ids=[2024]).entries[0][
+        "probability"
+    ]
+    agree(unablated.locator('li[data-token="6"] [data-aw-value]'), [was, now], rtol=FLOAT32)
     assert widget.heads_off == [[4, 10]] and violations(page) == []
     second = page.locator('.aw-grid-head[data-layer="3"][data-head="1"]')
     second.click()
     second.press("o")
     expect(part(page, "heads-off")).to_have_text("L3 · H1, L4 · H10 switched off all on")
-    expect(intact).to_contain_text("Switching these 2 heads off")
-    both = widget.analysis.softmax(6, token_ids=[2024]).entries[0]["probability"]
-    agree(intact.locator('li[data-token="6"] [data-aw-value]'), [was, both], rtol=FLOAT32)
+    expect(unablated).to_contain_text("Switching these 2 heads off")
+    both = widget.analysis.model.softmax(6, token_ids=[2024]).entries[0]["probability"]
+    agree(unablated.locator('li[data-token="6"] [data-aw-value]'), [was, both], rtol=FLOAT32)
     assert widget.heads_off == [[3, 1], [4, 10]]
     head.press("Shift+O")
     expect(part(page, "heads-off")).to_be_hidden()
-    expect(intact).to_have_count(0)
+    expect(unablated).to_have_count(0)
     assert widget.heads_off == []
     widget.close()
 
@@ -255,7 +259,7 @@ def test_a_saved_page_of_ten_tokens_has_all_methods_and_their_test(
     browser: Browser, tmp_path: Path
 ) -> None:
     widget = aw.show("The keys to the cabinet are here", progress=False)
-    assert widget.analysis.n_tokens <= 10
+    assert widget.analysis.trace.n_tokens <= 10
     with opened(browser, widget, "saved", tmp_path) as one:
         view = choose(one.page, "why")
         expect(view.locator('[data-aw-part="why-said"]')).to_have_text(SAID)

@@ -131,6 +131,37 @@ def test_every_result_of_a_converted_notebook_is_alive_or_a_picture(
         assert opened.errors == []
 
 
+@pytest.mark.parametrize("state", [True, False])
+def test_what_stands_in_an_output_a_tab_or_an_accordion_is_alive_in_a_converted_notebook(
+    browser: Browser, tmp_path: Path, state: bool
+) -> None:
+    a, b = (f"aw.show({text!r}, progress=False)" for text in TEXTS[:2])
+    notebook = execute(
+        (
+            "import attn_widget as aw\nfrom ipywidgets import Accordion, HBox, Output, Tab, VBox, interact",
+            f"out = Output()\nwith out:\n    display({a})\nout",
+            f"out = Output()\ndisplay(VBox([out]))\nwith out:\n    {b}",
+            f"Tab([{a}, VBox([{b}])])",
+            f"Accordion([HBox([{a}])])",
+            f"interact(lambda layer: {a}, layer=(0, 5));",
+            f"VBox([aw.AttentionWidget(aw.analyze({TEXTS[1]!r}, progress=False))])",
+        )
+    )
+    if not state:  # as JupyterLab stores a notebook
+        del notebook.metadata["widgets"]
+    text, _ = HTMLExporter(config=LIVE).from_notebook_node(notebook)
+    path = tmp_path / "page.html"
+    path.write_text(text, "utf-8")
+    with offline(browser, path) as opened:
+        outputs = opened.page.locator(".attn-widget-output")
+        expect(outputs).to_have_count(7)
+        for output in outputs.all():
+            output.scroll_into_view_if_needed()
+            head = output.frame_locator("iframe").locator('[data-aw-part="head-name"]')
+            expect(head.first).to_be_visible()
+        assert opened.errors == []
+
+
 def test_frames_out_of_sight_are_drawn_before_they_are_printed(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -158,3 +189,27 @@ def test_a_converter_that_prints_waits_for_every_page(browser: Browser, converte
     expect(page.locator(".attn-widget-picture > figure")).to_have_count(1)
     assert BLANK not in {size[:2] for size in pictures(page.pdf())}
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_without_scripts_has_the_picture_of_its_view(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    expected = {
+        "inside": "L1 attention",
+        "why": "[MASK] ",
+        "heads": "H11",
+        "predictions": "[MASK]: ",
+    }
+    context = browser.new_context(
+        java_script_enabled=False,
+        color_scheme=scheme,  # pyright: ignore[reportArgumentType]
+    )
+    page = context.new_page()
+    for view, label in expected.items():
+        widget = aw.show("the keys are [MASK] <b>", view=view, tagger=None, progress=False)
+        page.goto(widget.to_html(tmp_path / f"{view}.html", views=[view]).as_uri())
+        widget.close()
+        expect(page.get_by_role("img")).to_be_visible()
+        expect(page.locator("svg text", has_text=label).first).to_be_visible()
+    context.close()

@@ -35,7 +35,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, int]:
         "hello world", model=build("llama"), generate=4, tagger=None, token=3, progress=False
     )
     a = widget.analysis
-    n, first = a.n_tokens, a.n_tokens - len(a.written)
+    n, first = a.trace.n_tokens, a.trace.n_tokens - len(a.model.generated)
     assert 3 < first < n
     file = tmp_path_factory.mktemp("written") / "written.html"
     widget.to_html(file)
@@ -122,9 +122,9 @@ def test_a_model_that_ends_the_text_at_once_says_so(
     browser: Browser, tmp_path: Path, family: str
 ) -> None:
     pair = model, _ = build(family)
-    first = aw.analyze("hello world", model=pair, generate=1, tagger=None, progress=False).written[
-        0
-    ]
+    first = aw.analyze(
+        "hello world", model=pair, generate=1, tagger=None, progress=False
+    ).model.generated[0]
     model.generation_config.eos_token_id = first.id
     with pytest.warns(UserWarning, match="generate is 20, and .* ended the text at once"):
         widget = aw.show("hello world", model=pair, generate=20, tagger=None, progress=False)

@@ -213,8 +213,8 @@ def made(world: World, whole: Path) -> dict[str, Callable[[Path], Any]]:
     compared: dict[str, Any] = {"model": tiny, "progress": False}
     options: dict[str, Any] = {**compared, "tagger": None}
     aw.profile(texts, folder=str(whole / "folder"), **options)
-    aw.compare_many([("he sat", "she sat")], resume=str(whole / "pairs"), **compared)
-    aw.index(texts, whole / "index", layer=0, **options)
+    aw.compare.many([("he sat", "she sat")], resume=str(whole / "pairs"), **compared)
+    aw.corpus.index(texts, whole / "index", layer=0, **options)
     checkpoint: dict[str, Any] = {"epochs": 1, "progress": False}
     tasks.fit_classifier(
         tiny, ["a cat", "a dog"], [0, 1], checkpoint=whole / "training", **checkpoint
@@ -246,7 +246,7 @@ def made(world: World, whole: Path) -> dict[str, Callable[[Path], Any]]:
         "classifier": lambda place: repr(tasks.load_classifier(place)),
         "profile": lambda place: repr(aw.Profile.load(place / "p.parquet")),
         "folder": lambda place: aw.profile(texts, folder=str(place), **options),
-        "pairs": lambda place: aw.compare_many(
+        "pairs": lambda place: aw.compare.many(
             [("he sat", "she sat")], resume=str(place), **compared
         ),
         "index": lambda place: aw.WordIndex.open(place, model=tiny).neighbors(world.analysis, 1, 2),

@@ -15,7 +15,7 @@ from tests.fuzz.good import GOOD
 from tests.fuzz.world import OBJECTS, World
 
 # Is raised; is a str.
-NOT_CALLED = {"AttnWidgetError", "__version__"}
+NOT_CALLED = {"AttnWidgetError", "__version__", "corpus"}
 PLUMBING = {"notify_change", "set_state"}  # of traitlets and ipywidgets: nobody calls them
 
 
@@ -63,7 +63,12 @@ def keys_of(world: World, target: Target, parameter: str) -> tuple[str, ...]:
     owner = type(owner_of(world, target)).__name__ if target.of in OBJECTS else target.of
     name = target.attribute
     loads = name.startswith("load_") and name != "load_classifier"
-    return (f"{'load_data' if loads else name}.{parameter}", f"{owner}.{parameter}", parameter)
+    return (
+        f"{owner}.{name}.{parameter}",
+        f"{'load_data' if loads else name}.{parameter}",
+        f"{owner}.{parameter}",
+        parameter,
+    )
 
 
 def targets(world: World) -> list[Target]:

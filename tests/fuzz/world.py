@@ -36,7 +36,7 @@ class World:
 
     @cached_property
     def means(self) -> Any:
-        return aw.head_means(["Cats purr."], model=self.tiny, progress=False)
+        return aw.corpus.head_means(["Cats purr."], model=self.tiny, progress=False)
 
     @cached_property
     def broken(self) -> tuple[Any, Any]:
@@ -145,7 +145,9 @@ class World:
     @cached_property
     def saved_index(self) -> str:
         place = str(self.folder / "words")
-        aw.index(["The cat.", TEXT], place, layer=0, model=self.tiny, tagger=None, progress=False)
+        aw.corpus.index(
+            ["The cat.", TEXT], place, layer=0, model=self.tiny, tagger=None, progress=False
+        )
         return place
 
     @cached_property
@@ -233,6 +235,12 @@ class World:
 # On what: attributes of `World`; the results of a call count too, such as predictions.
 OBJECTS: dict[str, Callable[[World], Any]] = {
     "analysis": lambda w: w.analysis,
+    "heads": lambda w: w.analysis.heads,
+    "mixing": lambda w: w.analysis.mixing,
+    "model": lambda w: w.analysis.model,
+    "why": lambda w: w.analysis.why,
+    "corpus": lambda w: aw.corpus,
+    "compare": lambda w: aw.compare,
     "classified": lambda w: w.classified,
     "outside": lambda w: w.outside,
     "words": lambda w: w.words,
@@ -257,15 +265,15 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "profile_widget": lambda w: w.profile_widget,
     "closed": lambda w: w.closed,
     "predictions": lambda w: w.analysis.predictions(),
-    "softmax": lambda w: w.analysis.softmax(1),
-    "influence": lambda w: w.analysis.influence(2, layer=0, head=0),
+    "softmax": lambda w: w.analysis.model.softmax(1),
+    "influence": lambda w: w.analysis.heads.tree(2, layer=0, head=0),
     "roles": lambda w: w.analysis.roles(),
     "sentences": lambda w: w.analysis.sentences,
-    "specialization": lambda w: w.analysis.specialization,
+    "specialization": lambda w: w.analysis.heads.specialization,
     "metrics": lambda w: w.analysis.metrics,
-    "first_token": lambda w: w.analysis.first_token(),
-    "inside": lambda w: w.analysis.inside(0),
-    "embeddings": lambda w: w.analysis.embeddings,
+    "first_token": lambda w: w.analysis.model.first_token(),
+    "inside": lambda w: w.analysis.model.layer(0),
+    "embeddings": lambda w: w.analysis.model.embeddings,
     "classification": lambda w: w.classified.classification,
     "language": lambda w: w.analysis.language,
 }

@@ -130,14 +130,14 @@ def golden() -> dict[str, Any]:
         packed = pack_model(folder)
         encoder = aw.load(str(folder))
         run = aw.analyze(TEXT, model=encoder)
-    layers, heads = range(run.n_layers), range(run.n_heads)
+    layers, heads = range(run.trace.n_layers), range(run.trace.n_heads)
     logits = [run.trace.logits_tensor([i])[0].tolist() for i in (1, 2)]
     return {
         "file": base64.b64encode(packed).decode(),
         "text": TEXT,
         "ids": [token.id for token in run.tokens],
         "attention": numbers([[run.attention(k, h) for h in heads] for k in layers]),
-        "hidden": [numbers(state) for state in run.hidden_states],
+        "hidden": [numbers(state) for state in run.model.hidden_states],
         "queries": numbers(np.concatenate([run.queries(1, h) for h in heads], axis=1)),
         "logits": numbers(logits),
         "next_sentence": numbers(run.trace.nsp_logits),

@@ -44,11 +44,11 @@ def golden() -> list[dict[str, Any]]:
     for line in lines:
         texts = line.split(" ||| ")[:2]
         run = aw.analyze(*texts, model=encoder, tagger=None, truncation=True, progress=False)
-        if run.n_tokens > LONGEST:
+        if run.trace.n_tokens > LONGEST:
             continue
         words = words_of(run.tokens, sinks(run.tokens, None))
         drawn = aw.from_attentions(
-            weights_of(run.n_tokens),
+            weights_of(run.trace.n_tokens),
             run.tokens,
             text=run.text,
             text_pair=run.text_pair,

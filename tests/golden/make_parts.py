@@ -53,7 +53,7 @@ def golden() -> dict[str, Any]:
         return base64.b64encode(data).decode()
 
     run, parts = analysis(), dict[str, Any]()
-    for part in run.parts:
+    for part in run.model.parts:
         one = run.of(part)
         slices: list[dict[str, Any]] = []
         for request in REQUESTS:

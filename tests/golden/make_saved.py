@@ -65,7 +65,7 @@ def golden() -> list[dict[str, Any]]:
     for name, heads in encoded.items():
         entry: dict[str, Any] = {
             "name": name,
-            "n": run.n_tokens,
+            "n": run.trace.n_tokens,
             "chunk": deflate(pack({}, layer_arrays(run, LAYER, HEADS, heads))).decode(),
         }
         for head, one in zip(HEADS, heads, strict=True):

@@ -98,7 +98,7 @@ def test_a_run_of_the_page_arrives_as_one_message(
 def test_the_page_hears_of_a_run_while_a_cell_works(
     client: BlockingKernelClient, comm_id: str
 ) -> None:
-    cell = 'import time; w.act({"kind": "mask", "tokens": [2]}, []); time.sleep(15)'
+    cell = 'import time; w._act({"kind": "mask", "tokens": [2]}, []); time.sleep(15)'
     asked = client.execute(cell)
     for message in messages(client):
         idle = message["content"].get("execution_state") == "idle"

@@ -61,7 +61,7 @@ aw.show(aw.compare("a", "b")).comparison.a.tokens
 alike = aw.similarity("a cat", "a dog")
 aw.show(alike, words=False).words = True
 aw.to_html(alike, "page.html")
-aw.agreement(["a"], target=aw.target(position=1, token="a")).mean
+aw.corpus.agreement(["a"], target=aw.target(position=1, token="a")).mean
 """
 WRONG = (
     'aw.show("the cat sat", layr=3)',
@@ -185,7 +185,7 @@ def test_carries_its_licenses_and_those_of_the_bundled_packages(wheel: Path) -> 
         notices = archive.read(f"{home}/licenses/THIRD-PARTY-LICENSES.txt").decode()
         assert b"Apache License" in archive.read(f"{home}/licenses/LICENSE")
         about = email.message_from_bytes(archive.read(f"{home}/METADATA"))
-    assert about.get_all("License-File") == ["LICENSE", "THIRD-PARTY-LICENSES.txt"]
+    assert about.get_all("License-File") == ["LICENSE", "NOTICE", "THIRD-PARTY-LICENSES.txt"]
     locked = json.loads((ROOT / "package-lock.json").read_text())["packages"]
     shipped = {path: one["version"] for path, one in locked.items() if path and not one.get("dev")}
     assert len(shipped) > 3

@@ -30,7 +30,7 @@ TO_THE_TOP = """() => {
 }"""
 # What the quickstart does not ask: each needs something that a browser's kernel lacks.
 ASKS = """
-for ask in (lambda: w.analysis.flow(1), lambda: w.analysis.roles(), lambda: w.analysis.contributions(aw.target(position=2, token="cat")),
+for ask in (lambda: w.analysis.heads.flow(1), lambda: w.analysis.roles(), lambda: w.analysis.why.contributions(aw.target(position=2, token="cat")),
             lambda: aw.show("a cat", model="bert-base-uncased"), lambda: aw.analyze("a cat", model="bert-base-uncased")):
     try:
         ask()
@@ -134,7 +134,7 @@ def test_words_and_sentences_need_no_package_beyond_the_folder(
 def test_the_command_that_it_names_brings_what_lacks(notebook: tuple[Page, list[str]]) -> None:
     page, outside = notebook
     done = page.evaluate(
-        RUN_CODE, "%pip install -q scikit-learn\nw.analysis.roles(), w.analysis.flow(1)"
+        RUN_CODE, "%pip install -q scikit-learn\nw.analysis.roles(), w.analysis.heads.flow(1)"
     )
     assert done["status"] == "ok", done
     assert outside == []

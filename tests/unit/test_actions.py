@@ -18,6 +18,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.protocol.pack import unpack
 from attn_widget.widget import actions
+from attn_widget.widget.jobs import Job
 from tests.unit import tiny_models
 from tests.unit.test_protocol import json_like
 
@@ -35,7 +36,7 @@ def widget() -> Iterator[aw.AttentionWidget]:
 
 
 def act(widget: aw.AttentionWidget, **request: Any) -> None:
-    reply, buffers = widget.act(request, [])
+    reply, buffers = widget._act(request, [])
     assert (reply, buffers) == ({"ok": True, "data": {}, "arrays": []}, [])
 
 
@@ -112,7 +113,7 @@ def test_the_page_gets_a_run_in_one_message(
 def test_observers_see_the_whole_new_run(widget: aw.AttentionWidget) -> None:
     seen: list[tuple[str, int, str]] = []
     widget.observe(
-        lambda _: seen.append((widget.text, widget.analysis.n_tokens, widget.status)), "text"
+        lambda _: seen.append((widget.text, widget.analysis.trace.n_tokens, widget.status)), "text"
     )
     act(widget, kind="run", text="dogs bark")
     settled(widget)
@@ -121,7 +122,7 @@ def test_observers_see_the_whole_new_run(widget: aw.AttentionWidget) -> None:
 
 
 def test_progress_counts_the_layers_and_then_the_picture(widget: aw.AttentionWidget) -> None:
-    job = actions.Job()
+    job = Job()
     seen: list[dict[str, Any]] = []
     note = job.step("Running")
 
@@ -130,7 +131,7 @@ def test_progress_counts_the_layers_and_then_the_picture(widget: aw.AttentionWid
         seen.append(job.progress)
 
     widget.analysis.mask([1], progress=step)
-    layers = widget.analysis.n_layers
+    layers = widget.analysis.trace.n_layers
     assert [one["done"] for one in seen] == list(range(layers + 1))
     assert seen[0] == {"label": "Running", "done": 0, "total": layers}
 
@@ -206,7 +207,7 @@ def test_closing_ends_a_run(widget: aw.AttentionWidget) -> None:
     gate.open.set()
     until(lambda: not any("attn_widget run" in t.name for t in threading.enumerate()))
     assert (widget.status, widget.first_paint) == ("closed", b"")
-    reply, _ = widget.act({"kind": "run", "text": "x"}, [])
+    reply, _ = widget._act({"kind": "run", "text": "x"}, [])
     assert reply["error"] == "This widget is closed."
 
 
@@ -220,7 +221,7 @@ def test_a_text_that_is_too_long_is_said_with_its_length(widget: aw.AttentionWid
     assert (widget.first_paint, widget.text) == (before, TEXT)
     act(widget, kind="run", text="word " * 600, truncation=True)
     settled(widget)
-    assert (widget.status, widget.error, widget.analysis.n_tokens) == ("ready", {}, 512)
+    assert (widget.status, widget.error, widget.analysis.trace.n_tokens) == ("ready", {}, 512)
 
 
 def test_a_bug_is_said_too(widget: aw.AttentionWidget, caplog: pytest.LogCaptureFixture) -> None:
@@ -269,7 +270,7 @@ def test_setting_masked_runs_again(widget: aw.AttentionWidget) -> None:
     widget.observe(lambda change: heard.append(unpack(widget.first_paint)[0]), "masked")
     widget.masked = [3, CAT, CAT]
     assert widget.masked == [CAT, 3]
-    assert [hidden.token for hidden in widget.analysis.masked] == [CAT, 3]
+    assert [hidden.token for hidden in widget.analysis.model.masked] == [CAT, 3]
     assert [hidden["token"] for hidden in heard[0]["masked"]] == [CAT, 3]
     assert (widget.status, widget.token) == ("ready", CAT)
     widget.masked = []
@@ -289,17 +290,17 @@ def test_masks_that_cannot_be_are_refused_and_the_state_stays(
 
 def test_masks_from_the_page_run_again_or_are_undone(widget: aw.AttentionWidget) -> None:
     widget.set_state({"masked": [CAT]})
-    assert [hidden.token for hidden in widget.analysis.masked] == [CAT]
+    assert [hidden.token for hidden in widget.analysis.model.masked] == [CAT]
     widget.set_state({"masked": [0]})
     assert widget.masked == [CAT]
     assert "which the tokenizer added" in widget.error["message"]
     widget.set_state({"masked": [1], "layer": 99})
     assert (widget.masked, widget.layer, widget.status) == ([CAT], 3, "ready")
-    assert [hidden.token for hidden in widget.analysis.masked] == [CAT]
+    assert [hidden.token for hidden in widget.analysis.model.masked] == [CAT]
     widget.set_state({"masked": [1], "layer": 2})
     assert (widget.masked, widget.layer, widget.status) == ([1], 2, "ready")
     widget.set_trait("masked", [CAT])
-    assert [hidden.token for hidden in widget.analysis.masked] == [CAT]
+    assert [hidden.token for hidden in widget.analysis.model.masked] == [CAT]
 
 
 def test_show_begins_with_masks() -> None:
@@ -334,7 +335,7 @@ def test_show_begins_with_masks() -> None:
 def test_an_action_that_cannot_be_is_refused_in_words(
     widget: aw.AttentionWidget, request_: object, said: str
 ) -> None:
-    reply, _ = widget.act(request_, [])
+    reply, _ = widget._act(request_, [])
     assert reply["ok"] is False
     assert said in reply["error"]
     assert widget.status == "ready"
@@ -353,7 +354,7 @@ def test_figures_alone_cannot_be_run() -> None:
     shown = aw.AttentionWidget(given)
     assert shown.history == []
     for request in ({"kind": "run", "text": "x"}, {"kind": "mask", "tokens": [1]}):
-        reply, _ = shown.act(request, [])
+        reply, _ = shown._act(request, [])
         assert reply["ok"] is False and "no model" in reply["error"]
     shown.masked = []
     with pytest.raises(traitlets.TraitError, match="no model"):
@@ -377,7 +378,7 @@ requests = st.fixed_dictionaries(
 @given(request_=requests | json_like)
 def test_no_action_raises_or_is_called_a_bug(request_: object) -> None:
     shown = fuzzed()
-    reply, _ = shown.act(request_, [])
+    reply, _ = shown._act(request_, [])
     assert reply["ok"] or "bug" not in reply["hint"], reply
     settled(shown)
     assert shown.status == "ready" or "unexpected" not in shown.error["hint"], shown.error

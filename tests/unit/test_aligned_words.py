@@ -51,20 +51,24 @@ def test_a_view_of_words_has_words_of_the_target_by_words_of_the_source(
     a = cross(name)
     rows = groups_of(a.language.tokens, special=special)
     columns = groups_of(a.of("encoder").language.tokens, special=special)
-    assert len(rows) < a.n_tokens and len(columns) < a.n_keys  # some words have several tokens
+    assert (
+        len(rows) < a.trace.n_tokens and len(columns) < a.trace.n_keys
+    )  # some words have several tokens
     view = a.view(words=True, special=special)
-    assert (view.n_tokens, view.n_keys) == (len(rows), len(columns)) and view.base is a
+    assert (view.trace.n_tokens, view.trace.n_keys) == (len(rows), len(columns)) and view.base is a
     expected = merged(a.attention(1, 1).astype(np.float64), rows, columns)
     if not special:
         expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(view.attention(1, 1), expected, rtol=1e-5)
     np.testing.assert_allclose(view.attention(1, "mean").sum(axis=1), 1, rtol=1e-5)
-    words = [token.text for token in view.key_tokens if not token.special and token.text != "▁"]
+    words = [
+        token.text for token in view.model.key_tokens if not token.special and token.text != "▁"
+    ]
     assert words[:2] == ["The", "cat's"] and "didn't" in [token.text for token in view.tokens]
-    places = view.attention(0, 0).astype(np.float64) @ np.arange(view.n_keys)
-    np.testing.assert_allclose(view.alignment.expected[0, 0], places, rtol=1e-5)
+    places = view.attention(0, 0).astype(np.float64) @ np.arange(view.trace.n_keys)
+    np.testing.assert_allclose(view.heads.monotony.expected[0, 0], places, rtol=1e-5)
     assert np.isfinite(view.metrics.focus_entropy).all()
-    assert view.parts == ("cross",) and view.of("cross") is view
+    assert view.model.parts == ("cross",) and view.of("cross") is view
     with pytest.raises(NotAvailableError, match="Ask the analysis that this view was made from"):
         _ = view.sentences
 
@@ -73,7 +77,7 @@ def test_without_special_tokens_the_scores_that_stay_give_the_weights() -> None:
     a = cross()
     view = a.view(special=False)
     own = [not token.special for token in a.trace.tokens]
-    keys = [not token.special for token in a.key_tokens]
+    keys = [not token.special for token in a.model.key_tokens]
     np.testing.assert_array_equal(view.scores(1, 0), a.scores(1, 0)[np.ix_(own, keys)])
     scores = view.scores(1, 0).astype(np.float64)
     softmax = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -117,7 +121,7 @@ def test_each_word_of_the_target_is_aligned_with_the_word_it_looks_at_most(
     if step == "written":  # the row before has written the token
         rows = [[i - 1 for i in row] for row in rows]
     expected = merged(weights, rows, columns)
-    found = a.word_alignment(2, head, step=step)
+    found = a.heads.word_alignment(2, head, step=step)
     best = expected.argmax(axis=1).tolist()
     assert found.pairs == tuple((i, j) for j, i in enumerate(best))
     np.testing.assert_allclose(found.weights, expected.max(axis=1), rtol=1e-5)
@@ -125,19 +129,23 @@ def test_each_word_of_the_target_is_aligned_with_the_word_it_looks_at_most(
     assert found.to_pharaoh() == " ".join(f"{i}-{j}" for j, i in enumerate(best))
     record = found.to_records()[0]
     assert (record["target"], record["target_word"]) == (0, "A")
-    assert a.view(words=True).word_alignment(2, head, step=step).pairs == found.pairs
+    assert a.view(words=True).heads.word_alignment(2, head, step=step).pairs == found.pairs
 
 
 def test_the_model_of_dates_aligns_each_number_with_its_words() -> None:
     a = aw.analyze("8 November 1987", output="1987-11-08", model="dates", progress=False)
-    assert a.of("cross").word_alignment(1, 1, step="written").source == ("8", "November", "1987")
+    assert a.of("cross").heads.word_alignment(1, 1, step="written").source == (
+        "8",
+        "November",
+        "1987",
+    )
     planted = np.zeros((1, 1, 4, 3))
     planted[0, 0, [0, 1, 2, 3], [2, 2, 0, 1]] = 1
     b = aw.from_attentions(
         planted, ["un", "##do", "the", "rest"], keys=["a", "b", "c"], tagger=None
     )
-    assert b.word_alignment(0).to_pharaoh() == "2-0 0-1 1-2"
-    assert b.word_alignment(0, step="written").to_pharaoh() == "2-0 2-1 0-2"
+    assert b.heads.word_alignment(0).to_pharaoh() == "2-0 0-1 1-2"
+    assert b.heads.word_alignment(0, step="written").to_pharaoh() == "2-0 2-1 0-2"
     assert [token.text for token in b.view(words=True).tokens] == ["undo", "the", "rest"]
 
 
@@ -145,8 +153,8 @@ def test_what_has_no_words_of_two_texts_is_refused() -> None:
     a = cross()
     for one in (a.of("decoder"), a.of("encoder")):
         with pytest.raises(NotAvailableError, match=r'An alignment is of two texts.*of\("cross"\)'):
-            one.word_alignment(0)
+            one.heads.word_alignment(0)
     with pytest.raises(InputError, match="step is 'both'"):
-        a.word_alignment(0, step="both")  # pyright: ignore[reportArgumentType]
+        a.heads.word_alignment(0, step="both")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="layer"):
-        a.word_alignment(3)
+        a.heads.word_alignment(3)

@@ -61,7 +61,7 @@ def test_figures_are_those_of_the_definitions(analysis: Analysis) -> None:
     expected = naive.metrics(matrix, float(np.float32(0.01)))
     for key in KEYS:
         assert_close(getattr(analysis.metrics, key)[2, 1], expected[key], terms=12, steps=2)
-    found = analysis.specialization
+    found = analysis.heads.specialization
     for key, keys in {
         "syntax": [1, 9], "semantics": [2, 3, 4, 6, 7, 8], "punctuation": [5, 10],
         "entities": [6, 7],
@@ -85,10 +85,15 @@ def test_figures_are_computed_once_and_in_one_walk(
 ) -> None:
     assert trace.asked == []
     for _ in range(2):
-        _ = analysis.metrics, analysis.marginals, analysis.specialization, analysis.roles()
+        _ = (
+            analysis.metrics,
+            analysis.heads.marginals,
+            analysis.heads.specialization,
+            analysis.roles(),
+        )
     assert trace.asked == [0, 1, 2, 3]
     assert analysis.metrics is analysis.metrics
-    assert analysis.metrics_at(0.01) is analysis.metrics
+    assert analysis.heads.metrics_at(0.01) is analysis.metrics
 
 
 def test_the_tagger_is_asked_only_when_a_figure_needs_it(trace: CountingTrace) -> None:
@@ -102,7 +107,7 @@ def test_the_tagger_is_asked_only_when_a_figure_needs_it(trace: CountingTrace) -
     _ = analysis.metrics, analysis.rollout(), analysis.view(special=False).metrics
     assert analysis.tokens[6].pos is None
     assert calls == []
-    _ = analysis.specialization, analysis.words, analysis.view(words=True).sentences
+    _ = analysis.heads.specialization, analysis.words, analysis.view(words=True).sentences
     assert calls == [TEXT]
     assert (analysis.tokens[6].pos, analysis.tokens[7].entity) == ("PROPN", "GPE")
 
@@ -113,7 +118,7 @@ def test_a_language_that_is_known_is_used(trace: CountingTrace) -> None:
 
 
 def test_another_tau_changes_sparsity_alone(analysis: Analysis) -> None:
-    other = analysis.metrics_at("uniform")
+    other = analysis.heads.metrics_at("uniform")
     assert other.tau == "uniform"
     for key in KEYS:
         same = np.array_equal(getattr(other, key), getattr(analysis.metrics, key))
@@ -121,7 +126,7 @@ def test_another_tau_changes_sparsity_alone(analysis: Analysis) -> None:
 
 
 def test_the_mean_head_is_averaged_first(analysis: Analysis) -> None:
-    found = analysis.metrics_at(mean_head=True)
+    found = analysis.heads.metrics_at(mean_head=True)
     mean = naive.mean_head(WEIGHTS[1].tolist())
     expected = naive.metrics(mean, float(np.float32(0.01)))
     assert found.focus_entropy.shape == (4, 1)
@@ -135,17 +140,20 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
     assert [token.text for token in view.tokens] == [
         "[CLS]", "The", "cats", "ran", ".", "Paris", "slept", "on", "!", "[SEP]",
     ]  # fmt: skip
-    assert view.n_tokens == 10
+    assert view.trace.n_tokens == 10
     matrix = naive.merge(WEIGHTS[3, 0].tolist(), GROUPS)
     assert_close(view.attention(3, 0), matrix, terms=12)
     expected = naive.metrics(matrix, float(np.float32(0.01)))
     for key in KEYS:
         assert_close(getattr(view.metrics, key)[3, 0], expected[key], terms=12, steps=2)
     assert_close(
-        view.specialization.raw["entities"][3, 0], naive.share(matrix, [5]), terms=12, steps=2
+        view.heads.specialization.raw["entities"][3, 0], naive.share(matrix, [5]), terms=12, steps=2
     )
     assert_close(
-        view.specialization.raw["long_range"][3, 0], naive.long_range(matrix), terms=12, steps=2
+        view.heads.specialization.raw["long_range"][3, 0],
+        naive.long_range(matrix),
+        terms=12,
+        steps=2,
     )
     means = [
         naive.mean_head([naive.merge(head, GROUPS) for head in layer]) for layer in WEIGHTS.tolist()
@@ -153,11 +161,11 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
     assert_close(view.rollout(), naive.rollout(means)[-1], terms=12, steps=4)
     assert view.sentences.tokens == ((1, 2, 3, 4), (5, 6, 7, 8))
     assert [word.tokens for word in view.words] == [(i, i + 1) for i in range(1, 9)]
-    assert view.influence(2, layer=3, head=0, depth=1).children[0].weight == max(
+    assert view.heads.tree(2, layer=3, head=0, depth=1).children[0].weight == max(
         float(w) for i, w in enumerate(view.attention(3, 0)[2]) if i != 2
     )
-    assert view.flow(0).shape == (10,)
-    assert view.layer_change.shape == (3,)
+    assert view.heads.flow(0).shape == (10,)
+    assert view.heads.layer_change.shape == (3,)
     assert view.roles().labels.shape == (4, 3)
 
 
@@ -168,8 +176,8 @@ def test_sentences_of_a_view_of_words_account_for_all_attention(analysis: Analys
 
 def test_without_special_tokens_there_is_no_summary_token(analysis: Analysis) -> None:
     view = analysis.view(special=False)
-    assert view.n_tokens == 10
-    assert "cls" in view.specialization.reasons
+    assert view.trace.n_tokens == 10
+    assert "cls" in view.heads.specialization.reasons
     assert_close(view.attention(0, 0).sum(axis=1), 1, terms=12)
     assert_close(view.sentences.elsewhere(), [0, 0], terms=12, size=1)
     plain = analysis.view(special=False, renormalize=False)
@@ -187,15 +195,15 @@ def test_views_are_kept_and_lead_back(analysis: Analysis) -> None:
 
 
 def test_influence_of_rollout_and_mean_heads_has_no_scores(analysis: Analysis) -> None:
-    rolled = analysis.influence(3, layer=1, head="rollout", depth=1)
+    rolled = analysis.heads.tree(3, layer=1, head="rollout", depth=1)
     row = analysis.rollout(1)[3]
     assert rolled.children[0].weight == max(float(w) for i, w in enumerate(row) if i != 3)
-    mean = analysis.influence(3, layer=1, head="mean", depth=1)
+    mean = analysis.heads.tree(3, layer=1, head="mean", depth=1)
     assert mean.children[0].weight == max(
         float(w) for i, w in enumerate(analysis.attention(1, "mean")[3]) if i != 3
     )
     assert all(node.score is None for node in (*rolled.walk(), *mean.walk()))
-    tree = analysis.influence(3, layer=1, head=0, special=False)
+    tree = analysis.heads.tree(3, layer=1, head=0, special=False)
     assert not {0, 11} & {node.token for node in tree.walk()}
 
 
@@ -204,7 +212,7 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
     for ask in (
         lambda: analysis.attention(index, 0),  # pyright: ignore
         lambda: analysis.rollout(index),  # pyright: ignore
-        lambda: analysis.influence(0, layer=index, head="rollout"),  # pyright: ignore
+        lambda: analysis.heads.tree(0, layer=index, head="rollout"),  # pyright: ignore
         lambda: analysis.sentences.matrix(layer=index),  # pyright: ignore
     ):
         with pytest.raises(InputError, match="layer is"):
@@ -214,9 +222,9 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
 @pytest.mark.parametrize("token", [-1, 12, None, "cat"])
 def test_a_token_that_is_not_there_is_refused(analysis: Analysis, token: object) -> None:
     with pytest.raises(InputError, match="token is"):
-        analysis.influence(token, layer=0, head=0)  # pyright: ignore
+        analysis.heads.tree(token, layer=0, head=0)  # pyright: ignore
     with pytest.raises(InputError, match="token is"):
-        analysis.flow(token)  # pyright: ignore
+        analysis.heads.flow(token)  # pyright: ignore
 
 
 def test_without_a_text_there_are_no_words(trace: CountingTrace) -> None:
@@ -240,9 +248,9 @@ def test_short_and_odd_texts_have_figures_or_reasons(text: str) -> None:
     ]
     n = len(tokens)
     found = Analysis(WeightsTrace(tokens, list(layers(n))), text=text, tagger=None)
-    assert set(found.specialization.reasons) >= {"syntax", "cls", "long_range"}
+    assert set(found.heads.specialization.reasons) >= {"syntax", "cls", "long_range"}
     assert not np.isnan(found.metrics.confidence_max).any()
     assert found.rollout().shape == (n, n)
-    assert found.influence(0, layer=0, head=0).token == 0
+    assert found.heads.tree(0, layer=0, head=0).token == 0
     assert found.sentences.note is not None
     assert found.view(words=True).attention(0, 0).shape == (n, n)

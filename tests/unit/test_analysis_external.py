@@ -59,7 +59,7 @@ class Duck:
 )  # fmt: skip
 def test_every_form_gives_the_same_attention(given: Any) -> None:
     a = from_attentions(given, TOKENS)
-    assert (a.n_layers, a.n_heads, a.n_tokens) == (3, 2, 6)
+    assert (a.trace.n_layers, a.trace.n_heads, a.trace.n_tokens) == (3, 2, 6)
     np.testing.assert_array_equal(a.attention(2, 1), WEIGHTS[2, 1])
     assert_close(a.attention(1, "mean"), WEIGHTS[1].mean(axis=0), terms=2)
 
@@ -204,17 +204,17 @@ def test_what_needs_a_model_is_na() -> None:
     a = from_attentions(WEIGHTS, TOKENS)
     for ask in (
         a.predictions,
-        lambda: a.softmax(1),
+        lambda: a.model.softmax(1),
         lambda: a.scores(0, 0),
         lambda: a.queries(0, 0),
-        lambda: a.hidden_states,
-        lambda: a.next_sentence,
-        lambda: a.vocab_size,
+        lambda: a.model.hidden_states,
+        lambda: a.model.next_sentence,
+        lambda: a.model.vocab_size,
     ):
         with pytest.raises(NotAvailableError):
             ask()
-    assert a.classification is None
-    assert a.truncated is None
+    assert a.model.classification is None
+    assert a.model.truncated is None
 
 
 def test_tokens_spell_a_text_of_two_segments() -> None:
@@ -277,7 +277,7 @@ def test_torch_is_not_imported() -> None:
     code = (
         "import sys, numpy as np, attn_widget as aw\n"
         "a = aw.from_attentions(np.full((1, 2, 7, 7), 1 / 7), list('abcdefg'), tagger=None)\n"
-        "a.metrics, a.specialization, a.sentences.matrix(), a.rollout(), a.layer_change\n"
+        "a.metrics, a.heads.specialization, a.sentences.matrix(), a.rollout(), a.heads.layer_change\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -344,7 +344,7 @@ def test_tokens_that_carry_their_spaces_spell_the_text(family: str) -> None:
     model, tokenizer = tiny_models.build(family)
     text = "The cat sat on the mat, and the dogs looked."
     run = aw.analyze(text, model=(model, tokenizer), tagger=None, progress=False)
-    weights = np.stack([run.trace.layer_weights(k) for k in range(run.n_layers)])
+    weights = np.stack([run.trace.layer_weights(k) for k in range(run.trace.n_layers)])
     read_one_by_one = [tokenizer.decode([token.id]) for token in run.tokens]
     assert " cat" in read_one_by_one
     for given in (None, text):

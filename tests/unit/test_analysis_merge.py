@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attn_widget.analysis.model.first_token import sum_positions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_widget.analysis.first_token import sum_positions
 from attn_widget.analysis.merge import (
     MERGED_ID,
     MergedTrace,

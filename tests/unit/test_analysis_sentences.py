@@ -133,14 +133,20 @@ def test_a_table_has_a_row_for_each_pair() -> None:
 def test_any_matrix_is_gathered_between_sentences() -> None:
     a = aw.analyze("The cat sat on the mat. It was tired. She slept.", progress=False)
     groups = a.sentences.tokens
-    for matrix in (a.mixing("norms", 3, 5), a.mixing("alti", 1), a.mixing_rollout("mixing")):
+    for matrix in (
+        a.mixing.matrix("norms", 3, 5),
+        a.mixing.matrix("alti", 1),
+        a.mixing.rollout("mixing"),
+    ):
         shares = matrix / matrix.sum(axis=1, keepdims=True)
         mass = [[np.mean([shares[i, list(b)].sum() for i in g]) for b in groups] for g in groups]
-        assert_close(a.sentences.gather(matrix), mass, terms=a.n_tokens)
+        assert_close(a.sentences.gather(matrix), mass, terms=a.trace.n_tokens)
         largest = [[max(matrix[i, j] for i in g for j in b) for b in groups] for g in groups]
         np.testing.assert_allclose(a.sentences.gather(matrix, "max"), largest)
     mean = a.attention(2, "mean")
-    assert_close(a.sentences.gather(mean), a.sentences.matrix("mass", layer=2), terms=a.n_tokens)
+    assert_close(
+        a.sentences.gather(mean), a.sentences.matrix("mass", layer=2), terms=a.trace.n_tokens
+    )
 
 
 @pytest.mark.parametrize("matrix", [np.ones((2, 2)), np.full((9, 9), np.nan), "a", None])

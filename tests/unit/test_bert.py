@@ -81,7 +81,7 @@ def test_the_tokenizers_are_the_same(own: Encoder, theirs: Encoder) -> None:
 def test_tokens_and_inputs_are_the_same(own: Encoder, theirs: Encoder, name: str) -> None:
     text, pair = TEXTS[name]
     a, b = (encoder.encode(text, pair, truncation=True) for encoder in (own, theirs))
-    assert (a.tokens, a.truncated) == (b.tokens, b.truncated)
+    assert (a.tokens, a.model.truncated) == (b.tokens, b.model.truncated)
     assert a.inputs.keys() == b.inputs.keys()
     assert all(torch.equal(a.inputs[key], b.inputs[key]) for key in a.inputs)
     # What was cut once leaves no limit behind.
@@ -100,7 +100,7 @@ def test_a_run_is_bit_equal_to_sdpa_of_transformers(
         alone = theirs.model(**encoding.inputs, output_hidden_states=True)
     assert same(a.logits, alone.prediction_logits[0])
     assert same(a.nsp_logits, alone.seq_relationship_logits[0])
-    assert same(a.hidden_states, torch.cat(alone.hidden_states))
+    assert same(a.model.hidden_states, torch.cat(alone.hidden_states))
     for layer in range(own.n_layers):
         assert a.allowed(layer) is None
         assert same(a.layer_scores(layer), b.layer_scores(layer))

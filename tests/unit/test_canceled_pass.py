@@ -11,7 +11,7 @@ import pytest
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError
 from attn_widget.trace.capture import capture
-from attn_widget.widget import actions
+from attn_widget.widget.jobs import CancelledError
 from tests.unit import tiny_models
 
 LIMIT_S = 60
@@ -30,7 +30,7 @@ def test_a_pass_that_is_canceled_between_layers_leaves_the_model_clean(family: s
     def stop(done: int, _total: int) -> None:
         reached.append(done)
         if done == 1:
-            raise actions.CancelledError
+            raise CancelledError
 
     with pytest.raises(AttnWidgetError, match="canceled"):
         capture(encoder, encoding, progress=stop)
@@ -61,10 +61,10 @@ def test_a_pass_on_another_thread_is_not_disturbed_by_one_that_is_canceled() -> 
         if done == 1:
             reached.set()
             assert release.wait(LIMIT_S)
-            raise actions.CancelledError
+            raise CancelledError
 
     def canceled() -> None:
-        with pytest.raises(actions.CancelledError):
+        with pytest.raises(CancelledError):
             capture(encoder, encoding, progress=stop)
 
     thread = threading.Thread(target=canceled)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "js" / "src"
 WRITTEN = (
     "catalog/selection.ts",
+    "catalog/definitions.ts",
     "catalog/function-words.ts",
     "figures/catalog/names.ts",
     "figures/catalog/cards.ts",

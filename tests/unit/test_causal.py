@@ -63,14 +63,14 @@ def test_a_flat_head_is_at_chance_in_every_figure() -> None:
     metrics = {key: float(values[0, 0]) for key, values in a.metrics.as_dict().items()}
     assert_close(metrics["focus_normalized"], 1, terms=N, steps=2)
     assert metrics["uniformity"] == 0
-    assert a.metrics_at("uniform").sparsity[0, 0] == 0
+    assert a.heads.metrics_at("uniform").sparsity[0, 0] == 0
     chance = np.mean(1 / COUNTS[1:])
     for key in ("self", "cls"):
-        assert_close(a.specialization.raw[key][0, 0], chance, terms=N, steps=2)
-        assert a.specialization.chance[key] == pytest.approx(chance)
-    for key, values in a.specialization.raw.items():
-        if key not in a.specialization.reasons:
-            assert_close(values[0, 0], a.specialization.chance[key], terms=N, steps=2, size=1)
+        assert_close(a.heads.specialization.raw[key][0, 0], chance, terms=N, steps=2)
+        assert a.heads.specialization.chance[key] == pytest.approx(chance)
+    for key, values in a.heads.specialization.raw.items():
+        if key not in a.heads.specialization.reasons:
+            assert_close(values[0, 0], a.heads.specialization.chance[key], terms=N, steps=2, size=1)
     for key in ("previous", "duplicate", "induction"):
         found = a.patterns.values[key][0, 0]
         assert_close(found, a.patterns.chance_of(key), terms=N, steps=2, size=1)
@@ -109,8 +109,8 @@ def test_a_mask_that_is_found_gives_what_a_mask_that_is_told_does() -> None:
     np.testing.assert_array_equal(found.trace.allowed(0), CAUSAL)
     for key, values in told.metrics.as_dict().items():
         np.testing.assert_array_equal(found.metrics.values[key], values)
-    for key, values in told.specialization.raw.items():
-        np.testing.assert_array_equal(found.specialization.raw[key], values)
+    for key, values in told.heads.specialization.raw.items():
+        np.testing.assert_array_equal(found.heads.specialization.raw[key], values)
     assert opening(found) == opening(told)
     assert made(allowed=None).trace.allowed(0) is None
 
@@ -160,8 +160,8 @@ def test_rows_may_sum_to_less_than_one_where_a_sink_takes_the_rest() -> None:
 
 def test_a_rollout_that_the_mask_explains_is_refused_with_the_number() -> None:
     a = made(layers=12)
-    assert a.rollout_limit is not None
-    layer, token, share = a.rollout_limit
+    assert a.heads.rollout_limit is not None
+    layer, token, share = a.heads.rollout_limit
     flat = [FLAT] * 12
     steps = list(rollout(flat))
     assert token == 0 and steps[layer - 1][-1, 0] <= 0.5 < steps[layer][-1, 0]
@@ -172,7 +172,7 @@ def test_a_rollout_that_the_mask_explains_is_refused_with_the_number() -> None:
     ):
         a.rollout()
     with pytest.raises(NotAvailableError, match="shows the mask, not the model"):
-        a.influence(5, layer=11, head="rollout")
+        a.heads.tree(5, layer=11, head="rollout")
     assert made(layers=12, allowed=None).rollout(11).shape == (N, N)
 
 
@@ -192,7 +192,7 @@ def test_the_rollout_of_a_mask_is_that_of_flat_heads(n: int) -> None:
 
 def test_tokens_of_one_choice_alone_keep_their_figures() -> None:
     one = aw.from_attentions(np.ones((1, 1, 1, 1)), ["a"], tagger=None)
-    assert one.metrics.confidence_max[0, 0] == one.specialization.self[0, 0] == 1
+    assert one.metrics.confidence_max[0, 0] == one.heads.specialization.self[0, 0] == 1
     diagonal = layer_metrics(np.eye(3, dtype=np.float32)[None], np.eye(3, dtype=bool))
     assert diagonal["confidence_avg"][0] == 1 and diagonal["uniformity"][0] == 0
     assert math.isnan(diagonal["focus_normalized"][0])
@@ -231,9 +231,12 @@ def test_flat_attention_is_at_chance_under_any_mask(
     n, counts = len(allowed), allowed.sum(axis=1)
     flat = (allowed / counts[:, None]).astype(np.float32)
     a = aw.from_attentions(flat[None, None], [f"w{i % 3}" for i in range(n)], allowed=allowed)
-    assert a.metrics.uniformity[0, 0] == a.metrics_at("uniform").sparsity[0, 0] == 0
+    assert a.metrics.uniformity[0, 0] == a.heads.metrics_at("uniform").sparsity[0, 0] == 0
     if Choice(allowed, n).most_entropy > 0:
         assert_close(a.metrics.focus_normalized[0, 0], 1, terms=n, steps=2)
-    of = {**a.specialization.chance, **{key: a.patterns.chance_of(key) for key in a.patterns.keys}}
-    for key, values in {**a.specialization.raw, **a.patterns.values}.items():
+    of = {
+        **a.heads.specialization.chance,
+        **{key: a.patterns.chance_of(key) for key in a.patterns.keys},
+    }
+    for key, values in {**a.heads.specialization.raw, **a.patterns.values}.items():
         assert_close(values[0, 0], of[key], terms=n, steps=2, size=1)

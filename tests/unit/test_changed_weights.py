@@ -12,6 +12,8 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
+from attn_widget.host.fingerprint import weights_state
+from attn_widget.model import encoder
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
@@ -58,25 +60,25 @@ MASKED_AIM = aw.target(position=3, token="sat", masked=True)
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "predictions": lambda a: a.predictions().probabilities,
     "masked": lambda a: a.predictions(mode="masked").probabilities,
-    "softmax": lambda a: a.softmax(2, mode="masked").sum_exp,
+    "softmax": lambda a: a.model.softmax(2, mode="masked").sum_exp,
     "mask": lambda a: a.mask([2]).attention(1, 0),
     "ablate": lambda a: a.ablate([(0, 1)]).attention(1, 0),
-    "inside": lambda a: a.inside(0).ffn_activation,
-    "residuals": lambda a: a.residuals.ffn,
-    "embeddings": lambda a: a.embeddings.token,
-    "positions": lambda a: a.positions,
-    "mixing": lambda a: a.mixing("norms", 1),
-    "mixing ratio": lambda a: a.mixing_ratio(1),
-    "value zeroing": lambda a: a.mixing("value_zeroing", 1),
-    "output": lambda a: a.decompose_output(1, 2).vectors,
-    "contributions": lambda a: a.contributions(AIM).values,
-    "of a mask": lambda a: a.contributions(MASKED_AIM).values,
-    "occlusion": lambda a: a.contributions(AIM, "occlusion").values,
-    "integrated gradients": lambda a: a.contributions(AIM, "integrated_gradients").values,
-    "attention gradient": lambda a: a.contributions(AIM, "attention_gradient").values,
-    "head effects": lambda a: a.head_effects(AIM).effects,
-    "faithfulness": lambda a: a.faithfulness(AIM, ["weights"]).curves["weights"].deleted,
-    "probe": lambda a: a.probe_patterns().induction,
+    "inside": lambda a: a.model.layer(0).ffn_activation,
+    "residuals": lambda a: a.model.residuals.ffn,
+    "embeddings": lambda a: a.model.embeddings.token,
+    "positions": lambda a: a.model.positions,
+    "mixing": lambda a: a.mixing.matrix("norms", 1),
+    "mixing ratio": lambda a: a.mixing.ratio(1),
+    "value zeroing": lambda a: a.mixing.matrix("value_zeroing", 1),
+    "output": lambda a: a.mixing.decompose_output(1, 2).vectors,
+    "contributions": lambda a: a.why.contributions(AIM).values,
+    "of a mask": lambda a: a.why.contributions(MASKED_AIM).values,
+    "occlusion": lambda a: a.why.contributions(AIM, "occlusion").values,
+    "integrated gradients": lambda a: a.why.contributions(AIM, "integrated_gradients").values,
+    "attention gradient": lambda a: a.why.contributions(AIM, "attention_gradient").values,
+    "head effects": lambda a: a.why.head_effects(AIM).effects,
+    "faithfulness": lambda a: a.why.faithfulness(AIM, ["weights"]).curves["weights"].deleted,
+    "probe": lambda a: a.model.probe_patterns().induction,
     "patch": lambda a: aw.compare(a, a).patch([("head", 0, 1)]).attention(1, 0),
 }
 OF_THE_RUN = {"predictions"}
@@ -92,6 +94,49 @@ def test_a_change_of_the_weights_is_seen(change: Callable[[Any], None]) -> None:
         a.predictions(mode="masked")
     np.testing.assert_array_equal(a.attention(1, 0), attention)
     np.testing.assert_array_equal(a.predictions().probabilities, as_is)
+
+
+@pytest.mark.parametrize("shape", [(48, 48), (7, 50), (50, 7), (1, 9), (9, 1), (4, 3, 5), (6,)])
+def test_a_row_or_a_column_changed_through_data_is_seen(shape: tuple[int, ...]) -> None:
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(shape))
+    matrix = model.weight.data.view(shape[0] if len(shape) > 1 else 1, -1)
+    before = weights_state(model)
+    sides = [matrix[i] for i in range(matrix.shape[0])]
+    sides += [matrix[:, i] for i in range(matrix.shape[1])]
+    for side in sides:
+        side += 1
+        assert weights_state(model) != before
+        side -= 1
+    assert weights_state(model) == before
+
+
+def test_a_head_pruned_through_data_is_seen() -> None:
+    """Its columns of the output projection: none of them is the first one."""
+    model, tokenizer = own("bert")
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    output = model.bert.encoder.layer[1].attention.output.dense.weight
+    output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
+    with pytest.raises(NotAvailableError, match=CHANGED):
+        a.model.layer(0)
+
+
+@pytest.mark.parametrize("question", ["head effects", "value zeroing", "mixing", "patch"])
+def test_the_weights_are_read_once_a_pass_and_not_once_a_layer_of_each(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading some values of all weights takes as long as a layer does."""
+    reads: list[int] = []
+    found: dict[int, int] = {}
+    for layers in (2, 6):
+        model, tokenizer = tiny_models.build("bert", num_hidden_layers=layers)
+        a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+        reads.clear()
+        monkeypatch.setattr(encoder, "weights_state", lambda of: reads.append(1) or weights_state(of))  # fmt: skip
+        QUESTIONS[question](a)
+        found[layers] = len(reads)
+    passes = 6 if question == "head effects" else 1  # of each layer
+    assert found[6] - found[2] <= 4 * passes, found
 
 
 @pytest.fixture(scope="module")
@@ -127,10 +172,10 @@ def test_slices_of_the_page_say_it(runs: tuple[Any, Any]) -> None:
 def test_what_was_computed_before_still_holds() -> None:
     pair = own("bert")
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
-    before = a.predictions(mode="masked").probabilities.copy(), a.positions.copy()
+    before = a.predictions(mode="masked").probabilities.copy(), a.model.positions.copy()
     step(pair[0])
     np.testing.assert_array_equal(a.predictions(mode="masked").probabilities, before[0])
-    np.testing.assert_array_equal(a.positions, before[1])
+    np.testing.assert_array_equal(a.model.positions, before[1])
 
 
 def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
@@ -138,7 +183,7 @@ def test_logits_that_were_dropped_are_not_computed_with_other_weights() -> None:
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
     a.trace._outputs.logits = None
     step(pair[0])
-    for ask in (a.predictions, lambda: a.components(NEXT), lambda: a.logit_lens(NEXT)):
+    for ask in (a.predictions, lambda: a.why.components(NEXT), lambda: a.why.logit_lens(NEXT)):
         with pytest.raises(NotAvailableError, match=CHANGED):
             ask()
 

@@ -29,13 +29,13 @@ def test_the_readme_says_what_the_model_gives(analysis: aw.Analysis) -> None:
 
 
 def test_the_table_of_the_guide_is_that_of_the_model(analysis: aw.Analysis) -> None:
-    assert table(analysis.faithfulness(TARGET)) == quoted("docs/influence.md", "claims"), HINT
+    assert table(analysis.why.faithfulness(TARGET)) == quoted("docs/influence.md", "claims"), HINT
 
 
 def test_the_verdict_of_the_readme_is_the_one_of_200_seeds(analysis: aw.Analysis) -> None:
-    said = {verdict(analysis.faithfulness(TARGET, seed=seed)) for seed in range(200)}
+    said = {verdict(analysis.why.faithfulness(TARGET, seed=seed)) for seed in range(200)}
     assert len(said) == 1
-    tested = analysis.faithfulness(TARGET)
+    tested = analysis.why.faithfulness(TARGET)
     better = {method for method, is_better in tested.better_than_random.items() if is_better}
     (sentence,) = said
     assert ("no better than random" in sentence) == (not better)

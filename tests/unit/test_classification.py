@@ -57,7 +57,7 @@ def plain(model: tuple[Any, Any], *texts: str) -> Any:
 def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple[str, ...]) -> None:
     for count in (2, 3, 5, 40):
         model = sequence(family, count)
-        found = analysis_of(model, *texts).classification
+        found = analysis_of(model, *texts).model.classification
         logits = plain(model, *texts).logits[0]
         assert found is not None and found.task == "sequence" and found.activation == "softmax"
         assert found.labels == tuple(labeled(count).values())
@@ -72,10 +72,12 @@ def test_classes_of_a_text_equal_those_of_transformers(family: str, texts: tuple
 def test_classes_of_tokens_equal_those_of_transformers(family: str) -> None:
     model = tiny_models.build(family, "ForTokenClassification", num_labels=5, id2label=labeled(5))
     analysis = analysis_of(model)
-    found = analysis.classification
+    found = analysis.model.classification
     logits = plain(model).logits[0]
     assert found is not None and (found.task, found.axis) == ("token", -1)
-    assert found.logits.shape == (analysis.n_tokens, 5) and found.sum.shape == (analysis.n_tokens,)
+    assert found.logits.shape == (analysis.trace.n_tokens, 5) and found.sum.shape == (
+        analysis.trace.n_tokens,
+    )
     assert_close(found.logits, logits, **tiny_models.SUMS)
     assert_close(found.probabilities, logits.softmax(-1), **tiny_models.SUMS, size=logits)
 
@@ -83,7 +85,7 @@ def test_classes_of_tokens_equal_those_of_transformers(family: str) -> None:
 @pytest.mark.parametrize("family", tiny_models.FAMILIES)
 def test_answers_equal_those_of_transformers(family: str) -> None:
     model = tiny_models.build(family, "ForQuestionAnswering")
-    found = analysis_of(model, "Who looked?", PAIR).classification
+    found = analysis_of(model, "Who looked?", PAIR).model.classification
     expected = plain(model, "Who looked?", PAIR)
     assert found is not None and (found.task, found.axis) == ("question_answering", 0)
     assert found.labels == ("start", "end") and found.sum.shape == (2,)
@@ -111,7 +113,7 @@ def test_outputs_are_read_as_the_pipeline_of_transformers_reads_them(
     family: str, problem_type: str | None, count: int, activation: str
 ) -> None:
     model, tokenizer = sequence(family, count, problem_type=problem_type)
-    found = analysis_of((model, tokenizer)).classification
+    found = analysis_of((model, tokenizer)).model.classification
     assert found is not None and found.activation == activation
     pipeline = TextClassificationPipeline(model=model, tokenizer=tokenizer)
     said = {one["label"]: one["score"] for one in pipeline(TEXT, top_k=None)}
@@ -138,12 +140,12 @@ def test_a_pair_has_segments_only_where_the_tokenizer_gives_them(family: str) ->
             one["label"]: one["score"]
             for one in pipeline(pair, top_k=None, function_to_apply="none")
         }
-        assert a.classification is not None
+        assert a.model.classification is not None
         assert {*a.run.encoding.inputs} == {*tokenizer(TEXT, PAIR)}  # pyright: ignore[reportOptionalMemberAccess]
         with torch.no_grad():
             plain_logits = model(**tokenizer(TEXT, PAIR, return_tensors="pt")).logits[0].numpy()
-        np.testing.assert_array_equal(a.classification.logits, plain_logits)
-        assert [said[label] for label in a.classification.labels] == plain_logits.tolist()
+        np.testing.assert_array_equal(a.model.classification.logits, plain_logits)
+        assert [said[label] for label in a.model.classification.labels] == plain_logits.tolist()
         assert {token.segment for token in a.tokens} == {0, 1}  # shown in both
         logits.append(plain_logits)
     assert np.abs(logits[0] - logits[1]).max() > 0.01
@@ -162,7 +164,7 @@ def test_xlm_reads_segments_as_words_only_where_the_tokenizer_gives_them(names: 
         tokenizer_object=tiny_models.tokenizer("wordpiece").backend_tokenizer, unk_token="[UNK]",
         cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]", model_input_names=names,
     )  # fmt: skip
-    found = analysis_of((model, tokenizer), TEXT, PAIR).classification
+    found = analysis_of((model, tokenizer), TEXT, PAIR).model.classification
     with torch.no_grad():
         logits = model(**tokenizer(TEXT, PAIR, return_tensors="pt")).logits[0]
     assert found is not None
@@ -182,7 +184,7 @@ def test_extreme_logits_stay_numbers() -> None:
 
 
 def test_a_value_without_probabilities_is_written_as_none() -> None:
-    found = analysis_of(sequence("bert", 1, problem_type="regression")).classification
+    found = analysis_of(sequence("bert", 1, problem_type="regression")).model.classification
     assert found is not None
     written = found.to_dict()
     assert written["probabilities"] is None and written["logits"] == found.logits.tolist()
@@ -191,7 +193,7 @@ def test_a_value_without_probabilities_is_written_as_none() -> None:
 
 def test_the_table_of_outputs_gives_each_label_its_own_sum_and_values_none() -> None:
     multi = analysis_of(sequence("bert", 3, problem_type="multi_label_classification"))
-    found = multi.classification
+    found = multi.model.classification
     assert found is not None
     for c, (row, label, logit, exp, total, share) in enumerate(task_table(multi, None).rows):
         assert (row, label) == (0, found.labels[c])
@@ -213,24 +215,29 @@ def test_the_first_token_looks_at_words_in_the_last_six_layers(
 ) -> None:
     name = "n_layers" if family == "distilbert" else "num_hidden_layers"
     analysis = analysis_of(sequence(family, **{name: layers}), TEXT, PAIR)
-    found = analysis.first_token(head)
+    found = analysis.model.first_token(head)
     assert found.layers == tuple(range(max(0, layers - 6), layers))
     assert list(found.positions) == [word.text for word in analysis.words]
     for row, layer in enumerate(found.layers):
         whole = analysis.attention(layer, head)[0]
         for word, (first, end) in enumerate(found.tokens):
             assert_close(
-                found.weights[row, word], whole[first:end].sum(), terms=analysis.n_tokens, size=1
+                found.weights[row, word],
+                whole[first:end].sum(),
+                terms=analysis.trace.n_tokens,
+                size=1,
             )
         rest = whole[[token.special for token in analysis.tokens]].sum()
-        assert_close(found.special[row], rest, terms=analysis.n_tokens, size=1)
-        assert_close(found.weights[row].sum() + found.special[row], 1, terms=analysis.n_tokens)
+        assert_close(found.special[row], rest, terms=analysis.trace.n_tokens, size=1)
+        assert_close(
+            found.weights[row].sum() + found.special[row], 1, terms=analysis.trace.n_tokens
+        )
 
 
 def test_the_first_token_over_tokens_is_the_row_itself() -> None:
     analysis = analysis_of(sequence(num_hidden_layers=8))
-    found = analysis.first_token(2, words=False)
-    assert repr(found) == f"FirstToken(L2 to L7, head 2, {analysis.n_tokens} positions)"
+    found = analysis.model.first_token(2, words=False)
+    assert repr(found) == f"FirstToken(L2 to L7, head 2, {analysis.trace.n_tokens} positions)"
     assert found.positions == tuple(token.text for token in analysis.tokens)
     expected = [analysis.attention(layer, 2)[0] for layer in found.layers]
     np.testing.assert_array_equal(found.weights, expected)
@@ -274,10 +281,15 @@ def test_a_class_gradient_is_the_change_of_the_logit_when_a_score_is_nudged(fami
 
     # Those two compute parts of a layer in float32, whatever their weights are.
     step, error = (1e-2, 1e-4) if family in ("modernbert", "deberta") else (1e-4, 1e-6)
-    gradients = np.stack([analysis.class_gradient(label) for label in range(3)])
-    assert gradients.shape == (3, analysis.n_layers, analysis.n_heads, analysis.n_tokens)
+    gradients = np.stack([analysis.model.class_gradient(label) for label in range(3)])
+    assert gradients.shape == (
+        3,
+        analysis.trace.n_layers,
+        analysis.trace.n_heads,
+        analysis.trace.n_tokens,
+    )
     assert np.abs(gradients).max() > 10 * error  # something to compare
-    for layer in range(analysis.n_layers):
+    for layer in range(analysis.trace.n_layers):
         for head, token in ((0, 1), (3, 0)):
             place = {"layer": layer, "head": head, "token": token}
             slope = (logits(**place, by=step) - logits(**place, by=-step)) / (2 * step)
@@ -287,25 +299,27 @@ def test_a_class_gradient_is_the_change_of_the_logit_when_a_score_is_nudged(fami
 
 
 def test_raising_all_scores_alike_changes_no_class() -> None:
-    gradient = analysis_of(sequence("roberta")).class_gradient(1)
+    gradient = analysis_of(sequence("roberta")).model.class_gradient(1)
     assert_close(gradient.sum(axis=-1), 0, terms=gradient.shape[-1], size=gradient)
 
 
 def test_gradients_over_words_add_up_their_tokens() -> None:
     analysis = analysis_of(sequence("roberta"), TEXT, PAIR)
-    tokens, words = (analysis.class_gradient("label <b>2</b>", words=w) for w in (False, True))
-    for word, (first, end) in enumerate(analysis.first_token().tokens):
+    tokens, words = (
+        analysis.model.class_gradient("label <b>2</b>", words=w) for w in (False, True)
+    )
+    for word, (first, end) in enumerate(analysis.model.first_token().tokens):
         assert_close(
             words[:, :, word],
             tokens[:, :, first:end].sum(axis=-1),
-            terms=analysis.n_tokens,
+            terms=analysis.trace.n_tokens,
             size=tokens,
         )
 
 
 def test_the_page_gets_the_gradient_of_one_head_or_the_sum_of_all_in_the_last_six_layers() -> None:
     analysis = analysis_of(sequence(num_hidden_layers=8))
-    whole = analysis.class_gradient(1)[2:]
+    whole = analysis.model.class_gradient(1)[2:]
     for head, expected in (("mean", whole.sum(axis=1)), (0, whole[:, 0]), (1, whole[:, 1])):
         request = {"kind": "class_gradient", "label": 1, "head": head}
         reply, buffers = answer(analysis, request)
@@ -316,27 +330,27 @@ def test_the_page_gets_the_gradient_of_one_head_or_the_sum_of_all_in_the_last_si
 
 def test_gradients_leave_the_model_as_it_was_and_need_none_of_its_weights() -> None:
     model, tokenizer = sequence("electra")
-    trained = analysis_of((model, tokenizer)).class_gradient(0)
+    trained = analysis_of((model, tokenizer)).model.class_gradient(0)
     assert all(p.grad is None and p.requires_grad for p in model.parameters())
     frozen = sequence("electra")
     frozen[0].requires_grad_(False)
     frozen[0].train()
-    assert_close(analysis_of(frozen).class_gradient(0), trained, **tiny_models.SUMS)
+    assert_close(analysis_of(frozen).model.class_gradient(0), trained, **tiny_models.SUMS)
     assert frozen[0].training and not any(p.requires_grad for p in frozen[0].parameters())
 
 
 def test_a_class_that_is_not_there_is_refused_by_name() -> None:
     analysis = analysis_of(sequence())
     with pytest.raises(InputError, match=r"'great' is no class.*label <b>0</b>"):
-        analysis.class_gradient("great")
+        analysis.model.class_gradient("great")
     with pytest.raises(InputError, match="label is 3"):
-        analysis.class_gradient(3)
+        analysis.model.class_gradient(3)
 
 
 def test_only_a_text_classifier_has_class_gradients() -> None:
     for head in ("ForTokenClassification", "ForMaskedLM"):
         with pytest.raises(NotAvailableError, match="does not classify texts"):
-            analysis_of(tiny_models.build("bert", head)).class_gradient(0)
+            analysis_of(tiny_models.build("bert", head)).model.class_gradient(0)
 
 
 # Texts beside
@@ -344,13 +358,16 @@ def test_only_a_text_classifier_has_class_gradients() -> None:
 
 def test_texts_of_other_classes_stand_beside_with_their_own_figures() -> None:
     model = sequence("bert", 5)
-    analysis = analysis_of(model, beside=[PAIR, (TEXT, PAIR)])
-    assert [(one.text, one.text_pair) for one in analysis.beside] == [(PAIR, None), (TEXT, PAIR)]
-    for one in analysis.beside:
+    analysis = analysis_of(model, compare_with=[PAIR, (TEXT, PAIR)])
+    assert [(one.text, one.text_pair) for one in analysis.model.compare_with] == [
+        (PAIR, None),
+        (TEXT, PAIR),
+    ]
+    for one in analysis.model.compare_with:
         alone = analysis_of(model, *(text for text in (one.text, one.text_pair) if text))
-        assert alone.classification is not None
-        np.testing.assert_array_equal(one.classification.logits, alone.classification.logits)
-        np.testing.assert_array_equal(one.first_token.weights, alone.first_token().weights)
+        assert alone.model.classification is not None
+        np.testing.assert_array_equal(one.classification.logits, alone.model.classification.logits)
+        np.testing.assert_array_equal(one.first_token.weights, alone.model.first_token().weights)
         written = "".join(map(str.__add__, one.before, one.first_token.positions))
         assert written == one.text + (one.text_pair or "")
 
@@ -359,9 +376,9 @@ def test_a_text_that_was_run_stays_beside_the_next_one_once() -> None:
     widget = aw.show(TEXT, model=sequence(), tagger=None, progress=False)
     for text in (PAIR, "A cat.", TEXT):
         widget.run(text)
-    assert [one.text for one in widget.analysis.beside] == [PAIR, "A cat."]
+    assert [one.text for one in widget.analysis.model.compare_with] == [PAIR, "A cat."]
     widget.masked = [2]
-    assert [one.text for one in widget.analysis.beside] == [PAIR, "A cat."]
+    assert [one.text for one in widget.analysis.model.compare_with] == [PAIR, "A cat."]
     widget.close()
 
 
@@ -370,31 +387,33 @@ def test_the_oldest_of_too_many_texts_gives_way(monkeypatch: pytest.MonkeyPatch)
     widget = aw.show("A cat.", model=sequence(), tagger=None, progress=False)
     for text in ("A dog.", "A bird.", "A mouse."):
         widget.run(text)
-    assert [one.text for one in widget.analysis.beside] == ["A dog.", "A bird."]
+    assert [one.text for one in widget.analysis.model.compare_with] == ["A dog.", "A bird."]
     widget.close()
 
 
 def test_texts_beside_are_checked_before_anything_runs() -> None:
     model = sequence()
     with pytest.raises(InputTypeError, match=r"expected several texts.*beside=\[text\]"):
-        analysis_of(model, beside=TEXT)
+        analysis_of(model, compare_with=TEXT)
     with pytest.raises(InputTypeError, match="beside holds 3"):
-        analysis_of(model, beside=[TEXT, 3])
+        analysis_of(model, compare_with=[TEXT, 3])
     with pytest.raises(InputError, match="at most 50"):
-        analysis_of(model, beside=[TEXT] * 51)
+        analysis_of(model, compare_with=[TEXT] * 51)
     with pytest.raises(InputError, match="does not classify texts"):
-        analysis_of(tiny_models.build("bert"), beside=[TEXT])
+        analysis_of(tiny_models.build("bert"), compare_with=[TEXT])
 
 
 def test_the_table_of_an_answer_has_the_sum_of_each_column_and_that_of_tokens_of_each_row() -> None:
     answer = analysis_of(tiny_models.build("bert", "ForQuestionAnswering"), "Who looked?", PAIR)
     tokens = analysis_of(tiny_models.build("bert", "ForTokenClassification", num_labels=3))
     for analysis, by_column in ((answer, True), (tokens, False)):
-        found = analysis.classification
+        found = analysis.model.classification
         assert found is not None
         columns = {label: c for c, label in enumerate(found.labels)}
         for row, label, _, exp, total, share in task_table(analysis, None).rows:
             assert_close(
-                total, found.sum[columns[label] if by_column else row], terms=analysis.n_tokens
+                total,
+                found.sum[columns[label] if by_column else row],
+                terms=analysis.trace.n_tokens,
             )
-            assert_close(share, exp / total, terms=analysis.n_tokens)
+            assert_close(share, exp / total, terms=analysis.trace.n_tokens)

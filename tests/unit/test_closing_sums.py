@@ -49,7 +49,7 @@ ACTIVATIONS = ("sigmoid", "relu6", "mish", "leaky_relu", "tanh", "laplace", "rel
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_a_decomposition_closes_with_every_activation(activation: str) -> None:
     a = run_of(tiny_models.build("gpt2", activation_function=activation))
-    c = a.contributions(AIM)
+    c = a.why.contributions(AIM)
     assert c.total == pytest.approx(plain_value(a), abs=1e-4)
     # What a sigmoid gives of 0 is a bias; a ratio of 0.5 to a number near 0 would blow every share up.
     assert np.abs(c.values).sum() < 50 * max(1, abs(c.value))
@@ -57,7 +57,7 @@ def test_a_decomposition_closes_with_every_activation(activation: str) -> None:
 
 def test_a_decomposition_closes_where_queries_keys_and_values_are_bounded() -> None:
     a = run_of(mpt())
-    assert a.contributions(AIM).total == pytest.approx(plain_value(a), abs=1e-5)
+    assert a.why.contributions(AIM).total == pytest.approx(plain_value(a), abs=1e-5)
 
 
 def test_a_model_that_gates_by_a_sigmoid_is_linear_with_its_gates_held() -> None:
@@ -66,7 +66,7 @@ def test_a_model_that_gates_by_a_sigmoid_is_linear_with_its_gates_held() -> None
         inner = block.mlp.forward
         block.mlp.forward = lambda x, inner=inner: torch.sigmoid(x) * inner(x)
     a = run_of((model, tokenizer))
-    assert a.contributions(AIM).total == pytest.approx(plain_value(a), abs=1e-4)
+    assert a.why.contributions(AIM).total == pytest.approx(plain_value(a), abs=1e-4)
 
 
 def test_a_sum_that_does_not_close_is_refused_with_its_gap() -> None:
@@ -76,7 +76,7 @@ def test_a_sum_that_does_not_close_is_refused_with_its_gap() -> None:
         block.mlp.forward = lambda x, inner=inner: inner(x) * x  # not linear, whatever is held
     a = run_of((model, tokenizer))
     with pytest.raises(NotAvailableError, match=r"miss \d.*% of what they add up to"):
-        a.contributions(AIM)
+        a.why.contributions(AIM)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def falcon() -> Any:
 
 
 def test_falcons_alibi_is_added_once(falcon: Any) -> None:
-    n, heads, head_dim = falcon.n_tokens, falcon.n_heads, 8
+    n, heads, head_dim = falcon.trace.n_tokens, falcon.trace.n_heads, 8
     slopes = [2.0 ** (-8 * (h + 1) / heads) for h in range(heads)]
     for head, slope in enumerate(slopes):
         scores = slope * np.arange(n) / math.sqrt(head_dim)
@@ -102,12 +102,12 @@ def test_falcons_alibi_is_added_once(falcon: Any) -> None:
 
 def test_falcons_figures_are_of_one_attention(falcon: Any) -> None:
     plain = plain_value(falcon)
-    c = falcon.contributions(AIM)
+    c = falcon.why.contributions(AIM)
     assert c.value == pytest.approx(plain, abs=1e-5) and c.total == pytest.approx(plain, abs=1e-5)
-    assert falcon.head_effects(AIM).value == pytest.approx(plain, abs=1e-5)
-    assert falcon.contributions(
+    assert falcon.why.head_effects(AIM).value == pytest.approx(plain, abs=1e-5)
+    assert falcon.why.contributions(
         aw.target(position=3, token=20), "occlusion"
-    ).value == pytest.approx(falcon.components(aw.target(position=3, token=20)).value, abs=1e-5)
+    ).value == pytest.approx(falcon.why.components(aw.target(position=3, token=20)).value, abs=1e-5)
     # Knocking out nothing that a row reads changes nothing.
-    values = falcon.contributions(aw.target(position=1, token=20), "occlusion").values
+    values = falcon.why.contributions(aw.target(position=1, token=20), "occlusion").values
     np.testing.assert_allclose(values[2:], 0, atol=1e-5)

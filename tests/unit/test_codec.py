@@ -158,7 +158,9 @@ def part_of(arrays: dict[str, Any], head: int | slice) -> dict[str, Any]:
 def test_a_head_is_coded_in_company_as_it_is_alone() -> None:
     found = real("embedded")
     trace = found.trace
-    layer = [[of(2, head) for head in range(found.n_heads)] for of in (found.queries, found.keys)]
+    layer = [
+        [of(2, head) for head in range(found.trace.n_heads)] for of in (found.queries, found.keys)
+    ]
     q, k = (np.stack(one) for one in layer)
     shown: dict[str, Any] = {
         "scores": trace.layer_scores(2),
@@ -208,7 +210,7 @@ def real(kind: str) -> aw.Analysis:
         return aw.analyze(TEXT, "It is heavy.", progress=False)
     if kind == "200 tokens":
         found = aw.analyze(" ".join(LONG.split()[:198]), progress=False)
-        assert found.n_tokens == 200
+        assert found.trace.n_tokens == 200
         return found
     if kind == "golden causal":
         return causal_analysis()
@@ -247,9 +249,11 @@ def allowed_in(arrays: dict[str, NDArray[Any]], n: int) -> Bools:
 
 def heads_read(saved: Snapshot, found: aw.Analysis) -> Iterator[tuple[int, int, Wide, Wide | None]]:
     """Weights and scores of every head out of the documented layout, in a decoder written from its words."""
-    for layer in range(found.n_layers):
+    for layer in range(found.trace.n_layers):
         _, arrays = unpack(saved.chunks[f"layer-{layer}"])
-        yield from ((layer, *one) for one in layer_read(arrays, found.n_tokens, found.n_heads))
+        yield from (
+            (layer, *one) for one in layer_read(arrays, found.trace.n_tokens, found.trace.n_heads)
+        )
 
 
 def layer_read(
@@ -354,11 +358,11 @@ def test_the_mean_head_of_a_page_without_all_heads_keeps_the_bounds_that_it_stat
     saved = taken(found, code=code, heads=[0])
     said = unpack(saved.chunks["paint"])[0]["snapshot"]
     levels = said["mean_levels"]
-    for layer in range(found.n_layers):
+    for layer in range(found.trace.n_layers):
         _, arrays = unpack(saved.chunks[f"layer-{layer}"])
         assert arrays["mean_levels"][0] == levels
-        mean = np.zeros((found.n_tokens,) * 2)
-        mean[allowed_in(arrays, found.n_tokens)] = decoded(arrays, "mean_", 0)
+        mean = np.zeros((found.trace.n_tokens,) * 2)
+        mean[allowed_in(arrays, found.trace.n_tokens)] = decoded(arrays, "mean_", 0)
         off = np.abs(mean - found.attention(layer, "mean"))
         assert off.max() <= said["error"]
         assert (off <= np.vectorize(error_of_weight)(mean, levels)).all()
@@ -388,11 +392,11 @@ def test_the_error_of_a_page_bounds_its_mean_head_too() -> None:
 def test_what_the_mask_forbids_is_forbidden_in_the_page(kind: str) -> None:
     found = real(kind)
     saved = taken(found)
-    masks = [found.trace.allowed(layer) for layer in range(found.n_layers)]
+    masks = [found.trace.allowed(layer) for layer in range(found.trace.n_layers)]
     assert any(mask is not None and not mask.all() for mask in masks)
     for layer, mask in enumerate(masks):
         _, arrays = unpack(saved.chunks[f"layer-{layer}"])
-        kept = allowed_in(arrays, found.n_tokens)
+        kept = allowed_in(arrays, found.trace.n_tokens)
         np.testing.assert_array_equal(kept, True if mask is None else mask)
 
 
@@ -406,7 +410,7 @@ def run_of(q: Floats, k: Floats, allowed: Bools | None) -> aw.Analysis:
 
 
 def arrays_of(run: aw.Analysis, max_score_error: float) -> tuple[dict[str, Any], list[Any]]:
-    heads = list(range(run.n_heads))
+    heads = list(range(run.trace.n_heads))
     encoded = encode_heads(run, 0, heads, ("qk", max_score_error))
     return layer_arrays(run, 0, heads, encoded), encoded
 
@@ -433,7 +437,7 @@ def test_grouped_heads_under_a_mask_keep_the_errors_that_are_said(
     assert allowed is not None
     run = run_of(q.astype(np.float32), k.astype(np.float32), allowed)
     arrays, encoded = arrays_of(run, limit)
-    read = list(layer_read(arrays, n, run.n_heads))
+    read = list(layer_read(arrays, n, run.trace.n_heads))
     for (head, weights, scores), one in zip(read, encoded, strict=True):
         own = run.scores(0, head)
         assert scores is not None

@@ -37,19 +37,19 @@ def test_json_holds_the_figures_of_the_analysis(printed: dict) -> None:
     assert [token["text"] for token in printed["tokens"]] == [t.text for t in analysis.tokens]
     for key, values in analysis.metrics.as_dict().items():
         assert_close(printed["metrics"][key], values, **EMBEDDED, size=np.fmax(values, 1))
-    for key, values in analysis.specialization.raw.items():
+    for key, values in analysis.heads.specialization.raw.items():
         there = np.array(printed["specialization"]["raw"][key], dtype=float)
         assert_close(there, values, **EMBEDDED, size=np.fmax(values, 1))
     assert_close(printed["rollout"], analysis.rollout(), **EMBEDDED)
     assert_close(
         printed["next_sentence"]["probabilities"],
-        analysis.next_sentence.probabilities,
+        analysis.model.next_sentence.probabilities,
         **EMBEDDED,
         size=analysis.trace.nsp_logits,
     )
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     assert len(printed["predictions"]) == 5 * n
-    assert np.shape(printed["residuals"]["ffn"]) == (analysis.n_layers, n)
+    assert np.shape(printed["residuals"]["ffn"]) == (analysis.trace.n_layers, n)
 
 
 def test_what_is_missing_is_null_with_a_reason(printed: dict) -> None:

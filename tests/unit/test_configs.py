@@ -89,18 +89,22 @@ def written(family: str, settings: dict[str, Any]) -> tuple[list[int], list[int]
     for name, value in settings.items():
         setattr(model.generation_config, name, value)
     a = aw.analyze(PROMPT, generate=COUNT, model=(model, tokenizer), tagger=None, progress=False)
-    first = a.of("encoder") if a.parts != ("self",) else a
-    ids = [token.id for token in first.tokens][: first.n_tokens - len(first.written)]
+    first = a.of("encoder") if a.model.parts != ("self",) else a
+    ids = [token.id for token in first.tokens][: first.trace.n_tokens - len(first.model.generated)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         out = model.generate(
             torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), pad_token_id=1,
             **GREEDY, tokenizer=tokenizer,
         )[0]  # fmt: skip
-    plainly = out[1 if a.parts != ("self",) else len(ids) :].tolist()
+    plainly = out[1 if a.model.parts != ("self",) else len(ids) :].tolist()
     ends = model.generation_config.eos_token_id
     stops = ends if isinstance(ends, list) else [ends]
-    return [token.id for token in a.written], plainly[:-1] if plainly[-1] in stops else plainly, a
+    return (
+        [token.id for token in a.model.generated],
+        plainly[:-1] if plainly[-1] in stops else plainly,
+        a,
+    )
 
 
 @pytest.fixture(scope="module", params=["llama", "gpt2", "marian"])
@@ -179,7 +183,7 @@ def test_greedy_text_takes_the_place_of_beams_samples_and_limits(
                 PROMPT, generate=COUNT, model=(model, tokenizer), tagger=None, progress=False
             )
         assert model.generation_config.to_dict() == before
-        return [token.id for token in a.written]
+        return [token.id for token in a.model.generated]
 
     assert ids(settings) == ids({})
 
@@ -300,13 +304,13 @@ def test_late_interaction_obeys_lengths_and_expansion(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, settings={"query_length": 6, "document_length": 5})
     long = "The cat sat on the mat, and the dog looked."
     cut: Any = aw.similarity(long, long, model=folder, truncation=True, tagger=None, progress=False)
-    assert (cut.a.n_tokens, cut.b.n_tokens) == (6, 5) and len(cut.notes) == 2
+    assert (cut.a.trace.n_tokens, cut.b.trace.n_tokens) == (6, 5) and len(cut.notes) == 2
     own = {"query_expansion": {"strategy": "fixed", "attend": True, "length": 9}}
     change(folder, "sentence_bert_config.json", own)
     change(folder, "config_sentence_transformers.json", {})
     padded: Any = compared(folder)
     mask = padded.a.run.encoding.inputs["attention_mask"]
-    assert padded.a.n_tokens == 9 and bool(mask.all())
+    assert padded.a.trace.n_tokens == 9 and bool(mask.all())
     for key, value in (("token", "[PAD]"), ("strategy", "min")):
         settings = {"query_expansion": {**own["query_expansion"], key: value}}
         change(folder, "sentence_bert_config.json", settings)
@@ -325,7 +329,7 @@ def test_the_tokenizers_own_limit_is_an_embedders_and_noted_elsewhere(tmp_path: 
     with pytest.raises(aw.errors.TooLongError, match="reads at most 8"):
         aw.similarity(long, "a dog", model=folder, tagger=None, progress=False)
     cut: Any = aw.similarity(long, "a", model=folder, truncation=True, tagger=None, progress=False)
-    assert cut.a.n_tokens == 8
+    assert cut.a.trace.n_tokens == 8
     with pytest.warns(UserWarning, match=r"names 8 as the most .* 128 positions") as warned:
         a = aw.analyze(long, model=folder, tagger=None, progress=False)
-    assert a.n_tokens > 8 and warned[0].filename == __file__
+    assert a.trace.n_tokens > 8 and warned[0].filename == __file__

@@ -66,15 +66,15 @@ def assert_same(
 
 def target_of(a: Analysis) -> Target:
     """The logit of a token of its own at the last place but one."""
-    return aw.target(position=a.n_tokens - 2, token=a.tokens[1].id)
+    return aw.target(position=a.trace.n_tokens - 2, token=a.tokens[1].id)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_states_and_predictions(family: str) -> None:
     there, here = both(family)
-    for part in here.parts or (None,):
+    for part in here.model.parts or (None,):
         one, other = (a if part is None else a.of(part) for a in (there, here))
-        for layer in range(other.n_layers):
+        for layer in range(other.trace.n_layers):
             weights = [a.trace.layer_weights(layer) for a in (one, other)]
             assert_same(f"{part or 'attention'} {layer}", family, *weights)
     assert_same("logits", family, there.trace.logits, here.trace.logits, size=here.trace.logits)
@@ -93,7 +93,7 @@ METHODS = ["decomposition", "gradient_x_input", "mixing"]
 )
 def test_contributions(family: str, method: str) -> None:
     there, here = both(family)
-    one, other = (a.contributions(target_of(here), method) for a in (there, here))
+    one, other = (a.why.contributions(target_of(here), method) for a in (there, here))
     largest = np.abs(np.asarray(here.trace.logits)).max()
     size = max(float(np.abs(other.values).sum()), float(largest))
     assert_same(method, family, one.values, other.values, size=size, runs=2)
@@ -103,7 +103,7 @@ def test_contributions(family: str, method: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_effects_of_heads(family: str) -> None:
     there, here = both(family)
-    one, other = (a.head_effects(target_of(here)) for a in (there, here))
+    one, other = (a.why.head_effects(target_of(here)) for a in (there, here))
     size = here.trace.logits
     assert_same("effects", family, one.effects, other.effects, size=size, runs=2)
     assert_same("divergence", family, one.divergence, other.divergence, size=size, runs=2)
@@ -113,7 +113,7 @@ def test_effects_of_heads(family: str) -> None:
 def test_weights_in_bfloat16(family: str) -> None:
     there, here = both(family, torch.bfloat16)
     allowed = rounding(1.0, **sums(family)) * HALF_UNIT / UNIT
-    for layer in range(here.n_layers):
+    for layer in range(here.trace.n_layers):
         one, other = (a.trace.layer_weights(layer) for a in (there, here))
         print(f"{family}: bfloat16, layer {layer}: differ by {np.abs(one - other).max():.1e}")
         assert np.isfinite(one).all() and np.abs(one - other).max() <= allowed

@@ -97,7 +97,7 @@ def test_it_opens_by_name_without_a_network_or_foreign_code(
     assert repr(model) == "<Encoder 'dates', bart, 2 layers of 4 heads, 96 wide>"
     assert aw.load("Dates", progress=False) is model and model.dtype == torch.float32
     a = aw.analyze("the 8th of November 1987", generate=12, model="dates", progress=False)
-    assert a.text == "1987-11-08" and "".join(t.surface for t in a.written) == a.text
+    assert a.text == "1987-11-08" and "".join(t.surface for t in a.model.generated) == a.text
     with pytest.raises(ModelLoadError, match=r"has no config\.json|its config\.json"):
         aw.load("./dates", progress=False)
     assert isinstance(model.tokenizer, PreTrainedTokenizerFast)

@@ -101,7 +101,7 @@ def test_weights_of_the_same_hidden_states_are_those_of_eager_attention_to_a_mil
 
         return enter
 
-    for layer, states in zip(layers, a.hidden_states, strict=False):
+    for layer, states in zip(layers, a.model.hidden_states, strict=False):
         layer.register_forward_pre_hook(entering(states), with_kwargs=True)
     ids = torch.tensor([[token.id for token in a.trace.tokens]])
     with torch.no_grad():
@@ -126,7 +126,9 @@ def test_scores_that_are_divided_after_they_were_masked_are_masked() -> None:
 
 def test_layers_share_the_mask_that_a_missing_one_stands_for() -> None:
     for name in ("gpt2", "llama"):
-        masks = [analysis(name).trace.allowed(layer) for layer in range(analysis(name).n_layers)]
+        masks = [
+            analysis(name).trace.allowed(layer) for layer in range(analysis(name).trace.n_layers)
+        ]
         assert masks[0] is not None and all(mask is masks[0] for mask in masks)
 
 
@@ -151,8 +153,8 @@ def test_weights_are_as_close_to_double_precision_as_those_of_eager_attention(na
 def test_hidden_states_and_logits_are_the_models_own(name: str) -> None:
     a, expected = analysis(name), eager(name)
     states = np.stack([state[0].numpy() for state in expected.hidden_states])
-    assert a.hidden_states.shape == states.shape  # OPT's last one too
-    assert_close(a.hidden_states, states, terms=32 * 32, steps=3)
+    assert a.model.hidden_states.shape == states.shape  # OPT's last one too
+    assert_close(a.model.hidden_states, states, terms=32 * 32, steps=3)
     assert_close(a.trace.logits, expected.logits[0], terms=32 * 32, steps=3)
 
 
@@ -233,7 +235,7 @@ def test_no_pass_keeps_a_cache_of_keys_and_values(name: str) -> None:
     )
     try:
         capture(a.run.encoder, a.run.encoding)
-        a.inside(0)
+        a.model.layer(0)
     finally:
         handle.remove()
     assert caches == [None, None] and network.config.use_cache
@@ -242,7 +244,7 @@ def test_no_pass_keeps_a_cache_of_keys_and_values(name: str) -> None:
 def test_the_parts_of_every_layer_add_up(name: str) -> None:
     a = analysis(name)
     assert a.run is not None
-    encoder, states = a.run.encoder, a.hidden_states
+    encoder, states = a.run.encoder, a.model.hidden_states
     block, layers = encoder.family.block, layer_modules(encoder.family, encoder.model)
     assert block is not None and layers is not None
     inner = block.attention_added is not None
@@ -252,7 +254,7 @@ def test_the_parts_of_every_layer_add_up(name: str) -> None:
             with torch.no_grad():
                 return layer.get_submodule(module)(torch.from_numpy(array)[None])[0].numpy()
 
-        p = a.inside(index)
+        p = a.model.layer(index)
         close = {"terms": 32, "steps": 2}
         assert_close(p.layer_input, states[index], terms=32, steps=3)  # by another kernel
         assert_close(p.layer_input + p.attention_output, p.attention_sum, **close)
@@ -266,9 +268,9 @@ def test_the_parts_of_every_layer_add_up(name: str) -> None:
             assert_close(made(block.attention_norm, p.layer_input), p.attention_norm, **close)
             assert_close(made(block.ffn_norm, read), p.ffn_norm, **close)
         if block.experts:
-            assert p.ffn_activation.shape == (a.n_tokens, 0)
+            assert p.ffn_activation.shape == (a.trace.n_tokens, 0)
             with pytest.raises(NotAvailableError, match="mixture of experts"):
-                a.ffn(index)
+                a.model.ffn(index)
         elif not inner and name != "mpt":  # adds the residual within its FFN
             assert_close(made(block.ffn_output, p.ffn_activation), p.ffn_output, **close)
     assert (name in EXPERTS) == block.experts
@@ -278,10 +280,10 @@ def test_the_parts_of_every_layer_add_up(name: str) -> None:
 
 def test_embeddings_add_up_to_what_enters_the_first_layer(name: str) -> None:
     a = analysis(name)
-    parts = a.embeddings
+    parts = a.model.embeddings
     total = parts.token if parts.position is None else parts.token + parts.position
     assert_close(total, parts.sum, terms=2)
-    np.testing.assert_array_equal(parts.output, a.hidden_states[0])
+    np.testing.assert_array_equal(parts.output, a.model.hidden_states[0])
     if parts.norm is None:
         np.testing.assert_array_equal(parts.sum, parts.output)
         with pytest.raises(NotAvailableError, match="This model has no norm"):
@@ -293,8 +295,8 @@ def test_embeddings_add_up_to_what_enters_the_first_layer(name: str) -> None:
                 NotAvailableError, match=f"This model has no {missing} embeddings: "
             ):
                 parts.part(missing)
-    assert sum(a.parameters.values()) == 2 * a.parameters["total"]
-    assert a.parameters["norms"] > 0 and a.parameters["embeddings"] >= 512 * 32
+    assert sum(a.model.parameters.values()) == 2 * a.model.parameters["total"]
+    assert a.model.parameters["norms"] > 0 and a.model.parameters["embeddings"] >= 512 * 32
 
 
 def test_a_decoder_without_segment_embeddings_is_given_no_segments() -> None:
@@ -370,7 +372,7 @@ def test_a_saved_page_has_weights_and_scores_that_do_not_follow_from_queries_and
     assert found.code == "weights" and found.error <= 1e-4
     assert meta.get("rest", False) == (name == "gpt_oss")
     recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "scores"]
-    assert len(recorded) == a.n_layers * a.n_heads
+    assert len(recorded) == a.trace.n_layers * a.trace.n_heads
     for one in recorded:
         own = a.scores(one["request"]["layer"], one["request"]["head"])
         np.testing.assert_array_equal(arrays[one["arrays"]["scores"]], own)
@@ -404,17 +406,19 @@ def test_a_run_is_saved_compared_and_counted_over_texts_as_an_encoders_is() -> N
     texts = [TEXT, TEXT.replace("cat", "dog")]
     p = aw.profile(texts, model=encoder, tagger=None, progress=False)
     of_each = [
-        {"focus_entropy": one.metrics.focus_entropy, "cls": one.specialization.cls}
+        {"focus_entropy": one.metrics.focus_entropy, "cls": one.heads.specialization.cls}
         | one.patterns.as_dict()
         for one in (c.a, c.b)
     ]
     assert p.keys[-4:] == ("previous", "next", "duplicate", "induction")
     for key in ("focus_entropy", "cls", "previous", "duplicate", "induction"):
-        assert_close(p.mean[key], np.mean([one[key] for one in of_each], axis=0), terms=a.n_tokens)
+        assert_close(
+            p.mean[key], np.mean([one[key] for one in of_each], axis=0), terms=a.trace.n_tokens
+        )
         assert np.isfinite(p.mean[key]).all()
     assert np.isnan(p.mean["next"]).all() and not p.count["next"].any()
     assert unpack(profile_paint(p))[0]["profile"]["looks_back"]
-    layer, head = divmod(int(p.mean["induction"].argmax()), a.n_heads)
+    layer, head = divmod(int(p.mean["induction"].argmax()), a.trace.n_heads)
     (first,) = p.examples(layer, head, by="induction", k=1)["index"]
     assert first == int(np.argmax([one["induction"][layer, head] for one in of_each]))
     with pytest.raises(NotAvailableError, match="they need a special token at both ends"):
@@ -450,10 +454,10 @@ def test_weights_are_the_softmax_of_what_the_model_passes_in_double_precision(na
     assert a.run is not None
     layers = layer_modules(a.run.encoder.family, a.run.encoder.model)
     assert layers is not None
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         allowed = a.trace.allowed(layer)
         assert allowed is not None
-        for head in range(a.n_heads):
+        for head in range(a.trace.n_heads):
             query, key = (
                 found(layer, head).astype(np.float64) for found in (a.trace.queries, a.trace.keys)
             )
@@ -466,4 +470,6 @@ def test_weights_are_the_softmax_of_what_the_model_passes_in_double_precision(na
                 scores = np.column_stack([scores, np.full(len(scores), sink)])
             shares = np.exp(scores - scores.max(axis=1, keepdims=True))
             shares /= shares.sum(axis=1, keepdims=True)
-            assert np.abs(a.trace.weights(layer, head) - shares[:, : a.n_tokens]).max() <= 1e-6
+            assert (
+                np.abs(a.trace.weights(layer, head) - shares[:, : a.trace.n_tokens]).max() <= 1e-6
+            )

@@ -17,6 +17,9 @@ CELLS = {
     "inside display()": f"display({SHOW})",
     "in a loop": f"for i in range(2):\n    print('before', i)\n    {SHOW}",
     "in a box": f"from ipywidgets import VBox\nVBox([{SHOW}])",
+    "in an Output": f"from ipywidgets import Output\nout = Output()\nwith out:\n    print('before')\n    display({SHOW})\nout",
+    "in an Output on screen": f"out = Output()\ndisplay(out)\nwith out:\n    {SHOW}\n    {SHOW}",
+    "in a box in an Output": f"out = Output()\nwith out:\n    display(VBox([{SHOW}, {SHOW}]))\nout",
     "shown again by a later cell": "w",
     "shown twice on purpose": f"u = {SHOW}\ndisplay(u)\ndisplay(u)",
     "after an error": f"try:\n    aw.show('')\nexcept ValueError as error:\n    print(error)\n{SHOW}",
@@ -72,3 +75,16 @@ def test_the_order_with_printed_lines_is_kept(outputs: dict[str, list[list[str]]
 def test_every_picture_has_a_plain_text_beside_it(outputs: dict[str, list[list[str]]]) -> None:
     for cell in outputs.values():
         assert all("text/plain" in kinds for kinds in cell if WIDGET in kinds)
+
+
+@pytest.mark.parametrize(
+    ("cell", "pages"),
+    [("in an Output", 1), ("in an Output on screen", 2), ("in a box in an Output", 2)],
+)
+def test_what_an_output_takes_has_its_page_in_the_cell(
+    outputs: dict[str, list[list[str]]], cell: str, pages: int
+) -> None:
+    """The output of the `Output` comes first, and one for each widget in it after it."""
+    taken, *below = outputs[cell]
+    assert WIDGET in taken and "text/html" not in taken
+    assert len(below) == pages and all({WIDGET, "text/html"} <= {*kinds} for kinds in below)

@@ -51,7 +51,7 @@ def test_unknown_tokens_are_told_where_they_are_most_of_the_text(text: str, unkn
 
 
 def test_only_punctuation_has_no_word_classes_and_a_share_of_punctuation() -> None:
-    found = aw.analyze(EDGES["only punctuation"], progress=False).specialization
+    found = aw.analyze(EDGES["only punctuation"], progress=False).heads.specialization
     assert {"syntax", "semantics", "entities"} <= found.reasons.keys()
     assert np.isfinite(found.punctuation).all()
     assert 0 < found.punctuation.max() <= 1
@@ -77,8 +77,8 @@ def test_the_residual_bars_are_those_of_the_plain_modules() -> None:
         model(**analysis.run.encoding.inputs)
     for handle in handles:
         handle.remove()
-    found = analysis.residuals
-    for index in range(analysis.n_layers):
+    found = analysis.model.residuals
+    for index in range(analysis.trace.n_layers):
         into = states[index, "attention in"]
         middle, out = states[index, "attention"], states[index, "layer"]
         expected = (middle - into).norm(dim=-1) / into.norm(dim=-1)

@@ -20,7 +20,7 @@ from attn_widget.errors import (
     NotEnoughMemoryError,
     TooLongError,
 )
-from attn_widget.host.parquet_file import DamagedError
+from attn_widget.features.corpus.parquet_file import DamagedError
 from attn_widget.model.tokenizing import tokenize_alone
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
@@ -188,7 +188,9 @@ def test_settings_and_options_of_an_index_have_their_types(
 ) -> None:
     import lancedb
 
-    index = aw.index([TEXT, "a dog"], tmp_path / "index", layer=2, tagger=None, progress=False)
+    index = aw.corpus.index(
+        [TEXT, "a dog"], tmp_path / "index", layer=2, tagger=None, progress=False
+    )
     for exact in (np.array([1, 2]), "no", 1):
         with pytest.raises(InputTypeError, match=r"exact is .* expected True or False"):
             index.neighbors(analysis, 1, 3, exact=exact)  # pyright: ignore[reportArgumentType]

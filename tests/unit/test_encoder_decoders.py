@@ -79,12 +79,14 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_three_kinds_of_attention_are_those_of_the_models_eager_attention(name: str) -> None:
     a, expected = analysis(name), eager(name)
-    assert (a.part, a.parts) == ("decoder", ("encoder", "decoder", "cross"))
-    m, n = a.of("encoder").n_tokens, a.n_tokens
+    assert (a.part, a.model.parts) == ("decoder", ("encoder", "decoder", "cross"))
+    m, n = a.of("encoder").trace.n_tokens, a.trace.n_tokens
     for part, kind in KINDS.items():
         one, layers = a.of(part), expected[kind]
         assert (
-            one.part == part and one.n_layers == len(layers) and one.n_heads == layers[0].shape[1]
+            one.part == part
+            and one.trace.n_layers == len(layers)
+            and one.trace.n_heads == layers[0].shape[1]
         )
         for layer, weights in enumerate(layers):
             found = one.trace.layer_weights(layer)
@@ -97,7 +99,7 @@ def test_three_kinds_of_attention_are_those_of_the_models_eager_attention(name: 
         assert allowed is None or np.array_equal(allowed, np.tri(n, dtype=bool))
     cross = a.of("cross")
     assert [t.text for t in cross.tokens] == [t.text for t in a.tokens]
-    assert [t.text for t in cross.key_tokens] == [t.text for t in a.of("encoder").tokens]
+    assert [t.text for t in cross.model.key_tokens] == [t.text for t in a.of("encoder").tokens]
     assert a.of("encoder") is cross.of("encoder") and cross.of("decoder") is a
     np.testing.assert_allclose(
         cross.trace.head_output(1, 1),
@@ -112,7 +114,7 @@ def test_hidden_states_and_logits_are_the_models_own(name: str) -> None:
         (a, expected.decoder_hidden_states),
     ):
         states = np.stack([state[0].numpy() for state in states])
-        assert_close(one.hidden_states, states, terms=48, steps=12)
+        assert_close(one.model.hidden_states, states, terms=48, steps=12)
     assert_close(a.trace.logits, expected.logits[0], terms=48, steps=14)
     best = a.predictions(top_k=3)
     assert best.mode == "next" and best.original_rank[-1] == 0
@@ -127,12 +129,16 @@ def test_each_greedy_step_is_a_row_of_one_pass(name: str) -> None:
     model, tokenizer = tiny_models.build(name)
     a = aw.analyze(SOURCE, generate=5, model=(model, tokenizer), tagger=None, progress=False)
     ids = [token.id for token in a.tokens]
-    assert 0 < len(a.written) <= 5 and len(ids) == len(a.written) + 1 and a.tokens[0].special
+    assert (
+        0 < len(a.model.generated) <= 5
+        and len(ids) == len(a.model.generated) + 1
+        and a.tokens[0].special
+    )
     assert a.run is not None
     inputs = {k: v for k, v in a.run.encoding.inputs.items() if not k.startswith("decoder")}
     make_eager(model)
     options: dict[str, Any] = {
-        "max_new_tokens": len(a.written), "do_sample": False, "num_beams": 1,
+        "max_new_tokens": len(a.model.generated), "do_sample": False, "num_beams": 1,
         "use_cache": name not in LIKE_T5,  # T5's cache has a place for each layer of the encoder alone
         "output_attentions": True, "output_logits": True, "return_dict_in_generate": True,
     }  # fmt: skip
@@ -154,16 +160,18 @@ def test_source_prefix_and_bias_add_up_to_each_written_logit(name: str) -> None:
     position = 3
     if name in OF_EXPERTS:
         with pytest.raises(NotAvailableError, match="mixtures of experts"):
-            _ = a.written_shares
+            _ = a.why.written_shares
         return
-    written = a.written_shares
+    written = a.why.written_shares
     sums = written.source.sum(1) + written.prefix.sum(1) + written.bias
     assert np.abs(sums - written.logits).max() <= CLOSES
-    assert not written.prefix[~np.tri(a.n_tokens, dtype=bool)].any()  # tokens after the position
+    assert not written.prefix[
+        ~np.tri(a.trace.n_tokens, dtype=bool)
+    ].any()  # tokens after the position
     ids = [*(token.id for token in a.tokens[1:]), int(eager(name).logits[0, -1].argmax())]
     assert written.ids.tolist() == ids
     np.testing.assert_allclose(written.shares.sum(axis=1), 1, rtol=1e-6)
-    c = a.contributions(aw.target(position=position, token=ids[position]))
+    c = a.why.contributions(aw.target(position=position, token=ids[position]))
     assert c.source is not None and c.total is not None
     assert abs(c.total - c.value) <= CLOSES and not c.values[position + 1 :].any()
     size = np.abs(written.source[position]).sum() + np.abs(written.prefix[position]).sum()
@@ -173,7 +181,10 @@ def test_source_prefix_and_bias_add_up_to_each_written_logit(name: str) -> None:
     assert len(shap["values"]) == len(shap["data"]) == len(captum["raw_input_ids"])
     assert shap["base_values"] == pytest.approx(c.bias, abs=CLOSES)
     texts = [record["text"] for record in c.to_records()]
-    assert (texts.count("source"), texts.count("target")) == (a.of("encoder").n_tokens, a.n_tokens)
+    assert (texts.count("source"), texts.count("target")) == (
+        a.of("encoder").trace.n_tokens,
+        a.trace.n_tokens,
+    )
 
 
 @pytest.mark.parametrize("part", KINDS)
@@ -183,8 +194,8 @@ def test_a_heads_effect_is_that_of_its_columns_of_the_output_projection(
     a, (layer, head), position = analysis(name), (1, 1), 2
     one = a.of(part)
     assert one.run is not None
-    effects = one.head_effects(aw.target(position=position, token=20, against=30))
-    assert effects.effects.shape == (one.n_layers, one.n_heads) and effects.part == part
+    effects = one.why.head_effects(aw.target(position=position, token=20, against=30))
+    assert effects.effects.shape == (one.trace.n_layers, one.trace.n_heads) and effects.part == part
     encoder = one.run.encoder
     block, layers = encoder.family.block, layer_modules(encoder.family, encoder.network)
     assert block is not None and layers is not None
@@ -209,8 +220,8 @@ def test_a_heads_effect_is_that_of_its_columns_of_the_output_projection(
     assert_close(effects.effects[layer, head], expected, terms=48, steps=28, size=size)
     off = a.ablate([(part, layer, head)])
     assert_close(off.trace.logits, without, terms=48, steps=28, size=size)
-    assert off.of(part).heads_off == ((layer, head),) and off.intact is a
-    assert off.ablate([]) is a and off.of(part).intact is one
+    assert off.of(part).model.heads_off == ((layer, head),) and off.model.unablated is a
+    assert off.ablate([]) is a and off.of(part).model.unablated is one
 
 
 def test_value_zeroing_of_the_source_is_that_of_the_layers_own_values() -> None:
@@ -231,7 +242,7 @@ def test_value_zeroing_of_the_source_is_that_of_the_layers_own_values() -> None:
 
     values = module.encoder_attn.v_proj.register_forward_hook(zero)
     try:
-        for key in range(-1, cross.n_keys):
+        for key in range(-1, cross.trace.n_keys):
             zeroed[0] = key
             with torch.no_grad():
                 cross.run.encoder.network(**cross.run.encoding.inputs, use_cache=False)
@@ -240,20 +251,20 @@ def test_value_zeroing_of_the_source_is_that_of_the_layers_own_values() -> None:
         values.remove()
     far = [1 - torch.cosine_similarity(states[0], one, dim=-1) for one in states[1:]]
     distances = torch.stack(far, dim=1).numpy()
-    found = cross.mixing("value_zeroing", layer)
+    found = cross.mixing.matrix("value_zeroing", layer)
     np.testing.assert_allclose(
         found, distances / distances.sum(axis=1, keepdims=True), atol=1e-4
     )  # cosines of a float32 run
-    assert cross.mixing("norms", layer).shape == cross.attention(layer, 0).shape
+    assert cross.mixing.matrix("norms", layer).shape == cross.attention(layer, 0).shape
     with pytest.raises(NotAvailableError, match="two texts"):
-        cross.mixing("alti", layer)
+        cross.mixing.matrix("alti", layer)
 
 
 def test_figures_of_a_rectangle_are_the_formulas_own() -> None:
     cross = analysis("marian").of("cross")
     n, m = cross.attention(0, 0).shape
     assert n != m
-    for layer, head in np.ndindex(cross.n_layers, cross.n_heads):
+    for layer, head in np.ndindex(cross.trace.n_layers, cross.trace.n_heads):
         weights = cross.attention(layer, head).astype(np.float64)
         entropy = -(weights * np.log(weights)).sum()
         figures = {
@@ -265,13 +276,15 @@ def test_figures_of_a_rectangle_are_the_formulas_own() -> None:
         deviation = np.sqrt(((weights - 1 / m) ** 2).mean())
         assert figures["uniformity"] == pytest.approx(deviation, rel=1e-4)
         places = weights @ np.arange(m)
-        np.testing.assert_allclose(cross.alignment.expected[layer, head], places, rtol=1e-5)
+        np.testing.assert_allclose(cross.heads.monotony.expected[layer, head], places, rtol=1e-5)
         order: Any = spearmanr(places.round(4), np.arange(n))
-        assert cross.alignment.monotony[layer, head] == pytest.approx(order.statistic, abs=1e-6)
-        np.testing.assert_allclose(
-            cross.marginals.received[layer, head], weights.sum(axis=0), rtol=1e-5
+        assert cross.heads.monotony.monotony[layer, head] == pytest.approx(
+            order.statistic, abs=1e-6
         )
-    assert float(cross.metrics_at("uniform").sparsity[0, 0]) == pytest.approx(
+        np.testing.assert_allclose(
+            cross.heads.marginals.received[layer, head], weights.sum(axis=0), rtol=1e-5
+        )
+    assert float(cross.heads.metrics_at("uniform").sparsity[0, 0]) == pytest.approx(
         (cross.attention(0, 0) < np.float32(1 / m)).mean()
     )
     frame = cross.to_dataframe()
@@ -280,18 +293,20 @@ def test_figures_of_a_rectangle_are_the_formulas_own() -> None:
 
 def test_the_parts_of_the_encoders_layers_add_up(name: str) -> None:
     encoder = analysis(name).of("encoder")
-    for layer in range(encoder.n_layers):
-        p = encoder.inside(layer)
-        assert_close(p.layer_input, encoder.hidden_states[layer], terms=48, steps=12)
+    for layer in range(encoder.trace.n_layers):
+        p = encoder.model.layer(layer)
+        assert_close(p.layer_input, encoder.model.hidden_states[layer], terms=48, steps=12)
         assert_close(p.layer_input + p.attention_output, p.attention_sum, terms=48, steps=2)
         into = p.attention_sum if p.pre_norm else p.attention_norm
         assert_close(into + p.ffn_output, p.ffn_sum, terms=48, steps=2)
-        assert_close(encoder.mixing("alti", layer).sum(axis=1), 1.0, terms=encoder.n_tokens)
+        assert_close(
+            encoder.mixing.matrix("alti", layer).sum(axis=1), 1.0, terms=encoder.trace.n_tokens
+        )
 
 
 def test_the_encoders_embeddings_add_up_to_its_first_hidden_state(name: str) -> None:
     encoder = analysis(name).of("encoder")
-    parts, (model, _) = encoder.embeddings, tiny_models.build(name)
+    parts, (model, _) = encoder.model.embeddings, tiny_models.build(name)
     stack = model.get_encoder()
     ids = torch.tensor([[token.id for token in encoder.tokens]])
     with torch.no_grad():
@@ -307,7 +322,7 @@ def test_the_encoders_embeddings_add_up_to_its_first_hidden_state(name: str) -> 
     assert (parts.norm is None) == (normed is None)
     if normed is not None:
         assert_close(parts.norm, normed, terms=48, steps=2)
-    np.testing.assert_array_equal(parts.output, encoder.hidden_states[0])
+    np.testing.assert_array_equal(parts.output, encoder.model.hidden_states[0])
     lacking = set() if name == "encoder-decoder" else {"segment"}
     lacking |= {"position"} if name in (*LIKE_T5, "t5gemma") else set()
     lacking |= {"norm"} if normed is None else set()
@@ -317,7 +332,7 @@ def test_the_encoders_embeddings_add_up_to_its_first_hidden_state(name: str) -> 
 def test_parameters_of_an_encoder_decoder_are_those_of_its_encoder_and_of_the_rest(
     name: str,
 ) -> None:
-    counts = analysis(name).of("encoder").parameters
+    counts = analysis(name).of("encoder").model.parameters
     model, _ = tiny_models.build(name)
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
     assert counts["total"] == trained == sum(v for k, v in counts.items() if k != "total")
@@ -331,7 +346,7 @@ def test_parameters_of_an_encoder_decoder_are_those_of_its_encoder_and_of_the_re
     plain = name in (*LIKE_T5, "t5gemma")  # without biases
     each = maps * width * inner + (0 if plain else width + inner)
     if name not in OF_EXPERTS:
-        assert counts["feed_forward"] == each * analysis(name).of("encoder").n_layers
+        assert counts["feed_forward"] == each * analysis(name).of("encoder").trace.n_layers
     shared = model.get_input_embeddings().weight
     assert counts["embeddings"] >= shared.numel() and counts["decoder"] > in_layers
     tied = shared is model.get_output_embeddings().weight
@@ -354,7 +369,7 @@ def test_the_map_of_an_encoder_names_what_its_layers_compute(name: str) -> None:
     }
     if name not in OF_EXPERTS:
         assert found["activation"] == own.get(name, "gelu")
-        assert found["sizes"]["intermediate"] == analysis(name).of("encoder").ffn(0).shape[1]
+        assert found["sizes"]["intermediate"] == analysis(name).of("encoder").model.ffn(0).shape[1]
     assert found.get("sinusoidal", False) == (name in SINUSOIDAL)
     assert ("q · k, and a learned number" in found.get("scores", "")) == t5
     absent = {key for key, why in found["tensors"].items() if why}
@@ -369,31 +384,31 @@ def test_figures_of_one_text_are_refused_of_two_with_the_reason() -> None:
     a = analysis("t5")
     cross = a.of("cross")
     figures = (
-        *("specialization", "patterns"),
-        *(lambda: cross.roles(), lambda: cross.rollout(), lambda: cross.flow(0)),
-        lambda: cross.influence(0, layer=0, head=0),
+        *(lambda: cross.heads.specialization, lambda: cross.patterns),
+        *(lambda: cross.roles(), lambda: cross.rollout(), lambda: cross.heads.flow(0)),
+        lambda: cross.heads.tree(0, layer=0, head=0),
     )
     for figure in figures:
-        with pytest.raises(NotAvailableError, match=f"{a.n_tokens} target tokens look at"):
-            getattr(cross, figure) if isinstance(figure, str) else figure()
-    for figure in (a.rollout, lambda: a.flow(0), lambda: a.mixing_rollout("alti")):
+        with pytest.raises(NotAvailableError, match=f"{a.trace.n_tokens} target tokens look at"):
+            figure()
+    for figure in (a.rollout, lambda: a.heads.flow(0), lambda: a.mixing.rollout("alti")):
         with pytest.raises(NotAvailableError, match="stands attention to the source"):
             figure()
     with pytest.raises(NotAvailableError, match='Ask of\\("cross"\\)'):
-        _ = a.alignment
+        _ = a.heads.monotony
     target = aw.target(position=2, token=20)
     for asked, words in (
         (lambda: a.mask([1]), "masked runs"),
-        (lambda: a.inside(0), r"layers of its decoder part .* of\('encoder'\)"),
-        (lambda: a.contributions(target, "occlusion"), "by 'occlusion' are of one text"),
-        (lambda: a.faithfulness(target), "no word is masked or knocked out|are of one text"),
-        (lambda: a.components(target), "Components are of"),
-        (lambda: a.logit_lens(target), "cannot be taken by itself"),
+        (lambda: a.model.layer(0), r"layers of its decoder part .* of\('encoder'\)"),
+        (lambda: a.why.contributions(target, "occlusion"), "by 'occlusion' are of one text"),
+        (lambda: a.why.faithfulness(target), "no word is masked or knocked out|are of one text"),
+        (lambda: a.why.components(target), "Components are of"),
+        (lambda: a.why.logit_lens(target), "cannot be taken by itself"),
         (
-            lambda: cross.contributions(target),
+            lambda: cross.why.contributions(target),
             r"contributions of its cross part .* of\('decoder'\)",
         ),
-        (lambda: a.of("encoder").written_shares, "contributions of its encoder part"),
+        (lambda: a.of("encoder").why.written_shares, "contributions of its encoder part"),
     ):
         with pytest.raises(NotAvailableError, match=words):
             asked()
@@ -443,25 +458,25 @@ def copier() -> tuple[Any, Any]:
 def test_a_planted_copying_head_is_first_in_effects_and_alignment() -> None:
     source = "w3 w7 w1 w11 w0 w5"
     a = aw.analyze(source, generate=12, model=copier(), tagger=None, progress=False)
-    assert a.text == source and len(a.written) == 6
+    assert a.text == source and len(a.model.generated) == 6
     for position, word in enumerate(source.split()):
         target = aw.target(position=position, token=word)
         found = {
             (part, layer, head): abs(float(effect))
-            for part in a.parts
-            for (layer, head), effect in np.ndenumerate(a.of(part).head_effects(target).effects)
+            for part in a.model.parts
+            for (layer, head), effect in np.ndenumerate(a.of(part).why.head_effects(target).effects)
         }
         first, second = sorted(found, key=lambda address: -found[address])[:2]
         assert first == ("cross", 1, 0) and found[first] > 2 * found[second]
-        c = a.contributions(target)
+        c = a.why.contributions(target)
         assert c.source is not None and int(c.source.argmax()) == position
     cross = a.of("cross")
-    assert cross.alignment.monotony.argmax() == 2 and cross.alignment.monotony[1, 0] == 1
-    np.testing.assert_allclose(cross.alignment.expected[1, 0], np.arange(7), atol=0.2)
-    assert a.written_shares.source.argmax(axis=1).tolist() == [*range(7)]
+    assert cross.heads.monotony.monotony.argmax() == 2 and cross.heads.monotony.monotony[1, 0] == 1
+    np.testing.assert_allclose(cross.heads.monotony.expected[1, 0], np.arange(7), atol=0.2)
+    assert a.why.written_shares.source.argmax(axis=1).tolist() == [*range(7)]
     assert opening(cross) == Opening(1, 0, 0, 0)  # all words are copied alike: the first one
     without = a.ablate([("cross", 1, 0)]).trace.logits.argmax(axis=-1)[:6]
-    assert not (without == [token.id for token in a.written]).any()
+    assert not (without == [token.id for token in a.model.generated]).any()
 
 
 # Tensors from outside
@@ -478,7 +493,7 @@ def test_attentions_are_taken_as_they_come_out_of_transformers() -> None:
         decoder_tokens=tokens["decoder"],
         tagger=None,
     )
-    assert (b.part, b.parts) == ("decoder", a.parts)
+    assert (b.part, b.model.parts) == ("decoder", a.model.parts)
     for part in KINDS:
         mine, theirs = a.of(part), b.of(part)
         assert [token.text for token in theirs.tokens] == [token.text for token in mine.tokens]
@@ -488,8 +503,10 @@ def test_attentions_are_taken_as_they_come_out_of_transformers() -> None:
     cross = aw.from_attentions(
         out.cross_attentions, tokens["decoder"], keys=tokens["encoder"], tagger=None
     )
-    assert cross.part == "cross" and cross.parts == ("cross",)
-    np.testing.assert_array_equal(cross.alignment.monotony, b.of("cross").alignment.monotony)
+    assert cross.part == "cross" and cross.model.parts == ("cross",)
+    np.testing.assert_array_equal(
+        cross.heads.monotony.monotony, b.of("cross").heads.monotony.monotony
+    )
 
 
 def test_steps_of_generate_are_joined_to_one_matrix() -> None:
@@ -499,7 +516,7 @@ def test_steps_of_generate_are_joined_to_one_matrix() -> None:
     inputs = {k: v for k, v in a.run.encoding.inputs.items() if not k.startswith("decoder")}
     make_eager(model)
     options: dict[str, Any] = {
-        "max_new_tokens": len(a.written), "do_sample": False, "output_attentions": True, "return_dict_in_generate": True
+        "max_new_tokens": len(a.model.generated), "do_sample": False, "output_attentions": True, "return_dict_in_generate": True
     }  # fmt: skip
     out: Any = model.generate(**inputs, **options, num_beams=1)
     sequence = a.run.encoder.token_texts(out.sequences[0].tolist())
@@ -507,10 +524,10 @@ def test_steps_of_generate_are_joined_to_one_matrix() -> None:
     given = {kind: out[kind] for kind in KINDS.values()}
     source = [token.text for token in a.of("encoder").tokens]
     b = aw.from_attentions(**given, encoder_tokens=source, decoder_tokens=sequence, tagger=None)
-    rows = slice(0, b.n_tokens)  # the last token was written, and no step has read it
-    assert b.n_tokens == len(sequence) - 1
+    rows = slice(0, b.trace.n_tokens)  # the last token was written, and no step has read it
+    assert b.trace.n_tokens == len(sequence) - 1
     for part in KINDS:
-        cols = slice(0, b.of(part).n_keys)
+        cols = slice(0, b.of(part).trace.n_keys)
         mine = a.of(part).attention(
             2 if part != "encoder" else 1, 1, None if part == "encoder" else rows, cols
         )
@@ -583,8 +600,13 @@ def test_what_an_encoder_decoder_cannot_read_or_write_is_refused_in_words() -> N
     with pytest.raises(TooLongError, match=r"text has \d+ tokens; .* reads at most 64\."):
         run(SOURCE * 20, output=OUTPUT)
     cut = run(SOURCE * 20, output=OUTPUT, truncation=True)
-    assert cut.of("encoder").n_tokens == 64 and cut.of("encoder").truncated is not None
-    for name, given in (("text_pair", "b"), ("windows", True), ("masked", [1]), ("beside", ["b"])):
+    assert cut.of("encoder").trace.n_tokens == 64 and cut.of("encoder").model.truncated is not None
+    for name, given in (
+        ("text_pair", "b"),
+        ("windows", True),
+        ("masked", [1]),
+        ("compare_with", ["b"]),
+    ):
         with pytest.raises(
             NotAvailableError, match=f"{name} is given, and .* is an encoder-decoder"
         ):
@@ -597,7 +619,7 @@ def test_what_an_encoder_decoder_cannot_read_or_write_is_refused_in_words() -> N
         run(output=OUTPUT).ablate([("middle", 0, 0)])
     with pytest.raises(InputError, match="head"):
         run(output=OUTPUT).ablate([("cross", 0, 2)])  # the encoder has four
-    means = aw.head_means([SOURCE], progress=False)
+    means = aw.corpus.head_means([SOURCE], progress=False)
     with pytest.raises(NotAvailableError, match="means over many texts"):
         run(output=OUTPUT).ablate([(0, 0)], means)
 
@@ -620,7 +642,7 @@ def test_output_is_refused_of_models_that_read_one_text() -> None:
         with pytest.raises(NotAvailableError, match=words):
             aw.analyze(SOURCE, output=OUTPUT, model=tiny_models.build(kind), progress=False)
     a = aw.analyze("the cat", progress=False, tagger=None)
-    assert (a.part, a.parts) == ("self", ("self",)) and a.of("self") is a
+    assert (a.part, a.model.parts) == ("self", ("self",)) and a.of("self") is a
     with pytest.raises(InputError, match="part is 'cross'"):
         a.of("cross")
 
@@ -662,7 +684,7 @@ def test_a_model_that_reads_sound_is_refused_by_name_and_its_weights_are_shown()
         decoder_tokens=["<start>", "a", "b"],
         tagger=None,
     )
-    assert a.of("cross").alignment.expected.shape == (2, 2, 3)
+    assert a.of("cross").heads.monotony.expected.shape == (2, 2, 3)
     np.testing.assert_array_equal(a.of("cross").attention(1, 1), out.cross_attentions[1][0, 1])
 
 
@@ -685,7 +707,7 @@ def test_a_saved_model_is_loaded_with_its_head(tmp_path: Path, name: str) -> Non
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     a = aw.analyze(SOURCE, output=OUTPUT, model=tmp_path, tagger=None, progress=False)
-    assert a.predictions().ids.shape == (a.n_tokens, 5)
+    assert a.predictions().ids.shape == (a.trace.n_tokens, 5)
     assert_close(a.trace.logits, analysis(name).trace.logits, terms=48, steps=14)
 
 

@@ -96,23 +96,25 @@ def test_its_numbers_are_those_of_the_plain_model(pair: tuple[Any, Any]) -> None
         weights = a.trace.layer_weights(layer)
         assert_close(weights, plain.attentions[layer][0], **RUN, size=1.0)
     assert_close(a.trace.logits, plain.logits[0], **RUN, size=plain.logits)
-    assert a.trace.has_qkv and a.predictions(mode="masked").ids.shape[0] == a.n_tokens
+    assert a.trace.has_qkv and a.predictions(mode="masked").ids.shape[0] == a.trace.n_tokens
 
 
 def test_why_explains_a_masked_residue(pair: tuple[Any, Any]) -> None:
     a = aw.analyze(INSULIN, model=pair, tagger=None, progress=False)
     (target,) = proposals(a)
-    tested = a.faithfulness(target, ["decomposition", "occlusion", "alti"])
+    tested = a.why.faithfulness(target, ["decomposition", "occlusion", "alti"])
     assert tested.random.words == len(INSULIN) - 1  # every residue is a word; one is masked
 
 
 def test_sums_close(pair: tuple[Any, Any]) -> None:
     a = aw.analyze(INSULIN, model=pair, tagger=None, progress=False)
-    assert a.contributions(aw.target(position=4, token="Q", against="E", masked=True)).gap <= 1e-5
+    assert (
+        a.why.contributions(aw.target(position=4, token="Q", against="E", masked=True)).gap <= 1e-5
+    )
     for layer in range(3):
-        assert a.decompose_output(layer, 5).gap <= 1e-5
+        assert a.mixing.decompose_output(layer, 5).gap <= 1e-5
     off = a.ablate([(1, 2)])
-    effect = a.head_effects(aw.target(position=4, token="Q")).effects[1, 2]
+    effect = a.why.head_effects(aw.target(position=4, token="Q")).effects[1, 2]
     fall = a.trace.logits[4, 16] - off.trace.logits[4, 16]
     assert_close(effect, fall, **RUN, size=a.trace.logits)
 

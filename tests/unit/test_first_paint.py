@@ -17,10 +17,10 @@ def test_no_head_of_a_short_text_needs_the_kernel(family: str) -> None:
     model = aw.load(tiny_models.build(family))
     shown = aw.show("one two three four five six seven eight nine", model=model, progress=False)
     _, arrays = unpack(shown.first_paint)
-    n_layers, n_heads = shown.analysis.n_layers, shown.analysis.n_heads
+    n_layers, n_heads = shown.analysis.trace.n_layers, shown.analysis.trace.n_heads
     for layer in range(n_layers):
         for i, head in enumerate([*range(n_heads), "mean"]):
-            (meta, buffers) = shown.slice({"kind": "weights", "layer": layer, "head": head}, [])
+            (meta, buffers) = shown._slice({"kind": "weights", "layer": layer, "head": head}, [])
             names = [array["name"] for array in cast("dict[str, Any]", meta)["arrays"]]
             asked = dict(zip(names, buffers, strict=True))
             assert arrays["heads"][layer, i].tobytes() == asked["weights"]

@@ -34,14 +34,14 @@ def analysis(encoder: Encoder, **options: Any) -> Any:
 def test_each_token_written_is_the_likeliest_after_those_before_it(encoder: Encoder) -> None:
     a = analysis(encoder, generate=COUNT)
     plain = analysis(encoder)
-    n, first = a.n_tokens, plain.n_tokens
+    n, first = a.trace.n_tokens, plain.n_tokens
     assert a.tokens[:first] == plain.tokens and plain.written == ()
-    assert len(a.written) == n - first and 0 < n - first <= COUNT
+    assert len(a.model.generated) == n - first and 0 < n - first <= COUNT
     # By one pass over the finished text, without a cache.
     best = a.predictions(top_k=1).ids[:, 0]
-    assert [token.id for token in a.written] == best[first - 1 : n - 1].tolist()
+    assert [token.id for token in a.model.generated] == best[first - 1 : n - 1].tolist()
     assert a.text.startswith(PROMPT)
-    for token in a.written:
+    for token in a.model.generated:
         assert token.surface == a.text[token.start : token.end] and not token.special
 
 
@@ -53,9 +53,9 @@ def test_each_step_of_generate_is_a_row_of_the_pass_over_the_finished_text(
     before = model.config._attn_implementation
     model.config._attn_implementation = "eager"
     try:
-        prompt = torch.tensor([[token.id for token in a.tokens[: -len(a.written)]]])
+        prompt = torch.tensor([[token.id for token in a.tokens[: -len(a.model.generated)]]])
         steps = model.generate(
-            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=len(a.written),
+            prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=len(a.model.generated),
             do_sample=False, output_attentions=True, return_dict_in_generate=True, pad_token_id=1,
             eos_token_id=511, use_cache=True,
         )  # fmt: skip
@@ -79,7 +79,7 @@ def test_a_model_may_end_the_text_at_once() -> None:
     with pytest.warns(UserWarning, match=r"generate is 5, and .* ended the text at once") as warned:
         a = analysis(aw.load((model, tokenizer)), generate=5)
     assert [warning.filename for warning in warned] == [__file__]
-    assert a.written == () and a.text == PROMPT
+    assert a.model.generated == () and a.text == PROMPT
     plain = analysis(aw.load((model, tokenizer)))
     metas = [unpack(first_paint(run, 0, 0))[0] for run in (a, plain)]
     assert [meta.get("wrote_nothing") for meta in metas] == [True, None]
@@ -91,12 +91,12 @@ def test_a_token_that_the_generation_config_rules_out_is_not_written(family: str
     first = analysis(aw.load((model, tokenizer)), generate=3).written[0].id
     model.generation_config.bad_words_ids = [[first], [1, 2]]
     a = analysis(aw.load((model, tokenizer)), generate=3)
-    source = a.of("encoder") if a.parts != ("self",) else a
+    source = a.of("encoder") if a.model.parts != ("self",) else a
     ids = [token.id for token in source.tokens][: None if source is not a else -3]
     wanted = model.generate(
         torch.tensor([ids]), max_new_tokens=3, do_sample=False, num_beams=1, pad_token_id=1
     )[0, -3:]
-    assert [token.id for token in a.written] == wanted.tolist() and first not in wanted
+    assert [token.id for token in a.model.generated] == wanted.tolist() and first not in wanted
 
 
 def test_bytes_of_one_character_are_the_last_tokens_own() -> None:
@@ -148,24 +148,26 @@ def test_prompts_that_are_empty_or_too_long_and_encoders_are_refused() -> None:
 
 def test_a_prompt_of_one_token_without_a_beginning_token_before_it() -> None:
     a = aw.analyze("T", model=tiny_models.build("gpt2"), tagger=None, progress=False)
-    assert a.n_tokens == 1 and a.run is not None and a.run.encoder.tokenizer.bos_token_id is None
+    assert (
+        a.trace.n_tokens == 1 and a.run is not None and a.run.encoder.tokenizer.bos_token_id is None
+    )
     best = a.predictions()
     assert best.original_rank.tolist() == [0] and best.probabilities[0].sum() > 0
     assert np.isnan(best.mean_surprisal) and np.isnan(best.perplexity)  # nothing follows
     assert (a.attention(0, 0) == 1).all() and np.isnan(a.patterns.previous).all()
     target = aw.target(position=0, token=int(best.ids[0, 0]), against=int(best.ids[0, 1]))
-    c = a.contributions(target)
-    assert c.gap is not None and max(c.gap, a.components(target).gap) <= 1e-5
-    assert a.contributions(target, "occlusion").values.tolist() == [0]
+    c = a.why.contributions(target)
+    assert c.gap is not None and max(c.gap, a.why.components(target).gap) <= 1e-5
+    assert a.why.contributions(target, "occlusion").values.tolist() == [0]
     on = aw.analyze("T", model=a.run.encoder, generate=3, tagger=None, progress=False)
-    assert on.n_tokens == 4 and on.written[0].id == best.ids[0, 0]
+    assert on.trace.n_tokens == 4 and on.model.generated[0].id == best.ids[0, 0]
 
 
 def test_what_is_written_stays_written_with_a_head_switched_off_and_in_words() -> None:
     a = analysis(aw.load(tiny_models.build("llama")), generate=6)
     off = a.ablate([(0, 1)])
-    assert off.written == a.written and off.tokens == a.tokens
-    assert a.view(words=True).written == a.written
+    assert off.written == a.model.generated and off.tokens == a.tokens
+    assert a.view(words=True).model.generated == a.model.generated
 
 
 def test_a_guess_continues_the_text() -> None:
@@ -173,11 +175,11 @@ def test_a_guess_continues_the_text() -> None:
     token = a.tokens[2].id
     assert a.text is not None
     end, own = a.tokens[4].end, a.text[a.tokens[1].end : a.tokens[2].end]
-    assert a.text_before(4, token) == a.text[:end] + own
+    assert a.model.text_before(4, token) == a.text[:end] + own
     with pytest.raises(InputError, match="position is 99"):
-        a.text_before(99, token)
+        a.model.text_before(99, token)
     with pytest.raises(NotAvailableError, match="no text is continued"):
-        aw.analyze("the cat", progress=False, tagger=None).text_before(1, 5)
+        aw.analyze("the cat", progress=False, tagger=None).model.text_before(1, 5)
 
 
 def test_an_opened_softmax_has_its_sums_at_other_temperatures() -> None:

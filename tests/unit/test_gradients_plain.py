@@ -51,20 +51,20 @@ def test_gradient_x_input_is_that_of_autograd(run: Any) -> None:
     (slope,) = torch.autograd.grad(value, [vectors])
     products = (slope * vectors)[0].detach().numpy()
     expected = products.sum(axis=-1)
-    found = run.contributions(TARGET, "gradient_x_input").values
+    found = run.why.contributions(TARGET, "gradient_x_input").values
     assert_close(found, expected, **tiny_models.BOTH_WAYS, size=np.abs(products).sum(axis=-1))
 
 
 def test_attention_gradient_is_that_of_autograd(run: Any) -> None:
     value, _, weights = plain(run)
-    assert len(weights) == run.n_layers
+    assert len(weights) == run.trace.n_layers
     slopes = torch.autograd.grad(value, weights)
-    rolled = np.eye(run.n_tokens)
+    rolled = np.eye(run.trace.n_tokens)
     for w, g in zip(weights, slopes, strict=True):
         step = (w * g).clamp_min(0)[0].mean(dim=0).detach().double().numpy()
         rolled = rolled + step @ rolled
-    expected = rolled[TARGET.position] - np.eye(run.n_tokens)[TARGET.position]
-    found = run.contributions(TARGET, "attention_gradient").values
+    expected = rolled[TARGET.position] - np.eye(run.trace.n_tokens)[TARGET.position]
+    found = run.why.contributions(TARGET, "attention_gradient").values
     assert_close(found, expected, **tiny_models.BOTH_WAYS)
 
 
@@ -74,5 +74,5 @@ def test_the_proxy_is_the_slope_by_the_heads_weights(run: Any) -> None:
     products = [(w * g)[0].detach().numpy() for w, g in zip(weights, slopes, strict=True)]
     expected = [np.abs(product.sum(axis=(1, 2))) for product in products]
     summed = [np.abs(product).sum(axis=(1, 2)) for product in products]
-    found = run.head_effects(TARGET).proxy
+    found = run.why.head_effects(TARGET).proxy
     assert_close(found, expected, **tiny_models.BOTH_WAYS, size=summed)

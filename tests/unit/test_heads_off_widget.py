@@ -65,18 +65,18 @@ def test_what_cannot_be_switched_off_leaves_the_picture(heads: Any, said: str) -
     with pytest.raises(traitlets.TraitError, match=said):
         widget.heads_off = heads
     assert widget.first_paint == before and widget.heads_off == []
-    reply, _ = widget.act({"kind": "switch_off", "heads": heads}, [])
+    reply, _ = widget._act({"kind": "switch_off", "heads": heads}, [])
     assert not reply["ok"] and widget.first_paint == before  # pyright: ignore[reportIndexIssue, reportArgumentType, reportCallIssue]
     widget.close()
 
 
 def test_the_page_switches_heads_off() -> None:
     widget = aw.show(TEXT, progress=False)
-    reply, _ = widget.act({"kind": "switch_off", "heads": LISTED}, [])
+    reply, _ = widget._act({"kind": "switch_off", "heads": LISTED}, [])
     assert reply["ok"]  # pyright: ignore[reportIndexIssue, reportArgumentType, reportCallIssue]
     wait(widget)
     assert widget.heads_off == LISTED
-    reply, _ = widget.act({"kind": "switch_off", "heads": "all"}, [])
+    reply, _ = widget._act({"kind": "switch_off", "heads": "all"}, [])
     assert not reply["ok"]  # pyright: ignore[reportIndexIssue, reportArgumentType, reportCallIssue]
     widget.run("Another text.")
     assert widget.heads_off == []
@@ -104,21 +104,22 @@ def test_the_page_is_told_what_the_model_said_before() -> None:
     np.testing.assert_array_equal(ids, before.ids[:, 0])
     assert_close(probabilities, before.probabilities[:, 0], terms=384, steps=6)
     now = [
-        off.softmax(i, token_ids=[int(one)]).entries[0]["probability"] for i, one in enumerate(ids)
+        off.model.softmax(i, token_ids=[int(one)]).entries[0]["probability"]
+        for i, one in enumerate(ids)
     ]
     assert_close(left, now, terms=384, steps=6)
-    assert off.intact is a and a.intact is a
+    assert off.model.unablated is a and a.model.unablated is a
 
 
 def test_a_classifiers_former_class_is_told() -> None:
     model = tiny_models.build("bert", "ForSequenceClassification", num_labels=2)
     a = aw.analyze("the cat sat", model=model, tagger=None, progress=False)
-    assert a.classification is not None
+    assert a.model.classification is not None
     reply, _ = answer(a.ablate([(0, 0)]), {"kind": "intact"})
-    best = int(a.classification.logits.argmax())
+    best = int(a.model.classification.logits.argmax())
     assert reply["data"]["classes"] == {
-        "label": a.classification.labels[best],
-        "probability": pytest.approx(float(np.ravel(a.classification.probabilities)[best])),
+        "label": a.model.classification.labels[best],
+        "probability": pytest.approx(float(np.ravel(a.model.classification.probabilities)[best])),
     }
 
 

@@ -86,7 +86,7 @@ def test_a_model_that_fails_is_named_not_the_disk(tiny: Any, tmp_path: Path) -> 
     encoder.n_embeddings = 512
     for call in (
         lambda: aw.analyze("the cat", model=encoder, tagger=None),
-        lambda: aw.index(
+        lambda: aw.corpus.index(
             ["the cat"], tmp_path / "i", layer=0, model=encoder, tagger=None, progress=False
         ),
     ):
@@ -105,16 +105,18 @@ import attn_widget as aw
 from attn_widget.features.corpus.words import build
 from tests.unit import tiny_models
 build._finish = lambda *_: os._exit(9)
-aw.index(["the cat sat"], {str(tmp_path / "i")!r}, layer=0, model=tiny_models.build("bert"), tagger=None, progress=False)
+aw.corpus.index(["the cat sat"], {str(tmp_path / "i")!r}, layer=0, model=tiny_models.build("bert"), tagger=None, progress=False)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     with pytest.raises(InputError, match="no finished index"):
         aw.WordIndex.open(tmp_path / "i", model=tiny)
-    made = aw.index(["a dog"], tmp_path / "i", layer=0, model=tiny, tagger=None, progress=False)
+    made = aw.corpus.index(
+        ["a dog"], tmp_path / "i", layer=0, model=tiny, tagger=None, progress=False
+    )
     assert made.n_texts == 1
     assert aw.WordIndex.open(tmp_path / "i", model=tiny).n_tokens == made.n_tokens
     with pytest.raises(InputError, match="holds an index already"):
-        aw.index(["a dog"], tmp_path / "i", layer=0, model=tiny, tagger=None, progress=False)
+        aw.corpus.index(["a dog"], tmp_path / "i", layer=0, model=tiny, tagger=None, progress=False)
 
 
 def test_a_training_that_was_killed_at_its_first_write_begins_again(

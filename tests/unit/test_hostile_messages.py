@@ -124,9 +124,9 @@ def test_a_run_that_a_widget_does_not_have_is_refused(
     widget: aw.AttentionWidget, address: Any
 ) -> None:
     request = {"kind": "weights", "layer": 0, "head": 0, "source": address}
-    reply: Any = widget.slice(request, [])[0]
+    reply: Any = widget._slice(request, [])[0]
     assert not reply["ok"] and "has no run" in reply["error"], reply
-    assert widget.slice({**request, "source": None}, [])[0]["ok"]  # pyright: ignore
+    assert widget._slice({**request, "source": None}, [])[0]["ok"]  # pyright: ignore
 
 
 def test_slow_requests_that_are_given_up_start_no_thread_without_end(
@@ -205,7 +205,7 @@ def test_a_key_that_is_asked_for_often_is_computed_once(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(csgraph, "maximum_flow", note)
     analysis = aw.analyze("the cat", tagger=None, progress=False)
-    flows = analysis.flow(1, [0, 2] * 10_000)
+    flows = analysis.heads.flow(1, [0, 2] * 10_000)
     assert len(sinks) == 2
     np.testing.assert_array_equal(flows, np.tile(flows[:2], 10_000))
 

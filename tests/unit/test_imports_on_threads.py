@@ -15,7 +15,12 @@ from attn_widget.protocol.initial_payload import versions
 
 PACKAGE = Path(aw.__file__).parent
 # What reads the table itself: the helper; the module of a class or function that exists, so that its import has ended.
-READERS = {"host/installed.py", "model/identity.py", "trace/capture.py", "host/model_failures.py"}
+READERS = {
+    "host/installed.py",
+    "features/corpus/identity.py",
+    "trace/capture.py",
+    "host/model_failures.py",
+}
 
 
 @pytest.mark.parametrize("name", ["torch", "transformers"])

@@ -19,11 +19,11 @@ import attn_widget as aw
 from attn_widget.errors import InputError, ModelLoadError
 from attn_widget.features import tasks
 from attn_widget.features.corpus import resumable
+from attn_widget.features.corpus.parquet_file import EMPTY, DamagedError
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.storage import read
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import write_totals
-from attn_widget.host.parquet_file import EMPTY, DamagedError
 from attn_widget.host.store import LOCK, locked, read_json, write_folder, write_json
 from tests.unit import tiny_models
 
@@ -88,7 +88,7 @@ def profiled(tiny: Any, folder: Path) -> Any:
 
 
 def compared(tiny: Any, folder: Path) -> Any:
-    many: Any = aw.compare_many(PAIRS, model=tiny, progress=False, resume=folder)
+    many: Any = aw.compare.many(PAIRS, model=tiny, progress=False, resume=folder)
     return many._figures
 
 
@@ -211,7 +211,7 @@ def test_a_folder_in_use_is_refused_until_its_process_has_ended(
 ) -> None:
     def work() -> Any:
         if how == "resume":
-            return aw.compare_many(PAIRS, model=tiny, progress=False, resume=tmp_path)
+            return aw.compare.many(PAIRS, model=tiny, progress=False, resume=tmp_path)
         return tasks.fit_classifier(
             tiny, TEXTS[:2] * 4, [0, 1] * 4, epochs=1, checkpoint=tmp_path, progress=False
         )
@@ -240,7 +240,7 @@ def test_two_calls_at_once_make_every_pair_once(
 
     def work() -> None:
         try:
-            outcomes.append(aw.compare_many(pairs, model=tiny, progress=False, resume=tmp_path))
+            outcomes.append(aw.compare.many(pairs, model=tiny, progress=False, resume=tmp_path))
         except InputError as error:
             outcomes.append(error)
 
@@ -253,7 +253,7 @@ def test_two_calls_at_once_make_every_pair_once(
     refused = [str(one) for one in outcomes if isinstance(one, InputError)]
     assert done and all(index == [*range(12)] for index in done)
     assert all("Another call is working" in message for message in refused)
-    again = aw.compare_many(pairs, model=tiny, progress=False, resume=tmp_path)
+    again = aw.compare.many(pairs, model=tiny, progress=False, resume=tmp_path)
     assert again.index.tolist() == [*range(12)] and len([*tmp_path.glob("part-*")]) == 12
 
 

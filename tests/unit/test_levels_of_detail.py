@@ -56,7 +56,7 @@ def modern(n: int = WORDS_READ) -> Analysis:
 
 def full(analysis: Analysis, matrix: Matrix) -> NDArray[np.float32]:
     """The whole matrix in the blocks of rows that everything is computed in; NaN where forbidden."""
-    n, trace = analysis.n_tokens, analysis.trace
+    n, trace = analysis.trace.n_tokens, analysis.trace
     whole = np.zeros((n, n), dtype=np.float32)
     head = matrix.head
     for area in trace.row_blocks(matrix.layer):
@@ -78,7 +78,7 @@ def test_every_tile_of_every_level_is_numpys_on_the_full_matrix(quantity: str, l
     analysis = modern()
     matrix = Matrix(quantity, layer, 1)  # pyright: ignore[reportArgumentType]
     whole, levels = full(analysis, matrix), levels_of_detail(analysis)
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     assert coarsest_level(n) == 3
     for level in range(4):
         tiles = range(tiles_of(n, level))
@@ -222,9 +222,9 @@ def test_no_answer_about_a_long_text_is_larger_than_one_megabyte() -> None:
     reply, arrays, size = asked(analysis, kind="pyramid", layer=1, head=0)
     assert reply["ok"] and size <= 1_000_000
     assert reply["data"]["masked"] is True and reply["data"]["coarsest"] == 3
-    side = -(-analysis.n_tokens // 8)
+    side = -(-analysis.trace.n_tokens // 8)
     assert arrays["max"].shape == (side, side)
-    assert arrays["received"].shape == (analysis.n_tokens,)
+    assert arrays["received"].shape == (analysis.trace.n_tokens,)
     assert np.isnan(arrays["max"][0, -1]), "far away the mask forbids everything"
     reply, arrays, size = asked(
         analysis, kind="tile", layer=1, head=0, level=0, row=1, col=1, pooling="max"

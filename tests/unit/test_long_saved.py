@@ -72,8 +72,8 @@ def scores_of(arrays: Arrays) -> NDArray[np.float32]:
 @pytest.mark.parametrize("fineness", [0.0002, 0.05])
 def test_scores_and_weights_of_every_head_are_as_exact_as_the_page_states(fineness: float) -> None:
     found = modern()
-    for layer in range(found.n_layers):
-        heads = range(found.n_heads)
+    for layer in range(found.trace.n_layers):
+        heads = range(found.trace.n_heads)
         encoded = long.encode_layer(found, layer, heads, ("qk", fineness))
         # The step is chosen by sampled rows, with a reserve of a tenth; the page states what is measured on all.
         assert max(encoded.score_errors) <= 1.1 * fineness
@@ -93,7 +93,7 @@ def test_scores_and_weights_of_every_head_are_as_exact_as_the_page_states(finene
 def test_the_page_of_a_long_text_holds_no_matrix() -> None:
     found = modern()
     saved = taken(found)
-    layers, heads = range(found.n_layers), range(found.n_heads)
+    layers, heads = range(found.trace.n_layers), range(found.trace.n_heads)
     names = {f"head-{layer}-{head}" for layer in layers for head in (*heads, "mean")}
     assert set(saved.chunks) == {"paint", *names}
     assert list(saved.chunks)[:2] == ["paint", "head-0-0"]
@@ -111,7 +111,7 @@ def test_the_coarsest_level_is_that_of_the_weights_that_a_reader_sees(
 ) -> None:
     monkeypatch.setattr(long, "DETAIL_FROM", 1024)
     found = modern()
-    heads = range(found.n_heads)
+    heads = range(found.trace.n_heads)
     for layer in (0, 1):
         encoded = long.encode_layer(
             found, layer, heads, (code, 0.0002 if code == "qk" else 65535), mean=True

@@ -35,7 +35,7 @@ def test_masking_a_token_is_running_the_text_with_the_mask_token_typed_in_its_pl
 ) -> None:
     typed = aw.analyze(TEXT.replace("cat", "[MASK]"), progress=False)
     assert [t.id for t in masked.tokens] == [t.id for t in typed.tokens]
-    for layer in range(masked.n_layers):
+    for layer in range(masked.trace.n_layers):
         np.testing.assert_array_equal(
             masked.trace.layer_weights(layer), typed.trace.layer_weights(layer)
         )
@@ -52,9 +52,9 @@ def test_the_token_is_the_mask_token_and_its_place_that_of_the_text(
     before, after = analysis.trace.tokens[CAT], masked.trace.tokens[CAT]
     assert (after.text, after.id) == ("[MASK]", masked.run.encoder.mask_token_id)  # type: ignore[union-attr]
     assert (after.start, after.end, after.surface) == (before.start, before.end, "cat")
-    [hidden] = masked.masked
+    [hidden] = masked.model.masked
     assert (hidden.token, hidden.text, hidden.id) == (CAT, "cat", before.id)
-    assert analysis.masked == ()
+    assert analysis.model.masked == ()
 
 
 @needs_spacy
@@ -68,7 +68,9 @@ def test_words_sentences_and_tags_are_those_of_the_text(
         assert (after.word, after.sentence, after.pos) == (before.word, before.sentence, before.pos)
     assert masked.language.tokens[CAT].text == "[MASK]"
     assert masked.language.tokens[CAT].pos is not None
-    np.testing.assert_equal(masked.specialization.chance, analysis.specialization.chance)
+    np.testing.assert_equal(
+        masked.heads.specialization.chance, analysis.heads.specialization.chance
+    )
 
 
 def test_rank_and_probability_are_of_the_token_in_the_text(
@@ -94,10 +96,13 @@ def test_masks_are_of_the_text_whatever_is_masked_already(
     analysis: Analysis, masked: Analysis
 ) -> None:
     other = masked.mask([SAT])
-    assert [hidden.token for hidden in other.masked] == [SAT]
+    assert [hidden.token for hidden in other.model.masked] == [SAT]
     assert [t.text for t in other.trace.tokens[CAT : SAT + 1]] == ["cat", "[MASK]"]
     both = other.mask([SAT, CAT, CAT])
-    assert [(hidden.token, hidden.text) for hidden in both.masked] == [(CAT, "cat"), (SAT, "sat")]
+    assert [(hidden.token, hidden.text) for hidden in both.model.masked] == [
+        (CAT, "cat"),
+        (SAT, "sat"),
+    ]
     assert both.mask([]) is analysis
     assert masked.mask([CAT]) is masked
     assert analysis.mask([]) is analysis
@@ -105,17 +110,17 @@ def test_masks_are_of_the_text_whatever_is_masked_already(
 
 def test_analyze_takes_masks_at_once(masked: Analysis) -> None:
     found = aw.analyze(TEXT, masked=np.array([CAT]), progress=False)
-    assert found.masked == masked.masked
+    assert found.model.masked == masked.model.masked
     np.testing.assert_array_equal(found.attention(1, 1), masked.attention(1, 1))
 
 
 def test_a_mask_that_the_user_typed_is_a_token_as_any_other() -> None:
     typed = aw.analyze("the [MASK] sat on the mat", progress=False)
     assert typed.tokens[2].text == "[MASK]" and not typed.tokens[2].special
-    assert typed.masked == ()
+    assert typed.model.masked == ()
     both = typed.mask([3])
     assert [t.text for t in both.tokens[2:4]] == ["[MASK]", "[MASK]"]
-    assert [hidden.token for hidden in both.masked] == [3]
+    assert [hidden.token for hidden in both.model.masked] == [3]
 
 
 def test_a_masked_run_in_words_is_there(masked: Analysis) -> None:
@@ -127,7 +132,7 @@ def test_a_masked_run_in_words_is_there(masked: Analysis) -> None:
 
 def test_the_first_paint_says_what_is_masked(masked: Analysis) -> None:
     meta, arrays = unpack(first_paint(masked, 0, 0))
-    [hidden] = masked.masked
+    [hidden] = masked.model.masked
     assert meta["masked"] == [{"token": CAT, "text": "cat", "id": hidden.id}]
     assert meta["tokens"]["text"][CAT] == "[MASK]"
     assert meta["tokens"]["surface"][CAT] == "cat"
@@ -157,7 +162,7 @@ def test_what_cannot_be_masked_is_refused_in_words(
 
 def test_tensors_from_outside_cannot_be_run_again() -> None:
     given = aw.from_attentions(np.full((1, 1, 3, 3), 1 / 3), ["a", "b", "c"], tagger=None)
-    assert given.masked == ()
+    assert given.model.masked == ()
     with pytest.raises(NotAvailableError, match="no model to ask for another run"):
         given.mask([1])
 

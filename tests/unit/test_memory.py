@@ -70,7 +70,7 @@ def test_figures_that_will_not_fit_are_refused_and_the_widget_stays(
             ask()
     reply: dict[str, Any] = {"later": 1}
     while "later" in reply:
-        reply, _ = widget.slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
+        reply, _ = widget._slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
     assert "would fit" in reply["hint"]
     free(monkeypatch, 1e12)
     assert not np.isnan(widget.analysis.metrics.q25).any()  # what failed is tried again
@@ -101,10 +101,10 @@ def test_odd_documents_are_drawn(family: str, text: str, monkeypatch: pytest.Mon
     encoder = aw.load(tiny_models.build(family, max_position_embeddings=2048))
     widget = aw.show(text, model=encoder, tagger=None, progress=False)
     meta, arrays = unpack(widget.first_paint)
-    assert len(meta["tokens"]["text"]) == widget.analysis.n_tokens
+    assert len(meta["tokens"]["text"]) == widget.analysis.trace.n_tokens
     start, until = len(meta.get("computed", range(encoder.n_layers))), time.monotonic() + 60
     while start < encoder.n_layers:
-        reply, _ = widget.slice({"kind": "heads", "start": start}, [])
+        reply, _ = widget._slice({"kind": "heads", "start": start}, [])
         assert time.monotonic() < until
         if reply["ok"]:  # pyright: ignore
             start += len(reply["data"]["layers"])  # pyright: ignore

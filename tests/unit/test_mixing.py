@@ -45,8 +45,8 @@ class Definition:
         encoder = a.run.encoder
         block = encoder.family.block
         module = layer_modules(encoder.family, encoder.model)[layer]
-        parts = a.inside(layer)
-        n, heads = a.n_tokens, a.n_heads
+        parts = a.model.layer(layer)
+        n, heads = a.trace.n_tokens, a.trace.n_heads
         output = module.get_submodule(block.attention_output)
         matrix = output.weight.detach().double().numpy().T
         self.b = np.zeros(matrix.shape[1]) if output.bias is None else output.bias.detach().double().numpy()  # fmt: skip
@@ -86,16 +86,16 @@ class Definition:
 
 
 def test_every_quantity_is_what_the_definition_gives(run: Any) -> None:
-    for layer in range(run.n_layers):
+    for layer in range(run.trace.n_layers):
         d = Definition(run, layer)
-        n = run.n_tokens
-        for h in range(run.n_heads):
+        n = run.trace.n_tokens
+        for h in range(run.trace.n_heads):
             norms = np.linalg.norm(d.f[h], axis=-1)
-            assert_close(run.mixing("norms", layer, h), norms, terms=32, steps=4)
+            assert_close(run.mixing.matrix("norms", layer, h), norms, terms=32, steps=4)
         norms = np.linalg.norm(d.f.sum(axis=0), axis=-1)
-        assert_close(run.mixing("norms", layer), norms, terms=32, steps=4)
+        assert_close(run.mixing.matrix("norms", layer), norms, terms=32, steps=4)
         mixing = np.linalg.norm(d.g, axis=-1)
-        assert_close(run.mixing("mixing", layer), mixing, terms=32, steps=4)
+        assert_close(run.mixing.matrix("mixing", layer), mixing, terms=32, steps=4)
         ratio = np.zeros(n)
         c = np.zeros((n, n))
         for i in range(n):
@@ -103,18 +103,18 @@ def test_every_quantity_is_what_the_definition_gives(run: Any) -> None:
             ratio[i] = context / (context + np.linalg.norm(d.g[i, i]))
             for j in range(n):
                 c[i, j] = max(0, np.abs(d.y[i]).sum() - np.abs(d.y[i] - d.g[i, j]).sum())
-        assert_close(run.mixing_ratio(layer), ratio, terms=32, steps=4, size=1)
+        assert_close(run.mixing.ratio(layer), ratio, terms=32, steps=4, size=1)
         total = c.sum(axis=1, keepdims=True)
         # c is the difference of two such sums
         summed = np.abs(d.y).sum(axis=1, keepdims=True) / total
-        assert_close(run.mixing("alti", layer), c / total, terms=32, steps=4, size=summed)
+        assert_close(run.mixing.matrix("alti", layer), c / total, terms=32, steps=4, size=summed)
 
 
 def test_the_decomposition_of_an_output_closes(run: Any) -> None:
-    for layer in range(run.n_layers):
+    for layer in range(run.trace.n_layers):
         d = Definition(run, layer)
-        for i in range(run.n_tokens):
-            parts = run.decompose_output(layer, i)
+        for i in range(run.trace.n_tokens):
+            parts = run.mixing.decompose_output(layer, i)
             assert_close(parts.vectors, d.g[i], terms=32, steps=4)
             assert_close(parts.bias, d.g_b[i], terms=32, steps=4)
             total = parts.vectors.sum(axis=0) + parts.bias + parts.shift
@@ -122,7 +122,7 @@ def test_the_decomposition_of_an_output_closes(run: Any) -> None:
             assert_close(total, d.y[i], terms=32, steps=4, size=size)
             assert_close(parts.output, d.y[i], terms=32, steps=4)
             assert parts.gap <= rounding(size.max() / np.linalg.norm(d.y[i]), 32, 4) * 32**0.5
-            assert_close(parts.norms, run.mixing("mixing", layer)[i], terms=32, steps=4)
+            assert_close(parts.norms, run.mixing.matrix("mixing", layer)[i], terms=32, steps=4)
 
 
 def without(model: Any, family: str, layer: int, key: int, inputs: Any, layers: list[Any]) -> Any:
@@ -167,8 +167,8 @@ def test_value_zeroing_is_a_run_without_the_values(run: Any) -> None:
     if family not in ("deberta", "deberta-v2", "modernbert"):  # which compute parts in float32
         model = model.double()
     layers = list(layer_modules(encoder.family, model))
-    n = run.n_tokens
-    for layer in range(run.n_layers):
+    n = run.trace.n_tokens
+    for layer in range(run.trace.n_layers):
         distances = np.zeros((n, n))
         whole = plain(model, layers, layer, run.run.encoding.inputs)
         for j in range(n):
@@ -178,7 +178,7 @@ def test_value_zeroing_is_a_run_without_the_values(run: Any) -> None:
                 distances[i, j] = 1 - cosine
         totals = distances.sum(axis=1, keepdims=True)
         # Of cosines, divided by what is shared out.
-        found = run.mixing("value_zeroing", layer)
+        found = run.mixing.matrix("value_zeroing", layer)
         assert_close(found, distances / totals, **tiny_models.RUN, size=1 / totals)
 
 
@@ -200,38 +200,43 @@ def plain(model: Any, layers: list[Any], layer: int, inputs: Any) -> Any:
 def test_rollouts_are_products_of_row_normalized_matrices() -> None:
     a = analysis("bert")
     for kind in ("norms", "mixing", "alti", "value_zeroing"):
-        rolled = np.eye(a.n_tokens)
-        for layer in range(a.n_layers):
-            step = a.mixing(kind, layer).astype(np.float64)
+        rolled = np.eye(a.trace.n_tokens)
+        for layer in range(a.trace.n_layers):
+            step = a.mixing.matrix(kind, layer).astype(np.float64)
             step /= step.sum(axis=1, keepdims=True)
             if kind == "norms":
-                step = 0.5 * step + 0.5 * np.eye(a.n_tokens)
+                step = 0.5 * step + 0.5 * np.eye(a.trace.n_tokens)
             rolled = step @ rolled
-            assert_close(a.mixing_rollout(kind, layer), rolled, terms=a.n_tokens, steps=a.n_layers)
+            assert_close(
+                a.mixing.rollout(kind, layer),
+                rolled,
+                terms=a.trace.n_tokens,
+                steps=a.trace.n_layers,
+            )
         np.testing.assert_array_equal(
-            a.mixing_rollout(kind), a.mixing_rollout(kind, a.n_layers - 1)
+            a.mixing.rollout(kind), a.mixing.rollout(kind, a.trace.n_layers - 1)
         )
 
 
 def test_the_stacked_forms_are_those_of_the_layers() -> None:
     a = analysis("distilbert")
     seen: list[tuple[int, int]] = []
-    stacked = a.mixing_matrices("value_zeroing", progress=lambda done, n: seen.append((done, n)))
-    assert seen[-1] == (a.n_layers * a.n_tokens,) * 2
-    np.testing.assert_array_equal(stacked[1], a.mixing("value_zeroing", 1))
-    heads = a.mixing_matrices("norms", per_head=True)
-    assert heads.shape == (a.n_layers, a.n_heads, a.n_tokens, a.n_tokens)
+    stacked = a.mixing.matrices("value_zeroing", progress=lambda done, n: seen.append((done, n)))
+    assert seen[-1] == (a.trace.n_layers * a.trace.n_tokens,) * 2
+    np.testing.assert_array_equal(stacked[1], a.mixing.matrix("value_zeroing", 1))
+    heads = a.mixing.matrices("norms", per_head=True)
+    assert heads.shape == (a.trace.n_layers, a.trace.n_heads, a.trace.n_tokens, a.trace.n_tokens)
     assert heads.dtype == np.float32
-    np.testing.assert_array_equal(heads[1, 2], a.mixing("norms", 1, 2))
+    np.testing.assert_array_equal(heads[1, 2], a.mixing.matrix("norms", 1, 2))
 
 
 def test_blocks_of_keys_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = analysis("bert").mixing("mixing", 1)
-    whole_alti = analysis("bert").mixing("alti", 1)
+    whole = analysis("bert").mixing.matrix("mixing", 1)
+    whole_alti = analysis("bert").mixing.matrix("alti", 1)
     monkeypatch.setattr(figures, "BLOCK_BYTES", 1)
     monkeypatch.setattr(figures, "CACHED_BYTES", 1)
-    assert_close(analysis("bert").mixing("mixing", 1), whole, terms=32)
-    assert_close(analysis("bert").mixing("alti", 1), whole_alti, terms=32)
+    assert_close(analysis("bert").mixing.matrix("mixing", 1), whole, terms=32)
+    assert_close(analysis("bert").mixing.matrix("alti", 1), whole_alti, terms=32)
 
 
 def test_heads_that_cancel_leave_their_true_norm() -> None:
@@ -254,7 +259,7 @@ def test_a_model_is_left_as_it_was() -> None:
     model = a.run.encoder.model
     model.train()
     before = model.config._attn_implementation
-    a.mixing("value_zeroing", 0)
+    a.mixing.matrix("value_zeroing", 0)
     assert model.training and model.config._attn_implementation == before
     assert not any(m._forward_pre_hooks or m._forward_hooks for m in model.modules())
     model.eval()
@@ -263,40 +268,40 @@ def test_a_model_is_left_as_it_was() -> None:
 def test_what_cannot_be_asked_is_refused_in_words() -> None:
     a = analysis("bert")
     with pytest.raises(InputError, match="quantity of a layer"):
-        a.mixing("alti", 0, 1)
+        a.mixing.matrix("alti", 0, 1)
     with pytest.raises(InputError, match="per_head"):
-        a.mixing_matrices("mixing", per_head=True)
+        a.mixing.matrices("mixing", per_head=True)
     with pytest.raises(InputError, match="Did you mean 'mixing'"):
-        a.mixing("mixin", 0)
+        a.mixing.matrix("mixin", 0)
     with pytest.raises(InputTypeError, match="kind is 3"):
-        a.mixing(3, 0)
+        a.mixing.matrix(3, 0)
     with pytest.raises(InputError, match="layer is 9"):
-        a.mixing("norms", 9)
+        a.mixing.matrix("norms", 9)
     with pytest.raises(InputError, match="query is 99"):
-        a.decompose_output(0, 99)
+        a.mixing.decompose_output(0, 99)
     with pytest.raises(NotAvailableError, match="this view changes them"):
-        a.view(words=True).mixing_ratio(0)
+        a.view(words=True).mixing.ratio(0)
     outside = aw.from_attentions(np.full((1, 1, 2, 2), 0.5), ["a", "b"], tagger=None)
     with pytest.raises(NotAvailableError, match="no model to ask"):
-        outside.mixing("norms", 0)
+        outside.mixing.matrix("norms", 0)
 
 
 def test_a_view_merges_what_is_carried_as_it_merges_weights() -> None:
     a = aw.analyze("The unbelievably tatterdemalion cat sat.", tagger=None, progress=False)
     words = a.view(words=True)
     pieces = [list(range(*word.tokens)) for word in a.language.words]
-    groups = [[0], *pieces, [a.n_tokens - 1]]
-    assert words.n_tokens == len(groups) < a.n_tokens
+    groups = [[0], *pieces, [a.trace.n_tokens - 1]]
+    assert words.trace.n_tokens == len(groups) < a.trace.n_tokens
     for kind in ("norms", "mixing", "alti", "value_zeroing"):
-        matrix = a.mixing(kind, 2)
+        matrix = a.mixing.matrix(kind, 2)
         expected = [
             [np.mean([sum(matrix[i, j] for j in keys) for i in queries]) for keys in groups]
             for queries in groups
         ]
-        assert_close(words.mixing(kind, 2), expected, terms=a.n_tokens)
+        assert_close(words.mixing.matrix(kind, 2), expected, terms=a.trace.n_tokens)
     alone = a.view(special=False, words=True)
-    assert_close(alone.mixing("alti", 2).sum(axis=1), 1, terms=a.n_tokens)
-    whole = words.mixing("norms", 2, head=1)
-    assert_close(alone.mixing("norms", 2, head=1), whole[1:-1, 1:-1], terms=1)
-    assert_close(words.mixing_rollout("alti").sum(axis=1), 1, terms=a.n_tokens)
-    assert words.mixing_matrices("norms", per_head=True).shape == (6, 12, 8, 8)
+    assert_close(alone.mixing.matrix("alti", 2).sum(axis=1), 1, terms=a.trace.n_tokens)
+    whole = words.mixing.matrix("norms", 2, head=1)
+    assert_close(alone.mixing.matrix("norms", 2, head=1), whole[1:-1, 1:-1], terms=1)
+    assert_close(words.mixing.rollout("alti").sum(axis=1), 1, terms=a.trace.n_tokens)
+    assert words.mixing.matrices("norms", per_head=True).shape == (6, 12, 8, 8)

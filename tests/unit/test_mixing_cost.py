@@ -38,12 +38,12 @@ def test_norms_mixing_and_alti_need_no_hook_and_no_second_pass(
     layers = layer_modules(encoder.family, encoder.network) or []
     for module in {encoder.network, encoder.network.base_model, *layers}:
         monkeypatch.setattr(module, "forward", refuse.__get__(module))
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         for kind in ("norms", "mixing", "alti"):
-            assert np.isfinite(a.mixing(kind, layer)).all()
-        assert np.isfinite(a.mixing("norms", layer, 1)).all()
-        assert np.isfinite(a.mixing_ratio(layer)).all()
-        parts = a.decompose_output(layer, 2)
+            assert np.isfinite(a.mixing.matrix(kind, layer)).all()
+        assert np.isfinite(a.mixing.matrix("norms", layer, 1)).all()
+        assert np.isfinite(a.mixing.ratio(layer)).all()
+        parts = a.mixing.decompose_output(layer, 2)
         total = parts.vectors.sum(axis=0) + parts.bias + parts.shift
         size = np.abs(parts.vectors).sum(axis=0) + np.abs(parts.bias) + np.abs(parts.shift)
         assert_close(total, parts.output, terms=32, steps=4, size=size)
@@ -102,17 +102,20 @@ def test_a_family_whose_layers_are_not_known_says_so() -> None:
     a = aw.analyze(TEXT, model=(model, tiny_models.tokenizer("wordpiece")), tagger=None, progress=False)  # fmt: skip
     target = aw.target(position=3, token=17)
     asked: list[Callable[[], Any]] = [
-        *(lambda k=kind: a.mixing(k, 0) for kind in ("norms", "mixing", "alti", "value_zeroing")),
-        lambda: a.mixing_ratio(0),
-        lambda: a.decompose_output(0, 1),
-        lambda: a.contributions(target),
-        lambda: a.contributions(target, "alti"),
-        lambda: a.head_effects(target),
+        *(
+            lambda k=kind: a.mixing.matrix(k, 0)
+            for kind in ("norms", "mixing", "alti", "value_zeroing")
+        ),
+        lambda: a.mixing.ratio(0),
+        lambda: a.mixing.decompose_output(0, 1),
+        lambda: a.why.contributions(target),
+        lambda: a.why.contributions(target, "alti"),
+        lambda: a.why.head_effects(target),
         lambda: a.ablate([(0, 0)]),
     ]
     for ask in asked:
         with pytest.raises(NotAvailableError, match="roformer"):
             ask()
-    assert a.contributions(target, "weights").values.shape == (a.n_tokens,)
-    assert a.contributions(target, "occlusion").values.shape == (a.n_tokens,)
-    assert "alti" not in a.agreement(target, ["weights", "occlusion"]).methods
+    assert a.why.contributions(target, "weights").values.shape == (a.trace.n_tokens,)
+    assert a.why.contributions(target, "occlusion").values.shape == (a.trace.n_tokens,)
+    assert "alti" not in a.why.agreement(target, ["weights", "occlusion"]).methods

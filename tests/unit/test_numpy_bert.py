@@ -54,9 +54,9 @@ def analyses(plain: Encoder, torches: Encoder, name: str) -> tuple[aw.Analysis, 
 
 def assert_same_run(a: aw.Analysis, b: aw.Analysis) -> None:
     """Two runs of one text agree in all that a trace holds, layer by layer."""
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         close = {"terms": INNER, "steps": layer + 1}
-        assert_close(a.hidden_states[layer], b.hidden_states[layer], **close)
+        assert_close(a.model.hidden_states[layer], b.model.hidden_states[layer], **close)
         assert_close(a.trace.layer_scores(layer), b.trace.layer_scores(layer), **close)
         np.testing.assert_allclose(
             a.trace.layer_weights(layer), b.trace.layer_weights(layer), 0, WEIGHTS
@@ -65,8 +65,8 @@ def assert_same_run(a: aw.Analysis, b: aw.Analysis) -> None:
             parts = ([getattr(x.trace, part)(layer, h) for h in range(12)] for x in (a, b))
             assert_close(*parts, **close)
         assert a.trace.allowed(layer) is None and a.trace.scaling(layer) == b.trace.scaling(layer)
-    after = {"terms": INNER, "steps": a.n_layers + 1}
-    assert_close(a.hidden_states[-1], b.hidden_states[-1], **after)
+    after = {"terms": INNER, "steps": a.trace.n_layers + 1}
+    assert_close(a.model.hidden_states[-1], b.model.hidden_states[-1], **after)
     assert_close(a.trace.logits, b.trace.logits, **after)
     assert_close(a.trace.nsp_logits, b.trace.nsp_logits, **after)
 
@@ -99,11 +99,11 @@ def test_predictions_of_masked_tokens_and_of_the_next_sentence_are_those_of_torc
 ) -> None:
     a, b = analyses(plain, torches, name)
     assert_same_predictions(a.predictions(20, "masked"), b.predictions(20, "masked"))
-    one, other = (x.softmax(2, [1037, 4937], "masked") for x in (a, b))
+    one, other = (x.model.softmax(2, [1037, 4937], "masked") for x in (a, b))
     assert_close(one.log_sum_exp, other.log_sum_exp, terms=INNER, steps=7)
     assert [entry["rank"] for entry in one.entries] == [entry["rank"] for entry in other.entries]
     if name == "pair":
-        chances = [x.next_sentence.probabilities for x in (a, b)]
+        chances = [x.model.next_sentence.probabilities for x in (a, b)]
         np.testing.assert_allclose(chances[0], chances[1], atol=WEIGHTS)
 
 
@@ -111,17 +111,19 @@ def test_the_inside_of_layers_and_the_embeddings_are_those_of_torch(
     plain: Encoder, torches: Encoder
 ) -> None:
     a, b = analyses(plain, torches, "pair")
-    for layer in range(a.n_layers):
-        parts, others = (vars(x.inside(layer)) for x in (a, b))
+    for layer in range(a.trace.n_layers):
+        parts, others = (vars(x.model.layer(layer)) for x in (a, b))
         for name in parts.keys() - {"layer", "pre_norm", "notes"}:
             assert_close(parts[name], others[name], terms=INNER, steps=layer + 1)
     for name in ("token", "position", "segment", "sum", "norm", "output"):
-        found = (getattr(x.embeddings, name) for x in (a, b))
-        assert_close(*found, terms=a.hidden_states.shape[2])
-    assert a.parameters == b.parameters and np.array_equal(a.positions, b.positions)
-    assert_close(a.residuals.ffn, b.residuals.ffn, terms=INNER, steps=6)
+        found = (getattr(x.model.embeddings, name) for x in (a, b))
+        assert_close(*found, terms=a.model.hidden_states.shape[2])
+    assert a.model.parameters == b.model.parameters and np.array_equal(
+        a.model.positions, b.model.positions
+    )
+    assert_close(a.model.residuals.ffn, b.model.residuals.ffn, terms=INNER, steps=6)
     for kind in ("norms", "mixing", "alti", "value_zeroing"):
-        one, other = (x.mixing(kind, 3) for x in (a, b))
+        one, other = (x.mixing.matrix(kind, 3) for x in (a, b))
         assert_close(one, other, terms=INNER, steps=4)
 
 
@@ -153,7 +155,7 @@ def test_a_text_in_windows_is_that_of_torch(plain: Encoder, torches: Encoder) ->
 def test_gradients_come_from_torch_over_the_same_memory(plain: Encoder, torches: Encoder) -> None:
     a, b = analyses(plain, torches, "short")
     target = aw.target(position=2, token="cat", against="dog")
-    one, other = (x.contributions(target, "decomposition") for x in (a, b))
+    one, other = (x.why.contributions(target, "decomposition") for x in (a, b))
     assert_close(one.values, other.values, terms=INNER, steps=12)
     assert isinstance(plain.network, TorchBert) and plain.network is plain.network
     ours, tensors = dict(plain.traced.named_parameters()), dict(plain.network.named_parameters())
@@ -200,8 +202,8 @@ import sys
 import attn_widget as aw
 w = aw.show("the cat sat on the mat", "a pair", tagger=None)  # spaCy imports torch
 a = w.analysis
-a.predictions(mode="masked"), a.parameters, a.inside(2), a.embeddings, a.mask([2]), a.patterns
-a.ablate([(2, 1)]), a.mixing("alti", 3), a.next_sentence, a.residuals, a.decompose_output(2, 1)
+a.predictions(mode="masked"), a.model.parameters, a.model.layer(2), a.model.embeddings, a.mask([2]), a.patterns
+a.ablate([(2, 1)]), a.mixing.matrix("alti", 3), a.model.next_sentence, a.model.residuals, a.mixing.decompose_output(2, 1)
 for name in ("torch", "transformers", "sympy", "scipy.optimize", "sklearn", "networkx", "pandas"):
     assert name not in sys.modules, name
 w.to_html(sys.argv[1], views=["attention", "tree", "predictions"])
@@ -238,19 +240,19 @@ asked = {
         lambda: aw.show("the cat", model="bert-base-uncased"),
         lambda: aw.analyze("the cat", model="bert-base-uncased"),
         lambda: aw.load("bert-base-uncased"),
-        lambda: a.contributions(target),
-        lambda: a.head_effects(target),
+        lambda: a.why.contributions(target),
+        lambda: a.why.head_effects(target),
         lambda: aw.similarity("a cat", "a dog"),
         lambda: aw.profile(["the cat sat"]),
         lambda: aw.load().model,
     ],
 }
 if "scipy" in hidden:
-    asked["needs SciPy, which is not installed. Run: %pip install scipy"] = [lambda: a.flow(1)]
+    asked["needs SciPy, which is not installed. Run: %pip install scipy"] = [lambda: a.heads.flow(1)]
     asked["needs scikit-learn, which is not installed. Run: %pip install scikit-learn"] = [a.roles]
     assert [w.text for w in a.words] == ["the", "cat", "sat", "on", "the", "mat"]
     assert aw.compare("the cat sat", "the dog sat").summary().startswith("heads that differ")
-    assert "syntax" in a.specialization.reasons and "self" in a.specialization.raw
+    assert "syntax" in a.heads.specialization.reasons and "self" in a.heads.specialization.raw
 before = w.first_paint
 for said, questions in asked.items():
     for number, ask in enumerate(questions):
@@ -262,11 +264,11 @@ for said, questions in asked.items():
             raise AssertionError((said, number))
 needs = {"targets": torch, "flow": "scipy", "roles": "scikit-learn"}
 for kind, said in needs.items() if browser else [("targets", torch)]:
-    reply, _ = w.slice({"kind": kind, "token": 1}, [])
+    reply, _ = w._slice({"kind": kind, "token": 1}, [])
     assert not reply["ok"] and reply["hint"].endswith(said.split()[-1]), (kind, reply)
-reply, _ = w.slice({"kind": "specialization"}, [])
+reply, _ = w._slice({"kind": "specialization"}, [])
 assert reply["ok"], reply
-reply, buffers = w.slice({"kind": "weights", "layer": 1, "head": 2}, [])
+reply, buffers = w._slice({"kind": "weights", "layer": 1, "head": 2}, [])
 assert reply["ok"] and buffers and w.first_paint is before, reply
 assert (w.status, w.error) == ("ready", {}), w.error
 w.run("the dog sat")

@@ -326,7 +326,7 @@ def test_another_text_opens_anew_unless_a_head_was_chosen_by_hand() -> None:
     widget = aw.show(TROPHY, progress=False)
     widget.run(PARIS)
     assert (widget.layer, widget.head, widget.token) == (fresh.layer, fresh.head, fresh.token)
-    widget.head = (int(fresh.head) + 1) % widget.analysis.n_heads
+    widget.head = (int(fresh.head) + 1) % widget.analysis.trace.n_heads
     kept = (widget.layer, widget.head)
     widget.run(TROPHY)
     assert (widget.layer, widget.head, widget.token) == (*kept, None)

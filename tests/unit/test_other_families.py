@@ -128,11 +128,13 @@ def test_weights_are_those_of_the_models_eager_attention(name: str) -> None:
 def states_are_the_models_own(a: Analysis, expected: Any, name: str) -> None:
     states = [state[0].numpy() for state in expected.hidden_states]
     assert (
-        a.hidden_states.shape == (len(states), a.n_tokens, 32) == (a.n_layers + 1, a.n_tokens, 32)
+        a.model.hidden_states.shape
+        == (len(states), a.trace.n_tokens, 32)
+        == (a.trace.n_layers + 1, a.trace.n_tokens, 32)
     )
     if name == "opt-350m":  # the last one of `transformers` is as wide as the head reads
         states = states[:-1]
-    for found, state in zip(a.hidden_states, states, strict=False):
+    for found, state in zip(a.model.hidden_states, states, strict=False):
         assert_close(found, state, terms=48, steps=14)
 
 
@@ -150,15 +152,26 @@ def test_what_is_written_is_what_the_model_writes(name: str) -> None:
     model, tokenizer = built(name)
     a = aw.analyze("The cat", generate=4, model=(model, tokenizer), tagger=None, progress=False)
     ids = [token.id for token in a.tokens]
-    prompt = torch.tensor([ids[: len(ids) - len(a.written)]])
-    options: dict[str, Any] = {"max_new_tokens": len(a.written), "do_sample": False, "num_beams": 1}
+    prompt = torch.tensor([ids[: len(ids) - len(a.model.generated)]])
+    options: dict[str, Any] = {
+        "max_new_tokens": len(a.model.generated),
+        "do_sample": False,
+        "num_beams": 1,
+    }
     with torch.no_grad():
-        assert a.written and model.generate(prompt, use_cache=False, **options)[0].tolist() == ids
+        assert (
+            a.model.generated
+            and model.generate(prompt, use_cache=False, **options)[0].tolist() == ids
+        )
 
 
 def test_a_permutation_language_model_predicts_nothing_of_a_text_that_it_sees() -> None:
     a, target = analysis("xlnet"), aw.target(position=3, token=17)
-    for ask in (a.predictions, lambda: a.contributions(target), lambda: a.logit_lens(target)):
+    for ask in (
+        a.predictions,
+        lambda: a.why.contributions(target),
+        lambda: a.why.logit_lens(target),
+    ):
         with pytest.raises(
             NotAvailableError, match="XLNetLMHeadModel predicts tokens that a permutation hides"
         ):
@@ -170,7 +183,7 @@ def test_a_permutation_language_model_predicts_nothing_of_a_text_that_it_sees() 
 def test_streams_of_hidden_states_are_not_called_hidden_states() -> None:
     a = analysis("gemma3n")
     with pytest.raises(NotAvailableError, match="several vectors for each token and layer"):
-        _ = a.hidden_states
+        _ = a.model.hidden_states
     model = aw.load(built("gemma3n")).with_pooling("mean")
     with pytest.raises(NotAvailableError, match="which of them are pooled"):
         aw.similarity("the cat", "a dog", model=model, progress=False)
@@ -178,18 +191,18 @@ def test_streams_of_hidden_states_are_not_called_hidden_states() -> None:
 
 def test_figures_of_a_decoder_of_two_widths_close() -> None:
     a, target = analysis("opt-350m"), aw.target(position=5, token=17, against=30)
-    c = a.contributions(target)
+    c = a.why.contributions(target)
     expected = eager("opt-350m").logits[0, 5]
     assert c.value == pytest.approx(float(expected[17] - expected[30]), abs=1e-5)
     assert c.gap <= 1e-5 and not c.values[6:].any()
     off = a.ablate([(2, 1)]).trace.logits[5]
-    effect = a.head_effects(target).effects[2, 1]
+    effect = a.why.head_effects(target).effects[2, 1]
     assert effect == pytest.approx(c.value - (off[17] - off[30]), abs=1e-5)
-    assert a.logit_lens(target).values[-1] == pytest.approx(c.value, abs=1e-5)
-    parts = a.embeddings
+    assert a.why.logit_lens(target).values[-1] == pytest.approx(c.value, abs=1e-5)
+    parts = a.model.embeddings
     assert parts.position is not None
-    assert_close(parts.token + parts.position, a.hidden_states[0], terms=2)
-    assert sum(a.parameters.values()) == 2 * a.parameters["total"]
-    assert a.parameters["embeddings"] >= 512 * 16
+    assert_close(parts.token + parts.position, a.model.hidden_states[0], terms=2)
+    assert sum(a.model.parameters.values()) == 2 * a.model.parameters["total"]
+    assert a.model.parameters["embeddings"] >= 512 * 16
     with pytest.raises(NotAvailableError, match="maps its last hidden states to another width"):
-        a.components(target)
+        a.why.components(target)

@@ -39,7 +39,7 @@ def luminance(png: bytes) -> np.ndarray:
 
 
 def test_the_picture_is_darker_where_the_weight_is_larger(widget: aw.AttentionWidget) -> None:
-    light = luminance(picture_of(widget.source, widget.selection).png)
+    light = luminance(picture_of(widget._shown_source, widget.selection).png)
     weights = widget.analysis.attention(3, 5)
     n = len(weights)
     side = PICTURE_SIDE // n
@@ -57,7 +57,7 @@ def test_the_picture_is_gray_where_the_mask_of_the_model_forbids() -> None:
     allowed = made.analysis.trace.allowed(1)
     assert allowed is not None and not allowed.all()
     image = np.asarray(
-        Image.open(io.BytesIO(picture_of(made.source, made.selection).png)).convert("RGB")
+        Image.open(io.BytesIO(picture_of(made._shown_source, made.selection).png)).convert("RGB")
     )
     side = PICTURE_SIDE // len(allowed)
     cells = image[side // 2 :: side, side // 2 :: side]
@@ -67,7 +67,7 @@ def test_the_picture_is_gray_where_the_mask_of_the_model_forbids() -> None:
 
 def test_the_picture_of_a_long_text_is_small() -> None:
     made = aw.show("word " * 500, layer=5, head=3, progress=False)
-    png = picture_of(made.source, made.selection).png
+    png = picture_of(made._shown_source, made.selection).png
     assert len(png) <= PICTURE_BYTES
     assert min(luminance(png).shape) > PICTURE_SIDE // 2
     made.close()
@@ -83,14 +83,14 @@ def test_the_picture_of_a_long_text_is_small() -> None:
 )
 def test_keeps_what_is_asked_for(saved: str, kinds: set[str], widget: aw.AttentionWidget) -> None:
     widget.saved = saved
-    assert set(outputs(widget.shown, widget.saved, code=True)) == kinds
+    assert set(outputs(widget._shown, widget.saved, code=True)) == kinds
 
 
 def test_a_full_output_keeps_every_layer_scores_and_the_tensors_inside(
     widget: aw.AttentionWidget,
 ) -> None:
     widget.saved, widget.view = "full", "inside"
-    page = outputs(widget.shown, widget.saved, code=False)["text/html"]
+    page = outputs(widget._shown, widget.saved, code=False)["text/html"]
     chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', page))
     assert next(iter(chunks)) == "paint"
     assert sorted(chunks) == [*(f"layer-{layer}" for layer in range(6)), "paint"]
@@ -104,8 +104,8 @@ def test_a_full_output_keeps_every_layer_scores_and_the_tensors_inside(
 
 def test_an_output_keeps_the_texts_beside_its_own() -> None:
     model = build("bert", "ForSequenceClassification")
-    made = aw.show("the cat sat", model=model, beside=["it slept"], progress=False)
-    page = outputs(made.shown, made.saved, code=False)["text/html"]
+    made = aw.show("the cat sat", model=model, compare_with=["it slept"], progress=False)
+    page = outputs(made._shown, made.saved, code=False)["text/html"]
     chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', page))
     meta, _ = unpack(inflate(chunks["paint"]))
     assert {"kind": "beside"} in [one["request"] for one in meta["recorded"]]
@@ -115,8 +115,8 @@ def test_an_output_keeps_the_texts_beside_its_own() -> None:
 def test_the_code_is_two_thirds_of_an_output_and_goes_along_when_asked(
     widget: aw.AttentionWidget,
 ) -> None:
-    without = outputs(widget.shown, widget.saved, code=False)["text/html"]
-    carrying = outputs(widget.shown, widget.saved, code=True)["text/html"]
+    without = outputs(widget._shown, widget.saved, code=False)["text/html"]
+    carrying = outputs(widget._shown, widget.saved, code=True)["text/html"]
     assert 'class="attn-widget-code"' not in without.split("<script>")[0]
     assert len(carrying) > 2 * len(without)
 
@@ -138,7 +138,7 @@ def test_a_hostile_text_makes_no_element() -> None:
     for text in ("the cat sat", HOSTILE):
         made = aw.show(text, layer=0, head=0, progress=False)
         parser = Elements()
-        parser.feed(outputs(made.shown, made.saved, code=False)["text/html"])
+        parser.feed(outputs(made._shown, made.saved, code=False)["text/html"])
         tags.append([tag for tag in parser.found if tag != "script"])
         made.close()
     assert tags[0] == tags[1] == ["div", "figure", "img", "figcaption", "p"]
@@ -146,7 +146,7 @@ def test_a_hostile_text_makes_no_element() -> None:
 
 def test_a_long_text_keeps_the_selected_head_alone() -> None:
     made = aw.show("word " * 200, layer=4, head=7, progress=False)
-    page = outputs(made.shown, made.saved, code=False)["text/html"]
+    page = outputs(made._shown, made.saved, code=False)["text/html"]
     assert re.findall(r'data-chunk="(layer-\d+)"', page) == ["layer-4"]
     assert len(page) < 300_000
     made.close()
@@ -157,7 +157,7 @@ def test_a_widget_made_of_tensors_has_a_page_too() -> None:
     weights = rng.dirichlet(np.ones(5), size=(2, 3, 5)).astype(np.float32)
     analysis = aw.from_attentions(weights, list("abcde"))
     made = aw.AttentionWidget(analysis)
-    assert set(outputs(made.shown, made.saved, code=False)) == {
+    assert set(outputs(made._shown, made.saved, code=False)) == {
         "text/html",
         "image/png",
     }
@@ -189,7 +189,7 @@ def test_outside_a_notebook_a_widget_carries_its_code_and_no_page(
 
 def test_the_picture_is_a_png_in_base64(widget: aw.AttentionWidget) -> None:
     data = base64.b64decode(
-        outputs(widget.shown, widget.saved, code=False)["image/png"],
+        outputs(widget._shown, widget.saved, code=False)["image/png"],
         validate=True,
     )
     assert Image.open(io.BytesIO(data)).format == "PNG"

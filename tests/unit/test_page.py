@@ -213,6 +213,28 @@ def test_what_is_of_another_type_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("options", [{"why": False}, {"layers": [1]}, {"heads": [2]}, {"views": ["tree"]}])  # fmt: skip
+def test_options_of_runs_do_not_refuse_a_list_with_other_results(
+    options: dict[str, object], widget: aw.AttentionWidget, tmp_path: Path
+) -> None:
+    others = [
+        aw.profile(["the cat sat", "a dog ran"], tagger=None, progress=False),
+        aw.similarity("the cat sat", "a dog ran", model="attn_widget/mini", progress=False),
+    ]
+    page = aw.to_html([*others, widget], tmp_path / "page.html", **options)  # type: ignore[arg-type]
+    text = page.read_text("utf-8")
+    every = [unpack(inflate(data))[0] for data in re.findall(r'data-chunk="paint">([^<]+)<', text)]
+    assert len(every) == 3
+    (run,) = [meta for meta in every if not {"heads", "similarity"} >= {*meta["snapshot"]["views"]}]
+    for name, value in options.items():
+        if name == "why":
+            assert "contributions" not in {entry["request"]["kind"] for entry in run["recorded"]}
+        else:
+            assert run["snapshot"][name] == value
+    with pytest.raises(InputError):
+        aw.to_html(others, tmp_path / "none.html", **options)  # type: ignore[arg-type]
+
+
 def test_a_title_with_a_lone_surrogate_is_refused(
     widget: aw.AttentionWidget, tmp_path: Path
 ) -> None:

@@ -49,11 +49,14 @@ def analysis(name: str = "bart") -> Analysis:
 def test_the_pack_of_a_part_has_its_tokens_shapes_and_weights(part: str) -> None:
     whole = analysis()
     a = whole.of(part)
-    n, m = a.n_tokens, a.n_keys
+    n, m = a.trace.n_tokens, a.trace.n_keys
     opened = opening(a)
     meta, arrays = unpack(first_paint(a, opened.layer, opened.head, live=True))
     assert (meta["parts"], meta["part"]) == ([*PARTS], part)
-    assert (meta["model"]["n_layers"], meta["model"]["n_heads"]) == (a.n_layers, a.n_heads)
+    assert (meta["model"]["n_layers"], meta["model"]["n_heads"]) == (
+        a.trace.n_layers,
+        a.trace.n_heads,
+    )
     assert meta["text"] == (SOURCE if part == "encoder" else OUTPUT)
     assert meta["tokens"]["text"] == [token.text for token in a.tokens]
     source = [token.text for token in whole.of("encoder").tokens]
@@ -63,12 +66,12 @@ def test_the_pack_of_a_part_has_its_tokens_shapes_and_weights(part: str) -> None
     best = whole.predictions(top_k=1).tokens[-1][0]
     assert meta.get("next_token") == (None if part == "encoder" else best)
     assert ("source, which has no place" in meta.get("no_rollout", "")) == (part == "decoder")
-    assert arrays["thumbs"].shape == (a.n_layers, a.n_heads, n, m)
+    assert arrays["thumbs"].shape == (a.trace.n_layers, a.trace.n_heads, n, m)
     np.testing.assert_array_equal(arrays["weights"], a.attention(opened.layer, opened.head))
-    for layer, head in np.ndindex(a.n_layers, a.n_heads):
+    for layer, head in np.ndindex(a.trace.n_layers, a.trace.n_heads):
         np.testing.assert_array_equal(arrays["heads"][layer, head], a.attention(layer, head))
         assert arrays["head_max"][layer, head] == a.attention(layer, head).max()
-    words = [[not token.special for token in tokens] for tokens in (a.tokens, a.key_tokens)]
+    words = [[not token.special for token in tokens] for tokens in (a.tokens, a.model.key_tokens)]
     if part == "cross":
         between = a.attention(1, 1)[np.ix_(*words)]
         assert arrays["word_max"][1, 1] == between.max()
@@ -116,7 +119,7 @@ def test_an_encoder_decoder_opens_on_cross_attention_and_a_part_on_itself(
     for part in PARTS:
         shown = aw.show(a.of(part))
         assert shown.part == part and shown.analysis is a.of(part)
-        output = outputs(shown.shown, code=False)
+        output = outputs(shown._shown, code=False)
         assert sorted(output) == ["image/png", "text/html"]
         others = [name for name in PARTS if name != part]
         assert [f'data-chunk="{name}:paint"' in output["text/html"] for name in PARTS] == [
@@ -128,10 +131,10 @@ def test_an_encoder_decoder_opens_on_cross_attention_and_a_part_on_itself(
     assert (shown.part, shown.layer) == ("encoder", 1)
     shown.close()
     written = aw.show(SOURCE, generate=3, model=tiny_models.build("bart"), progress=False)
-    assert written.part == "cross" and len(written.analysis.of("decoder").written) <= 3
-    before = written.analysis.n_tokens
+    assert written.part == "cross" and len(written.analysis.of("decoder").model.generated) <= 3
+    before = written.analysis.trace.n_tokens
     written.run("Another source.")
-    assert written.text == "Another source." and 0 < written.analysis.n_tokens <= before
+    assert written.text == "Another source." and 0 < written.analysis.trace.n_tokens <= before
     written.close()
 
 
@@ -209,7 +212,7 @@ def test_a_part_that_a_run_has_not_is_refused_with_those_it_has(
     widget.set_state({"part": "self"})
     assert known in widget.error["message"] and widget.part == "cross"
     for address, words in (({"part": "x"}, "has no part 'x'"), ({"part": 1}, "has no part 1")):
-        reply: Any = widget.slice({"kind": "layer_change", "source": address}, [])[0]
+        reply: Any = widget._slice({"kind": "layer_change", "source": address}, [])[0]
         assert words in reply["error"] and reply["hint"] == "It has encoder, decoder, cross."
     only = aw.from_attentions(np.full((1, 1, 2, 3), 1 / 3), ["a", "b"], keys=["x", "y", "z"])
     shown = aw.show(only, part="cross")
@@ -219,7 +222,7 @@ def test_a_part_that_a_run_has_not_is_refused_with_those_it_has(
     plain = aw.show("the cat", progress=False)
     with pytest.raises(traitlets.TraitError, match="reads one text"):
         plain.part = "cross"
-    reply = plain.slice({"kind": "layer_change", "source": {"part": "cross"}}, [])[0]
+    reply = plain._slice({"kind": "layer_change", "source": {"part": "cross"}}, [])[0]
     assert "reads one text" in reply["hint"]
     plain.close()
     with pytest.raises(NotAvailableError, match="reads one text"):
@@ -234,7 +237,7 @@ def test_heads_of_any_part_are_switched_off_from_any_part(widget: aw.AttentionWi
     expected = a.ablate([("encoder", 1, 2), ("cross", 0, 1)]).of("cross")
     np.testing.assert_array_equal(widget.analysis.attention(2, 1), expected.attention(2, 1))
     widget.part = "encoder"
-    assert widget.analysis.heads_off == ((1, 2),)
+    assert widget.analysis.model.heads_off == ((1, 2),)
     widget.heads_off = [[0, 3]]  # of the part that is shown
     assert widget.heads_off == [["encoder", 0, 3]]
     for bad, words in (
@@ -244,12 +247,12 @@ def test_heads_of_any_part_are_switched_off_from_any_part(widget: aw.AttentionWi
     ):
         with pytest.raises(traitlets.TraitError, match=words):
             widget.heads_off = bad
-    reply, _ = widget.act({"kind": "switch_off", "heads": [["cross", 0, 1]]}, [])
+    reply, _ = widget._act({"kind": "switch_off", "heads": [["cross", 0, 1]]}, [])
     assert reply == {"ok": True, "data": {}, "arrays": []}
     wait_until(widget, lambda: widget.heads_off == [["cross", 0, 1]])
     widget.heads_off = []
     assert widget.part == "encoder" and unpack(widget.first_paint)[0]["heads_off"] == []
-    reply, _ = widget.act({"kind": "mask", "tokens": [1]}, [])
+    reply, _ = widget._act({"kind": "mask", "tokens": [1]}, [])
     assert "masked runs of one are not known" in str(reply)
     with pytest.raises(traitlets.TraitError, match="value_zeroing"):
         widget.masked = [1]
@@ -269,12 +272,12 @@ def test_another_text_is_run_with_the_same_output_or_another_one(
     assert (widget.text, widget.analysis.text, widget.part) == ("The dog.", OUTPUT, "cross")
     widget.run("The dog.", output="Fox.")
     assert (widget.text, widget.analysis.text) == ("The dog.", "Fox.")
-    widget.act({"kind": "run", "text": SOURCE, "output": OUTPUT}, [])
+    widget._act({"kind": "run", "text": SOURCE, "output": OUTPUT}, [])
     wait_until(widget, lambda: widget.text == SOURCE)
     decoder = widget.analysis.of("decoder")
     token = int(decoder.predictions(top_k=1).ids[3, 0])
-    expected = decoder.text_before(3, token)
-    widget.act({"kind": "continue", "position": 3, "token": token}, [])
+    expected = decoder.model.text_before(3, token)
+    widget._act({"kind": "continue", "position": 3, "token": token}, [])
     wait_until(widget, lambda: widget.analysis.text == expected)
     assert [entry["text"] for entry in widget.history] == [SOURCE, "The dog."]
     with pytest.raises(NotAvailableError, match="text_pair is given"):
@@ -315,24 +318,24 @@ def test_slices_of_the_parts_are_the_analyses_own_numbers() -> None:
     a = analysis()
     cross, encoder = a.of("cross"), a.of("encoder")
     _, arrays = arrays_of(cross, kind="alignment")
-    np.testing.assert_array_equal(arrays["places"], cross.alignment.expected)
-    np.testing.assert_array_equal(arrays["monotony"], cross.alignment.monotony)
+    np.testing.assert_array_equal(arrays["places"], cross.heads.monotony.expected)
+    np.testing.assert_array_equal(arrays["monotony"], cross.heads.monotony.monotony)
     target = {"position": 3, "token": 20}
     for part in PARTS:
         data, arrays = arrays_of(a.of(part), kind="written_shares")
-        np.testing.assert_array_equal(arrays["shares"], a.written_shares.shares)
+        np.testing.assert_array_equal(arrays["shares"], a.why.written_shares.shares)
         sums = arrays["source"].sum(1) + arrays["prefix"].sum(1) + arrays["bias"]
         assert np.abs(sums - arrays["logits"]).max() <= 1e-5
-        assert data["tokens"] == [*a.written_shares.tokens]
+        assert data["tokens"] == [*a.why.written_shares.tokens]
         _, effects = arrays_of(a.of(part), kind="head_effects", target=target)
-        expected = a.of(part).head_effects(aw.target(position=3, token=20)).effects
+        expected = a.of(part).why.head_effects(aw.target(position=3, token=20)).effects
         np.testing.assert_array_equal(effects["effects"], expected)
     data, arrays = arrays_of(a, kind="contributions", target=target, method="decomposition")
     total = sum(float(values.sum(dtype=np.float64)) for values in arrays.values()) + data["bias"]
     assert arrays["source"].shape == (9,) and abs(total - data["value"]) <= 1e-5
     mixing = {"kind": "mixing", "quantity": "value_zeroing", "layer": 1}
     _, arrays = arrays_of(cross, **mixing, rows=[2, 4])
-    np.testing.assert_array_equal(arrays["weights"], cross.mixing("value_zeroing", 1)[2:4])
+    np.testing.assert_array_equal(arrays["weights"], cross.mixing.matrix("value_zeroing", 1)[2:4])
     data, _ = arrays_of(cross, kind="language")
     assert data["key_word"] == [token.word for token in encoder.language.tokens]
     assert len(data["token_word"]) == 7
@@ -350,7 +353,7 @@ def test_slices_of_the_parts_are_the_analyses_own_numbers() -> None:
         "itself": False,
     }
     data, arrays = arrays_of(cross, **links)
-    words = [[not t.special for t in tokens] for tokens in (cross.tokens, cross.key_tokens)]
+    words = [[not t.special for t in tokens] for tokens in (cross.tokens, cross.model.key_tokens)]
     allowed = np.outer(words[0], words[1])
     between = np.where(allowed, cross.attention(1, 0), -1)
     np.testing.assert_array_equal(arrays["weights"], np.sort(between.ravel())[::-1][:5])
@@ -428,7 +431,7 @@ def test_a_saved_page_has_the_packs_and_the_matrices_of_all_parts(tmp_path: Path
         ]
         assert any(explained) == (part == "decoder")
         # What no encoder-decoder has says why, in the kernel's words.
-        assert len(explained) == (len(one.methods) if part == "decoder" else 0)
+        assert len(explained) == (len(one.why.methods) if part == "decoder" else 0)
         if part == "decoder":
             refusal = recorded["trust"]["data"]["refused"]["error"]
             assert "of which no word is masked or knocked out" in refusal
@@ -445,8 +448,10 @@ def test_a_saved_page_has_the_packs_and_the_matrices_of_all_parts(tmp_path: Path
         assert bool(tensors) == (part == "encoder")
         if part == "cross":
             name = recorded["alignment"]["arrays"]["monotony"]
-            np.testing.assert_array_equal(arrays[name], one.alignment.monotony)
-        assert len([key for key in chunks if key.startswith(f"{prefix}layer-")]) == one.n_layers
+            np.testing.assert_array_equal(arrays[name], one.heads.monotony.monotony)
+        assert (
+            len([key for key in chunks if key.startswith(f"{prefix}layer-")]) == one.trace.n_layers
+        )
     _, arrays = unpack(chunks["layer-1"])
     planes = arrays["codes"].reshape(2, 7, 9) + (arrays["fine"].reshape(2, 7, 9) / 256.0)
     assert planes.shape == (2, 7, 9) and int(arrays["levels"][0]) == MAX_LEVELS
@@ -479,20 +484,23 @@ def test_tables_of_a_rectangle_have_the_tokens_of_both_texts(widget: aw.Attentio
     assert len(rows) == 7 * 9
     for row in rows:
         i, j = int(row["query"]), int(row["key"])
-        assert (row["query_token"], row["key_token"]) == (a.tokens[i].text, a.key_tokens[j].text)
+        assert (row["query_token"], row["key_token"]) == (
+            a.tokens[i].text,
+            a.model.key_tokens[j].text,
+        )
         assert float(row["weight"]) == pytest.approx(
             a.attention(widget.layer, widget.head)[i, j], abs=1e-7
         )
     widget.words = True
     merged = shown_weights(widget)
     words = [part.language.words for part in (a, a.of("encoder"))]
-    specials = [sum(t.special for t in tokens) for tokens in (a.tokens, a.key_tokens)]
+    specials = [sum(t.special for t in tokens) for tokens in (a.tokens, a.model.key_tokens)]
     assert merged.shape == tuple(len(w) + s for w, s in zip(words, specials, strict=True))
     np.testing.assert_allclose(merged.sum(axis=1), 1, rtol=1e-5)
     widget.special = False
     assert shown_weights(widget).shape == (len(words[0]), len(words[1]))
     heads = widget.to_dataframe("heads").to_dict("records")
-    assert float(heads[3]["monotony"]) == pytest.approx(float(a.alignment.monotony[1, 1]))
+    assert float(heads[3]["monotony"]) == pytest.approx(float(a.heads.monotony.monotony[1, 1]))
     with pytest.raises(NotAvailableError, match="A tree of influence needs one text"):
         widget.to_dataframe("tree")
     for view in ("why", "predictions"):  # of the same tokens
@@ -509,7 +517,7 @@ def test_tensors_from_outside_are_drawn_with_all_parts_that_were_given(tmp_path:
     names = {part: [t.text for t in a.of(part).tokens] for part in ("encoder", "decoder")}
     layers: dict[str, Any] = {
         f"{part}_attentions": [
-            a.of(part).trace.layer_weights(i) for i in range(a.of(part).n_layers)
+            a.of(part).trace.layer_weights(i) for i in range(a.of(part).trace.n_layers)
         ]
         for part in PARTS
     }
@@ -538,13 +546,13 @@ def test_a_rectangle_of_300_by_200_tokens_is_shown_saved_and_exported(tmp_path: 
             shown.pair = wrong
     with pytest.raises(traitlets.TraitError, match="group"):
         shown.group = [200]
-    reply: Any = shown.slice({"kind": "weights", "layer": 1, "head": 0, "rows": [290, 300]}, [])
+    reply: Any = shown._slice({"kind": "weights", "layer": 1, "head": 0, "rows": [290, 300]}, [])
     found = np.frombuffer(reply[1][0], np.float32).reshape(10, 200)
     np.testing.assert_array_equal(found, a.attention(1, 0)[290:])
     rows = shown.to_dataframe()
     assert len(rows) == 300 * 200
     assert rows.iloc[-1, :4].tolist() == [299, 199, "t299", "s199"]
-    picture = picture_of(shown.source, shown.selection)
+    picture = picture_of(shown._shown_source, shown.selection)
     assert "L1 · H0, 300 by 200 tokens" in picture.caption
     assert (picture.png[16:24]) == (384).to_bytes(4, "big") * 2  # 128 cells a side, of 3 px
     assert shown.to_html(tmp_path / "long.html").stat().st_size < 2_000_000

@@ -59,7 +59,7 @@ TARGET = aw.target(position=MASKED, token="cat", against="dog", masked=True)
 def test_raw_weights_point_at_the_sink(run: Any) -> None:
     masked = run.mask([MASKED])
     assert masked.attention(0, "mean")[MASKED].argmax() == 0
-    weights = run.contributions(TARGET, "weights").values.copy()
+    weights = run.why.contributions(TARGET, "weights").values.copy()
     weights[MASKED] = 0  # the residual
     assert weights.argmax() == 0
 
@@ -73,7 +73,7 @@ def test_what_a_layer_carries_is_the_copied_token(run: Any, kind: Any) -> None:
     "method", ["decomposition", "occlusion", "alti", "value_zeroing", "mixing"]
 )
 def test_the_copied_token_contributes_most(run: Any, method: Any) -> None:
-    values = run.contributions(TARGET, method).values
+    values = run.why.contributions(TARGET, method).values
     assert np.nanargmax(values) == SOURCE
     others = np.delete(np.abs(np.nan_to_num(values)), SOURCE)
     assert values[SOURCE] > others.max()
@@ -81,7 +81,7 @@ def test_the_copied_token_contributes_most(run: Any, method: Any) -> None:
 
 @pytest.mark.parametrize("ablation", ["zero", "mean"])
 def test_the_copying_head_has_the_largest_effect(run: Any, ablation: Any) -> None:
-    effects = run.head_effects(TARGET, ablation)
+    effects = run.why.head_effects(TARGET, ablation)
     if ablation == "zero":
         assert effects.effects.argmax() == COPYING and effects.effects[0, COPYING] > 1
         assert effects.divergence.argmax() == COPYING and effects.proxy.argmax() == COPYING

@@ -43,7 +43,7 @@ def test_a_funnel_of_one_block_has_its_layers_in_order() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     with torch.no_grad():
         plain = model(**tokenizer(TEXT, return_tensors="pt"), output_attentions=True).attentions
-    assert a.n_layers == len(plain) == 3
+    assert a.trace.n_layers == len(plain) == 3
     for layer, weights in enumerate(plain):
         for head in range(4):
             assert_close(a.attention(layer, head), weights[0, head], **tiny_models.SUMS, size=1)

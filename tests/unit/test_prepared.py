@@ -53,7 +53,7 @@ def test_attention_of_ids_is_that_of_the_model(family: str) -> None:
     with torch.no_grad():
         plain = model(torch.tensor([ids]), output_attentions=True).attentions
     a = run(ids, (model, tokenizer))
-    assert a.n_tokens == len(ids)
+    assert a.trace.n_tokens == len(ids)
     for layer, weights in enumerate(plain):
         assert_close(
             a.trace.layer_weights(layer), weights[0].numpy(), terms=64, steps=layer + 2, size=16.0
@@ -104,7 +104,7 @@ def test_ids_that_cannot_be_read_are_refused(given: Any, reason: str) -> None:
 def test_elsewhere_ids_are_refused_by_name() -> None:
     ids, model = [5, 6, 7], tiny_models.build("bert")
     tools: list[Any] = [
-        lambda: aw.head_means([ids], model=model, progress=False),
+        lambda: aw.corpus.head_means([ids], model=model, progress=False),
         lambda: aw.similarity(ids, "a", model, pooling="mean", progress=False),
         lambda: run("a cat", model, text_pair=ids),
     ]
@@ -113,7 +113,7 @@ def test_elsewhere_ids_are_refused_by_name() -> None:
             tool()
     with pytest.raises(InputError, match="Give both as one"):
         run(ids, model, text_pair="a cat")
-    assert aw.compare(ids, "a cat", model=model, **OPTIONS).a.n_tokens == 3
+    assert aw.compare(ids, "a cat", model=model, **OPTIONS).a.trace.n_tokens == 3
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "roberta"])
@@ -170,7 +170,7 @@ def test_a_chat_has_one_beginning_token_and_says_so() -> None:
     assert run(ids, (model, tokenizer)).n_tokens == len(ids)
     # The tokenizer's own limit counts the tokens that are read.
     limited = run(text + "the cat sat " * 60, (model, tokenizer), truncation=True)
-    assert limited.n_tokens == limited.truncated["limit"] == 128
+    assert limited.trace.n_tokens == limited.model.truncated["limit"] == 128
 
 
 def test_control_tokens_of_a_chat_are_special_and_in_no_word() -> None:
@@ -186,7 +186,7 @@ def test_control_tokens_of_a_chat_are_special_and_in_no_word() -> None:
     pairs = zip(columns["before"], columns["surface"], strict=True)
     assert "".join(part for pair in pairs for part in pair).strip() == a.text.strip()
     # A token after a control token can be a target; a text of control tokens alone has no word.
-    assert a.contributions(aw.target(position=4, token=17)).gap <= 1e-3
+    assert a.why.contributions(aw.target(position=4, token=17)).gap <= 1e-3
     with pytest.raises(InputError, match="control"):
         run("<|im_start|>", (model, tokenizer))
     # What an encoder's text spells stands for text, as before.

@@ -28,7 +28,7 @@ def test_the_probe_is_the_mean_over_draws_of_random_tokens_that_stand_four_times
         assert len(ids) == 100 and ids == ids[:25] * 4 and len(set(ids)) == 25
         drawn.add(tuple(ids))
     assert len(drawn) == len(traces) == 8
-    found = a.probe_patterns(3)
+    found = a.model.probe_patterns(3)
     for layer, head in ((0, 0), (2, 1)):
         means: list[float] = []
         for trace in traces:
@@ -42,6 +42,6 @@ def test_the_probe_is_the_mean_over_draws_of_random_tokens_that_stand_four_times
             means.append(expected)
             assert found.chance["induction"][layer] == pytest.approx(chance)
         assert_close(found.induction[layer, head], np.mean(means), terms=100, size=1)
-    again = aw.analyze("The dog", model=model, tagger=None, progress=False).probe_patterns(3)
+    again = aw.analyze("The dog", model=model, tagger=None, progress=False).model.probe_patterns(3)
     np.testing.assert_array_equal(again.induction, found.induction)
-    assert a.probe_patterns(4).induction.tolist() != found.induction.tolist()
+    assert a.model.probe_patterns(4).induction.tolist() != found.induction.tolist()

@@ -71,7 +71,7 @@ def test_scores_beyond_float32_are_named_though_queries_and_keys_are_finite() ->
 def test_numbers_that_heads_switched_off_make_are_blamed_on_these() -> None:
     model, tokenizer = build("bert")
     analysis = aw.analyze(TEXT, model=(model, tokenizer), progress=False)
-    means = HeadMeans(np.full((3, 4, 8), 1e30, dtype=np.float32), 1, analysis.n_tokens)
+    means = HeadMeans(np.full((3, 4, 8), 1e30, dtype=np.float32), 1, analysis.trace.n_tokens)
     with pytest.raises(NotFiniteError) as told:
         analysis.ablate([(1, 0)], means)
     assert told.value.hint.endswith("the heads that are off are to blame: switch them on again.")
@@ -113,7 +113,7 @@ def test_nan_in_the_head_leaves_attention_and_takes_predictions() -> None:
     for ask in (
         found.predictions,
         lambda: found.predictions(mode="masked"),
-        lambda: found.softmax(1),
+        lambda: found.model.softmax(1),
     ):
         with pytest.raises(NotAvailableError, match="not finite at position"):
             ask()
@@ -181,9 +181,9 @@ def test_each_kind_of_argument_is_checked(
         lambda a, no: a.view(words=no),
         lambda a, no: a.view(special=no),
         lambda a, no: a.view(renormalize=no),
-        lambda a, no: a.metrics_at(mean_head=no),
-        lambda a, no: a.influence(1, layer=0, head=0, special=no),
-        lambda a, no: a.first_token(words=no),
+        lambda a, no: a.heads.metrics_at(mean_head=no),
+        lambda a, no: a.heads.tree(1, layer=0, head=0, special=no),
+        lambda a, no: a.model.first_token(words=no),
         lambda a, no: tasks.fit_classifier(None, ["a", "b"], [0, 1], progress=no),
         lambda a, no: tasks.fit_classifier(None, ["a", "b"], [0, 1], resume=no),
     ],
@@ -248,7 +248,7 @@ def test_labels_and_probabilities_come_as_tensors_too() -> None:
 def test_messages_are_short_whatever_was_given(analysis: aw.Analysis, given: Any) -> None:
     asks: list[Callable[[], Any]] = [
         lambda: analysis.attention(given, 0),
-        lambda: analysis.flow(given),
+        lambda: analysis.heads.flow(given),
         lambda: analysis.predictions(mode=given),
         lambda: aw.show(TEXT, **{"theme": given}, progress=False),
         lambda: aw.to_html(given, "x.html"),

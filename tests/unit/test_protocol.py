@@ -76,8 +76,8 @@ def test_the_code_of_later_views_is_a_compressed_module_of_the_pages_own_build(
 def test_metrics_come_with_the_tau_that_was_asked_for(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="metrics", tau="uniform")
     assert data["tau"] == "uniform"
-    weights = np.stack([analysis.trace.layer_weights(i) for i in range(analysis.n_layers)])
-    by_hand = (weights < 1 / analysis.n_tokens).mean(axis=(2, 3))
+    weights = np.stack([analysis.trace.layer_weights(i) for i in range(analysis.trace.n_layers)])
+    by_hand = (weights < 1 / analysis.trace.n_tokens).mean(axis=(2, 3))
     assert_close(arrays["metric:sparsity"], by_hand, terms=1)
 
 
@@ -205,5 +205,5 @@ def test_an_answer_over_the_limit_names_the_rows_that_fit(
 ) -> None:
     monkeypatch.setattr(protocol, "MAX_REPLY_BYTES", 200)
     reply, _ = protocol.answer(analysis, {"kind": "weights", "layer": 0, "head": 0})
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     assert reply["hint"] == f"Ask for at most {200 // (4 * n)} rows at a time."

@@ -78,10 +78,10 @@ def test_predictions_are_those_of_transformers(analysis: Analysis, plain: Any) -
     model, tokenizer = plain
     with torch.no_grad():
         logits = model(**tokenizer(TEXT, return_tensors="pt")).logits[0]
-    assert_close(analysis.trace.logits, logits, terms=384, steps=4 * analysis.n_layers + 2)
+    assert_close(analysis.trace.logits, logits, terms=384, steps=4 * analysis.trace.n_layers + 2)
     found = analysis.predictions(top_k=5)
     best = logits.softmax(-1).topk(5)
-    assert_close(found.probabilities, best.values, terms=96, steps=analysis.n_layers, size=1)
+    assert_close(found.probabilities, best.values, terms=96, steps=analysis.trace.n_layers, size=1)
     np.testing.assert_array_equal(found.ids[:, 0], best.indices[:, 0])
 
 
@@ -105,7 +105,9 @@ def test_masked_predictions_put_the_mask_in_each_place(analysis: Analysis, plain
     with torch.no_grad():
         expected = model(input_ids=copy).logits[0, 2].softmax(-1).topk(5)
     found = analysis.predictions(top_k=5, mode="masked", rows=slice(2, 3))
-    assert_close(found.probabilities[0], expected.values, terms=96, steps=analysis.n_layers, size=1)
+    assert_close(
+        found.probabilities[0], expected.values, terms=96, steps=analysis.trace.n_layers, size=1
+    )
 
 
 def test_attention_is_that_of_the_eager_model(analysis: Analysis, folder: Path) -> None:
@@ -114,12 +116,12 @@ def test_attention_is_that_of_the_eager_model(analysis: Analysis, folder: Path) 
     with torch.no_grad():
         expected = model(**tokenizer(TEXT, return_tensors="pt"), output_attentions=True).attentions
     for layer, weights in enumerate(expected):
-        for head in range(analysis.n_heads):
+        for head in range(analysis.trace.n_heads):
             assert_close(
                 analysis.attention(layer, head),
                 weights[0, head],
                 terms=96,
-                steps=analysis.n_layers,
+                steps=analysis.trace.n_layers,
                 size=1,
             )
 
@@ -152,8 +154,8 @@ def test_pieces_are_merged_into_the_words_of_the_text(folder: Path) -> None:
     words = found.view(words=True, special=False)
     merged = [token.text for token in words.tokens if token.word is not None]
     assert merged == ["The", "zigzagging", "platypus", "hums", "."]
-    assert words.n_tokens < found.n_tokens - 2
-    assert_close(words.attention(0, 0).sum(axis=1), 1, terms=found.n_tokens)
+    assert words.trace.n_tokens < found.trace.n_tokens - 2
+    assert_close(words.attention(0, 0).sum(axis=1), 1, terms=found.trace.n_tokens)
 
 
 def test_a_pair_stands_between_two_separators_and_has_no_segments(pair: Analysis) -> None:
@@ -172,12 +174,12 @@ def test_a_pair_stands_between_two_separators_and_has_no_segments(pair: Analysis
 def test_inside_has_no_segment_embedding_and_positions_after_the_padding(
     pair: Analysis, folder: Path
 ) -> None:
-    parts = pair.embeddings
+    parts = pair.model.embeddings
     encoder = aw.load(folder, progress=False)
     table = encoder.model.get_submodule("roberta.embeddings.position_embeddings").weight
     first = encoder.tokenizer.pad_token_id + 1
     np.testing.assert_array_equal(
-        parts.position, table[first : first + pair.n_tokens].detach().numpy()
+        parts.position, table[first : first + pair.trace.n_tokens].detach().numpy()
     )
     words = encoder.model.get_input_embeddings().weight.detach().numpy()
     np.testing.assert_array_equal(parts.token, words[[token.id for token in pair.tokens]])
@@ -192,7 +194,7 @@ def test_sentences_and_the_tree_are_of_this_text(analysis: Analysis) -> None:
     assert list(analysis.sentences.texts) == TEXT.replace(". A", ".\nA").splitlines()
     mass = analysis.sentences.matrix("mass")
     assert mass.shape == (2, 2) and (mass > 0).all()
-    tree = analysis.influence(1, layer=1, head=2, special=False)
+    tree = analysis.heads.tree(1, layer=1, head=2, special=False)
     assert tree.token == 1
     special = {i for i, token in enumerate(analysis.tokens) if token.special}
     assert {child.token for child in tree.children}.isdisjoint(special)
@@ -202,9 +204,9 @@ def test_there_is_no_next_sentence_and_the_first_token_is_the_summary(
     analysis: Analysis, pair: Analysis
 ) -> None:
     with pytest.raises(NotAvailableError, match="no next-sentence head"):
-        _ = pair.next_sentence
-    assert not np.isnan(analysis.specialization.raw["cls"]).any()  # <s>
-    looks = analysis.first_token()
+        _ = pair.model.next_sentence
+    assert not np.isnan(analysis.heads.specialization.raw["cls"]).any()  # <s>
+    looks = analysis.model.first_token()
     assert looks.layers == (0, 1, 2)
     assert list(looks.positions) == [word.text for word in analysis.words]
 
@@ -221,4 +223,6 @@ def test_a_widget_shows_it_runs_other_texts_and_masks_tokens(widget: aw.Attentio
     assert widget.text_pair == PAIR and widget.status == "ready"
     widget.masked = [3]
     assert widget.analysis.tokens[3].text == "<mask>"
-    assert widget.analysis.tokens[3].surface == widget.analysis.masked[0].text.removeprefix("Ġ")
+    assert widget.analysis.tokens[3].surface == widget.analysis.model.masked[0].text.removeprefix(
+        "Ġ"
+    )

@@ -54,11 +54,11 @@ def analysis(name: str, dtype: torch.dtype = torch.float32) -> Any:
 @pytest.mark.parametrize("name", CAUSAL)
 def test_a_causal_mask_is_seen_whatever_it_is_made_of(name: str, dtype: torch.dtype) -> None:
     a = analysis(name, dtype)
-    for layer in range(a.n_layers):
-        np.testing.assert_array_equal(a.trace.allowed(layer), np.tri(a.n_tokens, dtype=bool))
-        later = a.trace.layer_scores(layer)[:, ~np.tri(a.n_tokens, dtype=bool)]
+    for layer in range(a.trace.n_layers):
+        np.testing.assert_array_equal(a.trace.allowed(layer), np.tri(a.trace.n_tokens, dtype=bool))
+        later = a.trace.layer_scores(layer)[:, ~np.tri(a.trace.n_tokens, dtype=bool)]
         assert np.isneginf(later).all()
-    assert a.run.encoder.predicts == "next" and a.default_mode == "next"
+    assert a.run.encoder.predicts == "next" and a.model.default_mode == "next"
 
 
 def test_a_flat_head_of_gpt_has_full_entropy() -> None:
@@ -79,7 +79,7 @@ def test_a_decoder_told_to_look_both_ways_depends_on_later_words() -> None:
     a = aw.analyze(TEXT, model=(both, tokenizer), tagger=None, progress=False)
     assert a.trace.allowed(0) is None
     aim = aw.target(position=2, token=7, against=9)
-    values = a.contributions(aim, "occlusion").values
+    values = a.why.contributions(aim, "occlusion").values
     ids = a.run.encoding.inputs["input_ids"]
     n = ids.shape[1]
     word = [i for i, token in enumerate(a.language.tokens) if token.word == 3]

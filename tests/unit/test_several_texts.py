@@ -74,12 +74,16 @@ def doors(model: Any, fitted: Any, embedder: Encoder, tmp_path: Path) -> dict[st
         "profile, listing": lambda texts: aw.profile(
             texts, model=model, failures="list", **OPTIONS
         ),
-        "head_means": lambda texts: aw.head_means(texts, model=model, progress=False),
-        "index": lambda texts: aw.index(texts, tmp_path / "index", layer=0, model=model, **OPTIONS),
+        "head_means": lambda texts: aw.corpus.head_means(texts, model=model, progress=False),
+        "index": lambda texts: aw.corpus.index(
+            texts, tmp_path / "index", layer=0, model=model, **OPTIONS
+        ),
         "report": lambda texts: aw.report(texts, tmp_path / "r.html", model=model, **OPTIONS),
-        "faithfulness": lambda texts: aw.faithfulness(texts, methods=["weights"], **of_class),
-        "agreement": lambda texts: aw.agreement(texts, **of_class),
-        "compare_many": lambda texts: aw.compare_many(texts, model=model, progress=False),
+        "faithfulness": lambda texts: aw.corpus.faithfulness(
+            texts, methods=["weights"], **of_class
+        ),
+        "agreement": lambda texts: aw.corpus.agreement(texts, **of_class),
+        "compare_many": lambda texts: aw.compare.many(texts, model=model, progress=False),
         "fit_classifier": lambda texts: tasks.fit_classifier(
             model, texts, [0, 1], epochs=1, progress=False
         ),

@@ -34,15 +34,15 @@ def of_model(request: pytest.FixtureRequest) -> Analysis:
 def test_what_attention_carries_is_that_of_the_analysis(of_model: Analysis) -> None:
     for kind in MIXINGS:
         matrix = ask(of_model, kind="mixing", quantity=kind, layer=1)[1]["weights"]
-        equal(matrix, of_model.mixing(kind, 1))
+        equal(matrix, of_model.mixing.matrix(kind, 1))
         rolled = ask(of_model, kind="mixing_rollout", quantity=kind, layer=1, rows=[1, 3])
-        equal(rolled[1]["weights"], of_model.mixing_rollout(kind, 1)[1:3])
+        equal(rolled[1]["weights"], of_model.mixing.rollout(kind, 1)[1:3])
     _, arrays = ask(of_model, kind="mixing", quantity="norms", layer=1, head=2, rows=[0, 2])
-    equal(arrays["weights"], of_model.mixing("norms", 1, 2)[:2])
+    equal(arrays["weights"], of_model.mixing.matrix("norms", 1, 2)[:2])
     lengths = ask(of_model, kind="value_lengths", layer=1)[1]["lengths"]
     assert_close(of_model.attention(1, 2)[:2] * lengths[2], arrays["weights"], terms=32)
     ratio = ask(of_model, kind="mixing", quantity="mixing", layer=1)[1]["ratio"]
-    equal(ratio, of_model.mixing_ratio(1))
+    equal(ratio, of_model.mixing.ratio(1))
 
 
 def test_a_pair_closes_its_sum(of_model: Analysis) -> None:
@@ -50,7 +50,7 @@ def test_a_pair_closes_its_sum(of_model: Analysis) -> None:
     whole = data["key"] + data["others"] + data["bias"] + data["shift"]
     parts = sum(abs(data[name]) for name in ("key", "others", "bias", "shift"))
     assert_close(whole, data["output"], terms=32, steps=4, size=parts)
-    assert_close(data["length"], of_model.mixing("mixing", 1)[2, 1], terms=32, steps=4)
+    assert_close(data["length"], of_model.mixing.matrix("mixing", 1)[2, 1], terms=32, steps=4)
     assert_close(np.linalg.norm(arrays["vector"]), data["length"], terms=32)
 
 
@@ -64,12 +64,12 @@ def test_mixing_of_the_wrong_kind_is_refused(of_model: Analysis) -> None:
 
 
 def test_rollout_flow_and_layer_change_are_those_of_the_analysis(analysis: Analysis) -> None:
-    last = analysis.n_layers - 1
+    last = analysis.trace.n_layers - 1
     equal(ask(analysis, kind="rollout", layer=last)[1]["weights"], analysis.rollout())
     _, arrays = ask(analysis, kind="rollout", layer=0, rows=[1, 3])
     equal(arrays["weights"], analysis.rollout(0)[1:3])
-    equal(ask(analysis, kind="flow", token=2)[1]["flow"], analysis.flow(2))
-    equal(ask(analysis, kind="layer_change")[1]["change"], analysis.layer_change)
+    equal(ask(analysis, kind="flow", token=2)[1]["flow"], analysis.heads.flow(2))
+    equal(ask(analysis, kind="layer_change")[1]["change"], analysis.heads.layer_change)
 
 
 def test_a_number_is_taken_from_the_first_to_the_last_and_no_further() -> None:
@@ -106,7 +106,7 @@ def test_the_first_of_everything_can_be_asked_for_and_nothing_before_it() -> Non
         {"kind": "predictions", "top_k": slices.MAX_TOP_K + 1},
         {"kind": "drill", "a": -1, "b": 0, "aggregation": "mass"},
         {"kind": "tensor", "name": "hidden", "layer": -1},
-        {"kind": "tensor", "name": "hidden", "layer": analysis.n_layers + 1},
+        {"kind": "tensor", "name": "hidden", "layer": analysis.trace.n_layers + 1},
     ):
         assert "out of range" in reply_to(analysis, **request)[0]["error"], request
 
@@ -143,7 +143,7 @@ def test_flow_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_specializations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="specialization")
-    found = analysis.specialization
+    found = analysis.heads.specialization
     assert data["keys"] == list(found.raw)
     assert data["reasons"] == found.reasons
     for key in data["keys"]:
@@ -151,7 +151,7 @@ def test_specializations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> 
         equal(arrays[f"scaled:{key}"], found.scaled()[key])
         equal(arrays[f"z:{key}"], found.zscores()[key])
         chance = data["chance"][key]
-        by_layer = chance if isinstance(chance, list) else [chance] * analysis.n_layers
+        by_layer = chance if isinstance(chance, list) else [chance] * analysis.trace.n_layers
         numbers = [math.nan if one is None else one for one in by_layer]
         np.testing.assert_allclose(numbers, found.chance_by_layer[key])
         assert key in data["reasons"] or np.isfinite(arrays[f"raw:{key}"]).any()
@@ -180,7 +180,9 @@ def test_sentences_and_their_drill_down_are_those_of_the_analysis(
     assert data["tokens"] == [list(tokens) for tokens in found.tokens]
     equal(arrays["matrix"], found.matrix(aggregation, **of))
     if aggregation == "mass":
-        assert_close(arrays["matrix"].sum(axis=1) + arrays["elsewhere"], 1, terms=analysis.n_tokens)
+        assert_close(
+            arrays["matrix"].sum(axis=1) + arrays["elsewhere"], 1, terms=analysis.trace.n_tokens
+        )
     else:
         for a in range(size):
             for b in range(size):
@@ -198,13 +200,13 @@ def test_sentences_and_their_drill_down_are_those_of_the_analysis(
     cell = opened["weights"].sum(axis=1).mean()
     if aggregation == "max":
         cell = opened["weights"].max()
-    assert_close(arrays["matrix"][0, 1], cell, terms=analysis.n_tokens)
+    assert_close(arrays["matrix"][0, 1], cell, terms=analysis.trace.n_tokens)
 
 
 def test_the_first_token_of_the_last_six_layers(analysis: Analysis) -> None:
     for head in (0, "mean"):
         data, arrays = ask(analysis, kind="first_token", head=head)
-        layers = list(range(analysis.n_layers))[-6:]
+        layers = list(range(analysis.trace.n_layers))[-6:]
         assert data["layers"] == layers
         equal(arrays["weights"], [analysis.attention(layer, head)[0] for layer in layers])
 

@@ -75,25 +75,25 @@ def test_every_tensor_is_the_one_of_the_analysis_or_is_refused_with_the_reason_t
 
 def tensor_of(analysis: Analysis, name: str) -> Any:
     if name in EMBEDDINGS:
-        return getattr(analysis.embeddings, name)
+        return getattr(analysis.model.embeddings, name)
     if name in LAYER:
-        return getattr(analysis.inside(1), name)
+        return getattr(analysis.model.layer(1), name)
     if name in HEAD:
         ask_for = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}
         return {**ask_for, "head_output": analysis.trace.head_output}[name](1, 2)
     if name == "hidden":
-        return analysis.hidden_states[1]
-    table = analysis.positions
+        return analysis.model.hidden_states[1]
+    table = analysis.model.positions
     return table if name == "position_table" else sinusoidal_positions(*table.shape)
 
 
 def test_paths_and_residuals_are_those_of_the_analysis(of_model: Analysis) -> None:
     _, arrays = ask(of_model, kind="hidden_path")
     for name in ("norms", "cosines", "points", "explained"):
-        equal(arrays[name], getattr(of_model.hidden_path, name))
+        equal(arrays[name], getattr(of_model.model.hidden_path, name))
     _, arrays = ask(of_model, kind="residuals")
-    equal(arrays["attention"], of_model.residuals.attention)
-    equal(arrays["ffn"], of_model.residuals.ffn)
+    equal(arrays["attention"], of_model.model.residuals.attention)
+    equal(arrays["ffn"], of_model.model.residuals.ffn)
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_the_sizes_of_the_model_are_its_own(of_model: Analysis) -> None:
     assert data["parameters"]["total"] == total
     part, _ = ask(of_model, kind="tensor", name="ffn_activation", layer=0, rows=[0, 1])
     assert data["sizes"] == {
-        "hidden": of_model.hidden_states.shape[-1],
+        "hidden": of_model.model.hidden_states.shape[-1],
         "intermediate": part["shape"][1],
         "head_dim": of_model.queries(0, 0).shape[1],
-        "vocabulary": of_model.vocab_size,
+        "vocabulary": of_model.model.vocab_size,
         "max_length": encoder.max_length,
     }
     assert data["pre_norm"] is (encoder.family.name == "modernbert")
@@ -135,22 +135,22 @@ def test_residuals_take_one_pass_and_are_those_of_every_layer(
 ) -> None:
     analysis = aw.analyze(TEXT, model=tiny_models.build(family), tagger=None, progress=False)
     passes = passes_of(analysis)
-    found = analysis.residuals
+    found = analysis.model.residuals
     assert passes == [1]
-    for layer in range(analysis.n_layers):
-        attention, ffn = residual_bars(analysis.inside(layer))
+    for layer in range(analysis.trace.n_layers):
+        attention, ffn = residual_bars(analysis.model.layer(layer))
         equal(found.attention[layer], attention)
         equal(found.ffn[layer], ffn)
 
 
 def test_the_parts_of_a_few_layers_are_kept() -> None:
     analysis = aw.analyze("the cat sat", tagger=None, progress=False)
-    first = analysis.inside(0)
-    assert analysis.inside(0) is first
-    for layer in range(analysis.n_layers):
-        analysis.inside(layer)
-    assert len(analysis._layers) < analysis.n_layers
-    np.testing.assert_array_equal(analysis.inside(0).ffn_norm, first.ffn_norm)
+    first = analysis.model.layer(0)
+    assert analysis.model.layer(0) is first
+    for layer in range(analysis.trace.n_layers):
+        analysis.model.layer(layer)
+    assert len(analysis._layers) < analysis.trace.n_layers
+    np.testing.assert_array_equal(analysis.model.layer(0).ffn_norm, first.ffn_norm)
 
 
 def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_computed_again(
@@ -159,7 +159,7 @@ def test_masked_predictions_by_rows_are_those_of_all_at_once_and_are_not_compute
     monkeypatch.setattr("attn_widget.trace.run.MASKED_TOKENS_AT_ONCE", 60)
     whole = aw.analyze(TEXT, progress=False).predictions(top_k=5, mode="masked")
     analysis = aw.analyze(TEXT, progress=False)
-    n = analysis.n_tokens
+    n = analysis.trace.n_tokens
     passes = passes_of(analysis)
     parts: dict[str, list[np.ndarray]] = {}
     for start in range(0, n, 5):
@@ -193,15 +193,15 @@ def test_masked_predictions_can_be_canceled_and_go_on_where_they_were(
     passes = passes_of(analysis)
 
     def stop(done: int, n: int) -> None:
-        assert n == analysis.n_tokens
+        assert n == analysis.trace.n_tokens
         if done >= 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         analysis.predictions(mode="masked", progress=stop)
-    assert 0 < sum(passes) < analysis.n_tokens
+    assert 0 < sum(passes) < analysis.trace.n_tokens
     analysis.predictions(mode="masked")
-    assert sum(passes) == analysis.n_tokens
+    assert sum(passes) == analysis.trace.n_tokens
 
 
 def test_predictions_as_is_come_by_rows_too(of_model: Analysis) -> None:
@@ -228,7 +228,7 @@ def test_classes_come_with_their_softmax_opened_up(head: str, task: str, columns
     assert data["task"] == task
     assert len(data["labels"]) == columns
     axis = 0 if task == "question_answering" else 1
-    rows = 1 if task == "sequence" else analysis.n_tokens
+    rows = 1 if task == "sequence" else analysis.trace.n_tokens
     assert arrays["logits"].shape == arrays["exp"].shape == (rows, columns)
     equal(arrays["logits"], np.asarray(analysis.trace.classifier_logits).reshape(rows, columns))
     assert_close(arrays["exp"].sum(axis=axis), arrays["sum"], terms=arrays["exp"].shape[axis])
@@ -265,4 +265,4 @@ def test_an_unknown_family_says_why_its_inside_is_not_shown() -> None:
                     {"kind": "tensor", "name": "ffn_norm", "layer": 0}):  # fmt: skip
         reply, _ = reply_to(analysis, **request)
         assert "roformer keeps its layers is not known" in reply["error"]
-    equal(ask(analysis, kind="hidden_path")[1]["norms"], analysis.hidden_path.norms)
+    equal(ask(analysis, kind="hidden_path")[1]["norms"], analysis.model.hidden_path.norms)

@@ -30,7 +30,7 @@ def analysis(text: str = SENTENCE) -> Any:
 def mary_against_john() -> Target:
     run = analysis().run
     ids = run.encoder.tokenizer.convert_tokens_to_ids(["ĠMary", "ĠJohn"])
-    return aw.target(position=analysis().n_tokens - 1, token=ids[0], against=ids[1])
+    return aw.target(position=analysis().trace.n_tokens - 1, token=ids[0], against=ids[1])
 
 
 def test_without_the_package_the_command_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,17 +93,17 @@ def test_surprisals_are_the_cross_entropy_of_torch() -> None:
 @needs_smollm2
 def test_components_and_the_decomposition_of_mary_against_john() -> None:
     a, target = analysis(), mary_against_john()
-    c = a.components(target)
+    c = a.why.components(target)
     assert c.value == pytest.approx(6.120, abs=0.002) and c.gap <= 1e-5
     assert np.unravel_index(np.abs(c.heads).argmax(), c.heads.shape) == (23, 3)
     assert (c.heads[23, 3], c.heads[29, 1]) == pytest.approx((2.86, 1.73), abs=0.01)
     assert (c.heads.sum(), c.mlps.sum(), c.embedding) == pytest.approx(
         (1.62, 4.54, -0.04), abs=0.01
     )
-    d = a.contributions(target)
+    d = a.why.contributions(target)
     assert d.gap <= 1e-5 and d.bias == 0
     assert (d.values[1], d.values[9], d.values[0]) == pytest.approx((3.70, 2.39, 0.98), abs=0.01)
-    assert a.logit_lens(target).values[-1] == pytest.approx(c.value, abs=1e-4)
+    assert a.why.logit_lens(target).values[-1] == pytest.approx(c.value, abs=1e-4)
 
 
 @needs_smollm2
@@ -118,14 +118,14 @@ def test_the_first_token_takes_neither_the_opening_nor_the_scale() -> None:
 
 @needs_smollm2
 def test_switching_off_the_head_that_adds_most_takes_most_away() -> None:
-    effects = analysis().head_effects(mary_against_john()).effects
+    effects = analysis().why.head_effects(mary_against_john()).effects
     assert np.unravel_index(np.abs(effects).argmax(), effects.shape) == (23, 3)
     assert effects[23, 3] == pytest.approx(3.04, abs=0.01)
 
 
 @needs_smollm2
 def test_copying_scores() -> None:
-    found = analysis().copying()
+    found = analysis().why.copying()
     assert found.shape == (30, 9) and np.isfinite(found).all() and np.abs(found).max() <= 1
     assert int((found > 0.5).sum()) == 126
     assert found[18, 6] > 0  # induction
@@ -134,7 +134,7 @@ def test_copying_scores() -> None:
 @needs_smollm2
 def test_one_head_finds_what_followed_a_token_the_last_time() -> None:
     for seed in range(2):
-        found = analysis().probe_patterns(seed).induction
+        found = analysis().model.probe_patterns(seed).induction
         assert np.unravel_index(np.nanargmax(found), found.shape) == (18, 6)
         assert found[18, 6] >= 0.9
 
@@ -154,15 +154,15 @@ def test_the_number_of_the_subject_decides_the_verb_and_nothing_before_it() -> N
 
 @needs_smollm2
 def test_alti_does_not_end_in_the_first_token() -> None:
-    rolled = analysis().mixing_rollout("alti")[-1]
+    rolled = analysis().mixing.rollout("alti")[-1]
     assert (rolled[0], rolled[1], rolled[3]) == pytest.approx((0.333, 0.226, 0.090), abs=0.001)
 
 
 @needs_smollm2
 def test_it_writes_on() -> None:
     a = aw.analyze(SENTENCE, model="smollm2", generate=3, tagger=None, progress=False)
-    assert a.written[0].text == "ĠMary" and a.text.startswith(SENTENCE + " Mary")
-    assert a.n_tokens == 14 + len(a.written)
+    assert a.model.generated[0].text == "ĠMary" and a.text.startswith(SENTENCE + " Mary")
+    assert a.trace.n_tokens == 14 + len(a.model.generated)
 
 
 @needs_smollm2

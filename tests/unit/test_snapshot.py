@@ -53,7 +53,7 @@ def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
     of_long_texts = {"heads", "pyramid", "tile", "links"}
     of_an_open_index = {"near"}  # a page has none, and its view Inside no panel for one
     of_parts = {"alignment", "part_paint", "written_shares"}  # tests/unit/test_parts.py
-    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # a page has no queries and keys of parts
+    of_a_cell = {"qk", "qk_effects", "qk_trace"}  # tests/features/qk/test_qk_saved.py
     others = of_long_texts | of_an_open_index | of_parts | of_a_cell | {"code"}
     assert asked - {"nothing"} == set(HANDLERS) - others
 
@@ -147,7 +147,10 @@ def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
     focus = 1 if token is None else token
     assert data["token"] == focus and data["heads"] == [0, 2]
     assert {name.partition(":")[0] for name in arrays} == {*EMBEDDINGS, *LAYER, *HEAD, "hidden"}
-    assert len(arrays) == len(EMBEDDINGS) + analysis.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
+    assert (
+        len(arrays)
+        == len(EMBEDDINGS) + analysis.trace.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
+    )
     for key, row in arrays.items():
         name, _, layer = key.partition(":")
         asked = {"kind": "tensor", "name": name, "rows": [focus, focus + 1]}

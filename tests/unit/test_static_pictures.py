@@ -45,7 +45,7 @@ def tones(picture: Picture, shape: tuple[int, int], ramp: str = RAMP) -> np.ndar
 
 def shown(result: Any, **traits: Any) -> Picture:
     widget = aw.show(result, **traits)
-    picture = picture_of(widget.source, widget.selection)
+    picture = picture_of(widget._shown_source, widget.selection)
     widget.close()
     return picture
 
@@ -80,7 +80,7 @@ def test_it_is_of_the_view_that_was_shown() -> None:
 def test_what_a_mask_forbids_is_gray_and_no_weight() -> None:
     a = aw.analyze("a cat sat on the mat", model=build("gpt2"), tagger=None, progress=False)
     picture = shown(a, layer=1, head=0)
-    found = tones(picture, (a.n_tokens, a.n_tokens))
+    found = tones(picture, (a.trace.n_tokens, a.trace.n_tokens))
     np.testing.assert_array_equal(found == -1, np.triu(np.ones_like(found, dtype=bool), 1))
 
 
@@ -141,8 +141,8 @@ def test_tokens_cannot_be_markup_and_take_one_line() -> None:
 @pytest.mark.parametrize("saved", ["page", "full", "picture"])
 def test_every_page_and_output_has_it_and_one_sentence(saved: Any, tmp_path: Path) -> None:
     widget = aw.show(TEXT, layer=3, head=5, saved=saved, progress=False)
-    picture = picture_of(widget.source, widget.selection)
-    output = outputs(widget.shown, saved, code=False)["text/html"]
+    picture = picture_of(widget._shown_source, widget.selection)
+    output = outputs(widget._shown, saved, code=False)["text/html"]
     page = widget.to_html(tmp_path / "a.html").read_text("utf-8")
     assert page.count(figure(picture)) == 1
     assert (
@@ -164,3 +164,8 @@ def test_a_report_has_that_of_the_first_text_and_a_page_of_several_that_of_each(
     several = aw.to_html([c.a, s, c], tmp_path / "b.html").read_text("utf-8")
     assert several.count("<figure>") == 3
     assert '"layout": "stack"' in several and several.count('"second": true') == 1
+
+
+def test_signs_of_direction_turn_no_caption_around() -> None:
+    a = aw.analyze("keys \u202eabc", tagger=None, progress=False)
+    assert "keys abc: attention weights" in figure(shown(a))

@@ -55,7 +55,7 @@ def until(holds: Callable[[], bool]) -> None:
 def ask(widget: aw.AttentionWidget, start: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The next layers, as the page asks for them."""
     for _ in range(1000):
-        reply, buffers = widget.slice({"kind": "heads", "start": start}, [])
+        reply, buffers = widget._slice({"kind": "heads", "start": start}, [])
         if reply["ok"]:  # pyright: ignore
             arrays = {
                 head["name"]: np.frombuffer(part, head["dtype"]).reshape(head["shape"])
@@ -100,16 +100,16 @@ def test_python_waits_for_what_a_page_streams(widget: aw.AttentionWidget) -> Non
 
 
 def test_what_reads_all_heads_waits_for_them(widget: aw.AttentionWidget) -> None:
-    reply, _ = widget.slice({"kind": "patterns"}, [])
+    reply, _ = widget._slice({"kind": "patterns"}, [])
     while not reply["ok"]:  # pyright: ignore
         assert reply["later"] and len(reply["progress"]) == 2  # pyright: ignore
-        reply, _ = widget.slice({"kind": "patterns"}, [])
+        reply, _ = widget._slice({"kind": "patterns"}, [])
     assert head_scan(widget.analysis).walk.complete
 
 
 def test_dropping_the_request_ends_the_work(widget: aw.AttentionWidget) -> None:
     ask(widget, 0)
-    widget.slice({"kind": "drop", "of": {"kind": "heads", "start": 1}}, [])
+    widget._slice({"kind": "drop", "of": {"kind": "heads", "start": 1}}, [])
     until(lambda: not any(t.name == "attn_widget task" for t in threading.enumerate()))
     data, _ = ask(widget, 0)  # what was done is still there
     assert data["layers"][0] == widget.layer
@@ -120,7 +120,7 @@ def test_another_run_holds_the_stream_until_it_is_over(widget: aw.AttentionWidge
     ask(widget, 0)
     job = widget._runs.begin()  # pyright: ignore
     until(lambda: not any(t.name == "attn_widget task" for t in threading.enumerate()))
-    reply, _ = widget.slice({"kind": "heads", "start": 3}, [])
+    reply, _ = widget._slice({"kind": "heads", "start": 3}, [])
     assert head_scan(before).walk.complete or reply["later"]  # pyright: ignore
     assert not any(t.name == "attn_widget task" for t in threading.enumerate())
     widget._runs.fail(job, RuntimeError("broken"))  # pyright: ignore
@@ -167,18 +167,18 @@ def test_failing_work_is_reported_and_keeps_what_is_there(widget: aw.AttentionWi
     trace.row_blocks = broken  # pyright: ignore
     reply: dict[str, Any] = {"later": 1}
     while "later" in reply:
-        reply, _ = widget.slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
+        reply, _ = widget._slice({"kind": "heads", "start": 0}, [])  # pyright: ignore
     assert "no memory" in reply["error"] and widget.first_paint
 
 
 def test_a_long_text_opens_on_a_link_of_the_rows_that_are_read() -> None:
     analysis = long_run()
-    assert analysis.n_tokens > LONG_TOKENS
+    assert analysis.trace.n_tokens > LONG_TOKENS
     rows = np.array([1, 400, 900])
     weights = analysis.trace.layer_weights(1)
     assert_close(analysis.trace.picked_rows(1, rows), weights[:, rows], terms=32)
     links, opened = links_of(analysis), opening(analysis)
-    assert links.values.shape == (analysis.n_layers, analysis.n_heads, ROWS_OF_LONG)
+    assert links.values.shape == (analysis.trace.n_layers, analysis.trace.n_heads, ROWS_OF_LONG)
     assert isinstance(opened.head, int) and opened.token is not None and opened.key is not None
     row = analysis.attention(opened.layer, opened.head)[opened.token]
     others = [
@@ -192,7 +192,11 @@ def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
     pair = tiny_models.build("bert", max_position_embeddings=128, **twelve)
     text = "the cat sat on the mat and it looked " * 40
     analysis = aw.analyze(text, model=pair, truncation=True, tagger=None, progress=False)
-    assert (analysis.n_layers, analysis.n_heads, analysis.n_tokens) == (12, 12, 128)
+    assert (analysis.trace.n_layers, analysis.trace.n_heads, analysis.trace.n_tokens) == (
+        12,
+        12,
+        128,
+    )
     packed = first_paint(analysis, 3, 5)
     meta, arrays = unpack(packed)
     assert meta["predictions"] is not None and arrays["weights"].shape == (128, 128)

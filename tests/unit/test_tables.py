@@ -39,7 +39,7 @@ def softmax(logits: Any) -> Any:
 
 
 def test_a_row_of_a_head_has_the_figures_of_its_matrix() -> None:
-    a, n = own(), own().n_tokens
+    a, n = own(), own().trace.n_tokens
     for row in rows(a.to_dataframe()):
         weights = a.attention(row["layer"], row["head"]).astype(np.float64)
         assert row["confidence_max"] == pytest.approx(weights.max(), rel=1e-6)
@@ -48,7 +48,7 @@ def test_a_row_of_a_head_has_the_figures_of_its_matrix() -> None:
     for row in rows(a.patterns.to_dataframe()):
         weights = a.attention(row["layer"], row["head"])
         assert row["previous"] == pytest.approx(np.diagonal(weights, -1).mean(), rel=1e-4)
-    for row in rows(a.specialization.to_dataframe()):
+    for row in rows(a.heads.specialization.to_dataframe()):
         weights = a.attention(row["layer"], row["head"])
         assert row["cls"] == pytest.approx(weights[:, 0].mean(), rel=1e-4)
     roles = a.roles()
@@ -68,7 +68,7 @@ def test_a_row_of_sentences_and_of_a_tree_has_the_weights_between_its_texts() ->
         for side, places in (("from_text", first), ("to_text", second)):
             start, end = (a.tokens[k] for k in (places[0], places[-1]))
             assert a.text[start.start : end.end] == row[side]
-    for row in rows(a.influence(3, layer=2, head=1).to_dataframe()):
+    for row in rows(a.heads.tree(3, layer=2, head=1).to_dataframe()):
         assert row["weight"] == pytest.approx(mean[row["parent"], row["token"]], rel=1e-6)
 
 
@@ -78,9 +78,9 @@ def test_a_row_of_predictions_has_its_position_its_token_and_their_numbers(
     name: str, at: slice
 ) -> None:
     a = tiny(name)
-    next_one = a.default_mode == "next"
+    next_one = a.model.default_mode == "next"
     table = rows(a.predictions(top_k=3, rows=at).to_dataframe())
-    assert sorted({row["position"] for row in table}) == list(range(a.n_tokens))[at]
+    assert sorted({row["position"] for row in table}) == list(range(a.trace.n_tokens))[at]
     for row in table:
         position = row["position"]
         assert a.tokens[position].text == row["token"]
@@ -107,7 +107,7 @@ def test_a_row_of_why_has_what_its_token_head_or_layer_does(name: str) -> None:
     def value(of: Analysis) -> float:
         return float(of.trace.logits[3, 20]) - float(of.trace.logits[3, 30])
 
-    c = a.contributions(target)
+    c = a.why.contributions(target)
     for row in rows(c.to_dataframe()):
         source = row.get("text") == "source"
         tokens, values = (a.of("encoder").tokens, c.source) if source else (a.tokens, c.values)
@@ -118,15 +118,15 @@ def test_a_row_of_why_has_what_its_token_head_or_layer_does(name: str) -> None:
         )
     part = {"part": "decoder"} if name == "bart" else {}
     whole = value(a)
-    for row in rows(a.head_effects(target).to_dataframe())[::3]:
+    for row in rows(a.why.head_effects(target).to_dataframe())[::3]:
         address = (row["layer"], row["head"])
         off = a.ablate([(part["part"], *address)] if part else [address])
         assert row["effect"] == pytest.approx(whole - value(off), abs=1e-5)
         assert row.get("part") == part.get("part")
     if name == "bart":  # its head reads no layer
         return
-    lens = rows(a.logit_lens(target).to_dataframe())
-    assert [row["layer"] for row in lens] == list(range(a.n_layers + 1))
+    lens = rows(a.why.logit_lens(target).to_dataframe())
+    assert [row["layer"] for row in lens] == list(range(a.trace.n_layers + 1))
     assert lens[-1]["value"] == pytest.approx(whole, abs=1e-5)
     shares = softmax(a.trace.logits[3])
     assert lens[-1]["probability"] == pytest.approx(shares[20], rel=1e-4)
@@ -135,11 +135,11 @@ def test_a_row_of_why_has_what_its_token_head_or_layer_does(name: str) -> None:
 
 def test_a_row_of_components_is_what_its_part_adds() -> None:
     a = tiny("gpt2")
-    table = rows(a.components(aw.target(position=3, token=20)).to_dataframe())
+    table = rows(a.why.components(aw.target(position=3, token=20)).to_dataframe())
     assert sum(row["contribution"] for row in table) == pytest.approx(
         float(a.trace.logits[3, 20]), abs=1e-4
     )
-    c = a.components(aw.target(position=3, token=20))
+    c = a.why.components(aw.target(position=3, token=20))
     for row in table:
         one = {
             "head": lambda row=row: c.heads[int(row["layer"]), int(row["head"])],
@@ -152,14 +152,14 @@ def test_a_row_of_components_is_what_its_part_adds() -> None:
 
 def test_a_row_of_what_is_written_has_the_token_at_its_position() -> None:
     a = tiny("bart")
-    table = rows(a.written_shares.to_dataframe())
+    table = rows(a.why.written_shares.to_dataframe())
     for row in table[:-1]:
         token = a.tokens[row["position"]]
         assert row["token"] == token.text
         assert row["logit"] == pytest.approx(
             a.trace.logits[row["position"] - 1, token.id], abs=1e-5
         )
-    assert table[-1]["position"] == a.n_tokens
+    assert table[-1]["position"] == a.trace.n_tokens
     assert table[-1]["logit"] == pytest.approx(a.trace.logits[-1].max(), abs=1e-5)
 
 
@@ -170,14 +170,14 @@ def test_a_row_of_trust_is_of_its_method() -> None:
     words = [
         i for i, token in enumerate(a.tokens) if not token.special and i != 3
     ]  # one token each
-    scores = {method: a.contributions(target, method).values[words] for method in methods}
-    table = a.agreement(target, methods=methods).to_dataframe()
+    scores = {method: a.why.contributions(target, method).values[words] for method in methods}
+    table = a.why.agreement(target, methods=methods).to_dataframe()
     for first in methods:
         for second in methods:
             signed = "alti" not in (first, second)
             pair = [one if signed else np.abs(one) for one in (scores[first], scores[second])]
             assert table.loc[first, second] == pytest.approx(spearmanr(*pair).statistic, abs=1e-6)
-    f = a.faithfulness(target, methods=methods)
+    f = a.why.faithfulness(target, methods=methods)
     for row in rows(f.to_dataframe())[:-1]:
         curve = f.curves[row["method"]]
         assert row["comprehensiveness"] == curve.comprehensiveness
@@ -190,7 +190,7 @@ def test_a_row_of_many_texts_is_the_mean_of_its_figure() -> None:
     every = [aw.analyze(text, progress=False) for text in texts]
     p = aw.profile(texts, progress=False)
     for row in rows(p.to_dataframe())[::7]:
-        figures = [one.metrics.as_dict() | one.specialization.raw for one in every]
+        figures = [one.metrics.as_dict() | one.heads.specialization.raw for one in every]
         values = [
             each[row["key"]][row["layer"], row["head"]] for each in figures if row["key"] in each
         ]

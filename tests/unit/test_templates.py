@@ -84,7 +84,7 @@ def test_pages_and_outputs_of_every_result_come_out_of_a_template_as_they_went_i
     }
     for name, result in results.items():
         widget = aw.show(result)
-        assert_plain(outputs(widget.shown, code=True)["text/html"])
+        assert_plain(outputs(widget._shown, code=True)["text/html"])
         assert_plain(aw.to_html(result, tmp_path / f"{name}.html").read_bytes().decode())
         widget.close()
     report = aw.report([TEXT, other], tmp_path / "report.html", **given)

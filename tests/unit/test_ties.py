@@ -88,14 +88,14 @@ def twin_heads() -> Any:
 def test_twin_heads_stand_in_their_order() -> None:
     pair = twin_heads()
     c = aw.compare(TEXT, TEXT.replace("cat", "dog"), model=pair, tagger=None, progress=False)
-    many = aw.compare_many([(TEXT, TEXT.replace("cat", "dog"))], model=pair, progress=False)
+    many = aw.compare.many([(TEXT, TEXT.replace("cat", "dog"))], model=pair, progress=False)
     for order in (c.heads(), many.heads()):
         for layer in (1, 2):
             assert order.index((layer, 3)) == order.index((layer, 1)) + 1
         # In layer 0 only the row of the other word differs, and no head's by more than rounding.
         assert order[-4:] == [(0, 0), (0, 1), (0, 2), (0, 3)]
     a = aw.analyze(TEXT, model=pair, tagger=None, progress=False)
-    effects = a.head_effects(aw.target(position=2, token=17, masked=True))
+    effects = a.why.head_effects(aw.target(position=2, token=17, masked=True))
     twins = effects.effects[:, [1, 3]]
     assert_close(twins[:, 0], twins[:, 1], **tiny_models.RUN, size=a.trace.logits)
     opened = opening(a)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
+from attn_widget.features import declared
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.run_cells import run_cells
-from attn_widget.page.view_cells import PATHS, view_cells
+from attn_widget.page.view_cells import OF_VIEWS, PATHS, view_cells
 
 pytest.importorskip("pandas")
 TEXT = "The trophy does not fit into the suitcase because it is large. He sold it to [MASK]."
@@ -31,7 +33,7 @@ def shown(a: Any, view: str, **traits: Any) -> tuple[Any, Any]:
 
 def test_heads_have_the_figure_that_shades_the_grid(a: Any) -> None:
     cells, table = shown(a, "heads", metric="sparsity")
-    values = table["sparsity"].to_numpy().reshape(a.n_layers, a.n_heads)
+    values = table["sparsity"].to_numpy().reshape(a.trace.n_layers, a.trace.n_heads)
     span = np.ptp(values)
     np.testing.assert_allclose(cells.shades, (values - values.min()) / span, atol=1e-6)
     assert (cells.rows[1], cells.columns[3]) == ("L1", "H3") and "Sparsity" in cells.caption
@@ -61,16 +63,32 @@ def test_tree_has_the_strongest_paths(a: Any) -> None:
     assert cells.rows[0].startswith("it → trophy ")
 
 
-@pytest.mark.parametrize("view", ["attention", "inside", "why"])
-def test_other_views_have_the_matrix(a: Any, view: str) -> None:
-    widget = aw.show(a, view=view)
+def test_inside_has_the_changes_that_its_map_shows(a: Any) -> None:
+    cells, _ = shown(a, "inside")
+    words = [not token.special for token in a.tokens]
+    for k, part in enumerate((a.model.residuals.attention, a.model.residuals.ffn)):
+        top = max(
+            a.model.residuals.attention[:, words].max(), a.model.residuals.ffn[:, words].max()
+        )
+        np.testing.assert_allclose(cells.shades[k::2], np.clip(part / top, 0, 1), atol=1e-6)
+    assert (cells.rows[3], cells.columns[2]) == ("L1 FFN", "trophy")
+
+
+def test_the_matrix_is_that_of_the_view_attention(a: Any) -> None:
+    widget = aw.show(a, view="attention")
     assert view_cells(a, widget.selection).caption == run_cells(a, widget.selection).caption
     widget.close()
 
 
-def test_the_output_of_a_cell_waits_for_no_masked_pass(a: Any) -> None:
+def test_every_view_has_a_picture_of_its_own(a: Any) -> None:
+    """Core and features: a view without one falls back to the matrix, and says why."""
+    assert {*OF_VIEWS, *dict(declared("cells")), "attention"} == {*VIEWS}
+
+
+def test_the_output_of_a_cell_waits_for_no_masked_pass_and_says_so(a: Any) -> None:
     widget = aw.show(a, view="predictions")
-    assert "attention weights" in view_cells(a, widget.selection, quick=True).caption
+    caption = view_cells(a, widget.selection, quick=True).caption
+    assert "attention weights" in caption and "Predictions has no picture here: It takes" in caption
     widget.close()
 
 
@@ -81,7 +99,8 @@ def test_what_a_text_does_not_have_is_the_matrix() -> None:
         widget.view = "attention"
         selection = widget.selection
         object.__setattr__(selection, "view", view)
-        assert "attention weights" in view_cells(alone, selection).caption
+        caption = view_cells(alone, selection).caption
+        assert "attention weights" in caption and "has no picture here: " in caption
         widget.close()
 
 
@@ -94,3 +113,12 @@ def test_a_saved_page_has_the_picture_of_its_view_and_escapes_it(tmp_path: Path)
     [figure] = re.findall(r'<div class="aw-static">(.*?)</figure>', page, flags=re.S)
     assert "the likeliest tokens at each position" in figure
     assert "<b>" not in figure and "<script" not in figure and "&lt;: " in figure
+
+
+def test_a_page_without_that_view_has_the_picture_of_the_one_it_opens_on(
+    a: Any, tmp_path: Path
+) -> None:
+    widget = aw.show(a, view="heads")
+    page = widget.to_html(tmp_path / "page.html", views=["sentences"])
+    widget.close()
+    assert "attention between sentences" in page.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import traitlets
 
 import attn_widget as aw
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
-from attn_widget.host.idle import activity
+from attn_widget.host.threads import activity
 from attn_widget.language import taggers
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.pack import unpack
@@ -111,7 +111,7 @@ def test_the_first_paint_carries_the_numbers_of_the_analysis(widget: aw.Attentio
 def test_a_thumbnail_shows_the_largest_weight_of_each_tile_and_hides_none() -> None:
     shown = aw.show("a bird and a cat " * 15, progress=False)
     meta, arrays = unpack(shown.first_paint)
-    n, side = shown.analysis.n_tokens, meta["thumb"]
+    n, side = shown.analysis.trace.n_tokens, meta["thumb"]
     assert side == min(n, 24)
     weights = shown.analysis.attention(2, 4)
     starts = [k * n // side for k in range(side)] + [n]
@@ -158,7 +158,7 @@ def test_closing_frees_the_run_and_is_said() -> None:
     assert shown.first_paint == b""
     assert shown.status == "closed"
     assert repr(shown) == "<AttentionWidget, closed>"
-    reply, _ = shown.slice({"kind": "weights", "layer": 0, "head": 0}, [])
+    reply, _ = shown._slice({"kind": "weights", "layer": 0, "head": 0}, [])
     assert reply == {
         "ok": False,
         "error": "This widget is closed.",
@@ -185,16 +185,16 @@ def test_a_tagger_that_is_not_loaded_keeps_no_cell_waiting(
     switch = sys.getswitchinterval()
     with activity.busy():
         for kind in ("language", "specialization", "language"):
-            reply, buffers = widget.slice({"kind": kind}, [])
+            reply, buffers = widget._slice({"kind": kind}, [])
             assert (reply["ok"], buffers) == (False, []) and 50 <= reply["later"] <= 1000
-        assert widget.slice({"kind": "weights", "layer": 0, "head": 0}, [])[0]["ok"]
+        assert widget._slice({"kind": "weights", "layer": 0, "head": 0}, [])[0]["ok"]
         assert not begun.wait(2 * taggers.QUIET_S)
     assert begun.wait(60)
     assert sys.getswitchinterval() < switch
     held.set()
     assert taggers._loader is not None
     taggers._loader.join(60)
-    reply, _ = widget.slice({"kind": "language"}, [])
+    reply, _ = widget._slice({"kind": "language"}, [])
     assert reply["ok"] and reply["data"]["token_pos"][2] is not None
     assert sys.getswitchinterval() == switch
 
@@ -223,7 +223,7 @@ def test_where_there_is_nothing_to_load_the_page_is_not_put_off(
     monkeypatch.setattr(taggers, "_default", None)
     monkeypatch.setattr(taggers, "SPACY_PACKAGES", ("no_such_pipeline",))
     shown = aw.show(TEXT, progress=False)
-    reply, _ = shown.slice({"kind": "language"}, [])
+    reply, _ = shown._slice({"kind": "language"}, [])
     assert reply["ok"] and "attn-widget[linguistics]" in reply["data"]["notes"][0]
     shown.close()
 
@@ -361,7 +361,7 @@ def test_a_cut_text_is_marked() -> None:
     shown = aw.show("word " * 600, truncation=True, progress=False)
     meta, _ = unpack(shown.first_paint)
     assert meta["truncated"] == {"limit": 512, "length": 602}
-    assert shown.analysis.n_tokens == 512
+    assert shown.analysis.trace.n_tokens == 512
     shown.close()
 
 

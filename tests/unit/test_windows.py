@@ -37,7 +37,7 @@ def windows_of(a: aw.Analysis) -> Windows:
 
 def plain(a: aw.Analysis, number: int) -> tuple[np.ndarray, Any]:
     """Places of a window on the axis, and what the plain model gives for its ids."""
-    windows, n = windows_of(a), a.n_tokens
+    windows, n = windows_of(a), a.trace.n_tokens
     before, after = windows.spans[0][0], n - windows.spans[-1][1]
     places = np.r_[0:before, slice(*windows.spans[number]), n - after : n]
     assert a.run is not None
@@ -55,12 +55,12 @@ def plain(a: aw.Analysis, number: int) -> tuple[np.ndarray, Any]:
 def test_each_row_is_a_row_of_its_own_window_and_forbidden_beyond_it(family: str) -> None:
     a = run(family)
     windows = windows_of(a)
-    assert len(windows.spans) > 3 and a.n_tokens > 2 * SIZE
+    assert len(windows.spans) > 3 and a.trace.n_tokens > 2 * SIZE
     for number in (0, 2, len(windows.spans) - 1):
         places, found = plain(a, number)
         own = windows.of[places] == number
-        outside = np.setdiff1d(np.arange(a.n_tokens), places)
-        for layer in (0, a.n_layers - 1):
+        outside = np.setdiff1d(np.arange(a.trace.n_tokens), places)
+        for layer in (0, a.trace.n_layers - 1):
             expected = found.attentions[layer][0, 1].numpy()[own]
             rows = a.attention(layer, 1)[places[own]]
             # Of a score's error a weight takes at most half.
@@ -76,15 +76,15 @@ def test_each_row_is_a_row_of_its_own_window_and_forbidden_beyond_it(family: str
         logits = a.trace.logits
         assert logits is not None
         assert_close(logits[places[own]], found.logits[0].numpy()[own], **tiny_models.RUN)
-    assert_close(a.attention(0, "mean").sum(axis=1), 1, terms=a.n_tokens)
+    assert_close(a.attention(0, "mean").sum(axis=1), 1, terms=a.trace.n_tokens)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_blocks_rows_and_scores_agree_with_the_whole_matrix(family: str) -> None:
     a = run(family)
-    trace, layer = a.trace, a.n_layers - 1
+    trace, layer = a.trace, a.trace.n_layers - 1
     whole = trace.layer_weights(layer)
-    picked = np.array([0, 5, 40, a.n_tokens - 1])
+    picked = np.array([0, 5, 40, a.trace.n_tokens - 1])
     assert_close(trace.picked_rows(layer, picked), whole[:, picked], terms=32)
     np.testing.assert_array_equal(
         a.attention(layer, 1, slice(9, 30), slice(5, 50)), whole[1, 9:30, 5:50]
@@ -100,7 +100,9 @@ def test_blocks_rows_and_scores_agree_with_the_whole_matrix(family: str) -> None
         size=np.nan_to_num(scores, neginf=0),
     )
     expected = layer_metrics(whole, trace.allowed(layer))
-    assert_close(a.metrics.uniformity[layer], expected["uniformity"], terms=a.n_tokens, steps=2)
+    assert_close(
+        a.metrics.uniformity[layer], expected["uniformity"], terms=a.trace.n_tokens, steps=2
+    )
 
 
 def test_predictions_and_masks_are_those_of_the_own_window() -> None:
@@ -120,7 +122,7 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
         logits = model(torch.tensor([ids])).logits[0, 1 + middle - span[0]]
     assert masked.ids[0].tolist() == logits.topk(3).indices.tolist()
     hidden = a.mask([middle])
-    assert [one.token for one in hidden.masked] == [middle]
+    assert [one.token for one in hidden.model.masked] == [middle]
     assert hidden.trace.windows is not None and len(hidden.trace.windows.spans) == len(
         windows.spans
     )
@@ -128,7 +130,7 @@ def test_predictions_and_masks_are_those_of_the_own_window() -> None:
     reads = np.array([first <= middle < end for first, end in windows.spans])
     assert (reads[windows.of] >= changed).all() and changed[middle]
     off = a.ablate([(0, 1)])
-    assert off.trace.windows is not None and off.heads_off == ((0, 1),)
+    assert off.trace.windows is not None and off.model.heads_off == ((0, 1),)
     assert a.ablate([]) is a and hidden.mask([]) is a
 
 
@@ -147,7 +149,7 @@ def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
     whole = encoder.tokenizer(*pair, return_tensors="pt")
     assert [token.id for token in a.tokens] == whole["input_ids"][0].tolist()
     other = [i for i, token in enumerate(a.tokens) if not token.special and token.segment != longer]
-    n, model = a.n_tokens, encoder.model
+    n, model = a.trace.n_tokens, encoder.model
     before, after = windows.spans[0][0], n - windows.spans[-1][1]
     implementation = model.config._attn_implementation
     model.set_attn_implementation("eager")
@@ -165,21 +167,23 @@ def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
         assert not np.delete(rows, places, axis=1).any()
     model.set_attn_implementation(implementation)
     hidden = a.mask([other[0], int(windows.spans[1][1]) - 1])
-    assert [one.token for one in hidden.masked] == sorted([other[0], int(windows.spans[1][1]) - 1])
+    assert [one.token for one in hidden.model.masked] == sorted(
+        [other[0], int(windows.spans[1][1]) - 1]
+    )
 
 
 @pytest.mark.parametrize(
     "ask",
     [
         lambda a: a.rollout(),
-        lambda a: a.flow(3),
+        lambda a: a.heads.flow(3),
         lambda a: a.queries(0, 0),
         lambda a: a.keys(0, 0),
-        lambda a: a.inside(0),
-        lambda a: a.embeddings(),
-        lambda a: a.mixing("alti", 1),
-        lambda a: a.contributions(aw.target(position=4, token="cat")),
-        lambda a: a.influence(3, layer=1, head="rollout"),
+        lambda a: a.model.layer(0),
+        lambda a: a.model.embeddings(),
+        lambda a: a.mixing.matrix("alti", 1),
+        lambda a: a.why.contributions(aw.target(position=4, token="cat")),
+        lambda a: a.heads.tree(3, layer=1, head="rollout"),
     ],
 )
 def test_what_would_join_windows_is_not_available(ask: Any) -> None:
@@ -204,7 +208,7 @@ def test_the_page_is_told_of_the_windows_and_answered() -> None:
     assert not refused["ok"] and "windows" in refused["error"]
     words = a.view(words=True)
     assert words.trace.windows is not None
-    assert len(words.trace.windows.of) == words.n_tokens
+    assert len(words.trace.windows.of) == words.trace.n_tokens
 
 
 def test_a_page_of_windows_is_saved(tmp_path: Any) -> None:

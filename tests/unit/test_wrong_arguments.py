@@ -35,25 +35,25 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("error", "said", "ask"),
     [
-        (InputError, "top_k is -1, expected 1 to", lambda a: a.softmax(1, top_k=-1)),
-        (InputError, "top_k is 0, expected 1 to", lambda a: a.softmax(1, top_k=0)),
-        (InputTypeError, "top_k is a str", lambda a: a.softmax(1, top_k="5")),
-        (InputError, "position is 1.9, expected an int", lambda a: a.softmax(1.9)),
-        (InputError, "position is 8, expected 0 to 7", lambda a: a.softmax(8)),
-        (InputError, "token_ids is 1.5, expected an int", lambda a: a.softmax(1, [1.5])),
-        (InputError, "token_ids is -1, expected 0 to", lambda a: a.softmax(1, [-1])),
-        (InputError, "token_ids is 30522, expected 0 to", lambda a: a.softmax(1, [30_522])),
-        (InputTypeError, "token_ids is 5, expected several", lambda a: a.softmax(1, 5)),
+        (InputError, "top_k is -1, expected 1 to", lambda a: a.model.softmax(1, top_k=-1)),
+        (InputError, "top_k is 0, expected 1 to", lambda a: a.model.softmax(1, top_k=0)),
+        (InputTypeError, "top_k is a str", lambda a: a.model.softmax(1, top_k="5")),
+        (InputError, "position is 1.9, expected an int", lambda a: a.model.softmax(1.9)),
+        (InputError, "position is 8, expected 0 to 7", lambda a: a.model.softmax(8)),
+        (InputError, "token_ids is 1.5, expected an int", lambda a: a.model.softmax(1, [1.5])),
+        (InputError, "token_ids is -1, expected 0 to", lambda a: a.model.softmax(1, [-1])),
+        (InputError, "token_ids is 30522, expected 0 to", lambda a: a.model.softmax(1, [30_522])),
+        (InputTypeError, "token_ids is 5, expected several", lambda a: a.model.softmax(1, 5)),
         (InputTypeError, "top_k is a float", lambda a: a.predictions(2.5)),
         (InputTypeError, "rows is 5, expected a slice", lambda a: a.predictions(rows=5)),
         (InputTypeError, "rows is 0, expected a slice", lambda a: a.predictions(rows=0)),
         (InputTypeError, "expected a slice", lambda a: a.predictions(rows=slice("a", None))),
-        (InputTypeError, "keys is 5, expected several", lambda a: a.flow(1, keys=5)),
-        (InputTypeError, "keys is '12', expected several", lambda a: a.flow(1, keys="12")),
-        (InputError, "keys is 1.5, expected an int", lambda a: a.flow(1, keys=[1.5])),
-        (InputError, "token is 'a', expected an int", lambda a: a.flow("a")),
-        (InputTypeError, "top_k is a float", lambda a: a.influence(2, layer=0, head=0, top_k=2.0)),
-        (InputTypeError, "depth is a NoneType", lambda a: a.influence(2, layer=0, head=0, depth=None)),
+        (InputTypeError, "keys is 5, expected several", lambda a: a.heads.flow(1, keys=5)),
+        (InputTypeError, "keys is '12', expected several", lambda a: a.heads.flow(1, keys="12")),
+        (InputError, "keys is 1.5, expected an int", lambda a: a.heads.flow(1, keys=[1.5])),
+        (InputError, "token is 'a', expected an int", lambda a: a.heads.flow("a")),
+        (InputTypeError, "top_k is a float", lambda a: a.heads.tree(2, layer=0, head=0, top_k=2.0)),
+        (InputTypeError, "depth is a NoneType", lambda a: a.heads.tree(2, layer=0, head=0, depth=None)),
         (InputError, "seed is -1, expected 0 to", lambda a: a.roles(-1)),
         (InputError, "seed is 4294967296, expected 0 to", lambda a: a.roles(2**32)),
         (InputTypeError, "seed is a str, expected an int", lambda a: a.roles("a")),
@@ -69,8 +69,10 @@ def test_figures_refuse_what_they_cannot_be_asked(
 def test_integers_of_numpy_are_integers(analysis: aw.Analysis) -> None:
     one: Any = np.int64(1)
     ids: Any = np.array([5, 7])
-    assert analysis.softmax(one, ids).entries == analysis.softmax(1, [5, 7]).entries
-    assert analysis.flow(one, keys=ids[:1]).tolist() == analysis.flow(1, keys=[5]).tolist()
+    assert analysis.model.softmax(one, ids).entries == analysis.model.softmax(1, [5, 7]).entries
+    assert (
+        analysis.heads.flow(one, keys=ids[:1]).tolist() == analysis.heads.flow(1, keys=[5]).tolist()
+    )
     assert analysis.roles(one) is analysis.roles(1)
     assert check_seed(LARGEST_SEED) == LARGEST_SEED
 
@@ -93,14 +95,14 @@ def test_a_profile_is_refused_before_a_model_is_loaded(
 
 
 @pytest.mark.usefixtures("no_model")
-@pytest.mark.parametrize("beside", [5, "a text", b"a text", [5], [("a", "b", "c")]])
-def test_texts_beside_are_refused_before_a_model_is_loaded(beside: Any) -> None:
+@pytest.mark.parametrize("compare_with", [5, "a text", b"a text", [5], [("a", "b", "c")]])
+def test_texts_beside_are_refused_before_a_model_is_loaded(compare_with: Any) -> None:
     with pytest.raises(InputTypeError, match=r"beside (is|holds) .*beside=\[text\]"):
-        aw.analyze(TEXT, beside=beside)
+        aw.analyze(TEXT, compare_with=compare_with)
 
 
 def test_nothing_beside_is_none() -> None:
-    assert aw.analyze(TEXT, beside=None, progress=False).beside == ()
+    assert aw.analyze(TEXT, compare_with=None, progress=False).model.compare_with == ()
 
 
 @pytest.mark.usefixtures("no_model")

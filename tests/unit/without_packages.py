@@ -67,16 +67,16 @@ def names() -> dict[str, Callable[[], Any]]:
     """A call of every public name."""
     pair = (TEXT, "a dog")
     calls: dict[str, Callable[[], Any]] = {
-        "agreement": lambda: aw.agreement([TEXT] * 3, target=target(), progress=False),
+        "agreement": lambda: aw.corpus.agreement([TEXT] * 3, target=target(), progress=False),
         "analyze": lambda: aw.analyze(TEXT, progress=False),
         "as_html": lambda: aw.as_html(aw.analyze(TEXT, progress=False)),
         "close_all": lambda: aw.close_all(),
         "compare": lambda: aw.compare(*pair, progress=False),
-        "compare_many": lambda: aw.compare_many([pair] * 3, progress=False),
-        "faithfulness": lambda: aw.faithfulness([TEXT] * 3, target=target(), progress=False),
+        "compare_many": lambda: aw.compare.many([pair] * 3, progress=False),
+        "faithfulness": lambda: aw.corpus.faithfulness([TEXT] * 3, target=target(), progress=False),
         "from_attentions": lambda: aw.from_attentions([np.full((1, 2, 2), 0.5)], ["a", "b"]),
-        "head_means": lambda: aw.head_means([TEXT], progress=False),
-        "index": lambda: aw.index([TEXT], FOLDER / "index", layer=2, progress=False),
+        "head_means": lambda: aw.corpus.head_means([TEXT], progress=False),
+        "index": lambda: aw.corpus.index([TEXT], FOLDER / "index", layer=2, progress=False),
         "load": lambda: aw.load(progress=False),
         "profile": lambda: aw.profile([TEXT] * 3, progress=False),
         "report": lambda: aw.report([TEXT], FOLDER / "report.html"),

@@ -172,9 +172,9 @@ class Run:
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "position": [self.step, self.tokens, self.done],
         }
-        beside = path.with_suffix(".tmp")
-        torch.save(state, beside)
-        beside.replace(path)
+        compare_with = path.with_suffix(".tmp")
+        torch.save(state, compare_with)
+        compare_with.replace(path)
 
     def load(self, path: Path) -> None:
         state = torch.load(path, map_location=self.device, weights_only=True)
@@ -190,10 +190,10 @@ class Run:
         content = serialize(state, metadata)
         parts = range(0, len(content), PART_BYTES)
         files = [out / f"{WEIGHTS}.{number}" for number in range(len(parts))]
-        beside = [file.with_name(f"{file.name}.tmp") for file in files]
-        for file, start in zip(beside, parts, strict=True):
+        compare_with = [file.with_name(f"{file.name}.tmp") for file in files]
+        for file, start in zip(compare_with, parts, strict=True):
             file.write_bytes(content[start : start + PART_BYTES])
-        for file, own in zip(beside, files, strict=True):
+        for file, own in zip(compare_with, files, strict=True):
             file.replace(own)
 
 

@@ -78,7 +78,7 @@ class LevelsOfDetail:
 
     def tile(self, matrix: Matrix, level: int, row: int, col: int, pooling: Pooling) -> Float32:
         """A tile of any level, float32 [at most TILE, at most TILE]; NaN where the mask forbids."""
-        n = self._analysis.n_tokens
+        n = self._analysis.trace.n_tokens
         pyramid = self._pyramids.get(matrix)
         if pyramid is None and level >= min(coarsest_level(n), FINEST_KEPT):
             pyramid = self.pyramid(matrix)
@@ -124,7 +124,11 @@ class LevelsOfDetail:
         progress: Progress | None,
         visit: Callable[[Area, Float32], None] | None = None,
     ) -> Pyramid:
-        n, areas, allowed = self._analysis.n_tokens, self._areas(matrix), self._allowed(matrix)
+        n, areas, allowed = (
+            self._analysis.trace.n_tokens,
+            self._areas(matrix),
+            self._allowed(matrix),
+        )
         base, signed = min(FINEST_KEPT, coarsest_level(n)), matrix.quantity == "scores"
         outside = sinks(self._analysis.trace.tokens, allowed)
         visiting = threading.Lock()
@@ -164,7 +168,7 @@ class LevelsOfDetail:
 
     def _areas(self, matrix: Matrix) -> list[Area]:
         """Rows in the blocks that all levels are computed in, so that they agree to the bit."""
-        trace, n = self._analysis.trace, self._analysis.n_tokens
+        trace, n = self._analysis.trace, self._analysis.trace.n_tokens
         if matrix.quantity == "rollout":
             return [
                 Area(slice(start, min(start + BLOCK_ROWS, n)), slice(0, n))
@@ -177,7 +181,7 @@ class LevelsOfDetail:
         trace = self._analysis.trace
         quantity, layer, head = matrix
         if quantity == "rollout":
-            n = self._analysis.n_tokens
+            n = self._analysis.trace.n_tokens
             check_rollout(n)
             whole = self._analysis.rollout(layer)
             for area in areas:

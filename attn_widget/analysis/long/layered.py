@@ -46,15 +46,9 @@ class LayerFigures(NamedTuple):
 class LayeredWalk:
     """One pass over the heads of all layers, of which several threads may do a part.
 
-    Parameters
-    ----------
-    trace : Trace
-    visit : callable, optional
-        Sees all weights on their way; see `attn_widget.figures.long.Visit`.
-    begin : callable, optional
-        Called with a layer before its weights come, also where an earlier attempt was given up.
-    known : (Metrics, Marginals), optional
-        Figures that need not be computed again: then all is for ``visit``.
+    ``visit``: sees all weights on their way; see `attn_widget.figures.long.Visit`. ``begin``: called with a layer
+    before its weights come, also where an earlier attempt was given up. ``known``: figures that need not be
+    computed again: then all is for ``visit``.
     """
 
     def __init__(

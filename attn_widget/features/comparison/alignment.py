@@ -92,8 +92,6 @@ class Alignment:
 def split_text(text: str, segment: int = 0) -> tuple[TextWord, ...]:
     """Words and punctuation marks of a text; a Chinese or Japanese character is one.
 
-    Examples
-    --------
     >>> [word.text for word in split_text("It's 3.5, 我喜欢!")]
     ["It's", '3.5', ',', '我', '喜', '欢', '!']
     """
@@ -105,8 +103,6 @@ def align_words(a: Sequence[TextWord], b: Sequence[TextWord]) -> Pairs:
 
     Of several that are as long, the one with the most punctuation, then with the fewest breaks.
 
-    Examples
-    --------
     >>> align_words(split_text("the cat sat"), split_text("the old cat sat"))
     ((0, 0), (1, 2), (2, 3))
     """
@@ -153,14 +149,8 @@ def align_tokens(
     Words are matched within each segment, tokens by their characters inside matched words, and special
     tokens by the place where the tokenizer puts them.
 
-    Parameters
-    ----------
-    tokens_a, tokens_b : sequence of Token
-    texts_a, texts_b : sequence of str or None
-        The segments; by default what the tokens cover.
+    ``texts_a``, ``texts_b``: the segments; by default what the tokens cover.
 
-    Examples
-    --------
     >>> a = [Token("the", 1, 0, 3, "the"), Token("cat", 2, 4, 7, "cat")]
     >>> b = [Token("the", 1, 0, 3, "the"), Token("c", 3, 4, 5, "c"), Token("##at", 4, 5, 7, "at")]
     >>> align_tokens(a, b).tokens

@@ -90,10 +90,10 @@ def check_same_part(a: Analysis, b: Analysis) -> None:
     """Refuse runs whose matrices are of different parts of an encoder-decoder."""
     if a.part != b.part:
         said = [
-            f"{name} {NAMES_OF_PARTS[run.part]}, [{run.n_tokens}, {run.n_keys}]"
+            f"{name} {NAMES_OF_PARTS[run.part]}, [{run.trace.n_tokens}, {run.trace.n_keys}]"
             for name, run in (("A", a), ("B", b))
         ]
-        parts = [part for part in a.parts if part in b.parts and part != "self"]
+        parts = [part for part in a.model.parts if part in b.model.parts and part != "self"]
         raise InputError(
             f"{' and '.join(said)}: their attention is of different kinds.",
             f"Compare one part: compare(a.of({parts[-1]!r}), b.of({parts[-1]!r}))."
@@ -105,7 +105,7 @@ def check_same_part(a: Analysis, b: Analysis) -> None:
 class ComparisonBase(NotPickled):
     """Two runs whose tokens are aligned; parameters and attributes as of `Comparison`."""
 
-    INSTEAD = "Keep the texts and call compare() again, or its figures: to_dataframe()."
+    _INSTEAD = "Keep the texts and call compare() again, or its figures: to_dataframe()."
 
     def __init__(
         self,
@@ -127,8 +127,10 @@ class ComparisonBase(NotPickled):
         )
         self.key_alignment = self.alignment
         if not a.trace.square or not b.trace.square:
-            sources = (a.source_text, None), (b.source_text, None)
-            self.key_alignment = key_alignment or align_tokens(a.key_tokens, b.key_tokens, *sources)
+            sources = (a.model.source_text, None), (b.model.source_text, None)
+            self.key_alignment = key_alignment or align_tokens(
+                a.model.key_tokens, b.model.key_tokens, *sources
+            )
         self._known: dict[str, Any] = {}
 
     @property
@@ -154,7 +156,7 @@ class ComparisonBase(NotPickled):
                 notes.append(
                     "The weights of the model changed between the two runs: A and B are of different ones."
                 )
-        if self._texts(a) == self._texts(b) and a.masked == b.masked:
+        if self._texts(a) == self._texts(b) and a.model.masked == b.model.masked:
             notes.append("The two texts are identical.")
             if alike:
                 notes.append("The model is the same too, so every difference is 0.")
@@ -164,13 +166,13 @@ class ComparisonBase(NotPickled):
         if self.key_alignment is not self.alignment and not self.key_alignment.words:
             notes.append("The sources have no word in common; at most special tokens are matched.")
         for name, run in (("A", a), ("B", b)):
-            if run.truncated is not None:
+            if run.model.truncated is not None:
                 notes.append(
-                    f"{name} was cut to {run.truncated['limit']} of {run.truncated['length']} tokens."
+                    f"{name} was cut to {run.model.truncated['limit']} of {run.model.truncated['length']} tokens."
                 )
         if not self.same_shape:
             notes.append(
-                f"A has {a.n_layers} layers of {a.n_heads} heads, B {b.n_layers} of {b.n_heads}: heads "
+                f"A has {a.trace.n_layers} layers of {a.trace.n_heads} heads, B {b.trace.n_layers} of {b.trace.n_heads}: heads "
                 "are matched by least distance."
             )
         return tuple(notes)
@@ -203,8 +205,8 @@ class ComparisonBase(NotPickled):
         >>> c.alignment.tokens, c.align([(1, 1)]).alignment.tokens
         (((0, 0), (2, 2), (3, 3)), ((0, 0), (1, 1), (2, 2), (3, 3)))
         """
-        matched = _checked(pairs, "pairs", self.a.n_tokens, self.b.n_tokens)
-        of_keys = _checked(keys, "keys", self.a.n_keys, self.b.n_keys)
+        matched = _checked(pairs, "pairs", self.a.trace.n_tokens, self.b.trace.n_tokens)
+        of_keys = _checked(keys, "keys", self.a.trace.n_keys, self.b.trace.n_keys)
         if self.key_alignment is self.alignment:
             if of_keys:
                 raise InputError(
@@ -245,8 +247,8 @@ class ComparisonBase(NotPickled):
         (3, 3)
         """
         check_choice(quantity, "quantity", QUANTITIES)
-        layer = index_in(layer, self.a.n_layers, "layer")
-        head = index_in(head, self.a.n_heads, "head")
+        layer = index_in(layer, self.a.trace.n_layers, "layer")
+        head = index_in(head, self.a.trace.n_heads, "head")
         (of_a, of_b), (keys_a, keys_b) = self._positions(), self._keys()
         partner = (layer, head) if self.same_shape else self._partner()[layer, head].tolist()
         if partner[0] < 0:
@@ -324,10 +326,10 @@ class ComparisonBase(NotPickled):
         if self.key_alignment is self.alignment:
             part = "" if self.part == "self" else f" ({self.part})"
             return (
-                f"<Comparison of {self.a.n_tokens} and {self.b.n_tokens} positions{part}, "
+                f"<Comparison of {self.a.trace.n_tokens} and {self.b.trace.n_tokens} positions{part}, "
                 f"{len(self.alignment.tokens)} matched>"
             )
-        sizes = [f"{run.n_tokens} by {run.n_keys}" for run in (self.a, self.b)]
+        sizes = [f"{run.trace.n_tokens} by {run.trace.n_keys}" for run in (self.a, self.b)]
         matched = f"{len(self.alignment.tokens)} by {len(self.key_alignment.tokens)}"
         return f"<Comparison of {' and '.join(sizes)} positions ({self.part}), {matched} matched>"
 
@@ -356,13 +358,13 @@ class ComparisonBase(NotPickled):
     @staticmethod
     def _texts(run: Analysis) -> tuple[str | None, ...]:
         """Everything that a run read."""
-        source = run.source_text if run.part in ("decoder", "cross") else None
+        source = run.model.source_text if run.part in ("decoder", "cross") else None
         return source, run.text, run.text_pair
 
     def _rows(self, side: int) -> Iterable[tuple[Float64, Float64]]:
         """`restricted` rows of every layer of A (0) or B (1)."""
         run, positions, keys = (self.a, self.b)[side], self._positions()[side], self._keys()[side]
-        for layer in range(run.n_layers):
+        for layer in range(run.trace.n_layers):
             yield js.restricted(run.trace.layer_weights(layer), positions, keys)
 
     def _partner(self) -> NDArray[np.int64]:
@@ -389,7 +391,7 @@ class ComparisonBase(NotPickled):
 
     @staticmethod
     def _shape(run: Analysis) -> tuple[int, int]:
-        return run.n_layers, run.n_heads
+        return run.trace.n_layers, run.trace.n_heads
 
 
 def _checked(pairs: Any, called: str, n_a: int, n_b: int) -> list[tuple[int, int]]:
@@ -418,5 +420,5 @@ def _matrix(run: Analysis, layer: int, head: int, quantity: str) -> Float32:
     if quantity == "scores":
         return run.scores(layer, head)
     if quantity == "norms":
-        return run.mixing("norms", layer, head)
-    return run.mixing(quantity, layer)  # pyright: ignore[reportArgumentType]
+        return run.mixing.matrix("norms", layer, head)
+    return run.mixing.matrix(quantity, layer)  # pyright: ignore[reportArgumentType]

@@ -12,10 +12,7 @@ from attn_widget.protocol.source import Cells
 def compared_cells(comparison: Comparison, layer: int, head: int) -> Cells:
     """B minus A between matched tokens, of a head of A and its partner.
 
-    Raises
-    ------
-    NotAvailableError
-        No token is matched, or the head has no partner.
+    Raises `NotAvailableError`: no token is matched, or the head has no partner.
     """
     change = comparison.difference(layer, head)
     values = change.difference

@@ -22,6 +22,8 @@ from attn_widget.host.results import Result
 from attn_widget.trace.forward import Progress
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from attn_widget.features.comparison.patching import Recovery, RecoveryOf
 
 
@@ -50,7 +52,7 @@ class Comparison(Result, ComparisonBase):
         Heads of B are those of `matching` where the models differ in shape.
         """
         of_a, of_b = (
-            run.metrics.as_dict() | (run.alignment.as_dict() if run.part == "cross" else {})
+            run.metrics.as_dict() | (run.heads.monotony.as_dict() if run.part == "cross" else {})
             for run in (self.a, self.b)
         )
         if self.same_shape:
@@ -105,10 +107,10 @@ class Comparison(Result, ComparisonBase):
                 "The encoder of an encoder-decoder predicts no tokens.",
                 "Compare what the decoders write: compare(a.of('decoder'), b.of('decoder')).",
             )
-        a, b = self.a.writing, self.b.writing
-        mode = b.default_mode if mode is None else mode
+        a, b = self.a.model.writing, self.b.model.writing
+        mode = b.model.default_mode if mode is None else mode
         check_choice(mode, "mode", ("as_is", "masked", "next"))
-        sizes = [run.vocab_size for run in (a, b)]
+        sizes = [run.model.vocab_size for run in (a, b)]
         top_k = check_count(top_k, "top_k", 1, min(sizes))
         key = f"predictions {top_k} {mode}"
         if key not in self._known:
@@ -145,7 +147,7 @@ class Comparison(Result, ComparisonBase):
                 "Compare those of encoder or decoder: compare(a.of('decoder'), b.of('decoder')).",
             )
         of_a, of_b = self._positions()
-        a, b = self.a.hidden_states, self.b.hidden_states
+        a, b = self.a.model.hidden_states, self.b.model.hidden_states
         if a.shape[2] != b.shape[2]:
             raise NotAvailableError(
                 f"A's hidden states are {a.shape[2]} wide and B's {b.shape[2]}, so they have no cosine."
@@ -199,7 +201,7 @@ class Comparison(Result, ComparisonBase):
         >>> compare("he sat", "he sat", tagger=None, progress=False).summary(1)
         'heads that differ most: L0 H0 0.000; median of 72 heads 0.000 (Jensen-Shannon, at most 0.833)'
         """
-        top = check_count(top, "top", 1, self.a.n_layers * self.a.n_heads)
+        top = check_count(top, "top", 1, self.a.trace.n_layers * self.a.trace.n_heads)
         distances = self.distances().distances
         named = ", ".join(
             f"L{layer} H{head} {distances[layer, head]:.3f}" for layer, head in self.heads()[:top]
@@ -322,7 +324,7 @@ class Comparison(Result, ComparisonBase):
             self._known["proposals"] = proposals(self, self.predictions)
         return self._known["proposals"]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row for each head: its distance, and every metric's two values (needs pandas).
 
         Returns

@@ -89,20 +89,10 @@ def restricted(
 ) -> tuple[Float64, Float64]:
     """Rows and keys of matched tokens, rows renormalized, and the mean mass that was dropped.
 
-    Parameters
-    ----------
-    weights : float32 [H, n, n], or [H, n, keys] of two texts
-    positions : int [m]
-    keys : int [k], optional
-        Where keys are another text; by default ``positions``.
+    ``weights``: float32 [H, n, n], or [H, n, keys] of two texts. ``positions``: int [m]. ``keys``, int [k]: where
+    keys are another text; by default ``positions``. Returns float64 [H, m, k], float64 [H]: a row without mass on
+    matched keys is NaN.
 
-    Returns
-    -------
-    float64 [H, m, k], float64 [H]
-        A row without mass on matched keys is NaN.
-
-    Examples
-    --------
     >>> rows, dropped = restricted(np.array([[[0.5, 0.5], [0.2, 0.8]]]), np.array([1]))
     >>> rows.tolist(), dropped.round(6).tolist()
     ([[[1.0]]], [0.2])
@@ -124,8 +114,6 @@ RESOLUTION = 2.0**-20
 def jensen_shannon(p: Float64, q: Float64) -> Float64:
     """Jensen-Shannon distance of rows, natural logarithm: float64 [...] of [..., m]; 0 below `RESOLUTION`.
 
-    Examples
-    --------
     >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])).round(6)
     np.float64(0.832555)
     """
@@ -151,10 +139,7 @@ def mean_distance(p: Float64, q: Float64) -> Float64:
 def every_distance(rows_a: Iterable[Float64], rows_b: Iterable[Float64]) -> Float64:
     """Distance of every head of A from every head of B, float64 [heads of A, heads of B].
 
-    Parameters
-    ----------
-    rows_a, rows_b : iterables of float64 [H, m, m]
-        Layers, as `restricted` gives them.
+    ``rows_a``, ``rows_b``, iterables of float64 [H, m, m]: layers, as `restricted` gives them.
     """
     all_b = list(rows_b)
     return np.concatenate(
@@ -173,19 +158,9 @@ def every_distance(rows_a: Iterable[Float64], rows_b: Iterable[Float64]) -> Floa
 def match_heads(costs: Float64, shape_a: tuple[int, int], shape_b: tuple[int, int]) -> HeadMatching:
     """One-to-one matching of heads with the least total distance.
 
-    Parameters
-    ----------
-    costs : float64 [L_A * H_A, L_B * H_B]
-    shape_a, shape_b : (int, int)
-        Layers and heads.
+    ``costs``: float64 [L_A * H_A, L_B * H_B]. ``shape_a``, ``shape_b``: layers and heads. Raises
+    `NotAvailableError`: SciPy is not installed.
 
-    Raises
-    ------
-    NotAvailableError
-        SciPy is not installed.
-
-    Examples
-    --------
     >>> match_heads(np.array([[0.9, 0.1], [0.2, 0.8]]), (1, 2), (1, 2)).partner.tolist()
     [[[0, 1], [0, 0]]]
     """

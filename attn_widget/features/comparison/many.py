@@ -1,4 +1,4 @@
-"""compare_many(): which heads tell many pairs of texts apart."""
+"""compare.many(): which heads tell many pairs of texts apart."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.inputs import check_text
 from attn_widget.features.comparison.many_results import ManyComparisons
+from attn_widget.features.corpus.identity import drawn_together, identity_of, value_digest
 from attn_widget.features.corpus.many import measure
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.model.identity import drawn_together, identity_of, value_digest
 from attn_widget.model.loading import load
 
 KEYS = ("distance", "dropped_a", "dropped_b")
 TextPair = tuple[tuple[str, str | None], tuple[str, str | None]]
-EXAMPLE = 'compare_many([("He is here.", "She is here.")])'
+EXAMPLE = 'compare.many([("He is here.", "She is here.")])'
 
 
 @known_keywords
@@ -130,19 +130,19 @@ def compare_many(
 
         return measure(some, of_pair, meta, marks, place, progress=progress)
 
-    beside = None
+    compare_with = None
     if nulls:
-        beside = ManyComparisons(
+        compare_with = ManyComparisons(
             *compared(nulls, None if folder is None else folder / "null"), seed
         )
-    return ManyComparisons(*compared(texts, folder), seed, beside)
+    return ManyComparisons(*compared(texts, folder), seed, compare_with)
 
 
 def _figures(a: Analysis, b: Analysis) -> tuple[int, NDArray[np.float32]]:
     """Matched tokens, and float32 [keys, L, H]; NaN where no token is matched."""
     c = Comparison(a, b)
     if not c.alignment.tokens:
-        return 0, np.full((len(KEYS), a.n_layers, a.n_heads), np.nan, np.float32)
+        return 0, np.full((len(KEYS), a.trace.n_layers, a.trace.n_heads), np.nan, np.float32)
     distances = c.distances()
     figures = np.stack([distances.distances, distances.dropped_a, distances.dropped_b])
     return distances.n_queries, figures.astype(np.float32)

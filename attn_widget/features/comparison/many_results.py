@@ -1,9 +1,9 @@
-"""Results of compare_many(): distances of every head over many pairs, as tables and pictures."""
+"""Results of compare.many(): distances of every head over many pairs, as tables and pictures."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 from attn_widget.checks import check_count, check_kind
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.drawn import colored_cells
 from attn_widget.features.corpus.many import INK, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.host.figures import colored_cells
 from attn_widget.host.frames import dataframe, head_records, records
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class ManyComparisons(Many):
-    """Distances of every head over many pairs of texts. `compare_many` makes it.
+    """Distances of every head over many pairs of texts. `compare.many` makes it.
 
     ``mean`` and ``interval`` are of the distances, float32 [L, H]. A distance is never below 0, so its interval does not
     tell whether a head follows the difference: `excess` does.
@@ -44,7 +47,7 @@ class ManyComparisons(Many):
         Matched tokens.
     """
 
-    MADE_BY = "compare_many(pairs)"
+    MADE_BY = "compare.many(pairs)"
     ITEMS = "pairs"
 
     def __init__(
@@ -52,7 +55,7 @@ class ManyComparisons(Many):
     ) -> None:
         super().__init__(rows, meta, seed)
         if null is not None:
-            check_kind(null, ManyComparisons, "null", "compare_many(pairs, null=...) makes it.")
+            check_kind(null, ManyComparisons, "null", "compare.many(pairs, null=...) makes it.")
         self.n_matched, self.null = rows.n_tokens, null
 
     @property
@@ -105,9 +108,9 @@ class ManyComparisons(Many):
 
         Examples
         --------
-        >>> from attn_widget import compare_many
+        >>> from attn_widget import compare
         >>> pairs = [("he sat", "she sat"), ("he ran", "she ran"), ("he is here", "she is here")]
-        >>> rows = compare_many(pairs, progress=False).held_out(2)
+        >>> rows = compare.many(pairs, progress=False).held_out(2)
         >>> [sorted(row)[:3] for row in rows]
         [['chosen', 'distance', 'excess'], ['chosen', 'distance', 'excess']]
         """
@@ -135,7 +138,7 @@ class ManyComparisons(Many):
         null = None if self.null is None else self.null._part(texts)
         return ManyComparisons(rows, self.meta, self.seed, null)
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row per head, in the order of `heads` (needs pandas).
 
         Returns

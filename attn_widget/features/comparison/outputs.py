@@ -20,8 +20,6 @@ SMALLEST = 1e-300  # a probability below has no odds that float64 can hold
 def log_odds(probability: NDArray[Any] | float) -> Float64:
     """``ln(p / (1 - p))``.
 
-    Examples
-    --------
     >>> log_odds(np.array([0.5, 0.9])).round(4).tolist()
     [0.0, 2.1972]
     """
@@ -88,7 +86,7 @@ def predictions(
 
 def classes(a: Analysis, b: Analysis) -> list[dict[str, Any]]:
     """See `Comparison.classes`."""
-    both = a.classification, b.classification
+    both = a.model.classification, b.model.classification
     for classified, name in zip(both, "AB", strict=True):
         if classified is None or classified.task != "sequence":
             raise NotAvailableError(f"{name} has no classifier of texts.")

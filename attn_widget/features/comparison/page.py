@@ -45,15 +45,9 @@ def compared_parts(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Alignment, distances, states, predictions, classes: the meta and the arrays of the chunk `CHUNK`.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    recorded : bool
-        Grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
-        computed, or two of the first proposal where that is cheap.
+    ``recorded``: grids of recovery as well, for a page without a kernel: those that `Comparison.recovery` has
+    computed, or two of the first proposal where that is cheap.
 
-    Examples
-    --------
     >>> from attn_widget import compare
     >>> c = compare("he sat", "she sat", tagger=None, progress=False)
     >>> meta, arrays = compared_parts(c)
@@ -171,8 +165,8 @@ def _grids(c: Comparison) -> tuple[Recovery, ...]:
     """Grids of recovery computed so far, or two of the first proposal where that is cheap."""
     if c.recoveries or not c.proposals():
         return c.recoveries
-    passes = c.b.n_layers * (c.b.n_heads + len(c.alignment.tokens))
-    if passes * c.b.n_tokens > RECORDED_TOKENS:
+    passes = c.b.trace.n_layers * (c.b.trace.n_heads + len(c.alignment.tokens))
+    if passes * c.b.trace.n_tokens > RECORDED_TOKENS:
         return ()
     try:
         return tuple(c.recovery(c.proposals()[0], of) for of in ("heads", "states"))
@@ -206,7 +200,7 @@ def _targets(c: Comparison) -> tuple[dict[str, Any] | None, dict[str, Any] | Non
 
     None for a long text: its Why, which a page records for the target it opens on, takes longer than all the rest.
     """
-    if max(c.a.n_tokens, c.b.n_tokens) > LONG_TOKENS:
+    if max(c.a.trace.n_tokens, c.b.trace.n_tokens) > LONG_TOKENS:
         return None, None
     runs = c.a.run, c.b.run
     proposed = c.proposals()
@@ -228,14 +222,8 @@ def compared_runs(
 ) -> Iterator[SavedRun]:
     """A with the comparison's own chunk, then B.
 
-    Parameters
-    ----------
-    page_budget : SizeBudget, optional
-        Of the page where these are not its only runs; by default their own.
-    chosen : mapping
-        Fields of `Selection`, instead of what the comparison opens on.
-    pictured : bool
-        With the picture of a page without scripts.
+    ``page_budget``: of the page where these are not its only runs; by default their own. ``chosen``: fields of
+    `Selection`, instead of what the comparison opens on. ``pictured``: with the picture of a page without scripts.
     """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:

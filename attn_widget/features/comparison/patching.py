@@ -248,7 +248,7 @@ def _in_a(target: Target, c: ComparisonBase) -> Target:
     """The target at A's position: in an encoder-decoder, of the texts that were written."""
     if target.position is None:
         return target
-    position = index_in(target.position, c.b.writing.n_tokens, "position")
+    position = index_in(target.position, c.b.model.writing.trace.n_tokens, "position")
     partner = _partner(_alignment_of(c, None if c.part == "self" else "decoder"))
     if position not in partner:
         raise InputError(
@@ -351,11 +351,11 @@ def _site(site: Any, c: ComparisonBase, run: Run) -> Site:
 
 def _where(analysis: Analysis, target: Target) -> tuple[Run, BoundTarget]:
     """The run that a target is of, its position masked where it says so."""
-    analysis = analysis.writing
+    analysis = analysis.model.writing
     run = analysis.run
     assert run is not None  # `_runs` has refused others
     bound = bind(run, target)
-    masked = [hidden.token for hidden in analysis.masked]
+    masked = [hidden.token for hidden in analysis.model.masked]
     if target.masked and target.position is not None and target.position not in masked:
         run = analysis.mask([*masked, target.position]).run
         assert run is not None

@@ -37,7 +37,7 @@ def _in_windows(c: ComparisonBase) -> bool:
 
 def mode_of(c: ComparisonBase) -> Mode:
     """``"masked"`` where words of both texts can be masked cheaply, and neither holds a mask; ``"next"`` of decoders."""
-    if c.b.writing.default_mode == "next":
+    if c.b.model.writing.model.default_mode == "next":
         return "next"
     for run in (c.a.run, c.b.run):
         if run is None or run.encoder.mask_token_id is None or run.trace.n_tokens > MASKED_MOST:

@@ -33,17 +33,9 @@ MAX_SITES = 200  # of one request
 class Comparing:
     """The comparison of one widget, while there is one.
 
-    Parameters
-    ----------
-    runs : callable
-        Gives the widget's run, and what runs another text (None where nothing can).
-
-    Attributes
-    ----------
-    comparison : Comparison or None
-        The widget's run, and the other one as it was run first.
-    both, b : Tasks
-        Answer requests about both runs, and about the second one.
+    ``runs``: gives the widget's run, and what runs another text (None where nothing can). ``comparison``: the
+    widget's run, and the other one as it was run first. ``both``, ``b``: answer requests about both runs, and about
+    the second one.
     """
 
     def __init__(self, runs: Callable[[], tuple[Analysis, Analyze | None]]) -> None:

@@ -15,16 +15,7 @@ from attn_widget.widget.widget import AttentionWidget
 class ComparisonWidget(AttentionWidget):
     """Two runs and their difference, alive: its traits are those of A's run. `attn_widget.show` makes it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    analyze : callable, optional
-        Runs another text in A's place; see `AttentionWidget`.
-
-    Attributes
-    ----------
-    comparison : Comparison
-        What was given.
+    ``analyze``: runs another text in A's place; see `AttentionWidget`. ``comparison``: what was given.
     """
 
     _part_alone = True
@@ -43,7 +34,7 @@ class ComparisonWidget(AttentionWidget):
     @property
     def shown(self) -> ShownComparison:
         """Content of its page: both runs."""
-        _ = self.source  # refuses a closed widget
+        _ = self._shown_source  # refuses a closed widget
         return ShownComparison(self.comparison)
 
     def __repr__(self) -> str:

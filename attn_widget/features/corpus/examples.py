@@ -21,21 +21,13 @@ RECENT_TOKENS = 512  # of base models some 150 kB each
 
 @dataclass(frozen=True)
 class Example:
-    """A text with the names of the tokens that a link of it stands between.
-
-    Attributes
-    ----------
-    text : str
-    queries, keys : list of str
-        Of cross-attention, a query is named by the token that its row writes.
-    output : str or None
-        What an encoder-decoder writes for the text.
-    """
+    """A text with the names of the tokens that a link of it stands between."""
 
     text: str
+    # queries, keys: of cross-attention, a query is named by the token that its row writes.
     queries: Sequence[str]
     keys: Sequence[str]
-    output: str | None = None
+    output: str | None = None  # what an encoder-decoder writes for the text
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,6 @@ def chosen(
 
     Of equal values the smaller hash comes first, so that no order of the texts changes the choice.
 
-    Examples
-    --------
     >>> values = np.array([0.5, np.nan, 0.9, 0.5], dtype=np.float32)
     >>> chosen(values, np.array([7, 1, 2, 3], dtype=np.uint64), 3, lowest=False).tolist()
     [2, 3, 0]
@@ -83,8 +73,6 @@ def chosen(
 def sampled(digests: NDArray[np.uint64], seed: int, k: int) -> NDArray[np.intp]:
     """Rows of ``k`` texts drawn alike, by their hashes and the seed alone.
 
-    Examples
-    --------
     >>> sampled(np.arange(5, dtype=np.uint64), 0, 2).size
     2
     """
@@ -121,10 +109,12 @@ def computed(
         words = np.array([not token.special for token in analysis.tokens])
         counted = words[:, None] & words[None, :]
         if by in DIAGONALS:
-            counted &= np.eye(analysis.n_tokens, k=DIAGONALS[by], dtype=bool)
+            counted &= np.eye(analysis.trace.n_tokens, k=DIAGONALS[by], dtype=bool)
         query = key = -1
         if counted.any():
-            query, key = divmod(int(np.where(counted, weights, -1).argmax()), analysis.n_tokens)
+            query, key = divmod(
+                int(np.where(counted, weights, -1).argmax()), analysis.trace.n_tokens
+            )
         weight = float(weights[query, key]) if query >= 0 else np.nan
         tokens = [token.text for token in analysis.tokens]
         example = Example(read.texts[place], tokens, tokens)
@@ -156,9 +146,9 @@ def with_text(
     ):
         analysis = analysis_of(encoder, text, generate=generate)
     cache[text] = analysis
-    tokens = sum(analysis.n_tokens for analysis in cache.values())
+    tokens = sum(analysis.trace.n_tokens for analysis in cache.values())
     for oldest in list(cache)[:-1]:
         if tokens <= RECENT_TOKENS:
             break
-        tokens -= cache.pop(oldest).n_tokens
+        tokens -= cache.pop(oldest).trace.n_tokens
     return cache

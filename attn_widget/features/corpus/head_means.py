@@ -39,7 +39,7 @@ def head_means(
     Returns
     -------
     HeadMeans
-        ``values`` float32 [L, H, head_dim]; for `Analysis.ablate` and `Analysis.head_effects`.
+        ``values`` float32 [L, H, head_dim]; for `Analysis.ablate` and `Analysis.why.head_effects`.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def head_means(
     >>> means = head_means(["The cat sat.", "Dogs run in the park."], progress=False)
     >>> means.values.shape, means
     ((6, 12, 32), HeadMeans(texts=2, tokens=14))
-    >>> analyze("the cat sat", progress=False).ablate([(2, 1)], means).heads_off
+    >>> analyze("the cat sat", progress=False).ablate([(2, 1)], means).model.heads_off
     ((2, 1),)
     """
     checked = check_texts(texts, 'head_means(["The cat sat.", "Dogs run."])')

@@ -48,17 +48,10 @@ def mixed(digests: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Kept:
-    """A text that is an example.
-
-    Attributes
-    ----------
-    text : str
-    tokens : list of str
-        As they are shown.
-    """
+    """A text that is an example."""
 
     text: str
-    tokens: list[str]
+    tokens: list[str]  # as they are shown
 
 
 ENTRY = {  # columns of the entries
@@ -79,20 +72,10 @@ class Heaps:
 
     Of equal values the smaller hash comes first, then the smaller place, so that no order changes the choice.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the figures.
-    n_layers, n_heads : int
-
-    Attributes
-    ----------
-    entries : dict of str to array [entries]
-        ``cell``; ``value`` of the figure, NaN in the sample; ``digest`` and ``index`` (place) of the text; ``rank``,
-        of which less is better; ``query``, ``key`` and ``weight`` of the head's largest weight of the figure's kind
-        (`link_kind`), -1 and NaN where there is none.
-    texts : dict of int to Kept
-        By place.
+    ``names``: of the figures. ``entries``, dict of str to array [entries]: ``cell``; ``value`` of the figure, NaN
+    in the sample; ``digest`` and ``index`` (place) of the text; ``rank``, of which less is better; ``query``,
+    ``key`` and ``weight`` of the head's largest weight of the figure's kind (`link_kind`), -1 and NaN where there
+    is none. ``texts``: by place.
     """
 
     def __init__(self, names: Sequence[str], n_layers: int, n_heads: int) -> None:
@@ -113,10 +96,7 @@ class Heaps:
     def add(self, rows: Rows, seed: int) -> None:
         """Offer texts.
 
-        Raises
-        ------
-        ValueError
-            Rows without texts, hashes or links.
+        Raises `ValueError`: rows without texts, hashes or links.
         """
         if not len(rows.index):
             return

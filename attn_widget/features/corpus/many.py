@@ -104,12 +104,8 @@ def measure(
 ) -> tuple[Rows, dict[str, Any]]:
     """Tokens and figures of every item, and what they depend on; items that fail are listed there, or raise.
 
-    Parameters
-    ----------
-    identity : dict
-        Work in ``folder`` with another one is refused; ``work`` is the label of the progress bar.
-    marks : uint64 [items]
-        Items with the same one are resampled together.
+    ``identity``: work in ``folder`` with another one is refused; ``work`` is the label of the progress bar.
+    ``marks``, uint64 [items]: items with the same one are resampled together.
     """
     failed: list[dict[str, Any]] = []
 

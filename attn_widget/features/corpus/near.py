@@ -20,9 +20,9 @@ def near(analysis: Analysis, request: Request) -> Answer:
     if index is None:
         raise NotAvailableError(
             "No index of words is open for this model.",
-            "Make one with: attn_widget.index(texts, path, layer=...)",
+            "Make one with: attn_widget.corpus.index(texts, path, layer=...)",
         )
-    token = integer(request, "token", 0, analysis.n_tokens)
+    token = integer(request, "token", 0, analysis.trace.n_tokens)
     rows = index.neighbors(analysis, token, COUNTED)
     tags = Counter(row["pos"] or "" for row in rows).most_common()
     return {

@@ -31,6 +31,7 @@ from attn_widget.features.corpus.examples import (
     sampled,
     with_text,
 )
+from attn_widget.features.corpus.feeds import HeadFeeds
 from attn_widget.features.corpus.heaps import (
     KEPT,
     LINK,
@@ -39,6 +40,8 @@ from attn_widget.features.corpus.heaps import (
     example_values,
     link_kind,
 )
+from attn_widget.features.corpus.identity import digest_of, same_model
+from attn_widget.features.corpus.parquet_file import described_content
 from attn_widget.features.corpus.profile_figures import ProfileFigures
 from attn_widget.features.corpus.reading.two_texts import as_item
 from attn_widget.features.corpus.storage import Rows, read, write
@@ -46,9 +49,7 @@ from attn_widget.features.corpus.totals import Totals
 from attn_widget.features.corpus.totals_file import is_totals, read_totals, write_totals
 from attn_widget.host.files import destination
 from attn_widget.host.frames import dataframe
-from attn_widget.host.parquet_file import described_content
 from attn_widget.host.results import Result
-from attn_widget.model.identity import digest_of, same_model
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_text
 
@@ -69,6 +70,11 @@ class Profile(Result, ProfileFigures):
         Of the bootstrap.
     read : ReadTexts, optional
         The texts, for `examples`; they are neither saved nor pickled.
+
+    Attributes
+    ----------
+    qk : HeadFeeds or None
+        Which heads feed the one that ``qk`` named; `save` leaves it out.
     """
 
     def __init__(
@@ -83,6 +89,7 @@ class Profile(Result, ProfileFigures):
             check_kind(read, ReadTexts, "read", "profile(texts) makes a Profile with its texts.")
         self._read = read
         self._recent: dict[str, Analysis] = {}
+        self.qk: HeadFeeds | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_read": None, "_recent": {}}
@@ -146,19 +153,17 @@ class Profile(Result, ProfileFigures):
         by: str,
         k: int = 10,
         lowest: bool = False,
-        texts: Sequence[Any] | None = None,
-        model: Any = None,
     ) -> list[tuple[dict[str, Any], Any]]:
         """The rows of `examples`, each with the `Analysis` of its text.
 
         Parameters
         ----------
-        layer, head, by, k, lowest, texts, model
+        layer, head, by, k, lowest
             As in `examples`.
         """
-        rows = self._examples(layer, head, by, k, lowest, texts, model)
-        encoder, generate = self._encoder_of(model), int(self.meta.get("generate", 0))
-        read = None if self._totals is not None else self._texts_of(texts, model)
+        rows = self._examples(layer, head, by, k, lowest, None, None)
+        encoder, generate = self._encoder_of(None), int(self.meta.get("generate", 0))
+        read = None if self._totals is not None else self._texts_of(None, None)
         linked: list[tuple[dict[str, Any], Any]] = []
         for row in rows:
             item = row["text"] if read is None else read.texts[row["index"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from attn_widget.features.corpus.totals import Totals
 from attn_widget.figures import specialization
 from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.host.frames import dataframe, records
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class ProfileFigures:
@@ -235,7 +238,7 @@ class ProfileFigures:
             )
         return records
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row for each figure of each head (needs pandas).
 
         Returns

@@ -28,24 +28,10 @@ def resumable(
 ) -> list[Rows]:
     """Figures of every item, those of an earlier call from ``folder``.
 
-    Parameters
-    ----------
-    items : sequence
-    figures : callable
-        Tokens and figures [keys, L, H] of an item and its index; None leaves it out.
-    identity : dict
-        What the work depends on; see `Parts`.
-    folder : Path, optional
-        Where finished work is kept. An error, an interrupt included, keeps what was finished.
-    label : str
-        Of the progress bar.
-    progress : bool
-        Show it.
-
-    Raises
-    ------
-    InputError
-        As in `Parts`; another call works in the folder, or it cannot be made.
+    ``figures``: tokens and figures [keys, L, H] of an item and its index; None leaves it out. ``identity``: what
+    the work depends on; see `Parts`. ``folder``: where finished work is kept. An error, an interrupt included,
+    keeps what was finished. ``label``: of the progress bar. ``progress``: show it. Raises `InputError`: as in
+    `Parts`; another call works in the folder, or it cannot be made.
     """
     if folder is None:
         return _done(items, figures, identity, None, label, progress)

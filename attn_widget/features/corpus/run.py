@@ -33,6 +33,7 @@ def profile(
     model: Any = None,
     part: Literal["encoder", "decoder", "cross"] | None = None,
     generate: int = 0,
+    qk: tuple[int, int] | None = None,
     engine: Literal["local", "ray"] = "local",
     seed: int = 0,
     tagger: TaggerLike = "auto",
@@ -67,6 +68,9 @@ def profile(
         alignment (``monotony``, ``expected_place``).
     generate : int
         How many tokens an encoder-decoder writes for each text, where no outputs are given.
+    qk : (int, int), optional
+        Layer and head whose three strongest cells of each text are explained: what each earlier head brings to them
+        (docs/qk.md), in `Profile.qk`. Local engine alone; each text is read once more, alone.
     engine : {"local", "ray"}
         Where the work is done: in this process, or by the workers of Ray Data (``attn-widget[ray]``), which
         keeps sums and examples, not the figures of each text.
@@ -145,7 +149,9 @@ def profile(
         raise InputTypeError(f"address is a {type(address).__name__}, expected a str.", "")
     strict = (failures or ("raise" if engine == "local" else "list")) == "raise"
     shared = column, model, seed, tagger, truncation, progress, place, strict
-    options = Options(*shared, part, generate)
+    if qk is not None and engine != "local":
+        raise InputError("qk is an option of engine='local'.", "Leave engine out.")
+    options = Options(*shared, part, generate, qk)
     if engine == "local":
         if address is not None or workers is not None or threads != 1:
             raise InputError("address, workers and threads are options of engine='ray'.", "")

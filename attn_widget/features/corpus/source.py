@@ -33,7 +33,7 @@ from attn_widget.protocol.initial_payload import (
     without_other_parts,
 )
 from attn_widget.protocol.pack import pack
-from attn_widget.protocol.request import Request, integer, one_of
+from attn_widget.protocol.request import Request, integer, one_of, place_of
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import MAX_SEED, describe_roles
@@ -166,12 +166,7 @@ def _held(profile: Profile, keys: tuple[str, ...]) -> list[str]:
 
 
 class ProfileSource(Source):
-    """The figures of all heads over many texts.
-
-    Parameters
-    ----------
-    profile : Profile
-    """
+    """The figures of all heads over many texts."""
 
     name = "profile"
     views = ("heads",)
@@ -203,7 +198,7 @@ class ProfileSource(Source):
     def size(self) -> int:
         return 1
 
-    def answer(self, request: object) -> Reply:
+    def reply(self, request: Request) -> Reply:
         return respond(self, request, HANDLERS)
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:
@@ -262,10 +257,7 @@ class ProfileSource(Source):
     def example(self, index: object) -> RunSource:
         """The text that is open.
 
-        Raises
-        ------
-        SliceError
-            Another one was opened since.
+        Raises `SliceError`: another one was opened since.
         """
         with self.lock:
             if self._opened is None or self._opened[0] != index:
@@ -277,7 +269,7 @@ class ProfileSource(Source):
         if tau != metrics.TAU:
             raise NotAvailableError(
                 f"The profile was counted with tau = {metrics.TAU}, not with {short_repr(tau)}.",
-                "Sparsity with another threshold is available for one text: analyze(text).metrics_at(tau).",
+                "Sparsity with another threshold is available for one text: analyze(text).heads.metrics_at(tau).",
             )
         keys = _held(self.profile, CROSS_KEYS)
         return {"tau": tau, "keys": keys, "scale": []}, {
@@ -317,8 +309,7 @@ class ProfileSource(Source):
 
     def examples(self, request: Request) -> Answer:
         profile = self.profile
-        layer = integer(request, "layer", 0, profile.n_layers)
-        head = integer(request, "head", 0, profile.n_heads)
+        layer, head = place_of(profile, request)
         by = one_of(request, "by", profile.example_names)
         with self.lock:
             examples = profile.linked_examples(
@@ -327,8 +318,8 @@ class ProfileSource(Source):
         arrays: Arrays = {}
         rows: list[dict[str, Any]] = []
         for place, (row, analysis) in enumerate(examples):
-            source = analysis.text if analysis.trace.square else analysis.source_text
-            columns = token_columns(analysis.key_tokens, source, None)
+            source = analysis.text if analysis.trace.square else analysis.model.source_text
+            columns = token_columns(analysis.model.key_tokens, source, None)
             # A query of another text has no place among the tokens that are shown.
             written = {} if analysis.trace.square else {"written": row["query_token"]}
             if "output" in row:
@@ -350,8 +341,7 @@ class ProfileSource(Source):
             return self._opened[1]
 
     def example_paint(self, request: Request) -> Answer:
-        layer = integer(request, "layer", 0, self.profile.n_layers)
-        head = integer(request, "head", 0, self.profile.n_heads)
+        layer, head = place_of(self.profile, request)
         opened = self.opened(request.get("index"))
         paint = without_other_parts(first_paint(opened, layer, head, live=True))
         return {}, {"paint": np.frombuffer(paint, np.uint8)}

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.parquet_file import described_content, need_pyarrow, pack, unpack
 from attn_widget.features.corpus.reading.observed import Observed
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import described_content, need_pyarrow, pack, unpack
 from attn_widget.host.store import check_identity
 
 _METADATA = b"attn_widget"
@@ -24,31 +24,16 @@ HINT = "Give another folder, or the same model, texts and options."
 
 @dataclass(frozen=True)
 class Rows:
-    """Figures of some of the texts.
+    """Figures of some of the texts."""
 
-    Attributes
-    ----------
-    index : int64 [texts]
-        Place in the list of texts.
-    n_tokens : int64 [texts]
-    figures : float32 [texts, keys, L, H]
-        NaN = N/A.
-    digests : uint64 [texts], optional
-        A hash of each text; None in files of earlier versions.
-    observed : Observed, optional
-        Links and patterns; None in files of earlier versions.
-    texts : list of str, optional
-    tokens : list of list of str, optional
-        Both in the parts of a folder alone.
-    """
-
-    index: NDArray[np.int64]
-    n_tokens: NDArray[np.int64]
-    figures: NDArray[np.float32]
+    index: NDArray[np.int64]  # [texts]; place in the list of texts
+    n_tokens: NDArray[np.int64]  # [texts]
+    figures: NDArray[np.float32]  # [texts, keys, L, H]; NaN = N/A
+    # [texts]; a hash of each text; None in files of earlier versions.
     digests: NDArray[np.uint64] | None = None
-    observed: Observed | None = None
+    observed: Observed | None = None  # links and patterns; None in files of earlier versions
     texts: list[str] | None = None
-    tokens: list[list[str]] | None = None
+    tokens: list[list[str]] | None = None  # both in the parts of a folder alone
 
     def take(self, chosen: NDArray[np.bool_]) -> Rows:
         """The rows that are chosen."""
@@ -72,17 +57,8 @@ class Rows:
 def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
     """Write rows atomically: an existing file is always complete.
 
-    Parameters
-    ----------
-    path : Path
-    rows : Rows
-    meta : dict
-        Kept in the file's schema as JSON; ``meta["keys"]`` names the columns.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written; nothing of it stays.
+    ``meta``: kept in the file's schema as JSON; ``meta["keys"]`` names the columns. Raises `InputError`: the file
+    cannot be written; nothing of it stays.
     """
     write_parts(path, [packed(rows, meta)])
 
@@ -119,18 +95,9 @@ def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
 def read(path: Path, data: bytes | None = None) -> tuple[Rows, dict[str, Any]]:
     """Read what `write` wrote.
 
-    Parameters
-    ----------
-    path : Path
-    data : bytes, optional
-        The file's content, where it has been read; ``path`` is then its name in messages.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is not a profile.
-    DamagedError
-        It has changed since it was written.
+    ``data``: the file's content, where it has been read; ``path`` is then its name in messages. Raises
+    `InputError`: there is no such file, or it is not a profile. Raises `DamagedError`: it has changed since it was
+    written.
     """
     table, meta = unpack(path, _METADATA, data)
     with described_content(path):
@@ -184,11 +151,7 @@ class Parts:
     A damaged part is named in a warning and removed, so that its work is done again. Of work that lies there twice, such
     as a copy under another name, one is taken.
 
-    Parameters
-    ----------
-    folder : Path
-    identity : dict
-        What the work depends on; work of another identity is refused, never mixed in.
+    ``identity``: what the work depends on; work of another identity is refused, never mixed in.
     """
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:

@@ -40,14 +40,8 @@ Doubles = NDArray[np.float64]
 class Totals:
     """Sums of the figures of texts.
 
-    Parameters
-    ----------
-    shape : (int, int, int)
-        Keys, layers, heads.
-    seed : int
-        Of the bootstrap and of the uniform sample of texts.
-    heaps : Heaps, optional
-        The best texts of each head; None keeps no examples.
+    ``shape``: keys, layers, heads. ``seed``: of the bootstrap and of the uniform sample of texts. ``heaps``: the
+    best texts of each head; None keeps no examples.
     """
 
     def __init__(self, shape: tuple[int, int, int], seed: int, heaps: Heaps | None = None) -> None:
@@ -205,8 +199,6 @@ class Totals:
 def best_by_chance(queries: int, chance: float, n_heads: int) -> float:
     """The accuracy that the best of ``n_heads`` heads stays below in 95% of cases if all point at random.
 
-    Examples
-    --------
     >>> best_by_chance(100, 0.25, 1), best_by_chance(100, 0.25, 72)
     (0.32, 0.39)
     """

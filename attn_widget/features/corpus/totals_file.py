@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from attn_widget.features.corpus.heaps import Heaps, Kept
+from attn_widget.features.corpus.parquet_file import (
+    described_content,
+    has_key,
+    need_pyarrow,
+    pack,
+    unpack,
+)
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.host.files import write_parts
-from attn_widget.host.parquet_file import described_content, has_key, need_pyarrow, pack, unpack
 
 _METADATA = b"attn_widget_totals"
 
@@ -18,12 +24,8 @@ _METADATA = b"attn_widget_totals"
 def write_totals(path: Path, totals: Totals, meta: dict[str, Any]) -> None:
     """Write sums and examples; at once or not at all.
 
-    Raises
-    ------
-    InputError
-        The file cannot be written; nothing of it stays.
-    NotAvailableError
-        pyarrow is not installed.
+    Raises `InputError`: the file cannot be written; nothing of it stays. Raises `NotAvailableError`: pyarrow is not
+    installed.
     """
     need_pyarrow()
     import pyarrow as pa
@@ -59,10 +61,7 @@ def is_totals(path: Path) -> bool:
 def read_totals(path: Path) -> tuple[Totals, dict[str, Any]]:
     """Read what `write_totals` wrote.
 
-    Raises
-    ------
-    InputError
-        It is damaged (`DamagedError`), or of another version.
+    Raises `InputError`: it is damaged (`DamagedError`), or of another version.
     """
     table, meta = unpack(path, _METADATA)
     with described_content(path):

@@ -22,18 +22,18 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.identity import (
+    digest_of,
+    drawn_together,
+    identity_of,
+    value_digest,
+)
 from attn_widget.features.corpus.many import Figures, measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.features.why.methods import METHODS
 from attn_widget.features.why.targets import Target
 from attn_widget.language.taggers import TaggerLike, resolve
-from attn_widget.model.identity import (
-    digest_of,
-    drawn_together,
-    identity_of,
-    value_digest,
-)
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts
 
@@ -62,7 +62,7 @@ def agreement(
     target : Target, sequence of Target, or callable
         One for all texts, one for each, or a function that gets an `Analysis` and returns one.
     methods : sequence of str, optional
-        Two or more; by default all ten. See `Analysis.contributions`.
+        Two or more; by default all ten. See `Analysis.why.contributions`.
     groups : sequence, optional
         One entry for each text. Texts of a group, such as those of one template, are resampled together. Without
         it every text is one, and the same text given twice counts as one.
@@ -104,7 +104,7 @@ def agreement(
         raise InputError("methods holds one, and agreement is between two.", "Name two or more.")
 
     def figures(analysis: Analysis, chosen: Target) -> Figures:
-        return analysis.agreement(chosen, names).rho[None].astype(np.float32)
+        return analysis.why.agreement(chosen, names).rho[None].astype(np.float32)
 
     meta = {"work": "agreement", "keys": ["rho"], "methods": names}
     rows, about = _many(texts, target, figures, meta, groups, model, tagger, progress, resume)
@@ -132,9 +132,9 @@ def faithfulness(
     texts, target
         As in `agreement`.
     methods : sequence of str, optional
-        By default all ten. See `Analysis.contributions`.
+        By default all ten. See `Analysis.why.contributions`.
     n_random : int
-        Random orders to draw at most for a text of more than ten words, as in `Analysis.faithfulness`: fewer once every
+        Random orders to draw at most for a text of more than ten words, as in `Analysis.why.faithfulness`: fewer once every
         verdict is settled. What they do not settle is undecided, and counts as such.
     groups
         As in `agreement`.
@@ -167,7 +167,7 @@ def faithfulness(
     n_random, seed = check_count(n_random, "n_random", 20, 100_000), check_seed(seed)
 
     def figures(analysis: Analysis, chosen: Target) -> Figures:
-        trust = analysis.faithfulness(chosen, names, n_random=n_random)
+        trust = analysis.why.faithfulness(chosen, names, n_random=n_random)
         tests, chance = [trust.tests[name] for name in names], trust.band()[0]
         rows = [
             [*(curve.comprehensiveness for curve in trust.curves.values()), chance],
@@ -232,7 +232,7 @@ def _many(
 
     def of_text(k: int, text: str) -> tuple[int, Figures]:
         analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
-        return analysis.n_tokens, figures(analysis, choose(analysis, k))
+        return analysis.trace.n_tokens, figures(analysis, choose(analysis, k))
 
     return measure(
         checked, of_text, identity, marks, folder, progress=progress, lists_failures=True

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest, largest_first
+from attn_widget.features.corpus.drawn import colored_cells, transparent_figure
 from attn_widget.features.corpus.many import INK, Figures, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.why.orders.order_test import LEVEL, holm
-from attn_widget.host.figures import colored_cells, transparent_figure
 from attn_widget.host.frames import dataframe, records
 from attn_widget.host.installed import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 FAITHFULNESS = ("comprehensiveness", "sufficiency", "better_than_random", "percentile")
 RIGHT, IDLE = "#3d7fbf", "#9a9a9a"  # middle tones, for light and dark pages
@@ -60,7 +64,7 @@ class ManyAgreements(_OfMethods):
     def measured(self) -> Figures:
         return self.rho
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row for every two methods: ``method, other, rho, low, high, texts`` (needs pandas).
 
         Raises
@@ -233,9 +237,9 @@ class ManyFaithfulness(_OfMethods):
 
         Examples
         --------
-        >>> from attn_widget import faithfulness, target
-        >>> many = faithfulness(["The cat sat on the mat."], target=target(position=3, token="sat", masked=True),
-        ...                     methods=["decomposition", "weights"], tagger=None, progress=False)
+        >>> from attn_widget import corpus, target
+        >>> many = corpus.faithfulness(["The cat sat on the mat."], target=target(position=3, token="sat", masked=True),
+        ...     methods=["decomposition", "weights"], tagger=None, progress=False)
         >>> [(row["method"], row["other"], row["adjusted"]) for row in many.differences()]
         [('decomposition', 'weights', nan)]
         """
@@ -248,7 +252,7 @@ class ManyFaithfulness(_OfMethods):
             method=names[i], other=names[j], difference=mean[i] - mean[j], p=p, adjusted=holm(p)
         )
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a method, and one for random orders (needs pandas).
 
         ``method, comprehensiveness, sufficiency, gain, percentile, low, high, adjusted, better_than_random,

@@ -13,8 +13,8 @@ from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.source import ProfileSource, opening_head, profile_paint
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.catalog.choices import Theme
+from attn_widget.protocol.answer import Answers
 from attn_widget.protocol.selection import ACCURACIES, SHADES
-from attn_widget.protocol.source import Answers
 from attn_widget.widget.base import SourceWidget
 from attn_widget.widget.code import page_code
 from attn_widget.widget.traits import Trait, check_traits, synced
@@ -39,21 +39,12 @@ class ProfileWidget(SourceWidget):
 
     Made by ``attn_widget.show(profile)``. Without a layer or a head it opens on the head that stands out most in where it looks.
 
-    Parameters
-    ----------
-    profile : Profile
-        What to show.
-    **traits
-        Initial values of the public traits below.
-
-    Raises
-    ------
-    traitlets.TraitError
-        A trait outside its range; the message names what is allowed.
+    ``profile``: what to show. ``**traits``: initial values of the public traits below. Raises
+    `traitlets.TraitError`: a trait outside its range; the message names what is allowed.
     """
 
-    WHY = "it is tied to the page that shows it"
-    INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
+    _WHY = "it is tied to the page that shows it"
+    _INSTEAD = "Save its profile with profile.save(path), or the page with w.to_html(path)."
 
     metric: Trait[str] = synced(
         t.Enum(
@@ -117,10 +108,7 @@ class ProfileWidget(SourceWidget):
 def widget_of(result: Profile, **traits: Unpack[ProfileTraits]) -> ProfileWidget:
     """The widget of a profile, not displayed yet.
 
-    Raises
-    ------
-    InputTypeError
-        An option that only a run of one text has, or none has.
+    Raises `InputTypeError`: an option that only a run of one text has, or none has.
     """
     check_traits(traits, ProfileSource.options, "show(profile)")
     return ProfileWidget(result, **{k: v for k, v in traits.items() if v is not None})

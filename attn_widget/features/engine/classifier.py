@@ -21,13 +21,10 @@ KINDS = {
 def class_reader(analysis: Analysis) -> dict[str, Any] | None:
     """The head of the classifier that ran ``analysis``, for a page; None without a classifier.
 
-    Returns
-    -------
-    dict or None
-        ``kind`` is "mean", "first" or "cnn"; ``labels``, ``activation`` and ``note`` are those of the answer;
-        ``tensors`` have a shape, and float32 in base64.
+    Returns: ``kind`` is "mean", "first" or "cnn"; ``labels``, ``activation`` and ``note`` are those of the answer;
+    ``tensors`` have a shape, and float32 in base64.
     """
-    classes = analysis.classification
+    classes = analysis.model.classification
     if analysis.run is None or classes is None:
         return None
     model = analysis.run.encoder.model

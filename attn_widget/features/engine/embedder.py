@@ -20,10 +20,7 @@ POOLINGS = ("mean", "cls", "last", "weighted", "mean_sqrt")  # weighted sums of 
 def check_embedder(result: object) -> Similarity:
     """``result``, if the engine can compare other texts as it was made.
 
-    Raises
-    ------
-    NotAvailableError
-        A ranking, a reranker, late interaction, or a head of other parts.
+    Raises `NotAvailableError`: a ranking, a reranker, late interaction, or a head of other parts.
     """
     from attn_widget.features.similarity.similarity import Similarity
 
@@ -48,7 +45,7 @@ def check_embedder(result: object) -> Similarity:
         raise NotAvailableError(
             "This model pools no prompts, which the engine of a page does.", "Leave engine out."
         )
-    if result.a.heads_off:
+    if result.a.model.heads_off:
         raise NotAvailableError(
             "The engine of a page compares texts with all heads on.", "Save intact."
         )
@@ -58,11 +55,8 @@ def check_embedder(result: object) -> Similarity:
 def embedder_facts(similarity: Similarity) -> dict[str, Any]:
     """The head and how it is given texts, for a page.
 
-    Returns
-    -------
-    dict
-        The fields of ``Embedder`` in ``similar.ts``; ``rounding`` is what the engine's matrices change in the score of
-        these texts and, at most, in an entry of ``input``.
+    Returns: the fields of ``Embedder`` in ``similar.ts``; ``rounding`` is what the engine's matrices change in the
+    score of these texts and, at most, in an entry of ``input``.
     """
     run = similarity.a.run
     assert run is not None  # of every similarity

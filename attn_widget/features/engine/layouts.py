@@ -42,8 +42,6 @@ EPSILON = 1e-12  # of every LayerNorm of DistilBERT; its settings do not say
 def settings_as_bert(settings: Mapping[str, Any]) -> dict[str, Any]:
     """``config.json`` of a DistilBERT as BERT's; that of another model as it is.
 
-    Examples
-    --------
     >>> found = settings_as_bert({"model_type": "distilbert", "dim": 768, "activation": "gelu"})
     >>> found["hidden_size"], found["type_vocab_size"], found["layer_norm_eps"]
     (768, 1, 1e-12)
@@ -57,12 +55,7 @@ def settings_as_bert(settings: Mapping[str, Any]) -> dict[str, Any]:
 def weights_as_bert(settings: Mapping[str, Any], weights: Mapping[str, Array]) -> dict[str, Array]:
     """Weights of a DistilBERT by BERT's names, with zeros for the one segment; others as they are.
 
-    Parameters
-    ----------
-    settings : mapping
-        ``config.json``.
-    weights : mapping of str to array
-        Those of the encoder begin with ``bert.`` or ``distilbert.``.
+    ``settings``: ``config.json``. ``weights``: those of the encoder begin with ``bert.`` or ``distilbert.``.
     """
     if settings["model_type"] != "distilbert":
         return dict(weights)

@@ -61,12 +61,8 @@ def save_live(
 ) -> Path:
     """Write a page that opens on what is shown, then runs what is typed. Several widgets share one engine.
 
-    Raises
-    ------
-    InputError
-        Views that the engine cannot compute, some layers or heads alone, or widgets of several models.
-    NotAvailableError
-        A profile, a run without a model, a model that the engine cannot run.
+    Raises `InputError`: views that the engine cannot compute, some layers or heads alone, or widgets of several
+    models. Raises `NotAvailableError`: a profile, a run without a model, a model that the engine cannot run.
     """
     target = destination(path)
     similar = [found for source, _ in shown if (found := embedded(source)) is not None]
@@ -125,14 +121,9 @@ def page_model(
 ) -> PageModel:
     """The model of a page.
 
-    Parameters
-    ----------
-    texts : sequence of (str, str or None)
-        What the rounding of its matrices is measured on.
-    similar : Similarity, optional
-        Whose texts can be replaced by typed ones; its rounding is measured instead.
-    folder : Path, optional
-        Of a site, whose pages load the weights from a script that is written there.
+    ``texts``: what the rounding of its matrices is measured on. ``similar``: whose texts can be replaced by typed
+    ones; its rounding is measured instead. ``folder``: of a site, whose pages load the weights from a script that
+    is written there.
     """
     # Before the tokenizer writes its tables: its library ends the process where memory runs out.
     check_bytes(
@@ -160,8 +151,8 @@ def page_model(
         )
     if folder is None:
         return PageModel(facts, partial(elements, text))
-    beside = write_beside(folder, encoder.name, checksum(file), text)
-    facts["beside"] = {"src": quote(beside.name), "key": checksum(file)}
+    compare_with = write_beside(folder, encoder.name, checksum(file), text)
+    facts["beside"] = {"src": quote(compare_with.name), "key": checksum(file)}
     return PageModel(facts, None)
 
 

@@ -44,8 +44,6 @@ NORMS = {"attention_norm": "attention.output.LayerNorm", "output_norm": "output.
 def as_panels(matrix: Array) -> Array:
     """``matrix`` [outputs, inputs] as float16 ``[panels, inputs, 8]``.
 
-    Examples
-    --------
     >>> as_panels(np.ones((3, 4)))[0, 0].tolist()
     [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
@@ -97,10 +95,7 @@ def _tensors(weights: Mapping[str, Array], n_layers: int) -> Iterator[tuple[str,
 def pack_model(folder: Path) -> bytes:
     """The engine's file of the model in ``folder``; see `pack`.
 
-    Parameters
-    ----------
-    folder : Path
-        With ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
+    ``folder``: with ``config.json``, ``model.safetensors`` and ``tokenizer.json``.
     """
     from safetensors.numpy import load_file
 
@@ -153,15 +148,9 @@ def pack(
 ) -> bytes:
     """The engine's file of a model.
 
-    Parameters
-    ----------
-    name : str
-        Of the model, for errors.
-    settings, tokenizer : mapping
-        ``config.json`` and ``tokenizer.json``.
-    weights : mapping of str to array
-        BERT or DistilBERT with or without the heads of masked words and of the next sentence. Matrices of more than float16
-        are rounded.
+    ``name``: of the model, for errors. ``settings``, ``tokenizer``: ``config.json`` and ``tokenizer.json``.
+    ``weights``: BERT or DistilBERT with or without the heads of masked words and of the next sentence. Matrices of
+    more than float16 are rounded.
     """
     settings, weights = settings_as_bert(settings), weights_as_bert(settings, weights)
     check_layout(name, settings, tokenizer)

@@ -11,14 +11,9 @@ from attn_widget.protocol.fields import option
 
 @dataclass(frozen=True, kw_only=True)
 class EnginePage:
-    """The model in the page.
+    """The model in the page."""
 
-    Attributes
-    ----------
-    engine : bool
-        Include the model, so that the page runs any text typed into it (docs/saved-pages.md).
-    """
-
+    # Include the model, so that the page runs any text typed into it (docs/saved-pages.md).
     engine: bool = option(lambda given: check_flag(given, "engine"), False)
 
 

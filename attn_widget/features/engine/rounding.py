@@ -17,18 +17,9 @@ Texts = Sequence[tuple[str, str | None]]
 def rounding_of(encoder: Encoder, texts: Texts) -> dict[str, float]:
     """Largest differences on texts; zeros for a model whose matrices are float16 already.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    texts : sequence of (str, str or None)
+    Returns: ``weight``: of attention weights; ``rollout``: of the rollout through all layers; ``score``: of scaled
+    scores.
 
-    Returns
-    -------
-    dict
-        ``weight``: of attention weights; ``rollout``: of the rollout through all layers; ``score``: of scaled scores.
-
-    Examples
-    --------
     >>> from attn_widget import load
     >>> rounding_of(load(progress=False), [("the cat sat", None)])
     {'weight': 0.0, 'rollout': 0.0, 'score': 0.0}

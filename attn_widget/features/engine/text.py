@@ -17,8 +17,6 @@ assert PIECE % base85.GROUP == 0  # each is decoded by itself
 def planes(data: bytes) -> bytes:
     """All even bytes, then all odd ones: the high bytes of float16 numbers are alike.
 
-    Examples
-    --------
     >>> planes(b"aAbBc")
     b'abcAB'
     """
@@ -34,8 +32,6 @@ def as_text(file: bytes) -> bytes:
 def elements(text: bytes) -> Iterator[bytes]:
     """The elements of a page that hold the text, which are decoded while the next ones are read.
 
-    Examples
-    --------
     >>> [len(element) for element in elements(b"0" * 600_000)]
     [500055, 100055]
     """

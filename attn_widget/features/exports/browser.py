@@ -93,20 +93,10 @@ def draw(
 ) -> bytes:
     """Draw one view and return its file.
 
-    Parameters
-    ----------
-    format : {"png", "svg"}
-    view : str
-    traits : mapping
-        What the page reads; see `attn_widget.features.exports.mount.page_traits`.
-    paint : bytes
-        The packed first paint.
-    answer : callable
-        ``(command, request) -> (reply, buffers)``: answers the page's questions, in another thread.
-    width : int
-        Of the picture, CSS px.
-    scale : float
-        Pixels to a CSS pixel.
+    ``format``: {"png", "svg"}. ``traits``: what the page reads; see
+    `attn_widget.features.exports.mount.page_traits`. ``paint``: the packed first paint. ``answer``:
+    ``(command, request) -> (reply, buffers)``: answers the page's questions, in another thread. ``width``: of the
+    picture, CSS px. ``scale``: pixels to a CSS pixel.
     """
     try:
         from playwright.sync_api import Error, sync_playwright

@@ -85,15 +85,8 @@ def encode_reply(reply: object, buffers: list[bytes]) -> str:
 def mount_page(page: Page, traits: Mapping[str, Any], paint: bytes, *, width: int) -> None:
     """Put the bundle on ``page`` (where ``window.answer`` is exposed) and render one view of it.
 
-    Parameters
-    ----------
-    page : playwright.sync_api.Page
-    traits : mapping
-        What the model of the widget has, by name.
-    paint : bytes
-        The packed first paint.
-    width : int
-        Of the widget, CSS px.
+    ``traits``: what the model of the widget has, by name. ``paint``: the packed first paint. ``width``: of the
+    widget, CSS px.
     """
     page.evaluate(
         MOUNT,

@@ -15,8 +15,8 @@ import nbformat
 from nbconvert.preprocessors import Preprocessor
 
 from attn_widget.page.output import code_element, version
+from attn_widget.widget.captured import METADATA, VIEW
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 OUTPUT = re.compile(r'<div class="attn-widget-output" data-version="(\w+)"')
 PICTURE = '<div class="attn-widget-picture">'
@@ -41,11 +41,7 @@ class LivePages(Preprocessor):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Change ``nb`` in place.
 
-        Parameters
-        ----------
-        nb : nbformat.NotebookNode
-        resources : dict
-            Not touched.
+        ``resources``: not touched.
         """
         widgets = mapping(mapping(nb.get("metadata")).get("widgets"))
         stored = mapping(mapping(widgets.get(STATE)).get("state"))
@@ -62,6 +58,7 @@ class LivePages(Preprocessor):
             carried.update(CODE.findall(page))
             if VIEW in data:
                 dropped.add(str(mapping(data.pop(VIEW)).get("model_id")))
+        dropped |= without_outputs(nb, stored)
         missing = first.keys() - carried
         if missing:
             missing -= self._added({name: first[name] for name in missing})
@@ -94,15 +91,42 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
     not found": it puts a widget before all other formats, and stores no widget's state by default.
     What stands in the window stays as it is.
 
-    Parameters
-    ----------
-    model : dict
-        What is saved, as Jupyter's contents manager has it; changed in place.
+    ``model``: what is saved, as Jupyter's contents manager has it; changed in place.
     """
     content = model.get("content")
     if model.get("type") != "notebook" or mapping(content).get("nbformat") != 4:
         return
     model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
+
+
+def without_outputs(nb: Any, stored: dict[str, Any]) -> set[str]:
+    """Take each `ipywidgets.Output` away whose widgets all have their pages below it; gives the models that go."""
+    pages: dict[str, set[str]] = {}
+    for cell in entries(nb.get("cells")):
+        for output in entries(mapping(cell).get("outputs")):
+            ours = mapping(mapping(mapping(output).get("metadata")).get(METADATA))
+            if ours:
+                pages.setdefault(str(ours.get("output")), set()).add(str(ours.get("widget")))
+    gone: set[str] = set()
+    for model, widgets in pages.items():
+        state = mapping(mapping(stored.get(model)).get("state"))
+        held = [mapping(one) for one in entries(state.get("outputs"))]
+        empty = [
+            one for one in held if one.get("output_type") == "display_data" and not one.get("data")
+        ]
+        if all(view_of(mapping(one.get("data"))) in widgets for one in held if one not in empty):
+            gone |= {model, *widgets}
+    for cell in entries(nb.get("cells")):
+        outputs = entries(mapping(cell).get("outputs"))
+        kept = [one for one in outputs if view_of(mapping(mapping(one).get("data"))) not in gone]
+        if len(kept) < len(outputs):
+            cell["outputs"] = kept
+    return gone
+
+
+def view_of(data: dict[str, Any]) -> str:
+    """The model of a widget's output; empty for another one."""
+    return str(mapping(data.get(VIEW)).get("model_id", ""))
 
 
 def outputs_of(nb: Any) -> Iterator[dict[str, Any]]:

@@ -203,8 +203,8 @@ def tokens_of(
     with numbered(number):
         for run in runs:
             spec.of_source(RunSource(run))
-            chosen.check(run.n_layers, run.n_heads)
-    return [run.n_tokens for run in runs]
+            chosen.check(run.trace.n_layers, run.trace.n_heads)
+    return [run.trace.n_tokens for run in runs]
 
 
 def pair_of(number: int, entry: object) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import lock_of
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Float32
@@ -31,16 +32,10 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of what a view shows, numbers with all their digits.
-
-    Attributes
-    ----------
-    columns : tuple of str
-    rows : list of tuple
-        A str, int, float or None for each column; None, NaN and infinities are N/A.
-    """
+    """Rows of what a view shows, numbers with all their digits."""
 
     columns: tuple[str, ...]
+    # A str, int, float or None for each column; None, NaN and infinities are N/A.
     rows: list[tuple[Cell, ...]]
 
 
@@ -60,7 +55,9 @@ def attention_table(analysis: Analysis, selection: Selection) -> Table:
     names = ("query", "key", "query_token", "key_token", "weight", "score")[: 4 + len(columns)]
     rests: list[tuple[float, ...]] = [()] * len(shown.units)
     of_weights = analysis.trace.has_rest and selection.quantity in ("weights", "scores")
-    if of_weights and sum(key.end - key.token for key in shown.keys) == len(analysis.key_tokens):
+    if of_weights and sum(key.end - key.token for key in shown.keys) == len(
+        analysis.model.key_tokens
+    ):
         rests = [(rest,) for rest in np.maximum(1 - weights.sum(axis=1), 0).tolist()]
         names = (*names, "rest")
     rows: list[Row] = [
@@ -74,14 +71,14 @@ def attention_table(analysis: Analysis, selection: Selection) -> Table:
 def heads_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a head: ``layer, head``, the metrics, the specialization (raw)."""
     figures: dict[str, Float32] = dict(analysis.metrics.as_dict())
-    unknown = np.full((analysis.n_layers, analysis.n_heads), np.nan, dtype=np.float32)
+    unknown = np.full((analysis.trace.n_layers, analysis.trace.n_heads), np.nan, dtype=np.float32)
     try:
-        raw = analysis.specialization.raw
+        raw = analysis.heads.specialization.raw
     except NotAvailableError:
         raw = {}
     figures.update({key: raw.get(key, unknown) for key in SPECIALIZATIONS})
     if not analysis.trace.square:
-        figures.update(analysis.alignment.as_dict())
+        figures.update(analysis.heads.monotony.as_dict())
     return Table(*by_head(figures))
 
 
@@ -93,7 +90,7 @@ def table(source: Source, selection: Selection, view: str) -> Table:
     if source.analysis is None:
         return Table(*source.table(selection))
     analysis = source.analysis
-    with analysis.lock:
+    with lock_of(analysis):
         if view in TABLES:
             return TABLES[view](analysis, selection)
         return Table(*loaded(dict(declared("tables"))[view])(analysis, selection))
@@ -102,7 +99,7 @@ def table(source: Source, selection: Selection, view: str) -> Table:
 def tree_table(analysis: Analysis, selection: Selection) -> Table:
     """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``.
 
-    As on screen, special tokens and punctuation are left out below the root. `Analysis.influence` has them.
+    As on screen, special tokens and punctuation are left out below the root. `Analysis.heads.tree` has them.
     """
     units, whole = shown_tree(analysis, selection)
     columns = (
@@ -144,7 +141,7 @@ def sentences_table(analysis: Analysis, selection: Selection) -> Table:
 def predictions_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a guess: the top five of every position that is shown, in the mode that the view opens on (`table_mode`)."""
     analysis = _of_what_is_written(analysis)
-    mode = table_mode(opening_mode(analysis), analysis.n_tokens)
+    mode = table_mode(opening_mode(analysis), analysis.trace.n_tokens)
     of_token = ("original_rank", "original_probability")
     if mode == "next":  # the token's own, which the position before predicts
         of_token = ("token_rank", "token_probability", "token_surprisal")
@@ -160,7 +157,7 @@ def predictions_table(analysis: Analysis, selection: Selection) -> Table:
 
 def _of_what_is_written(analysis: Analysis) -> Analysis:
     """The decoder, of cross-attention, whose queries are the same tokens; any other run itself."""
-    return analysis.writing if analysis.part == "cross" else analysis
+    return analysis.model.writing if analysis.part == "cross" else analysis
 
 
 def inside_table(analysis: Analysis, selection: Selection) -> Table:
@@ -169,9 +166,9 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
     ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
     ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
     """
-    parts = analysis.embeddings
+    parts = analysis.model.embeddings
     names = ["token", "position", "segment", "sum", "norm"]
-    hidden = analysis.hidden_states.shape[-1]
+    hidden = analysis.model.hidden_states.shape[-1]
     if parts.norm is not None and parts.norm.shape[-1] != hidden:
         names.append("output")
     position = selection.token
@@ -191,7 +188,7 @@ def inside_table(analysis: Analysis, selection: Selection) -> Table:
 
 def task_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         raise NotAvailableError(
             "This model has no classifier.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attn_widget.checks import check_choice, check_count, check_number
 from attn_widget.features.exports.browser import draw
@@ -15,6 +15,10 @@ from attn_widget.host.frames import dataframe
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 from attn_widget.widget.traits import CheckedWidget, page_traits
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 WIDTHS = range(320, 4001)  # CSS px: what the page can lay out
 SCALES = (0.5, 8.0)  # pixels to a CSS pixel
@@ -30,7 +34,7 @@ class Exports(CheckedWidget):
 
     @property
     @abstractmethod
-    def source(self) -> Source:
+    def _shown_source(self) -> Source:
         """The source behind the widget."""
 
     @property
@@ -38,7 +42,7 @@ class Exports(CheckedWidget):
     def selection(self) -> Selection:
         """The visible part."""
 
-    def to_dataframe(self, view: str | None = None) -> Any:
+    def to_dataframe(self, view: str | None = None) -> DataFrame:
         """The table of a view, which the menu of the page saves as CSV, as a pandas DataFrame (needs the extra ``pandas``).
 
         Parameters
@@ -132,14 +136,14 @@ class Exports(CheckedWidget):
     def _view(self, view: str | None) -> str:
         if view is None:
             return str(self.view)
-        return check_choice(view, "view", self.source.views)
+        return check_choice(view, "view", self._shown_source.views)
 
     def _paint(self) -> bytes:
-        _ = self.source  # refuses a closed widget
+        _ = self._shown_source  # refuses a closed widget
         return self.first_paint
 
     def _table(self, view: str) -> Table:
-        return table(self.source, self.selection, view)
+        return table(self._shown_source, self.selection, view)
 
     def _draw(
         self,
@@ -173,4 +177,4 @@ class Exports(CheckedWidget):
     def _answer(self, name: str, request: object) -> tuple[object, list[bytes]]:
         if name != "slice":
             return {"ok": False, "error": "A picture starts nothing.", "hint": ""}, []
-        return self.source.answer(request)  # a picture waits for all that belongs into it
+        return self._shown_source.answer(request)  # a picture waits for all that belongs into it

@@ -23,44 +23,23 @@ NO_OTHERS = (
 
 @dataclass(frozen=True)
 class Contrast:
-    """The coefficients ``c`` of a contrast ``sum_k c_k score_k``.
+    """The coefficients ``c`` of a contrast ``sum_k c_k score_k``."""
 
-    Attributes
-    ----------
-    coefficients : float64 [m]
-        1 at the key, below 0 elsewhere; of "sink" 0 elsewhere.
-    constant : float
-        What makes log-odds of the contrast of "rivals" and "sink"; else 0.
-    fallback : str or None
-        Why "all" took the place of "others".
-    """
-
-    coefficients: Float64
-    constant: float = 0.0
-    fallback: str | None = None
+    coefficients: Float64  # [m]; 1 at the key, below 0 elsewhere; of "sink" 0 elsewhere
+    constant: float = 0.0  # what makes log-odds of the contrast of "rivals" and "sink"; else 0
+    fallback: str | None = None  # why "all" took the place of "others"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One query's keys.
+    """One query's keys."""
 
-    Attributes
-    ----------
-    tokens : sequence of Token [m]
-    scores, weights : float64 [m]
-    allowed : bool [m]
-    first : bool
-        The first key is that of a decoder, where weight goes that is for no word.
-    rest : float or None
-        The weight that a learned sink takes, where there is one.
-    """
-
-    tokens: Sequence[Token]
-    scores: Float64
+    tokens: Sequence[Token]  # sequence of Token [m]
+    scores: Float64  # scores, weights: [m]
     weights: Float64
-    allowed: NDArray[np.bool_]
-    first: bool
-    rest: float | None
+    allowed: NDArray[np.bool_]  # bool [m]
+    first: bool  # the first key is that of a decoder, where weight goes that is for no word
+    rest: float | None  # the weight that a learned sink takes, where there is one
 
     @property
     def plain(self) -> NDArray[np.bool_]:
@@ -78,10 +57,7 @@ def choices(has_sink: bool) -> tuple[Against, ...]:
 def contrast_of(row: Row, key: int, against: Against | int) -> Contrast:
     """The contrast of a key with others of its row.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        A key that the mask forbids, or that is the same one; no such contrast.
+    Raises `InputError`, `InputTypeError`: a key that the mask forbids, or that is the same one; no such contrast.
     """
     coefficients = np.zeros(len(row.scores))
     coefficients[key] = 1

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attn_widget.checks import check_choice
-from attn_widget.checks.values import check_count
+from attn_widget.checks import check_choice, check_count
 from attn_widget.errors import InputError
 from attn_widget.features.qk.against import Against
 from attn_widget.features.qk.node import Node

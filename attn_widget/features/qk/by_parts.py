@@ -60,12 +60,8 @@ def through(function: Callable[[Any], Any], whole: Any, parts: Any) -> Any:
 def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
     """Sum of parts that a layer reads: all that wrote into the residual stream below it.
 
-    Raises
-    ------
-    NotAvailableError
-        As `attn_widget.features.qk.stream.check_parts`.
-    NotEnoughMemoryError
-        A long text of a large model.
+    Raises `NotAvailableError`: as `attn_widget.features.qk.stream.check_parts`. Raises `NotEnoughMemoryError`: a
+    long text of a large model.
     """
     check_parts(run)
     encoder, first = run.encoder, known.hidden(0)

@@ -38,10 +38,7 @@ def split_by_tokens(
     A bias belongs to the token at whose position it enters (``"placed"``), or to a part of its own. In an
     encoder-decoder, whose tokens stand in two texts, it is always apart.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known, or mixtures of experts.
+    Raises `NotAvailableError`: a family whose layers are not known, or mixtures of experts.
     """
     encoder = run.encoder
     block = encoder.family.block

@@ -66,10 +66,8 @@ def cell_of(
 ) -> Cell:
     """A cell that has a contrast.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        A key that the mask forbids, or the only one of its row; no such contrast.
+    Raises `InputError`, `InputTypeError`: a key that the mask forbids, or the only one of its row; no such
+    contrast.
     """
     row = row_of(kept, layer, head, query)
     if not row.allowed[key]:
@@ -84,16 +82,16 @@ def cell_of(
         )
     contrast = contrast_of(row, key, against)
     used = "all" if contrast.fallback is not None else against
-    return Cell(kept, layer, head, query, key, used, by, biases, row, contrast, against)
+    asked = against if isinstance(against, str) else int(against)
+    return Cell(kept, layer, head, query, key, used, by, biases, row, contrast, asked)
 
 
-def attribution(cell: Cell, progress: Progress | None = None) -> QKAttribution:
-    """The table of a cell.
+def attribution(
+    cell: Cell, progress: Progress | None = None, *, sources: bool = True
+) -> QKAttribution:
+    """The table of a cell; ``sources``: heads with the token that they read most of.
 
-    Raises
-    ------
-    NotAvailableError
-        A sum that does not close.
+    Raises `NotAvailableError`: a sum that does not close.
     """
     kept, row, query, key = cell.kept, cell.row, cell.query, cell.key
     found, head = kept.read(cell.layer, cell.head, cell.by, cell.biases, progress)
@@ -125,7 +123,7 @@ def attribution(cell: Cell, progress: Progress | None = None) -> QKAttribution:
     gap = contrast - float(table.sum())
     size = float(np.abs(table).sum())
     check_closes(abs(gap) / max(size, 1.0), "The parts of this score", kept.run)
-    if cell.by == "parts" and cell.layer > 0:
+    if sources and cell.by == "parts" and cell.layer > 0:
         of = slopes(kept, cell.layer, cell.head, query, reads)
         query_parts = named(kept, query_parts, of["query"], query)
         key_parts = named(kept, key_parts, of["key"], key)

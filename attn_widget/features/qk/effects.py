@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from attn_widget.checks import check_callable, check_choice
-from attn_widget.checks.places import indices_in
-from attn_widget.checks.values import check_count
+from attn_widget.checks import check_callable, check_choice, check_count, indices_in
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.qk.attribution import QKAttribution
 from attn_widget.features.qk.cell import Cell, double

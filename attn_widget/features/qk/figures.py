@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attn_widget.analysis.base import AnalysisBase
-from attn_widget.checks import check_callable, check_choice
-from attn_widget.checks.places import index_in, is_mean
+from attn_widget.checks import check_callable, check_choice, index_in, is_mean
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.host.installed import require_torch
 from attn_widget.trace.forward import Progress
@@ -78,6 +77,7 @@ class QKFigures(AnalysisBase):
         from attn_widget.features.qk.attribution import Further
         from attn_widget.features.qk.cell import attribution, cell_of
         from attn_widget.features.qk.effects import total_effects
+        from attn_widget.features.qk.saved import remember
         from attn_widget.features.qk.tree import traced
         from attn_widget.features.qk.ways import ways
 
@@ -91,13 +91,18 @@ class QKFigures(AnalysisBase):
         to = (index_in(query, trace.n_tokens, "query"), index_in(key, trace.n_keys, "key"))
         check_callable(progress, "progress")
         kept = self._qk_kept
-        if by is None:
-            by = ways(kept.run)[0]
+        default = ways(kept.run)[0]
+        by = default if by is None else by
         by = check_choice(by, "by", ("tokens", "parts"))
         biases = check_choice(biases, "biases", ("placed", "apart"))
         apart = by == "parts" or bool(kept.run.encoder.parts)
         cell = cell_of(kept, *at, *to, against, by, "apart" if apart else biases)
-        return replace(attribution(cell, progress), further=Further(total_effects, traced))
+        found = replace(attribution(cell, progress), further=Further(total_effects, traced))
+        if biases == "placed":
+            asked = {"kind": "qk", "against": cell.asked, "by": None if by == default else by}
+            places = dict(zip(("layer", "head", "query", "key"), (*at, *to), strict=True))
+            remember(self, {**asked, **places})
+        return found
 
     @property
     def _qk_kept(self) -> Kept:

@@ -87,10 +87,7 @@ def called(
 ) -> tuple[Any, Any, Any]:
     """Queries [H, n, head_dim], keys [H, m, head_dim] and scores [H, n, m] of a layer that is called with ``mode``.
 
-    Raises
-    ------
-    NotAvailableError
-        None of them is found.
+    Raises `NotAvailableError`: None of them is found.
     """
     with suppress(_ReadError), mode, SoftmaxMode(encoder.n_heads):
         module(*args, **kwargs)
@@ -107,26 +104,16 @@ def called(
 
 @dataclass(frozen=True)
 class Read:
-    """Queries and keys of a layer, part by part.
-
-    Attributes
-    ----------
-    split : Split
-    query : tensor [P, H, n, head_dim]
-    key : tensor [P, H, m, head_dim]
-    factor : tensor [H, n, m]
-        What one unit of ``q . k`` adds to the score: the scale, and what a cap leaves, held.
-    product : float64 tensor [H, n, m]
-        What ``q . k`` adds to the scores.
-    of_query, of_key : tensor [P, H, n, m] or None
-        Scores that a part of the query, or of the key, has from distances alone.
-    """
+    """Queries and keys of a layer, part by part."""
 
     split: Split
-    query: Any
-    key: Any
+    query: Any  # tensor [P, H, n, head_dim]
+    key: Any  # tensor [P, H, m, head_dim]
+    # Tensor [H, n, m]; what one unit of ``q . k`` adds to the score: the scale, and what a cap leaves, held.
     factor: Any
-    product: Any
+    product: Any  # float64 tensor [H, n, m]; what ``q . k`` adds to the scores
+    # of_query, of_key: tensor [P, H, n, m] or None; scores that a part of the query, or of the key, has from
+    # distances alone.
     of_query: Any = None
     of_key: Any = None
 
@@ -134,15 +121,8 @@ class Read:
 def read(run: Run, calls: Recorded, layer: int, split: Split, head: int | None = None) -> Read:
     """Call a layer up to its softmax, linear at the run.
 
-    Parameters
-    ----------
-    head : int, optional
-        Keep this head alone: of long texts.
-
-    Raises
-    ------
-    NotAvailableError
-        A layer without a product of queries and keys that can be followed.
+    ``head``: keep this head alone: of long texts. Raises `NotAvailableError`: a layer without a product of queries
+    and keys that can be followed.
     """
     encoder = run.encoder
     hidden = calls.hidden(layer)

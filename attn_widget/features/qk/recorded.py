@@ -25,22 +25,14 @@ PRODUCTS = (
 
 @dataclass
 class Recorded:
-    """Calls and vectors of a plain pass.
+    """Calls and vectors of a plain pass."""
 
-    Attributes
-    ----------
-    calls : list of (args, kwargs) [L]
-        Of each layer.
-    heads : list of tensor [n, H, head_dim]
-        Each layer's ``A v``.
-    values : list of tensor [H, n, head_dim]
-    attention, ffn : list of tensor [n, d]
-        What they add to the residual stream.
-    """
-
+    # List of (args, kwargs) [L]; of each layer.
     calls: list[tuple[Any, Any]] = field(default_factory=lambda: [])
+    # List of tensor [n, H, head_dim]; each layer's ``A v``.
     heads: list[Any] = field(default_factory=lambda: [])
-    values: list[Any] = field(default_factory=lambda: [])
+    values: list[Any] = field(default_factory=lambda: [])  # list of tensor [H, n, head_dim]
+    # attention, ffn: list of tensor [n, d]; what they add to the residual stream.
     attention: list[Any] = field(default_factory=lambda: [])
     ffn: list[Any] = field(default_factory=lambda: [])
 

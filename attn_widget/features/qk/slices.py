@@ -14,6 +14,7 @@ from attn_widget.features.qk.attribution import PAIRS, QKAttribution
 from attn_widget.features.qk.effects import MOST
 from attn_widget.features.qk.node import Node, Sums
 from attn_widget.features.qk.notes import notes
+from attn_widget.features.qk.saved import remember
 from attn_widget.features.qk.split import SIDES, Part, Side
 from attn_widget.features.qk.tree import DEEPEST
 from attn_widget.features.qk.ways import ways
@@ -31,15 +32,15 @@ def asked(analysis: Analysis, request: Request, progress: Progress | None) -> QK
     if isinstance(against, str):
         against = one_of({"against": against}, "against", AGAINSTS)
     elif against is not None:
-        against = integer(request, "against", 0, analysis.n_keys)
+        against = integer(request, "against", 0, analysis.trace.n_keys)
     by = request.get("by")
     return analysis.qk_attribution(
         layer_of(analysis, request),
         cast(
             "int", head_of(analysis, request)
         ),  # a mean of heads is refused there, with the reason
-        integer(request, "query", 0, analysis.n_tokens),
-        integer(request, "key", 0, analysis.n_keys),
+        integer(request, "query", 0, analysis.trace.n_tokens),
+        integer(request, "key", 0, analysis.trace.n_keys),
         against="others" if against is None else against,
         by=None if by is None else one_of(request, "by", ("tokens", "parts")),
         progress=progress,
@@ -78,6 +79,7 @@ def qk(analysis: Analysis, request: Request, progress: Progress | None) -> Answe
     small = found.by == "tokens" and found.matrix.size <= MATRIX_CELLS
     if small or request.get("matrix") is True:
         arrays["matrix"] = found.matrix
+    remember(analysis, request, (data, arrays))
     return data, arrays
 
 
@@ -96,7 +98,9 @@ def qk_effects(analysis: Analysis, request: Request, progress: Progress | None) 
         {"part": each.part, "direct": each.direct, "total": each.total, "weight": each.weight}
         for each in effects.effects
     ]
-    return {"effects": rows, "weight": effects.weight}, {}
+    data = {"effects": rows, "weight": effects.weight}
+    remember(analysis, request, (data, {}))
+    return data, {}
 
 
 @answers("qk_trace", slow=True)
@@ -104,7 +108,9 @@ def qk_trace(analysis: Analysis, request: Request, progress: Progress | None) ->
     """Tree of the cells in which the largest heads read."""
     depth = integer({"depth": 3, **request}, "depth", 1, DEEPEST + 1)
     found = asked(analysis, {**request, "by": "parts"}, None)
-    return {"root": _node(found.trace(depth, progress=progress))}, {}
+    root = _node(found.trace(depth, progress=progress))
+    remember(analysis, request, ({"root": root}, {}))
+    return {"root": root}, {}
 
 
 def _part(part: Part) -> dict[str, Any]:

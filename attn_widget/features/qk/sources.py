@@ -23,10 +23,8 @@ def slopes(
 ) -> dict[str, list[Any]]:
     """By side: the slope of the contrast by what each layer below writes by its output projection, arrays [n, d].
 
-    Parameters
-    ----------
-    coefficients : float64 [m]
-        Of the products ``q . k``: the contrast's, times what a product adds to the score.
+    ``coefficients``, float64 [m]: of the products ``q . k``: the contrast's, times what a product adds to the
+    score.
     """
     run, known = kept.run, kept.plain
     encoder = run.encoder
@@ -89,10 +87,7 @@ def _back(module: Any, stream: Any, slope: Any) -> Any:
 def by_source(kept: Kept, layer: int, slope: Any) -> Float64:
     """Part of each head of a layer, split by the token that it read, float64 [H, m].
 
-    Parameters
-    ----------
-    slope : array [n, d]
-        Of the contrast, by what the layer's output projection writes.
+    ``slope``, array [n, d]: of the contrast, by what the layer's output projection writes.
     """
     weights, values, projection = kept.projected(layer)
     reads = projection @ slope.T  # [H, head_dim, n]

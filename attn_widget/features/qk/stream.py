@@ -17,31 +17,21 @@ TOKENS_INSTEAD = "Ask by='tokens'."
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens to the residual stream.
-
-    Attributes
-    ----------
-    layer : int
-    kind : {"attention", "ffn", "norm"}
-        Attention or the feed-forward network adds what it gives; a norm follows the sum.
-    module : Module or None
-        The norm; of attention the one that its output goes through before it is added.
-    output : Module or None
-        Of attention: the map of all heads' ``A v``.
-    """
+    """One thing that happens to the residual stream."""
 
     layer: int
+    # {"attention", "ffn", "norm"}; attention or the feed-forward network adds what it gives; a norm follows the
+    # sum.
     kind: Literal["attention", "ffn", "norm"]
+    # The norm; of attention the one that its output goes through before it is added.
     module: Any = None
-    output: Any = None
+    output: Any = None  # of attention: the map of all heads' ``A v``
 
 
 def check_parts(run: Run) -> None:
     """Refuse a model whose residual stream is not the sum of what its heads and feed-forward networks write.
 
-    Raises
-    ------
-    NotAvailableError
+    Raises `NotAvailableError`.
     """
     encoder = run.encoder
     first = layer_of(run, 0)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attn_widget.checks import check_callable
-from attn_widget.checks.values import check_count
+from attn_widget.checks import check_callable, check_count
 from attn_widget.errors import InputError
 from attn_widget.features.qk.against import Against
 from attn_widget.features.qk.attribution import QKAttribution

@@ -12,7 +12,7 @@ from attn_widget.figures.arrays import Float64
 def groups_of(analysis: Analysis, words: bool = True) -> list[list[int]]:
     """The positions of each word, and of each special token by itself, in order; of each token without ``words``."""
     if not words:
-        return [[i] for i in range(analysis.n_tokens)]
+        return [[i] for i in range(analysis.trace.n_tokens)]
 
     def find() -> list[list[int]]:
         groups: dict[object, list[int]] = {}

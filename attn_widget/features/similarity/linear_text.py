@@ -33,22 +33,10 @@ class LinearText:
     in `attn_widget.features.why.decomposition`. One graph serves both directions: backward for the contributions to any
     linear function of ``e``, and backward through that backward pass for the vectors ``u_i`` themselves.
 
-    Parameters
-    ----------
-    run : Run
-        Of an encoder with an embedding for each text or each token.
-
-    Attributes
-    ----------
-    embedding : float64 [d'] or [n, d']
-        ``e``.
-    bias : float64 [d'] or [n, d']
-        ``u_0``: what all biases and shifts give together. Not a remainder.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known, or whose feed-forward networks are mixtures of experts.
+    ``run``: of an encoder with an embedding for each text or each token. ``embedding``, float64 [d'] or [n, d']:
+    ``e``. ``bias``, float64 [d'] or [n, d']: ``u_0``: what all biases and shifts give together. Not a remainder.
+    Raises `NotAvailableError`: a family whose layers are not known, or whose feed-forward networks are mixtures of
+    experts.
 
     References
     ----------

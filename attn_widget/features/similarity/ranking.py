@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -33,6 +33,10 @@ from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import inference_mode, on_device
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 PASSAGES_AT_ONCE = 256  # read together, so that passages of similar length share a batch
 
@@ -77,7 +81,7 @@ class Difference:
         ]
         return [*records, {"position": None, "word": "(bias)", "value": self.bias}]
 
-    def to_dataframe(self, *, words: bool = True) -> Any:
+    def to_dataframe(self, *, words: bool = True) -> DataFrame:
         """`to_records` as a pandas DataFrame (needs the extra ``pandas``)."""
         return dataframe(self.to_records(words=words))
 
@@ -110,7 +114,7 @@ class Ranking(Displayed, NotPickled, Records):
     notes : tuple of str
     """
 
-    INSTEAD = "Keep its scores, or to_dataframe()."
+    _INSTEAD = "Keep its scores, or to_dataframe()."
 
     def __init__(self, reading: Reading, query: str, tagger: Any = "auto") -> None:
         hint = "similarity(query, passages, model=...) makes a Ranking."
@@ -185,7 +189,7 @@ class Ranking(Displayed, NotPickled, Records):
                 "Name two passages: difference(0, 1).",
             )
         parts = [similarity.contributions("a") for similarity in (left, right)]
-        values = np.zeros(left.a.n_tokens)
+        values = np.zeros(left.a.trace.n_tokens)
         # A reranker's runs begin with the query; the rest of each is its passage. With a long passage, less of a long
         # query may have been read.
         shared = self._query_positions(left)
@@ -246,12 +250,8 @@ def rank(
 ) -> Ranking:
     """Score passages as they come; Ctrl-C leaves those that are done.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        The query cannot be read, or there are no passages.
-    NotFiniteError
-        The model gives NaN, or the query's embedding has length 0.
+    Raises `InputError`, `InputTypeError`: the query cannot be read, or there are no passages. Raises
+    `NotFiniteError`: the model gives NaN, or the query's embedding has length 0.
     """
     from tqdm.auto import tqdm
 

@@ -26,20 +26,11 @@ NOT_MADE_FOR_IT = "The embedded model was trained to predict masked words, not t
 
 @dataclass(frozen=True)
 class Reading:
-    """A model that compares texts, and how it is given them.
-
-    Attributes
-    ----------
-    encoder : Encoder
-    kind : {"cosine", "dot", "maxsim", "relevance"}
-    prompts : (str, str)
-        What is put before the first and the second text.
-    notes : tuple of str
-    """
+    """A model that compares texts, and how it is given them."""
 
     encoder: Encoder
-    kind: str
-    prompts: tuple[str, str]
+    kind: str  # {"cosine", "dot", "maxsim", "relevance"}
+    prompts: tuple[str, str]  # what is put before the first and the second text
     notes: tuple[str, ...]
 
     def text(self, of: Side, text: Any) -> tuple[Encoder, Any]:
@@ -88,8 +79,8 @@ class Reading:
                 ) from error
             except (InputError, InputTypeError) as error:
                 raise type(error)(f"{name} cannot be read. {error.message}", error.hint) from error
-            if analysis.truncated is not None:
-                cut = analysis.truncated
+            if analysis.model.truncated is not None:
+                cut = analysis.model.truncated
                 notes.append(
                     f"{name} was cut: {cut['limit']:,} of {cut['length']:,} tokens were read."
                 )
@@ -113,12 +104,8 @@ def reading_of(
 ) -> Reading:
     """Settings with which ``model`` compares texts.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        No pooling is known, several classes, an unknown prompt or similarity.
-    ModelLoadError
-        The model cannot be loaded; without ``model``, no embedder is installed.
+    Raises `InputError`, `InputTypeError`: no pooling is known, several classes, an unknown prompt or similarity.
+    Raises `ModelLoadError`: the model cannot be loaded; without ``model``, no embedder is installed.
     """
     if similarity is not None:
         check_choice(similarity, "similarity", ("cosine", "dot"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.analysis import checked_heads_off
 from attn_widget.checks import (
     check_callable,
     check_choice,
@@ -41,6 +42,10 @@ from attn_widget.model.tokenizing import check_text
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
 Side = Literal["a", "b"]
 SIDES = ("a", "b")
 HINT = "similarity(a, b, model=...) makes a Similarity of two texts."
@@ -58,12 +63,8 @@ class Pair(NamedTuple):
 class Reader(Protocol):
     """Model with the prompts that it is given texts with.
 
-    Attributes
-    ----------
-    prompts : (str, str)
-        What is put before the first and the second text.
-    notes : tuple of str
-        What a reader of any of its similarities has to know.
+    ``prompts``: what is put before the first and the second text. ``notes``: what a reader of any of its
+    similarities has to know.
     """
 
     @property
@@ -96,7 +97,7 @@ class Similarity(Displayed, NotPickled):
         How the model was given the texts.
     """
 
-    INSTEAD = "Keep the two texts and call similarity() again, or its figures: to_dataframe()."
+    _INSTEAD = "Keep the two texts and call similarity() again, or its figures: to_dataframe()."
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class Similarity(Displayed, NotPickled):
         texts: tuple[str, str],
         reader: Reader,
         options: Mapping[str, Any],
-        intact: Similarity | None = None,
+        unablated: Similarity | None = None,
     ) -> None:
         for name, value in (("a", a), ("b", b)):
             check_kind(value, Analysis, name, HINT)
@@ -117,15 +118,15 @@ class Similarity(Displayed, NotPickled):
         check_choice(kind, "kind", self._kinds(a, b))
         check_kind(texts, tuple, "texts", HINT)
         check_callable(getattr(reader, "similarity", None), "reader.similarity")
-        if intact is not None:
-            check_kind(intact, Similarity, "intact", HINT)
+        if unablated is not None:
+            check_kind(unablated, Similarity, "intact", HINT)
         self.a, self.b = a, b
         self.kind = kind
         self.notes = tuple(check_several(notes, "notes", "str"))
         self.texts = texts
         self.reader = reader
         self._options = dict(options)
-        self._intact = intact
+        self._unablated = unablated
         self._sums: dict[str, Sum] = {}
         self.score = self._score()
 
@@ -231,16 +232,16 @@ class Similarity(Displayed, NotPickled):
         ----------
         of : {"a", "b"}
         method : str
-            As in `Analysis.contributions`.
+            As in `Analysis.why.contributions`.
         progress : callable, optional
             Called with ``(passes done, all)``.
 
         Raises
         ------
         InputError, InputTypeError, NotAvailableError
-            As in `Analysis.contributions`.
+            As in `Analysis.why.contributions`.
         """
-        return self.side(of).contributions(self.target(of), method, progress=progress)
+        return self.side(of).why.contributions(self.target(of), method, progress=progress)
 
     def faithfulness(
         self,
@@ -250,7 +251,7 @@ class Similarity(Displayed, NotPickled):
         n_random: int = 1600,
         progress: Progress | None = None,
     ) -> Faithfulness:
-        """Decrease of the score as words of one text are masked, the largest contributions first; see `Analysis.faithfulness`.
+        """Decrease of the score as words of one text are masked, the largest contributions first; see `Analysis.why.faithfulness`.
 
         Parameters
         ----------
@@ -261,7 +262,7 @@ class Similarity(Displayed, NotPickled):
         progress : callable, optional
         """
         chosen = ["decomposition"] if methods is None else methods
-        return self.side(of).faithfulness(
+        return self.side(of).why.faithfulness(
             self.target(of), chosen, n_random=n_random, progress=progress
         )
 
@@ -298,7 +299,7 @@ class Similarity(Displayed, NotPickled):
         >>> s.ablate([(0, 3)]).score == s.score, s.ablate([]).score == s.score
         (False, True)
         """
-        chosen = self.a.check_heads_off(heads)
+        chosen = checked_heads_off(self.a, heads)
         a = self.a.ablate(chosen)
         b = a if self.b is self.a else self.b.ablate(chosen)
         return Similarity(
@@ -306,13 +307,13 @@ class Similarity(Displayed, NotPickled):
             texts=self.texts,
             reader=self.reader,
             options=self._options,
-            intact=self.intact if chosen else None,
+            unablated=self.unablated if chosen else None,
         )
 
     @property
-    def intact(self) -> Similarity:
+    def unablated(self) -> Similarity:
         """The similarity with all heads; this one itself if none is switched off."""
-        return self._intact or self
+        return self._unablated or self
 
     def side(self, of: Side) -> Analysis:
         """One of the two analyses.
@@ -383,7 +384,7 @@ class Similarity(Displayed, NotPickled):
             if not closed or (i < len(names_a) and j < len(names_b))
         ]
 
-    def to_dataframe(self, kind: str | None = None, *, words: bool = False) -> Any:
+    def to_dataframe(self, kind: str | None = None, *, words: bool = False) -> DataFrame:
         """`to_records` as a pandas DataFrame (needs the extra ``pandas``).
 
         Parameters
@@ -394,7 +395,7 @@ class Similarity(Displayed, NotPickled):
         return dataframe(self.to_records(kind, words=words))
 
     def __repr__(self) -> str:
-        n_a, n_b = self.a.n_tokens, self.b.n_tokens
+        n_a, n_b = self.a.trace.n_tokens, self.b.trace.n_tokens
         size = f"{n_a} tokens" if self.kind == "relevance" else f"{n_a} x {n_b} tokens"
         return f"<Similarity {self.kind} {self.score:.4f}, {size}>"
 

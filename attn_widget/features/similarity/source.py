@@ -44,12 +44,7 @@ TESTED_WORDS = 10  # of a text whose masking test takes a saved page some second
 
 
 class SimilaritySource(Source):
-    """Parts of the score of two texts, or the scores of many passages.
-
-    Parameters
-    ----------
-    result : Similarity or Ranking
-    """
+    """Parts of the score of two texts, or the scores of many passages."""
 
     name = "similarity"
     views = ("similarity",)
@@ -63,7 +58,7 @@ class SimilaritySource(Source):
     @property
     def shape(self) -> tuple[int, int]:
         analysis = self.first.a
-        return analysis.n_layers, analysis.n_heads
+        return analysis.trace.n_layers, analysis.trace.n_heads
 
     @property
     def title(self) -> str:
@@ -81,7 +76,7 @@ class SimilaritySource(Source):
     @property
     def n_tokens(self) -> int:
         """Tokens of the two texts that are shown first."""
-        return self.first.a.n_tokens + self.first.b.n_tokens
+        return self.first.a.trace.n_tokens + self.first.b.trace.n_tokens
 
     @property
     def size(self) -> int:
@@ -114,7 +109,7 @@ class SimilaritySource(Source):
         with self.lock:
             return result.explain(index)
 
-    def answer(self, request: object) -> Reply:
+    def reply(self, request: Request) -> Reply:
         return respond(self, request, HANDLERS)
 
     def recorded(self, selection: Selection, *, light: bool) -> Recorded:
@@ -221,10 +216,10 @@ def similarity_paint(source: SimilaritySource) -> bytes:
     meta |= {
         "text": a,
         "text_pair": b,
-        "heads_off": [[*pair] for pair in first.a.heads_off],
+        "heads_off": [[*pair] for pair in first.a.model.heads_off],
         "similarity": {
             "kind": result.kind,
-            "intact": None if first.intact is first else first.intact.score,
+            "intact": None if first.unablated is first else first.unablated.score,
             "ranking": ranked,
         },
     }
@@ -234,7 +229,7 @@ def similarity_paint(source: SimilaritySource) -> bytes:
 def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
     """Tokens by column, and the word of each, in order; special tokens are words by themselves."""
     columns = token_columns(analysis.trace.tokens, analysis.text, analysis.text_pair)
-    words, names = [0] * analysis.n_tokens, names_of(analysis)
+    words, names = [0] * analysis.trace.n_tokens, names_of(analysis)
     for k, group in enumerate(groups_of(analysis)):
         for i in group:
             words[i] = k
@@ -255,7 +250,7 @@ def _positions(similarity: Similarity, of: Side) -> list[int]:
     """Positions of a text in its analysis; a reranker has both texts in one."""
     analysis = similarity.side(of)
     if similarity.kind != "relevance":
-        return [*range(analysis.n_tokens)]
+        return [*range(analysis.trace.n_tokens)]
     segment = SIDES.index(of)
     return [i for i, token in enumerate(analysis.trace.tokens) if token.segment == segment]
 
@@ -327,7 +322,7 @@ def similar_test(
         raise NotAvailableError("Without contributions of tokens there is no order to test.")
     key = request.get("passage") if isinstance(source.result, Ranking) else None, of
     if key not in source.tests:
-        tested = untagged(found.side(of)).faithfulness(
+        tested = untagged(found.side(of)).why.faithfulness(
             found.target(of), ["decomposition"], progress=progress
         )
         source.tests[key] = masking_test(tested, ["decomposition"])
@@ -376,7 +371,7 @@ def similar_effects(
 ) -> Answer:
     """By how much switching off each head changes the score, while the first text is read."""
     found = source.similarity(request)
-    measured = found.a.head_effects(found.target("a"), progress=progress)
+    measured = found.a.why.head_effects(found.target("a"), progress=progress)
     return {"value": measured.value}, {"effects": measured.effects}
 
 
@@ -403,7 +398,7 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
 
 def _is_quick(found: Similarity, kind: str) -> bool:
     """True of a matrix that takes a moment."""
-    return kind != "input" or min(found.a.n_tokens, found.b.n_tokens) <= QUICK_PASSES
+    return kind != "input" or min(found.a.trace.n_tokens, found.b.trace.n_tokens) <= QUICK_PASSES
 
 
 HANDLERS = {

@@ -54,10 +54,7 @@ def input_sum(a: Run, b: Run, cosine: bool, progress: Progress | None = None) ->
     The vectors of the shorter text are made, one pass each; each is then a direction whose contributions by the
     longer text take one backward pass.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with ``(passes done, all)``; an exception that it raises cancels the work.
+    ``progress``: called with ``(passes done, all)``; an exception that it raises cancels the work.
     """
     of_a, of_b = LinearText(a), LinearText(b)
     if (
@@ -108,10 +105,7 @@ def best_answers(b: Run, cosines: Float64) -> Float64:
 def output_sum(a: Run, b: Run, cosine: bool) -> Sum:
     """``<h_i, h_j> w_i w_j / (|e_a| |e_b|)`` with last hidden states ``h`` and the pooling's weights ``w``.
 
-    Raises
-    ------
-    NotAvailableError
-        An embedding that is not a weighted sum of hidden states.
+    Raises `NotAvailableError`: an embedding that is not a weighted sum of hidden states.
     """
     parts = [_pooled_states(run) for run in (a, b)]
     pairs = parts[0] @ parts[1].T

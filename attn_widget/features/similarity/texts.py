@@ -10,7 +10,7 @@ from attn_widget.errors import InputTypeError
 from attn_widget.features.similarity.ranking import Ranking, rank
 from attn_widget.features.similarity.reading import reading_of
 from attn_widget.features.similarity.similarity import Similarity
-from attn_widget.host.idle import activity
+from attn_widget.host.threads import activity
 from attn_widget.model.tokenizing import check_text
 
 if TYPE_CHECKING:

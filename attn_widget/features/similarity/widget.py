@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import traitlets as t
 
+from attn_widget.analysis.analysis import checked_heads_off
 from attn_widget.checks import check_kind, short_repr
 from attn_widget.errors import InputError, NotAvailableError, SliceError
 from attn_widget.features.similarity.ranking import Ranking
@@ -16,10 +17,10 @@ from attn_widget.figures.catalog.choices import Theme
 from attn_widget.protocol.tasks import Tasks
 from attn_widget.trace.forward import Progress
 from attn_widget.widget import actions
-from attn_widget.widget.actions import Job
+from attn_widget.widget.base import RunWidget
 from attn_widget.widget.code import page_code
-from attn_widget.widget.run_widget import RunWidget
-from attn_widget.widget.runs import RUNNING, Jobs
+from attn_widget.widget.jobs import Job, Jobs
+from attn_widget.widget.runs import RUNNING
 from attn_widget.widget.traits import Trait, TraitBatch, check_traits, synced
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ class SimilarityTraits(TypedDict, total=False):
 class SimilarityJobs(Jobs):
     """The similarity that a widget shows, and its replacement by that of other texts.
 
-    Attributes
-    ----------
-    source : SimilaritySource or None
-        None once the widget is closed.
+    ``source``: None once the widget is closed.
     """
 
     def __init__(self, batch: TraitBatch, source: SimilaritySource) -> None:
@@ -85,21 +83,13 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
 
     Made by `Similarity.show` and `Ranking.show`, which a notebook calls for the last line of a cell.
 
-    Parameters
-    ----------
-    result : Similarity or Ranking
-    **traits
-        Initial values of the public traits below.
-
-    Raises
-    ------
-    traitlets.TraitError
-        A trait outside its range; the message names what is allowed.
+    ``**traits``: initial values of the public traits below. Raises `traitlets.TraitError`: a trait outside its
+    range; the message names what is allowed.
     """
 
-    WHY = "it is tied to the page that shows it"
-    INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_dataframe()."
-    ANOTHER = "w.run(a, b) shows other texts"
+    _WHY = "it is tied to the page that shows it"
+    _INSTEAD = "Save the page with w.to_html(path), or its numbers with w.to_dataframe()."
+    _ANOTHER = "w.run(a, b) shows other texts"
 
     view: Trait[Literal["similarity"]] = synced(t.Enum(["similarity"], "similarity"))
     """Always ``"similarity"``."""
@@ -122,20 +112,15 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
     def result(self) -> Similarity | Ranking:
         """Result that is shown; of texts that were edited in the page, their similarity.
 
-        Raises
-        ------
-        InputError
-            The widget was closed.
+        Raises `InputError`: the widget was closed.
         """
         return self._require_runs().require().result
 
     def run(self, a: str | None = None, b: str | None = None) -> None:
         """Show other texts, by the same model; None keeps one. On failure the old picture stays.
 
-        Raises
-        ------
-        AttnWidgetError
-            A text that cannot be read, or a ranking, whose texts are given to `attn_widget.similarity`.
+        Raises `AttnWidgetError`: a text that cannot be read, or a ranking, whose texts are given to
+        `attn_widget.similarity`.
         """
         similarity = self._editable()
         jobs = self._require_runs()
@@ -150,13 +135,15 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
         self._require_runs().close()
         super().close()
 
-    def _act(self, kind: str, asked: Any) -> None:
+    def _begin(self, kind: str, asked: Any) -> None:
         jobs, similarity = self._require_runs(), self._editable()
         if kind == "run":
             a, b = actions.texts_of(asked)
             jobs.start(lambda _progress: similarity.with_texts(a, b))
         elif kind == "switch_off":
-            checked = similarity.a.check_heads_off(actions.list_of(asked, "heads", "[layer, head]"))
+            checked = checked_heads_off(
+                similarity.a, actions.list_of(asked, "heads", "[layer, head]")
+            )
             heads = [(head[-2], head[-1]) for head in checked]
             jobs.start(lambda _progress: similarity.ablate(heads))
         else:
@@ -192,10 +179,7 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
 def widget_of(result: Similarity | Ranking, **traits: Unpack[SimilarityTraits]) -> SimilarityWidget:
     """The widget of a result, not displayed yet.
 
-    Raises
-    ------
-    InputTypeError
-        A trait that this widget does not have.
+    Raises `InputTypeError`: a trait that this widget does not have.
     """
     check_traits(traits, SimilaritySource.options, "show()")
     return SimilarityWidget(result, **{k: v for k, v in traits.items() if v is not None})

@@ -77,14 +77,8 @@ def tokenize(
 ) -> Examples:
     """Tokens of all texts; see `check_texts` for the texts themselves.
 
-    Parameters
-    ----------
-    max_length : int
-        Most tokens of a text, special ones included.
-    truncation : bool
-        Cut longer texts instead of refusing them.
-    name : str
-        What the texts are called in messages.
+    ``max_length``: most tokens of a text, special ones included. ``truncation``: cut longer texts instead of
+    refusing them. ``name``: what the texts are called in messages.
     """
     options: dict[str, Any] = {"truncation": True, "max_length": max_length} if truncation else {}
     with encoder.lock:
@@ -120,15 +114,8 @@ def tokenize(
 def shuffled(lengths: Sequence[int], batch_size: int, seed: tuple[int, int]) -> list[list[int]]:
     """Batches of texts of like lengths, in random order: every text once.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-    batch_size : int
-    seed : (int, int)
-        Of the training and of the epoch; the same one gives the same batches.
+    ``seed``: of the training and of the epoch; the same one gives the same batches.
 
-    Examples
-    --------
     >>> batches = shuffled([3, 9, 3, 9, 3], 2, (0, 1))
     >>> [len(batch) for batch in batches].count(2), sorted(i for batch in batches for i in batch)
     (2, [0, 1, 2, 3, 4])

@@ -50,22 +50,10 @@ OURS = re.compile(rf"epoch-\d+-batch-\d+|best-\d+|{LEFT_OVER.pattern}")
 class Store:
     """A checkpoint folder of one training. The caller holds its lock (`locked`).
 
-    Parameters
-    ----------
-    folder : Path
-    identity : dict
-        What the training depends on, as JSON; a checkpoint of another identity is refused.
-    tokenizer : transformers.PreTrainedTokenizerBase
-        Saved next to the weights, each time.
-    resume : bool
-        False: what the folder holds of an earlier training is removed.
-
-    Raises
-    ------
-    InputError
-        The folder holds something else, or a training of other data or settings.
-    ModelLoadError
-        Its checkpoint lacks the tokenizer or another file.
+    ``identity``: what the training depends on, as JSON; a checkpoint of another identity is refused. ``tokenizer``:
+    saved next to the weights, each time. ``resume``: False: what the folder holds of an earlier training is
+    removed. Raises `InputError`: the folder holds something else, or a training of other data or settings. Raises
+    `ModelLoadError`: its checkpoint lacks the tokenizer or another file.
     """
 
     def __init__(

@@ -28,16 +28,8 @@ DROPOUT = 0.5  # before the linear map, as in Kim (2014)
 class TextCNNConfig(OverEncoderConfig):
     """Configuration of `TextCNNForSequenceClassification`.
 
-    Parameters
-    ----------
-    encoder : dict
-        The configuration of the encoder below, as ``config.to_dict()`` gives it.
-    widths : sequence of int
-        Tokens that a window spans.
-    filters : int
-        Feature maps of each width.
-    dropout : float
-        Share of the maxima that training drops.
+    ``encoder``: the configuration of the encoder below, as ``config.to_dict()`` gives it. ``widths``: tokens that a
+    window spans. ``filters``: feature maps of each width. ``dropout``: share of the maxima that training drops.
     """
 
     model_type = "attn_widget_text_cnn"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.host.figures import transparent_figure
+from attn_widget.features.corpus.drawn import transparent_figure
 
 PANELS = (
     ("cross_entropy", "Cross-entropy"),
@@ -23,13 +23,7 @@ PANEL = (2.9, 2.5)  # inches
 def draw(history: Sequence[dict[str, Any]], best: int | None) -> Any:
     """A panel for each metric; the epoch whose weights were kept is ringed.
 
-    Parameters
-    ----------
-    history : sequence of dict
-        Of `FittedClassifier`.
-    best : int or None
-        That epoch, 1-based.
-
+    ``history``: of `FittedClassifier`. ``best``: that epoch, 1-based.
     """
     if not history:
         raise NotAvailableError(

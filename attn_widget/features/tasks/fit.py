@@ -23,11 +23,11 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.identity import identity_of
 from attn_widget.features.tasks.fitted import FittedClassifier
 from attn_widget.features.tasks.moved import heads_moved, line_of
 from attn_widget.host.installed import require_extra
 from attn_widget.host.store import locked
-from attn_widget.model.identity import identity_of
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
@@ -244,8 +244,6 @@ def fit_classifier(
 def usual_rate(hidden_size: int) -> float:
     """Rate of an encoder of this width: 2e-4 suits the embedded one, wider ones need less.
 
-    Examples
-    --------
     >>> [f"{usual_rate(width):.2g}" for width in (256, 384, 768, 1024)]
     ['0.0002', '0.0002', '5e-05', '2.8e-05']
     """

@@ -149,7 +149,7 @@ class FittedClassifier:
         if activation == "identity":
             raise NotAvailableError(
                 "This model gives values, not probabilities: its problem_type is 'regression'.",
-                "Values of a text: analyze(text, model=fitted).classification.logits.",
+                "Values of a text: analyze(text, model=fitted).model.classification.logits.",
             )
         with inference_mode(encoder):
             logits = predict(self.model, examples)

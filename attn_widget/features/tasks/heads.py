@@ -57,19 +57,9 @@ def build(
     The new weights are drawn from torch's generator, so seed it first. The encoder keeps the
     dropout of its configuration.
 
-    Parameters
-    ----------
-    pooling : {"mean", "first"}
-        Of the linear head.
-    dropout : float, optional
-        Of what the last linear map reads; the head's own unless given.
-
-    Returns
-    -------
-    model : transformers.PreTrainedModel
-        float32, where the encoder is.
-    fresh : frozenset of str
-        Names of the parameters that were drawn and not copied.
+    ``pooling``, {"mean", "first"}: of the linear head. ``dropout``: of what the last linear map reads; the head's
+    own unless given. ``model``: float32, where the encoder is. ``fresh``: names of the parameters that were drawn
+    and not copied.
     """
     from attn_widget.features.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
     from attn_widget.features.tasks.mean import (

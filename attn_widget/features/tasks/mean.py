@@ -24,12 +24,8 @@ SPREAD = 0.02  # standard deviation of its weights, as in Devlin et al. (2019)
 class MeanPoolingConfig(OverEncoderConfig):
     """Configuration of `MeanPoolingForSequenceClassification`.
 
-    Parameters
-    ----------
-    encoder : dict
-        The configuration of the encoder below, as ``config.to_dict()`` gives it.
-    dropout : float
-        Share of the pooled vector that training drops.
+    ``encoder``: the configuration of the encoder below, as ``config.to_dict()`` gives it. ``dropout``: share of the
+    pooled vector that training drops.
     """
 
     model_type = "attn_widget_mean_pooling"

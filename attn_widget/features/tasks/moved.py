@@ -43,8 +43,6 @@ def heads_moved(
 def line_of(moved: Float32) -> str:
     """One line: the heads that moved most, the median of all, and the call that shows them.
 
-    Examples
-    --------
     >>> line_of(np.array([[0.1, 0.3], [0.2, 0.0]], dtype=np.float32))[:73]
     'heads that moved most: L0 H1 0.300, L1 H0 0.200, L0 H0 0.100; median of 4'
     """

@@ -14,10 +14,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 class OverEncoderConfig(PreTrainedConfig):
     """Configuration of a head over any encoder.
 
-    Parameters
-    ----------
-    encoder : dict
-        The configuration of the encoder below, as ``config.to_dict()`` gives it.
+    ``encoder``: the configuration of the encoder below, as ``config.to_dict()`` gives it.
     """
 
     has_no_defaults_at_init = True  # transformers then never builds one without an encoder

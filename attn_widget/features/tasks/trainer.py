@@ -69,17 +69,9 @@ class Labelled:
 def rate_share(batch: int, n_batches: int, warmup: float) -> float:
     """Share of the full rates in a batch: a linear rise, then a linear fall to 0 after the last.
 
-    Parameters
-    ----------
-    batch : int
-        0 is the first of the training.
-    n_batches : int
-        Of all epochs.
-    warmup : float
-        Share of the batches in which the rates rise, 0 to below 1.
+    ``batch``: 0 is the first of the training. ``n_batches``: of all epochs. ``warmup``: share of the batches in
+    which the rates rise, 0 to below 1.
 
-    Examples
-    --------
     >>> [round(rate_share(i, 10, 0.2), 3) for i in range(10)]
     [0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125]
     >>> rate_share(0, 3, 0.0)
@@ -118,20 +110,9 @@ def fine_tune(
 ) -> State:
     """Train from the first batch, or from where a checkpoint left it; the model gets the best epoch's weights.
 
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-        A sequence classifier; it is trained in place.
-    fresh : frozenset of str
-        Its parameters that learn at ``lr_head``.
-    train : Labelled
-    validation : Labelled or None
-        Decides when to stop and which epoch's weights are kept.
-    settings : Settings
-    store : Store or None
-        Where checkpoints go.
-    progress : bool
-        Show a bar.
+    ``model``: a sequence classifier; it is trained in place. ``fresh``: its parameters that learn at ``lr_head``.
+    ``validation``: decides when to stop and which epoch's weights are kept. ``store``: where checkpoints go.
+    ``progress``: show a bar.
     """
     from tqdm.auto import tqdm
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 MIN_WORDS = 3  # of a rank correlation: two words are always in the same order or the opposite one
 
@@ -43,7 +47,7 @@ class Agreement:
         coefficients = pairs[~np.isnan(pairs)]
         return float(coefficients.mean()) if coefficients.size else float("nan")
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """``rho`` with the methods as index and columns (needs the extra ``pandas``)."""
         rows = [dict(zip(self.methods, row.tolist(), strict=True)) for row in self.rho]
         return dataframe(rows).set_axis(list(self.methods), axis=0)
@@ -94,8 +98,6 @@ def agreement(
 def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> float:
     """Spearman's rho, ties sharing the mean of their ranks; NaN for fewer than three or all equal.
 
-    Examples
-    --------
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
     """

@@ -20,38 +20,19 @@ from attn_widget.trace.run import Run
 
 @dataclass(frozen=True)
 class BoundTarget:
-    """The entry of a model's output that a target names.
+    """The entry of a model's output that a target names."""
 
-    Attributes
-    ----------
-    kind : {"token", "class", "next_sentence", "similarity"}
-    name : str
-        For people.
-    plus : int
-        Vocabulary id or class whose logit counts.
-    minus : int or None
-        The one that is subtracted.
-    position : int or None
-        Row of the logits; None where the head gives one row.
-    rows : tuple of int
-        Positions whose last hidden states the head reads.
-    other : tensor [d'] or [m, d'], optional
-        The other text's embedding, or those of its tokens; divided by their lengths unless ``similarity`` is
-        ``"dot"``.
-    similarity : {"cosine", "dot", "maxsim"} or None
-    as_passage : bool
-        Late interaction: the other text is the query.
-    """
-
-    kind: Kind
-    name: str
-    plus: int
-    minus: int | None
-    position: int | None
-    rows: tuple[int, ...]
+    kind: Kind  # {"token", "class", "next_sentence", "similarity"}
+    name: str  # for people
+    plus: int  # vocabulary id or class whose logit counts
+    minus: int | None  # the one that is subtracted
+    position: int | None  # row of the logits; None where the head gives one row
+    rows: tuple[int, ...]  # positions whose last hidden states the head reads
+    # [d'] or [m, d']; the other text's embedding, or those of its tokens; divided by their lengths unless
+    # ``similarity`` is ``"dot"``.
     other: torch.Tensor | None = field(default=None, compare=False)
-    similarity: str | None = None
-    as_passage: bool = False
+    similarity: str | None = None  # {"cosine", "dot", "maxsim"} or None
+    as_passage: bool = False  # late interaction: the other text is the query
 
     def value(self, encoder: Encoder, inputs: dict[str, Any]) -> torch.Tensor:
         """The target's value for each text of a batch, tensor [B]; gradients flow where they are on."""
@@ -165,13 +146,8 @@ def scored_tokens(encoder: Encoder, inputs: dict[str, Any], as_passage: bool) ->
 def bind(run: Run, target: Target) -> BoundTarget:
     """Find what `target` names in a run's model and text.
 
-    Raises
-    ------
-    InputError
-        A position that does not exist or of a special token, a token that is not in the vocabulary or
-        splits into pieces, a class that is none.
-    NotAvailableError
-        A model without such a head.
+    Raises `InputError`: a position that does not exist or of a special token, a token that is not in the vocabulary
+    or splits into pieces, a class that is none. Raises `NotAvailableError`: a model without such a head.
     """
     binds = {
         "token": _token,
@@ -297,12 +273,8 @@ def _similarity(run: Run, target: Target) -> BoundTarget:
 def embedding_of(run: Run) -> torch.Tensor:
     """The embedding [d'] of a run's text by its encoder's head, or those of its tokens [n, d'].
 
-    Raises
-    ------
-    NotAvailableError
-        The encoder names no pooling.
-    NotFiniteError
-        An embedding with NaN or infinite numbers.
+    Raises `NotAvailableError`: the encoder names no pooling. Raises `NotFiniteError`: an embedding with NaN or
+    infinite numbers.
     """
     encoder, head, states = run.encoder, run.encoder.embedding, run.trace.hidden_states
     if states is None:
@@ -320,10 +292,7 @@ def embedding_of(run: Run) -> torch.Tensor:
 def check_embedding(vectors: torch.Tensor, name: str) -> torch.Tensor:
     """``vectors``, if they are numbers.
 
-    Raises
-    ------
-    NotFiniteError
-        NaN or infinite numbers.
+    Raises `NotFiniteError`: NaN or infinite numbers.
     """
     broken = vectors[~torch.isfinite(vectors)]
     if broken.numel():
@@ -337,10 +306,7 @@ def check_embedding(vectors: torch.Tensor, name: str) -> torch.Tensor:
 def unit_vectors(vectors: torch.Tensor, name: str) -> torch.Tensor:
     """Embeddings [..., d'] divided by their lengths.
 
-    Raises
-    ------
-    NotFiniteError
-        One has length 0.
+    Raises `NotFiniteError`: one has length 0.
     """
     if not bool((vectors.norm(dim=-1) > 0).all()):
         raise NotFiniteError(
@@ -384,8 +350,6 @@ def token_id(encoder: Encoder, token: str | int | None, name: str) -> int:
     A word is meant as one with a space before it, where the tokenizer tells the two apart: ``"are"``
     is ``"Ġare"`` or ``"▁are"``. An entry of the vocabulary is taken as it is written.
 
-    Examples
-    --------
     >>> from attn_widget.model.loading import load
     >>> encoder = load(progress=False)
     >>> encoder.token_texts([token_id(encoder, "Are", "token"), token_id(encoder, "##s", "token")])

@@ -93,11 +93,8 @@ OTHERS = "Ask for the contributions of tokens, or for the effects of heads."
 def final_norm(run: Run, what: str) -> Any:
     """The norm between the residual stream and the matrix of a decoder's head.
 
-    Raises
-    ------
-    NotAvailableError
-        An encoder, a family whose layers are not known, or one whose norms follow the residual sums. The message begins with
-        ``what``.
+    Raises `NotAvailableError`: an encoder, a family whose layers are not known, or one whose norms follow the
+    residual sums. The message begins with ``what``.
     """
     encoder, network = run.encoder, run.encoder.network
     layer_of(run, 0)  # says why there are none
@@ -130,13 +127,10 @@ def gain_of(run: Run, norm: Any, width: int) -> tuple[torch.Tensor, bool]:
 
 @torch.no_grad()
 def components(run: Run, target: Target, bound: BoundTarget) -> Components:
-    """Direct logit attribution; see `attn_widget.analysis.Analysis.components`.
+    """Direct logit attribution; see `attn_widget.analysis.Analysis.why.components`.
 
-    Raises
-    ------
-    NotAvailableError
-        An encoder, whose head is not linear; a target that is no next token; a family whose layers are not known, or whose
-        norms follow the residual sums.
+    Raises `NotAvailableError`: an encoder, whose head is not linear; a target that is no next token; a family whose
+    layers are not known, or whose norms follow the residual sums.
     """
     encoder, network = run.encoder, run.encoder.network
     if bound.kind != "token":

@@ -136,7 +136,7 @@ class Contributions(Records):
         --------
         >>> from attn_widget import analyze, target
         >>> a = analyze("the cat sat", tagger=None, progress=False)
-        >>> c = a.contributions(target(position=2, token="cat"), "gradient_x_input")
+        >>> c = a.why.contributions(target(position=2, token="cat"), "gradient_x_input")
         >>> given = c.to_shap()  # shap.plots.text(shap.Explanation(**given))
         >>> given["values"].shape, given["data"].tolist()
         ((5,), ['[CLS] ', 'the ', 'cat ', 'sat ', '[SEP] '])
@@ -166,7 +166,7 @@ class Contributions(Records):
         --------
         >>> from attn_widget import analyze, target
         >>> a = analyze("the cat sat", tagger=None, progress=False)
-        >>> record = a.contributions(target(position=2, token="cat")).to_captum()
+        >>> record = a.why.contributions(target(position=2, token="cat")).to_captum()
         >>> record["word_attributions"].shape, record["raw_input_ids"][2], record["attr_class"]
         ((5,), 'cat', "logit of 'cat' at position 2")
         """
@@ -198,16 +198,10 @@ def contributions(
     progress: Progress | None = None,
     source_tokens: Sequence[Token] = (),
 ) -> Contributions:
-    """Contributions to a target by one method; see `attn_widget.analysis.Analysis.contributions`.
+    """Contributions to a target by one method; see `attn_widget.analysis.Analysis.why.contributions`.
 
-    Parameters
-    ----------
-    tokens : sequence of Token
-        With the words that ``occlusion`` masks as wholes.
-    rolled : callable
-        The rollout [n, n] of a quantity by its name, with a ``progress``.
-    source_tokens : sequence of Token
-        Of an encoder-decoder, the source's.
+    ``tokens``: with the words that ``occlusion`` masks as wholes. ``rolled``: the rollout [n, n] of a quantity by
+    its name, with a ``progress``. ``source_tokens``: of an encoder-decoder, the source's.
     """
     bias = baseline = source = None
     if run.encoder.parts and method != "decomposition":

@@ -10,7 +10,7 @@ import torch
 
 from attn_widget.features.why.components import final_norm, gain_of
 from attn_widget.figures.arrays import Float32
-from attn_widget.influence.attention_block import layer_of, linear_weight
+from attn_widget.influence.attention_block import layers_of, linear_weight
 from attn_widget.model.families import submodule
 from attn_widget.trace.capture import ATTENTION, capturing
 from attn_widget.trace.forward import inference_mode
@@ -31,10 +31,7 @@ def copying_scores(run: Run) -> Float32:
     and differ from token to token, left out. The eigenvalues of ``E W`` [vocabulary, vocabulary] other than 0 are those of
     ``W_O diag(f) U^T E diag(g) W_V`` [head_dim, head_dim].
 
-    Raises
-    ------
-    NotAvailableError
-        An encoder, or a model whose norms follow the residual sums.
+    Raises `NotAvailableError`: an encoder, or a model whose norms follow the residual sums.
 
     References
     ----------
@@ -45,8 +42,7 @@ def copying_scores(run: Run) -> Float32:
     assert block is not None
     pairs = _outputs_by_inputs(run, norm)
     scores: list[Float32] = []
-    for layer, values in enumerate(_value_maps(run)):
-        module = layer_of(run, layer)
+    for module, values in zip(layers_of(run), _value_maps(run), strict=False):
         entering = pairs
         if (
             block.attention_norm != block.attention_added
@@ -121,7 +117,7 @@ def _value_maps(run: Run) -> list[Any]:
         stack.enter_context(inference_mode(encoder, ATTENTION if run.trace.has_qkv else None))
         stack.enter_context(visiting(encoder, visit))
         if block.attention_norm != block.attention_added:
-            layers = [layer_of(run, layer) for layer in range(encoder.n_layers)]
+            layers = layers_of(run)
             norms = [layer.get_submodule(block.attention_norm) for layer in layers]
             stack.enter_context(hooked(norms, after=instead))
         if run.trace.has_qkv:

@@ -26,20 +26,12 @@ LARGEST_GAP = 0.01  # of what is summed: a sum that misses more is no decomposit
 
 
 class Decomposed(NamedTuple):
-    """Contributions to a target, which add up to it.
+    """Contributions to a target, which add up to it."""
 
-    Attributes
-    ----------
-    values : float64 [n]
-        Of each token; of an encoder-decoder, of the target's tokens that the decoder reads.
-    bias : float
-        Of all biases together.
-    source : float64 [m] or None
-        Of an encoder-decoder, those of the source's tokens.
-    """
-
+    # [n]; of each token; of an encoder-decoder, of the target's tokens that the decoder reads.
     values: Float64
-    bias: float
+    bias: float  # of all biases together
+    # [m] or None; of an encoder-decoder, those of the source's tokens.
     source: Float64 | None = None
 
 
@@ -52,10 +44,8 @@ def decomposition(run: Run, bound: BoundTarget) -> Decomposed:
     ``act(z) * u`` the gate ``act(z)`` is held. Of a similarity, ``e_j`` is without the shift of the embeddings' norm,
     which belongs to the bias. Of an encoder-decoder, the vectors that enter the first layers of encoder and decoder.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known, or whose feed-forward networks are mixtures of experts.
+    Raises `NotAvailableError`: a family whose layers are not known, or whose feed-forward networks are mixtures of
+    experts.
 
     References
     ----------
@@ -74,10 +64,7 @@ def decomposition(run: Run, bound: BoundTarget) -> Decomposed:
 def check_linear(run: Run) -> None:
     """Refuse a model that is not linear in the vectors that enter its first layer, whatever is held.
 
-    Raises
-    ------
-    NotAvailableError
-        As `decomposition`.
+    Raises `NotAvailableError`: as `decomposition`.
     """
     layer_of(run, 0)
     block = run.encoder.family.block
@@ -93,12 +80,7 @@ def decompositions(
 ) -> Iterator[Decomposed]:
     """The `decomposition` of each of several numbers that one pass gives, one backward pass each.
 
-    Parameters
-    ----------
-    values_of : callable
-        Runs the network; gives the numbers, tensor [k].
-    embedding : bool
-        The numbers are similarities.
+    ``values_of``: runs the network; gives the numbers, tensor [k]. ``embedding``: the numbers are similarities.
     """
     encoder = run.encoder
     runs = [run, run.of("encoder")] if encoder.parts else [run]
@@ -164,12 +146,7 @@ def with_gradients(tensors: list[Any]) -> Generator[None]:
 def check_closes(gap: float | None, what: str, run: Run) -> None:
     """Refuse a sum that does not give what it is a sum of: something in the network is not linear with what is held.
 
-    Parameters
-    ----------
-    gap : float or None
-        Relative to what is summed.
-    what : str
-        Of the message: ``"The contributions by 'decomposition'"``.
+    ``gap``: relative to what is summed. ``what``: of the message: ``"The contributions by 'decomposition'"``.
     """
     rounded = ROUNDED * torch.finfo(run.encoder.dtype).eps
     if gap is not None and not gap <= max(LARGEST_GAP, rounded):

@@ -18,7 +18,7 @@ from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.host.frames import Records, records
 from attn_widget.host.installed import require
-from attn_widget.influence.attention_block import layer_of
+from attn_widget.influence.attention_block import layers_of
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.families import Part
 from attn_widget.trace.forward import Progress, inference_mode, on_device
@@ -100,17 +100,9 @@ def head_effects(
 ) -> HeadEffects:
     """Switch off each head in turn, in batches; layers below the head are not run again.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
-    part : str, optional
-        Part of an encoder-decoder whose heads are switched off; by default the run's own.
-
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    ``progress``: called with ``(heads done, L * H)``; an exception that it raises cancels the work. ``part``: part
+    of an encoder-decoder whose heads are switched off; by default the run's own. Raises `NotAvailableError`: a
+    family whose layers are not known.
 
     References
     ----------
@@ -169,7 +161,7 @@ def layer_outputs(run: Run) -> list[Any]:
     """Output of each layer in a plain run: a tensor or a tuple."""
     encoder = run.encoder
     outputs: list[Any] = []
-    layers = [layer_of(run, layer) for layer in range(encoder.n_layers)]
+    layers = layers_of(run)
 
     def keep(_module: Any, _args: Any, _kwargs: Any, output: Any) -> None:
         outputs.append(output)
@@ -182,7 +174,7 @@ def layer_outputs(run: Run) -> list[Any]:
 @contextmanager
 def known_below(run: Run, layer: int, outputs: list[Any]) -> Generator[None]:
     """The layers before ``layer`` give what they gave, and compute nothing. Hold the encoder's lock."""
-    modules = [layer_of(run, index) for index in range(run.encoder.n_layers)]
+    modules = layers_of(run)
     if len(set(modules)) < len(modules):  # shared: all of them run
         yield
         return

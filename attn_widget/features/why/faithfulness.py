@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from attn_widget.figures.arrays import Float64
 from attn_widget.host.frames import dataframe
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class Faithfulness:
         """
         return [method for method, test in self.tests.items() if test.undecided]
 
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self) -> DataFrame:
         """One row a method and one for random orders (needs the extra ``pandas``).
 
         ``method, comprehensiveness, sufficiency, percentile, low, high, p, adjusted, better_than_random, undecided``;
@@ -160,7 +163,7 @@ def faithfulness(
     n_random: int,
     progress: Progress | None = None,
 ) -> Faithfulness:
-    """Mask words in each method's order and in random ones; see `Analysis.faithfulness`.
+    """Mask words in each method's order and in random ones; see `Analysis.why.faithfulness`.
 
     Parameters
     ----------
@@ -211,26 +214,13 @@ def faithfulness(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaskedSets:
-    """The target's probability with sets of words masked; each set is run once.
-
-    Attributes
-    ----------
-    run : Run
-    bound : BoundTarget
-    words : sequence of sequence of int
-        Positions of each word.
-    known : dict of int to float
-        Probabilities of the sets that were run.
-    expected : int
-        How many sets there will be, at most.
-    progress : callable, optional
-    """
+    """The target's probability with sets of words masked; each set is run once."""
 
     run: Run
     bound: BoundTarget
-    words: Sequence[Sequence[int]]
-    known: dict[int, float]
-    expected: int
+    words: Sequence[Sequence[int]]  # positions of each word
+    known: dict[int, float]  # probabilities of the sets that were run
+    expected: int  # how many sets there will be, at most
     progress: Progress | None
 
     def probabilities(self, sets: Sequence[int]) -> Float64:

@@ -1,12 +1,14 @@
 """Figures of influence: what matters for a number that the model gives."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attn_widget.analysis.mixing import MixingFigures
+from attn_widget.analysis.accessor import Accessor
 from attn_widget.checks import check_callable, check_choice
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.methods import METHODS, Method
@@ -19,8 +21,7 @@ from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
+    from attn_widget.analysis import Analysis
     from attn_widget.features.why.bound_target import BoundTarget
     from attn_widget.features.why.components import Components
     from attn_widget.features.why.contributions import Contributions
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from attn_widget.features.why.written import WrittenShares
 
 
-class InfluenceFigures(MixingFigures):
+class InfluenceFigures(Accessor["Analysis"]):
     """Contributions to targets, and effects of heads (docs/influence.md)."""
 
     def contributions(
@@ -48,8 +49,8 @@ class InfluenceFigures(MixingFigures):
             position is read as the mask token.
         method : str
             Signed, in logits: ``"decomposition"`` (one backward pass of the linearized network; adds up
-            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"`` (needs
-            Captum), ``"occlusion"`` (each word masked in turn; in a decoder, hidden from all later tokens). Unsigned: ``"attention_gradient"``, and
+            to the target, with a bias), ``"gradient_x_input"``, ``"integrated_gradients"``,
+            ``"occlusion"`` (each word masked in turn; in a decoder, hidden from all later tokens). Unsigned: ``"attention_gradient"``, and
             the target's row of the rollout of ``"weights"``, ``"norms"``, ``"mixing"``, ``"alti"`` or
             ``"value_zeroing"``. Also a name given to `with_contributions`.
         progress : callable, optional
@@ -69,7 +70,7 @@ class InfluenceFigures(MixingFigures):
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
         >>> number = target(position=6, token="are", against="is", masked=True)
-        >>> c = a.contributions(number)
+        >>> c = a.why.contributions(number)
         >>> c.values.shape, c.gap < 1e-3
         ((10,), True)
         """
@@ -80,16 +81,25 @@ class InfluenceFigures(MixingFigures):
         check_callable(progress, "progress")
         where, run, bound = self._bound(target)
         tokens = where.language.tokens
-        if method in self.outside:
+        if method in self._analysis._outside:
             from attn_widget.features.why.passes import probability_of, value_of
 
             value, probability = value_of(run, bound), probability_of(run, bound)
             by_ids = bound.as_target(target)
-            return self.outside[method].contributions(target, by_ids, tokens, value, probability)
+            return self._analysis._outside[method].contributions(
+                target, by_ids, tokens, value, probability
+            )
         computed = where._cached_unlocked(
             ("contributions", bound.as_target(target), method),
             lambda: contributions(
-                run, target, bound, method, tokens, where._rolled, progress, where._source_tokens()
+                run,
+                target,
+                bound,
+                method,
+                tokens,
+                where.why._rolled,
+                progress,
+                where.why._source_tokens(),
             ),
         )
         return computed if computed.target == target else replace(computed, target=target)
@@ -97,9 +107,9 @@ class InfluenceFigures(MixingFigures):
     @property
     def methods(self) -> tuple[str, ...]:
         """Names that `contributions` takes: the ten methods, then those of `with_contributions`."""
-        return (*METHODS, *self.outside)
+        return (*METHODS, *self._analysis._outside)
 
-    def with_contributions(self, contributions: Mapping[str, Any], target: Target) -> Self:
+    def with_contributions(self, contributions: Mapping[str, Any], target: Target) -> Analysis:
         """The same run with contributions from elsewhere, such as Captum's or SHAP's, as further methods.
 
         `contributions`, `agreement` and `faithfulness` take their names; Why shows each as a row.
@@ -129,9 +139,9 @@ class InfluenceFigures(MixingFigures):
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
         >>> number = target(position=6, token="are", against="is", masked=True)
-        >>> values = a.contributions(number, "occlusion").values  # or of another library
-        >>> b = a.with_contributions({"elsewhere": values}, number)
-        >>> f = b.faithfulness(number, ["occlusion", "elsewhere"])
+        >>> values = a.why.contributions(number, "occlusion").values  # or of another library
+        >>> b = a.why.with_contributions({"elsewhere": values}, number)
+        >>> f = b.why.faithfulness(number, ["occlusion", "elsewhere"])
         >>> f.tests["elsewhere"] == f.tests["occlusion"]
         True
         """
@@ -140,16 +150,18 @@ class InfluenceFigures(MixingFigures):
         from attn_widget.features.why.outside import OutsideContributions, check_outside
 
         by_ids, about = bound.as_target(target), " rather than ".join(names_of(run, target, bound))
-        checked = check_outside(contributions, where.trace.tokens, self.outside)
+        checked = check_outside(contributions, where.trace.tokens, self._analysis._outside)
         rows = {
             name: OutsideContributions(name, by_ids, about, values)
             for name, values in checked.items()
         }
-        return self._again(outside={**self.outside, **rows})
+        return self._analysis._again(outside={**self._analysis._outside, **rows})
 
     def _source_tokens(self) -> tuple[Token, ...]:
         """The source's tokens, with their words; none of a model of one text."""
-        return self.of("encoder").language.tokens if self.part == "decoder" else ()
+        return (
+            self._analysis.of("encoder").language.tokens if self._analysis.part == "decoder" else ()
+        )
 
     @property
     def written_shares(self) -> WrittenShares:
@@ -167,21 +179,21 @@ class InfluenceFigures(MixingFigures):
         require_torch("A decomposition")
         from attn_widget.features.why.written import written_shares
 
-        run = self._require_model("contributions", of_tokens=True)
-        if self.part != "decoder" or not run.encoder.has_lm:
+        run = self._analysis._require_model("contributions", of_tokens=True)
+        if self._analysis.part != "decoder" or not run.encoder.has_lm:
             raise NotAvailableError(
                 f"Shares of source and prefix are of a text that an encoder-decoder writes, and {run.encoder.name} is none "
                 "with a language-model head.",
-                "Ask contributions() for the contributions of tokens.",
+                "Ask why.contributions() for the contributions of tokens.",
             )
-        return self._cached_unlocked("written_shares", lambda: written_shares(run))
+        return self._analysis._cached_unlocked("written_shares", lambda: written_shares(run))
 
     def head_effects(
         self, target: Target, ablation: Ablation = "zero", *, progress: Progress | None = None
     ) -> HeadEffects:
         """Effect on a target of switching off each head in turn.
 
-        Of an encoder-decoder, the heads of this part, ``of("cross").head_effects(target)``; the target is always what its
+        Of an encoder-decoder, the heads of this part, ``of("cross").why.head_effects(target)``; the target is always what its
         decoder writes.
 
         Parameters
@@ -189,7 +201,7 @@ class InfluenceFigures(MixingFigures):
         target : Target
         ablation : {"zero", "mean"} or HeadMeans
             What the head's ``A v`` becomes: 0, its mean over the positions of the text, or its mean over
-            many texts (`attn_widget.head_means`).
+            many texts (`attn_widget.corpus.head_means`).
         progress : callable, optional
             Called with ``(heads done, L * H)``; an exception that it raises cancels the work.
 
@@ -207,17 +219,17 @@ class InfluenceFigures(MixingFigures):
         --------
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
-        >>> a.head_effects(target(position=6, token="are", masked=True)).effects.shape
+        >>> a.why.head_effects(target(position=6, token="are", masked=True)).effects.shape
         (6, 12)
         """
         require_torch("An effect of heads")
         from attn_widget.features.why.effects import head_effects
 
         check_callable(progress, "progress")
-        writing = self.writing
-        where, run, bound = writing._bound(target)
+        writing = self._analysis.model.writing
+        where, run, bound = writing.why._bound(target)
         run.encoder.check_ablation(ablation)
-        own = None if self.run is None else self.run.encoder.part
+        own = None if self._analysis.run is None else self._analysis.run.encoder.part
         computed = where._cached_unlocked(
             ("head_effects", bound.as_target(target), ablation, own),
             lambda: head_effects(run, target, bound, ablation, progress, own),
@@ -247,7 +259,7 @@ class InfluenceFigures(MixingFigures):
         --------
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
-        >>> a.logit_lens(target(position=6, token="are", masked=True)).ranks.shape
+        >>> a.why.logit_lens(target(position=6, token="are", masked=True)).ranks.shape
         (7,)
         """
         require_torch("The logit lens")
@@ -310,38 +322,37 @@ class InfluenceFigures(MixingFigures):
         require_torch("A copying score")
         from attn_widget.features.why.copying import copying_scores
 
-        run = self._require_model("copying scores", of_tokens=True)
-        return self._cached_unlocked("copying", lambda: copying_scores(run))
+        run = self._analysis._require_model("copying scores", of_tokens=True)
+        return self._analysis._cached_unlocked("copying", lambda: copying_scores(run))
 
-    def _bound(self, target: Target) -> tuple[Self, Run, BoundTarget]:
+    def _bound(self, target: Target) -> tuple[Analysis, Run, BoundTarget]:
         """The analysis that a target is of (the position masked, where it says so), its run, and where it is."""
         require_torch("A target")
         from attn_widget.features.why.bound_target import bind
 
-        self.trace.check_one_pass("A contribution")
-        run = self._require_model("contributions", of_tokens=True)
+        self._analysis.trace.check_one_pass("A contribution")
+        run = self._analysis._require_model("contributions", of_tokens=True)
         bound = bind(run, check_target(target))
         position = target.position
-        hidden = [masked.token for masked in self.masked]
+        hidden = [masked.token for masked in self._analysis.model.masked]
         if not target.masked or position is None or position in hidden:
-            return self, run, bound
+            return self._analysis, run, bound
         masked = self._masked_at(position)
         return masked, masked._require_model("contributions"), bound
 
-    def mask(self, tokens: Iterable[int], *, progress: Progress | None = None) -> Self:
-        """The same text run again with these tokens read as the mask token: `Analysis.mask`."""
-        raise NotImplementedError
-
-    def _masked_at(self, position: int) -> Self:
+    def _masked_at(self, position: int) -> Analysis:
         """The run with one more token masked; the latest is kept for the next method."""
-        with self.lock:
-            masked_at: tuple[int, Self] | None = self._cache.get("masked_at")
+        with self._analysis._lock:
+            masked_at: tuple[int, Analysis] | None = self._analysis._cache.get("masked_at")
             if masked_at is None or masked_at[0] != position:
-                chosen = [*(masked.token for masked in self.masked), position]
-                masked_at = self._cache["masked_at"] = (position, self.mask(chosen))
+                chosen = [*(masked.token for masked in self._analysis.model.masked), position]
+                masked_at = self._analysis._cache["masked_at"] = (
+                    position,
+                    self._analysis.mask(chosen),
+                )
             return masked_at[1]
 
     def _rolled(self, quantity: str, progress: Progress | None = None) -> Float32:
         if quantity == "weights":
-            return self.rollout()
-        return self.mixing_rollout(quantity, progress=progress)  # pyright: ignore[reportArgumentType]
+            return self._analysis.rollout()
+        return self._analysis.mixing.rollout(quantity, progress=progress)  # pyright: ignore[reportArgumentType]

@@ -55,7 +55,7 @@ class LogitLens(Records):
 
 
 def logit_lens(run: Run, target: Target, bound: BoundTarget) -> LogitLens:
-    """Read every layer's state at the target's position; see `attn_widget.analysis.Analysis.logit_lens`."""
+    """Read every layer's state at the target's position; see `attn_widget.analysis.Analysis.why.logit_lens`."""
     encoder = run.encoder
     head = encoder.family.lm
     if bound.kind != "token":

@@ -58,10 +58,7 @@ def linearized(
 
     Several runs are of the parts of an encoder-decoder. Hold the encoder's lock, and let the biases have gradients.
 
-    Parameters
-    ----------
-    constant : float tensor []
-        1, of the biases: what activations give of 0 (a sigmoid 0.5) is a multiple of it.
+    ``constant``, float tensor []: 1, of the biases: what activations give of 0 (a sigmoid 0.5) is a multiple of it.
     """
     with ExitStack() as stack:
         stack.enter_context(differentiable(runs[0].encoder, attention, biases=True))
@@ -78,10 +75,7 @@ class Linearized(TorchFunctionMode):
     Derivatives by what enters are taken backward, where biases are parameters with gradients of their own, or forward
     (``forward=True``): then each bias is a multiple of ``constant``, whose tangent says where it belongs.
 
-    Parameters
-    ----------
-    constant : float tensor [] or [n, 1]
-        1, of each token or of all.
+    ``constant``, float tensor [] or [n, 1]: 1, of each token or of all.
     """
 
     def __init__(self, constant: torch.Tensor, *, forward: bool = False) -> None:

@@ -13,21 +13,12 @@ SIGNED: tuple[str, ...] = get_args(Signed)
 
 @dataclass(frozen=True)
 class MethodTexts:
-    """Name of a method, and how it works in a line.
+    """Name of a method, and how it works in a line."""
 
-    Attributes
-    ----------
-    name, short : str
-        On screen; in a sentence and in tables.
-    about : str
-    quick : bool
-        It takes one or two passes of the model, whatever the text's length.
-    """
-
-    name: str
+    name: str  # name, short: on screen; in a sentence and in tables
     short: str
     about: str
-    quick: bool = True
+    quick: bool = True  # it takes one or two passes of the model, whatever the text's length
 
 
 METHOD_TEXTS: dict[str, MethodTexts] = {

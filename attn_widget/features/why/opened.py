@@ -22,11 +22,11 @@ def with_contributions(
     analysis: Analysis, contributions: Mapping[str, Any], traits: Mapping[str, Any]
 ) -> tuple[Analysis, dict[str, Any]]:
     """The run with numbers of another library, and the traits with which `attn_widget.show` opens it."""
-    analysis = analysis.writing
+    analysis = analysis.model.writing
     target = target_of(analysis, traits.get("target"))
     part = {} if analysis.part == "self" else {"part": analysis.part}
     return (
-        analysis.with_contributions(contributions, target),
+        analysis.why.with_contributions(contributions, target),
         {"view": "why", **part, **traits, "target": target},
     )
 

@@ -31,24 +31,12 @@ PIECE_MARKS = ("##", "Ġ", "▁")  # of tokenizers, before what a token has of t
 
 @dataclass(frozen=True)
 class OutsideContributions:
-    """Numbers from elsewhere about one target of a run.
+    """Numbers from elsewhere about one target of a run."""
 
-    Attributes
-    ----------
-    name : str
-        The method's name.
-    target : Target
-        By vocabulary ids and indices of classes.
-    about : str
-        The target for readers: ``"are rather than is"``.
-    values : float32 [n]
-        In units of their own; NaN only at special tokens.
-    """
-
-    name: str
-    target: Target
-    about: str
-    values: Float32
+    name: str  # the method's name
+    target: Target  # by vocabulary ids and indices of classes
+    about: str  # the target for readers: ``"are rather than is"``
+    values: Float32  # [n]; in units of their own; NaN only at special tokens
 
     def contributions(
         self,
@@ -60,10 +48,7 @@ class OutsideContributions:
     ) -> Contributions:
         """The numbers as a method's answer about ``target``, which is ``by_ids``.
 
-        Raises
-        ------
-        NotAvailableError
-            They are about another target.
+        Raises `NotAvailableError`: they are about another target.
         """
         if by_ids != self.target:
             raise NotAvailableError(
@@ -86,21 +71,10 @@ def check_outside(
 ) -> dict[str, Float32]:
     """Values by name, float32 [n] each, if every one of ``tokens`` has a number.
 
-    Parameters
-    ----------
-    contributions : mapping of str to array-like
-        See `attn_widget.Analysis.with_contributions`.
-    tokens : sequence of Token, length n
-    row_names : iterable of str
-        Names that the run has already.
-
-    Raises
-    ------
-    InputError
-        No or too many rows, a name that is taken or cannot be shown, values of another shape, tokens of another
-        text, NaN at a token of the text, infinity.
-    InputTypeError
-        No mapping, a name that is no str, values that are no numbers.
+    ``contributions``: see `attn_widget.Analysis.why.with_contributions`. ``row_names``: names that the run has already.
+    Raises `InputError`: no or too many rows, a name that is taken or cannot be shown, values of another shape,
+    tokens of another text, NaN at a token of the text, infinity. Raises `InputTypeError`: no mapping, a name that
+    is no str, values that are no numbers.
     """
     if not isinstance(contributions, Mapping):
         raise InputTypeError(

@@ -30,16 +30,11 @@ def check_bound(analysis: Analysis, targets: Sequence[Target]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class WhyPage:
-    """Targets of the view Why without a kernel.
+    """Targets of the view Why without a kernel."""
 
-    Attributes
-    ----------
-    why : list of Target or False, optional
-        Explained by all methods, with their tests and the effects of heads. By default the chosen target or, without one,
-        the text's proposal: by the quick methods, and for a text of up to 10 tokens by all of them with their test. False
-        leaves the view out, which takes most of the time of a short text's page.
-    """
-
+    # Explained by all methods, with their tests and the effects of heads. By default the chosen target or, without
+    # one, the text's proposal: by the quick methods, and for a text of up to 10 tokens by all of them with their
+    # test. False leaves the view out, which takes most of the time of a short text's page.
     why: Sequence[Target] | Literal[False] | None = option(
         targets, of_a_run=("has no targets to explain.", "Leave why out."), fits=check_bound
     )

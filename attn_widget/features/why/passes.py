@@ -28,10 +28,7 @@ WEIGHTS_AT_ONCE = 16_000_000  # attention weights of a layer in such a batch: 64
 def first_vectors(run: Run) -> torch.Tensor:
     """The vectors ``e_j`` that enter the first layer, tensor [1, n, d] where the model is.
 
-    Raises
-    ------
-    NotAvailableError
-        A family whose layers are not known.
+    Raises `NotAvailableError`: a family whose layers are not known.
     """
     layer_of(run, 0)
     states = run.trace.hidden_states

@@ -33,8 +33,6 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     The two likeliest classes, of a token classifier those of `_labeled_token`; the two likeliest words at each mask; otherwise the two likeliest at the word that tells
     most (`telling_word`), masked. Of a decoder, the two likeliest after the last token.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
     >>> proposals(a)[0].position, proposals(a)[0].masked
@@ -69,8 +67,13 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     return [target for target in targets if target is not None][:MOST]
 
 
+def asks_every_word(run: Run) -> bool:
+    """True if `proposals` masks one word after another, to find the one that tells most."""
+    return run.encoder.has_lm and run.encoder.predicts != "next" and not _masks(run)
+
+
 def _classes(analysis: Analysis) -> list[Target]:
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         return []
     order = largest_first(classes.logits)
@@ -82,7 +85,7 @@ def _labeled_token(analysis: Analysis) -> Target | None:
 
     That one is "outside" as a rule, so that a name comes before the words that are none.
     """
-    classes = analysis.classification
+    classes = analysis.model.classification
     plain = [i for i, token in enumerate(analysis.trace.tokens) if not token.special]
     if classes is None or not plain:
         return None
@@ -134,12 +137,7 @@ def telling_word(run: Run, progress: Progress | None = None) -> int | None:
     words that the model does not expect, then function words likewise, any token.
     Of a text with too many words to mask each, some are looked at, evenly spread.
 
-    Parameters
-    ----------
-    run : Run
-        With a masked-LM head and a mask token.
-    progress : callable, optional
-        Called with ``(done, words)`` after each batch.
+    ``run``: with a masked-LM head and a mask token. ``progress``: called with ``(done, words)`` after each batch.
     """
     tokens = run.trace.tokens
     plain = [i for i, token in enumerate(tokens) if not token.special]

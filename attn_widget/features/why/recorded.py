@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.long.detail import ROLLOUT_TOKENS
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.slices import as_target, canonical, described
@@ -15,6 +16,7 @@ from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 
 TESTED_TOKENS = 10  # up to here a page tests all methods of Why: at most 256 sets of masked words
+FEW_HEADS = 144  # up to here a page measures effects of heads unasked: a pass takes half of the layers for each
 # Methods whose contributions take one or two passes of the model.
 QUICK = (
     "decomposition",
@@ -34,8 +36,8 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec) ->
     """Answers that the view shows of a run, and of an encoder-decoder the shares of what it wrote."""
     given = None if analysis.part == "encoder" else spec.why
     explained = targets_of(analysis, chosen, light=spec.light) if given is None else given or []
-    few = analysis.n_tokens <= MASKED_TOKENS and not spec.light
-    tested = spec.masked and analysis.n_tokens <= TESTED_TOKENS
+    few = analysis.trace.n_tokens <= MASKED_TOKENS and not spec.light
+    tested = spec.masked and analysis.trace.n_tokens <= TESTED_TOKENS
     whole = given is not None or (few and (tested or bool(chosen.get("target"))))
     found = [
         *why_slices(analysis, explained, whole=whole and not spec.light, short=few and spec.masked)
@@ -57,8 +59,8 @@ def targets_of(analysis: Analysis, chosen: Mapping[str, Any], *, light: bool) ->
     if chosen.get("target") is not None:
         return [as_target(chosen["target"])]
     if analysis.part == "cross":  # its heads have effects on what the decoder writes
-        analysis = analysis.writing
-    long = analysis.n_tokens > ROLLOUT_TOKENS
+        analysis = analysis.model.writing
+    long = analysis.trace.n_tokens > ROLLOUT_TOKENS
     return [] if light or long or analysis.trace.windows is not None else proposals(analysis)[:1]
 
 
@@ -68,16 +70,16 @@ def why_slices(
     """Answers about `targets`, and the list of them; nothing without any.
 
     ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
-    ``short``: the effects of heads, and methods with a pass for each token or layer, too.
+    ``short``: the effects of heads, where these are few, and methods with a pass for each token or layer, too.
     A method that a decoder does not have is recorded with the reason, and so are numbers from elsewhere about another target,
     and the test of an encoder-decoder.
     """
     if not targets:
         return
-    decoder = analysis.default_mode == "next"
+    decoder = analysis.model.default_mode == "next"
     two_texts = analysis.part != "self"
     # On cross-attention the decoder answers for all but the effects of heads.
-    methods_of = () if analysis.part == "cross" else analysis.methods
+    methods_of = () if analysis.part == "cross" else analysis.why.methods
     yield {"kind": "targets"}, {"targets": [described(analysis, target) for target in targets]}, {}
     for wanted_target in targets:
         target = canonical(analysis, wanted_target)
@@ -86,7 +88,7 @@ def why_slices(
             for method in methods_of
             if whole
             or two_texts
-            or method in (*QUICK, *analysis.outside)
+            or method in (*QUICK, *methods_from_elsewhere(analysis))
             or (short and method in MORE)
             or (decoder and method in NEVER)
         ]
@@ -94,7 +96,7 @@ def why_slices(
         for request in requests:
             reply = answer(analysis, request)
             answers += (found := list(replied(request, reply)))
-            if not found and (decoder or request["method"] in analysis.outside):
+            if not found and (decoder or request["method"] in methods_from_elsewhere(analysis)):
                 yield refused(request, reply)
         yield from answers
         methods = [request["method"] for request, _, _ in answers]
@@ -103,7 +105,7 @@ def why_slices(
             reply = answer(analysis, request)
             found = list(replied(request, reply))
             yield from found or ([refused(request, reply)] if two_texts else [])
-        if whole or short:
+        if whole or (short and analysis.trace.n_layers * analysis.trace.n_heads <= FEW_HEADS):
             yield from record(analysis, {"kind": "head_effects", "target": target})
         yield from record(analysis, {"kind": "logit_lens", "target": target})
         if decoder:

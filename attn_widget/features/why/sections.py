@@ -12,7 +12,7 @@ def written_shares(analysis: Analysis) -> Callable[[], dict[str, Any]] | None:
     """Function that gives the shares of an encoder-decoder's written tokens; None of one text."""
 
     def section() -> dict[str, Any]:
-        written = analysis.written_shares
+        written = analysis.why.written_shares
         return {
             "tokens": list(written.tokens),
             "logits": written.logits,

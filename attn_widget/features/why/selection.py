@@ -13,15 +13,9 @@ from attn_widget.protocol.fields import one_of
 
 @dataclass(frozen=True, kw_only=True)
 class WhySelection:
-    """Fields of the view Why.
+    """Fields of the view Why."""
 
-    Attributes
-    ----------
-    target : optional
-        Fields of an `attn_widget.features.why.targets.Target`, by ids; None: the text's own proposal.
-    method : str
-    """
-
+    # Fields of an `attn_widget.features.why.targets.Target`, by ids; None: the text's own proposal.
     target: Mapping[str, Any] | None = None
     method: str = one_of("decomposition", METHODS)
 

@@ -34,12 +34,8 @@ def target_of(request: Request) -> Target:
 def as_target(given: object) -> Target:
     """A mapping with fields of `Target` as one.
 
-    Raises
-    ------
-    SliceError
-        Not a mapping, or a name that is no field.
-    InputError, InputTypeError
-        As `Target` raises them.
+    Raises `SliceError`: not a mapping, or a name that is no field. Raises `InputError`, `InputTypeError`: as
+    `Target` raises them.
     """
     if not isinstance(given, Mapping):
         raise SliceError(f"target must be an object, got {type(given).__name__}.")
@@ -61,18 +57,15 @@ def plain(target: Target) -> dict[str, Any]:
 def canonical(analysis: Analysis, target: Target) -> dict[str, Any]:
     """`plain`, by vocabulary ids and indices of classes.
 
-    Raises
-    ------
-    InputError, NotAvailableError
-        The run has no such target.
+    Raises `InputError`, `NotAvailableError`: the run has no such target.
     """
-    _where, _run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
+    _where, _run, bound = analysis.model.writing.why._bound(target)  # pyright: ignore[reportPrivateUsage]
     return plain(bound.as_target(target))
 
 
 def described(analysis: Analysis, target: Target) -> dict[str, Any]:
     """A target with its words, for people."""
-    _where, run, bound = analysis.writing._bound(target)  # pyright: ignore[reportPrivateUsage]
+    _where, run, bound = analysis.model.writing.why._bound(target)  # pyright: ignore[reportPrivateUsage]
     from attn_widget.features.why.bound_target import names_of  # with torch
 
     names = names_of(run, target, bound)
@@ -83,15 +76,15 @@ def described(analysis: Analysis, target: Target) -> dict[str, Any]:
 def targets(analysis: Analysis, _request: Request, progress: Progress | None) -> Answer:
     if analysis.run is not None:
         require_torch("Why")
-    proposed = proposals(analysis.writing, progress)
+    proposed = proposals(analysis.model.writing, progress)
     return {"targets": [described(analysis, proposal) for proposal in proposed]}, {}
 
 
 @answers("contributions", needs_tagger=True, slow=True)
 def contributions(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
     target = target_of(request)
-    method = one_of(request, "method", analysis.methods)
-    explained = analysis.contributions(target, method, progress=progress)
+    method = one_of(request, "method", analysis.why.methods)
+    explained = analysis.why.contributions(target, method, progress=progress)
     whole = max(float(np.abs(explained.values).sum()), abs(explained.value))
     terms = (whole, explained.bias, explained.baseline)
     data = {
@@ -115,17 +108,17 @@ def value_error(analysis: Analysis, sizes: Iterable[float | None]) -> float:
     hidden = analysis.trace.hidden_states
     width = 1 if hidden is None else hidden.shape[-1]
     size = sum(abs(size) for size in sizes if size is not None)
-    return rounding(size, width, analysis.n_layers)
+    return rounding(size, width, analysis.trace.n_layers)
 
 
 @answers("trust", needs_tagger=True, slow=True)
 def trust(analysis: Analysis, request: Request, progress: Progress | None) -> Answer:
-    target, methods, available = target_of(request), request.get("methods"), analysis.methods
+    target, methods, available = target_of(request), request.get("methods"), analysis.why.methods
     if not isinstance(methods, (list, tuple)) or not 1 <= len(methods) <= len(available):
         raise SliceError("methods must be a list of names of methods.", f"Known: {available}.")
     names = [one_of({"methods": name}, "methods", available) for name in methods]
-    agreed = analysis.agreement(target, names) if len(names) > 1 else None
-    data, arrays = masking_test(analysis.faithfulness(target, names, progress=progress), names)
+    agreed = analysis.why.agreement(target, names) if len(names) > 1 else None
+    data, arrays = masking_test(analysis.why.faithfulness(target, names, progress=progress), names)
     if agreed is not None:
         arrays["rho"] = np.asarray(agreed.rho, np.float32)
     return data, arrays
@@ -163,7 +156,7 @@ def head_effects(analysis: Analysis, request: Request, progress: Progress | None
     ablation = cast(
         "Ablation", one_of({"ablation": "zero", **request}, "ablation", ("zero", "mean"))
     )
-    measured = analysis.head_effects(target_of(request), ablation, progress=progress)
+    measured = analysis.why.head_effects(target_of(request), ablation, progress=progress)
     arrays = {
         "effects": measured.effects,
         "divergence": measured.divergence,
@@ -176,7 +169,7 @@ def head_effects(analysis: Analysis, request: Request, progress: Progress | None
 def components(analysis: Analysis, request: Request) -> Answer:
     """A next token's logit as a sum over heads, MLPs and the embedding."""
     target = target_of(request)
-    found = analysis.components(target)
+    found = analysis.why.components(target)
     data = {
         **described(analysis, target),
         "value": found.value,
@@ -190,7 +183,7 @@ def components(analysis: Analysis, request: Request) -> Answer:
 @answers("logit_lens")
 def logit_lens(analysis: Analysis, request: Request) -> Answer:
     target = target_of(request)
-    lens = analysis.logit_lens(target)
+    lens = analysis.why.logit_lens(target)
     arrays = {
         "values": lens.values,
         "probabilities": lens.probabilities,
@@ -202,7 +195,7 @@ def logit_lens(analysis: Analysis, request: Request) -> Answer:
 @answers("written_shares", slow=True)
 def written_shares(analysis: Analysis, _request: Request, _progress: Progress | None) -> Answer:
     """Shares of source, of what was written before and of biases in each written token."""
-    written = analysis.writing.written_shares
+    written = analysis.model.writing.why.written_shares
     arrays = {"shares": written.shares, "logits": written.logits, "source": written.source}
     return {"tokens": [*written.tokens], "gap": written.gap}, {
         **arrays,

@@ -17,12 +17,12 @@ def why_table(analysis: Analysis, selection: Selection) -> Columns:
 
     Of an encoder-decoder also ``text``: the source's tokens come first, then the target's.
     """
-    analysis = analysis.writing if analysis.part == "cross" else analysis
+    analysis = analysis.model.writing if analysis.part == "cross" else analysis
     chosen = selection.target
     target = next(iter(proposals(analysis)), None) if chosen is None else as_target(chosen)
     if target is None:
         raise NotAvailableError("This model has no head whose output could be explained.")
-    explained = analysis.contributions(target, selection.method)
+    explained = analysis.why.contributions(target, selection.method)
     rows: list[tuple[Any, ...]] = [
         (i, token.text, float(value))
         for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))

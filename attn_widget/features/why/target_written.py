@@ -15,8 +15,6 @@ def target_written(analysis: Analysis, written: str) -> Target:
 
     The place is a token of the text (its first occurrence; a word is masked) or a position.
 
-    Examples
-    --------
     >>> from attn_widget import analyze
     >>> a = analyze("The keys [MASK] here.", tagger=None, progress=False)
     >>> print(target_written(a, "[MASK]=are,is"), "|", target_written(a, "keys=key"))

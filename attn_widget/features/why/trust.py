@@ -1,10 +1,14 @@
 """Do methods agree, and are they right (docs/influence.md, section 3)."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from attn_widget.analysis.accessor import accessor
+from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.checks import check_callable, check_choice, check_count, check_seed, check_several
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.why.figures import InfluenceFigures
@@ -18,8 +22,8 @@ if TYPE_CHECKING:
     from attn_widget.features.why.faithfulness import Faithfulness
 
 
-class TrustFigures(InfluenceFigures):
-    """Tests of contributions: by each other, and by masking words."""
+class WhyFigures(InfluenceFigures):
+    """Contributions to a number that the model gives, and tests of methods; ``a.why``."""
 
     def agreement(
         self,
@@ -52,7 +56,7 @@ class TrustFigures(InfluenceFigures):
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
         >>> number = target(position=6, token="are", against="is", masked=True)
-        >>> a.agreement(number, ["decomposition", "occlusion", "weights"]).rho.shape
+        >>> a.why.agreement(number, ["decomposition", "occlusion", "weights"]).rho.shape
         (3, 3)
         """
         require_torch("Agreement of methods")
@@ -107,7 +111,7 @@ class TrustFigures(InfluenceFigures):
         >>> from attn_widget import analyze, target
         >>> a = analyze("The keys to the cabinet are here.", tagger=None, progress=False)
         >>> number = target(position=6, token="are", against="is", masked=True)
-        >>> f = a.faithfulness(number, ["decomposition"])
+        >>> f = a.why.faithfulness(number, ["decomposition"])
         >>> f.curves["decomposition"].deleted.shape, f.random.orders  # seven words: 7! orders
         ((8,), 5040)
         """
@@ -162,3 +166,9 @@ class TrustFigures(InfluenceFigures):
             if progress is not None:
                 progress(done + 1, len(wanted))
         return contributions
+
+
+class OfWhy(AttentionFigures):
+    """The name that `Analysis` has of it."""
+
+    why = accessor(WhyFigures)

@@ -90,12 +90,9 @@ class WrittenShares(Records):
 
 
 def written_shares(run: Run) -> WrittenShares:
-    """See `attn_widget.analysis.Analysis.written_shares`.
+    """See `attn_widget.analysis.Analysis.why.written_shares`.
 
-    Parameters
-    ----------
-    run : Run
-        Of an encoder-decoder's decoder.
+    ``run``: of an encoder-decoder's decoder.
 
     References
     ----------

@@ -19,27 +19,12 @@ _SMALLEST = np.finfo(np.float32).tiny
 class HeadMatrix:
     """Attention of one head: the rows and cells of the queries with a choice (`Choice`).
 
-    Attributes
-    ----------
-    n : int
-        Number of queries with a choice: r.
-    counts : int [r] or None
-        How many keys each of them may look at; None where these are all n.
-    tau : float32, or float32 [r]
-        The weight below which a cell counts as sparse, by query where it depends on the query.
-    most : float
-        The largest entropy that the model's mask allows, in nats.
-    row_max : float32 [r]
-    cells : float32 [m]
-        The weights that the mask allows, row after row.
-    forced : float32 [k]
-        The weights of the queries that may look at one key alone.
-    row_entropy : float64 [r]
-        Of each query, in nats.
-    entropy : float
-        Of the whole matrix, in nats.
-    quartiles : (float, float, float)
-        Of `cells`.
+    ``n``: number of queries with a choice: r. ``counts``, int [r] or None: how many keys each of them may look at;
+    None where these are all n. ``tau``, float32, or float32 [r]: the weight below which a cell counts as sparse, by
+    query where it depends on the query. ``most``: the largest entropy that the model's mask allows, in nats.
+    ``row_max``: float32 [r]. ``cells``, float32 [m]: the weights that the mask allows, row after row. ``forced``,
+    float32 [k]: the weights of the queries that may look at one key alone. ``row_entropy``, float64 [r]: of each
+    query, in nats. ``entropy``: of the whole matrix, in nats. ``quartiles``: of `cells`.
     """
 
     __slots__ = (

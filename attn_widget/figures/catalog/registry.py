@@ -26,68 +26,38 @@ Declared = TypeVar("Declared", bound=Value)
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """Texts of a metric that has a card of its own.
+    """Texts of a metric that has a card of its own."""
 
-    Attributes
-    ----------
-    short : str
-        Column heading and filter word.
-    unit, summary : str
-        ``""`` for a figure without a unit; what it says in half a sentence.
-    formula, spoken : str
-        In TeX, and for screen readers.
-    by_row : (str, str) or None
-        Formula and spoken text for a matrix that is not square or has a mask, where they differ; ``m_i`` is the number of
-        keys that query i may attend to.
-    high, low : str
-        What a high and a low figure mean.
-    warning : str or None
-        For a name that points the wrong way.
-    range, chance : str
-        The range, and the figure of uniform attention, in symbols.
-    bounds : callable of int [n] to (float, float)
-        Least and largest possible figure, given how many keys each query may attend to.
-    uniform : callable of (int [n], tau) to float
-        The figure of a head that attends to every possible key alike.
-    references : sequence of Reference
-    """
-
-    short: str
+    short: str  # column heading and filter word
     summary: str
-    formula: str
+    formula: str  # formula, spoken: in TeX, and for screen readers
     spoken: str
-    high: str
+    high: str  # high, low: what a high and a low figure mean
     low: str
-    range: str
+    range: str  # range, chance: the range, and the figure of uniform attention, in symbols
     chance: str
+    # Callable of int [n] to (float, float); least and largest possible figure, given how many keys each query may
+    # attend to.
     bounds: Callable[[Counts], tuple[float, float]]
+    # Callable of (int [n], tau) to float; the figure of a head that attends to every possible key alike.
     uniform: Callable[[Counts, Tau], float]
     references: Sequence[Reference]
+    # unit, summary: ``""`` for a figure without a unit; what it says in half a sentence.
     unit: str = ""
-    warning: str | None = None
+    warning: str | None = None  # for a name that points the wrong way
+    # Formula and spoken text for a matrix that is not square or has a mask, where they differ; ``m_i`` is the
+    # number of keys that query i may attend to.
     by_row: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one head's matrix.
+    """A figure of one head's matrix."""
 
-    Attributes
-    ----------
-    key : str
-        Its name in tables, files and the protocol.
-    name : str
-        Its name on the screen.
-    value : callable of HeadMatrix to float
-        NaN where it is not defined.
-    card : Card or None
-        None for a figure that stands on another one's card.
-    """
-
-    key: str
-    name: str
-    value: Value
-    card: Card | None
+    key: str  # its name in tables, files and the protocol
+    name: str  # its name on the screen
+    value: Value  # NaN where it is not defined
+    card: Card | None  # None for a figure that stands on another one's card
 
 
 _METRICS: dict[str, Metric] = {}
@@ -98,8 +68,6 @@ METRICS: Mapping[str, Metric] = MappingProxyType(_METRICS)
 def metric(key: str, name: str, card: Card | None = None) -> Callable[[Declared], Declared]:
     """Declare the decorated function as the value of a metric.
 
-    Examples
-    --------
     >>> from attn_widget.figures.catalog.metrics import METRICS
     >>> METRICS["sparsity"].name, METRICS["sparsity"].card.range
     ('Sparsity', '0 to 1')

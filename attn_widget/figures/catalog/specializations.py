@@ -19,34 +19,17 @@ from attn_widget.figures.catalog.references import (
 
 @dataclass(frozen=True)
 class SpecializationMetric:
-    """A figure of a head that says where it looks.
+    """A figure of a head that says where it looks."""
 
-    Attributes
-    ----------
-    key, name : str
-        In files, and on the screen.
-    short : str
-        Column heading and filter word.
-    meaning : str
-        Its meaning in a few words; next to its name on the radar.
-    formula, spoken : str
-        In TeX, and for screen readers.
-    symbols, high : str
-        What the letters stand for; what a high figure means.
-    chance : str
-        What uniform attention has, in symbols.
-    references : sequence of Reference
-    """
-
-    key: str
+    key: str  # key, name: in files, and on the screen
     name: str
-    short: str
-    meaning: str
-    formula: str
+    short: str  # column heading and filter word
+    meaning: str  # its meaning in a few words; next to its name on the radar
+    formula: str  # formula, spoken: in TeX, and for screen readers
     spoken: str
-    symbols: str
+    symbols: str  # symbols, high: what the letters stand for; what a high figure means
     high: str
-    chance: str
+    chance: str  # what uniform attention has, in symbols
     references: Sequence[Reference]
 
 

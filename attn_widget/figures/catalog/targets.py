@@ -29,22 +29,12 @@ OFFSETS = [k for k in range(-8, 9) if k != 0]  # fixed offsets that a pattern is
 
 
 class Arc(NamedTuple):
-    """One dependency between two words of a text.
+    """One dependency between two words of a text."""
 
-    Attributes
-    ----------
-    label : str
-        ``"nsubj"``; the child's.
-    child, governor : (int, int)
-        Code points ``[start, end)`` of the two words.
-    governor_pos : str
-        The governor's universal part of speech.
-    """
-
-    label: str
-    child: tuple[int, int]
+    label: str  # ``"nsubj"``; the child's
+    child: tuple[int, int]  # child, governor: code points ``[start, end)`` of the two words
     governor: tuple[int, int]
-    governor_pos: str
+    governor_pos: str  # the governor's universal part of speech
 
 
 def is_punctuation(piece: str) -> bool:
@@ -55,15 +45,9 @@ def is_punctuation(piece: str) -> bool:
 def positional_targets(ids: NDArray[Any], pieces: Sequence[str]) -> dict[str, Bool]:
     """Targets of the patterns that need no parser: bool [n, n]; a row without a target is no query.
 
-    Parameters
-    ----------
-    ids : int array [n]
-        With [CLS] first and [SEP] last, or the tokens that take their place.
-    pieces : sequence of str
-        The word pieces of ``ids``.
+    ``ids``, int array [n]: with [CLS] first and [SEP] last, or the tokens that take their place. ``pieces``: the
+    word pieces of ``ids``.
 
-    Examples
-    --------
     >>> targets = positional_targets(np.array([1, 7, 8, 7, 2]), ["[CLS]", "a", "b", "a", "[SEP]"])
     >>> np.argwhere(targets["same word"]).tolist()
     [[1, 3], [3, 1]]
@@ -90,14 +74,8 @@ def positional_targets(ids: NDArray[Any], pieces: Sequence[str]) -> dict[str, Bo
 def relation_targets(arcs: Iterable[Arc], starts: NDArray[np.integer[Any]]) -> dict[str, Bool]:
     """Targets of `RELATIONS`, from the first piece of a word to all of another: bool [n, n].
 
-    Parameters
-    ----------
-    arcs : iterable of Arc
-    starts : int array [n]
-        Where each piece begins in the text, in code points; -1 for special tokens.
+    ``starts``, int array [n]: where each piece begins in the text, in code points; -1 for special tokens.
 
-    Examples
-    --------
     >>> arcs = [Arc("nsubj", (0, 4), (5, 9), "VERB")]
     >>> targets = relation_targets(arcs, np.array([-1, 0, 5, 7, -1]))  # [CLS] cats pu ##rr [SEP]
     >>> np.argwhere(targets["subject to verb"]).tolist()

@@ -8,36 +8,17 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class View:
-    """A tab of the page.
+    """A tab of the page."""
 
-    Attributes
-    ----------
-    name : str
-        Value of the trait `view`.
-    label : str
-        On its tab.
-    definition : str
-        Definition of its numbers, for captions.
-    options : tuple of str
-        The part of the selection that its picture depends on, for captions.
-    head : "shown", "marked" or None
-        Whether its picture is of the selected head, marks it among the others, or has none.
-    scores : bool
-        Whether it can show scores instead of weights.
-    long : bool
-        Whether it is drawn in another way over a long text.
-    lazy : bool
-        Whether its code comes after the first picture.
-    opens : str
-        Figure of a run that opens on it where it has that figure.
-    """
-
-    name: str
-    label: str
-    definition: str
+    name: str  # value of the trait `view`
+    label: str  # on its tab
+    definition: str  # definition of its numbers, for captions
+    # The part of the selection that its picture depends on, for captions.
     options: tuple[str, ...] = ()
+    # "shown", "marked" or None; whether its picture is of the selected head, marks it among the others, or has
+    # none.
     head: Literal["shown", "marked"] | None = None
-    scores: bool = False
-    long: bool = False
-    lazy: bool = True
-    opens: str = ""
+    scores: bool = False  # whether it can show scores instead of weights
+    long: bool = False  # whether it is drawn in another way over a long text
+    lazy: bool = True  # whether its code comes after the first picture
+    opens: str = ""  # figure of a run that opens on it where it has that figure

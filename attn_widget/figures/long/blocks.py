@@ -25,25 +25,11 @@ def head_of_blocks(
 ) -> tuple[HeadMatrix, Marginals]:
     """The quantities that the metrics of one head are made of, and its marginals.
 
-    Parameters
-    ----------
-    blocks : iterable of (Area, float32 [rows, cols])
-        All rows in order; the mask forbids what lies outside.
-    choice : Choice
-        The keys that each query may look at.
-    tau : float32, or float32 [queries with a choice]
-        The weight below which a cell counts as sparse (`attn_widget.figures.metrics.thresholds`).
-    kinds : int32 [n], optional
-        Spelling of each token (`attn_widget.figures.choice.kinds_of`).
+    ``blocks``, iterable of (Area, float32 [rows, cols]): all rows in order; the mask forbids what lies outside.
+    ``choice``: the keys that each query may look at. ``tau``, float32, or float32 [queries with a choice]: the
+    weight below which a cell counts as sparse (`attn_widget.figures.metrics.thresholds`). ``kinds``, int32 [n]:
+    spelling of each token (`attn_widget.figures.choice.kinds_of`). Returns: with one head: ``received`` is [1, n].
 
-    Returns
-    -------
-    HeadMatrix
-    Marginals
-        With one head: ``received`` is [1, n].
-
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[1, 0], [0.25, 0.75]], dtype=np.float32)
     >>> area = Area(slice(0, 2), slice(0, 2))
@@ -57,7 +43,7 @@ def head_of_blocks(
     filled = 0
     total = 0.0
     received = np.zeros(n)
-    beside = dict.fromkeys((-1, 0, 1), 0.0)
+    compare_with = dict.fromkeys((-1, 0, 1), 0.0)
     repeats = [0.0, 0.0]
     repeated = kinds is not None and len(np.unique(kinds)) < n
     far = 0.0
@@ -78,8 +64,8 @@ def head_of_blocks(
             buffer[~chosen] = 0
         # Row and column of the same token are `shift` columns apart.
         shift = area.rows.start - area.cols.start
-        for side in beside:
-            beside[side] += float(np.trace(buffer, shift + side, dtype=np.float64))
+        for side in compare_with:
+            compare_with[side] += float(np.trace(buffer, shift + side, dtype=np.float64))
         if kinds is not None and repeated:
             for k, after in enumerate((False, True)):
                 there = repeats_of(kinds, area.rows, area.cols, after=after)
@@ -92,7 +78,7 @@ def head_of_blocks(
         np.concatenate([part.entropy for part in rows]),
     )
     head = HeadMatrix(together, cells, -total, tau, choice)
-    sums = (beside[0], far, beside[-1], beside[1], *repeats)
+    sums = (compare_with[0], far, compare_with[-1], compare_with[1], *repeats)
     return head, Marginals(received[None], *(np.array([value]) for value in sums))
 
 

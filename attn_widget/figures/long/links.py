@@ -13,20 +13,12 @@ from attn_widget.trace.base import Area
 
 @dataclass(frozen=True)
 class Links:
-    """Links, the strongest first; equal ones in the order of the text.
+    """Links, the strongest first; equal ones in the order of the text."""
 
-    Attributes
-    ----------
-    queries, keys : int32 [k]
-    weights : float32 [k]
-    total : int
-        How many there are at or above the least weight.
-    """
-
-    queries: Int32
+    queries: Int32  # queries, keys: int32 [k]
     keys: Int32
-    weights: Float32
-    total: int
+    weights: Float32  # [k]
+    total: int  # how many there are at or above the least weight
 
 
 def strongest_links(
@@ -40,19 +32,10 @@ def strongest_links(
 ) -> Links:
     """The ``count`` largest cells of a matrix.
 
-    Parameters
-    ----------
-    blocks : iterable of (Area, float32 [rows, cols])
-    count : int
-    least : float
-        Smaller cells do not count; cells of -inf and NaN never do.
-    keep : (bool [n], bool [m]), optional
-        Only queries and keys that are True here.
-    neighbors, itself : bool
-        Whether a token's links to the token before and after it, and to itself, count.
+    ``blocks``: iterable of (Area, float32 [rows, cols]). ``least``: smaller cells do not count; cells of -inf and
+    NaN never do. ``keep``, (bool [n], bool [m]): only queries and keys that are True here. ``neighbors``,
+    ``itself``: whether a token's links to the token before and after it, and to itself, count.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[0.5, 0.25, 0.25], [0.0, 1, 0], [0.7, 0, 0.3]], dtype=np.float32)
     >>> area = Area(slice(0, 3), slice(0, 3))

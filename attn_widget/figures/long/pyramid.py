@@ -28,31 +28,19 @@ EXACT_ENOUGH = 8
 
 @dataclass(frozen=True)
 class Pyramid:
-    """The coarse levels of one matrix, and what is known of it as a whole.
+    """The coarse levels of one matrix, and what is known of it as a whole."""
 
-    Attributes
-    ----------
-    n : int
-        Rows and columns of the matrix.
-    maximum, mean : dict of int to float32 [m, m]
-        By level, ``m = ceil(n / 2**level)``; the mean is that of the cells that the mask allows.
-    received : float32 [n]
-        Mean of every column over the queries that may look at the key.
-    given : float32 [n]
-        Sum of every row.
-    largest, smallest : float
-        Of all allowed cells.
-    word_max : float
-        Of the cells between tokens that are no sinks (special ones, token 0 in a causal mask); ``largest`` where there are none.
-    """
-
-    n: int
+    n: int  # rows and columns of the matrix
+    # maximum, mean: dict of int to float32 [m, m]; by level, ``m = ceil(n / 2**level)``; the mean is that of the
+    # cells that the mask allows.
     maximum: dict[int, Float32]
     mean: dict[int, Float32]
-    received: Float32
-    given: Float32
-    largest: float
+    received: Float32  # [n]; mean of every column over the queries that may look at the key
+    given: Float32  # [n]; sum of every row
+    largest: float  # largest, smallest: of all allowed cells
     smallest: float
+    # of the cells between tokens that are no sinks (special ones, token 0 in a causal mask); ``largest`` where
+    # there are none.
     word_max: float
 
     @property
@@ -74,8 +62,6 @@ class Pyramid:
 def coarsest_level(n: int) -> int:
     """The finest level of ``n`` tokens that fits into one tile.
 
-    Examples
-    --------
     >>> [coarsest_level(n) for n in (1, 256, 257, 8192)]
     [0, 0, 1, 5]
     """
@@ -88,8 +74,6 @@ def coarsest_level(n: int) -> int:
 def side_of(n: int, level: int) -> int:
     """Rows and columns of a level of ``n`` tokens.
 
-    Examples
-    --------
     >>> side_of(1000, 3), side_of(1001, 3)
     (125, 126)
     """
@@ -116,25 +100,11 @@ def pooled(
 ) -> Float32:
     """The largest or the mean allowed cell of every block of a window.
 
-    Parameters
-    ----------
-    weights : float32 [r, c]
-        Begins at a block's first row.
-    allowed : bool [r, c], optional
-        False where the mask forbids a cell.
-    level : int
-        Blocks have ``2**level`` rows and columns.
-    pooling : "max" or "mean"
-    first : int
-        Columns of its first block that lie before the window.
+    ``weights``, float32 [r, c]: begins at a block's first row. ``allowed``, bool [r, c]: False where the mask
+    forbids a cell. ``level``: blocks have ``2**level`` rows and columns. ``pooling``: "max" or "mean". ``first``:
+    columns of its first block that lie before the window. Returns float32
+    [ceil(r / 2**level), ceil((c + first) / 2**level)]: NaN where no cell is allowed.
 
-    Returns
-    -------
-    float32 [ceil(r / 2**level), ceil((c + first) / 2**level)]
-        NaN where no cell is allowed.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> weights = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
     >>> pooled(weights, None, 1, "max").tolist()
@@ -157,28 +127,14 @@ def pooled(
 
 
 class BlockPart(NamedTuple):
-    """Share of a block of rows in a pyramid: its finest kept level, and figures of it as a whole.
-
-    Attributes
-    ----------
-    area : Area
-    most : float32 [r, c]
-    total : float64 [r, c]
-    counts : int32 [r, c]
-        By block of ``2**base`` tokens a side.
-    received : float32 [cols]
-        Sums of the columns.
-    given : float32 [rows]
-        Sums of the rows.
-    smallest, word_max : float
-    """
+    """Share of a block of rows in a pyramid: its finest kept level, and figures of it as a whole."""
 
     area: Area
-    most: Float32
-    total: Float64
-    counts: NDArray[np.int32]
-    received: Float32
-    given: Float32
+    most: Float32  # [r, c]
+    total: Float64  # [r, c]
+    counts: NDArray[np.int32]  # [r, c]; by block of ``2**base`` tokens a side
+    received: Float32  # [cols]; sums of the columns
+    given: Float32  # [rows]; sums of the rows
     smallest: float
     word_max: float
 
@@ -194,18 +150,10 @@ def block_part(
 ) -> BlockPart:
     """The part of one block of rows.
 
-    Parameters
-    ----------
-    area : Area
-        All rows in order begin at multiples of `BLOCK_ROWS`; the mask forbids what lies outside.
-    weights : float32 [rows, cols]
-    base : int
-        The finest level that is kept.
-    allowed : bool [n, n] or RowSpans, optional
-    special : bool [n]
-        Tokens that are no words.
-    signed : bool
-        Scores, which may be negative, and -inf where the mask forbids; weights are at least 0.
+    ``area``: all rows in order begin at multiples of `BLOCK_ROWS`; the mask forbids what lies outside. ``weights``:
+    float32 [rows, cols]. ``base``: the finest level that is kept. ``allowed``: bool [n, n] or RowSpans.
+    ``special``, bool [n]: tokens that are no words. ``signed``: scores, which may be negative, and -inf where the
+    mask forbids; weights are at least 0.
     """
     words = ~special
     possible = None if allowed is None else allowed[area]
@@ -244,8 +192,6 @@ def assemble(
 ) -> Pyramid:
     """The pyramid of a matrix from the parts of its blocks.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> every, words = slice(0, 512), np.zeros(512, dtype=bool)
     >>> part = block_part(Area(every, every), np.full((512, 512), 1 / 512, np.float32), 1, None, words)
@@ -329,8 +275,6 @@ def counted(
 def starts_of(columns: int, level: int, first: int) -> NDArray[np.int_]:
     """The first column of every block of a window that ``first`` columns of a block precede.
 
-    Examples
-    --------
     >>> starts_of(10, 2, 1).tolist()
     [0, 3, 7]
     """

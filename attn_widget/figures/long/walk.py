@@ -33,11 +33,7 @@ Visit: TypeAlias = Callable[[int, slice, Area, Float32], None]
 def walk_heads(trace: Trace, tau: Tau = TAU) -> tuple[Metrics, Marginals]:
     """Metrics and marginals of every head; memory is that of one matrix a core.
 
-    Parameters
-    ----------
-    trace : Trace
-    tau : float or "uniform"
-        See `attn_widget.figures.metrics.threshold`.
+    ``tau``, float or "uniform": see `attn_widget.figures.metrics.threshold`.
     """
     metrics: list[dict[str, Float32]] = []
     marginals: list[Marginals] = []

@@ -67,7 +67,7 @@ def code_of(analysis: Analysis) -> Code:
 
 def is_long(analysis: Analysis) -> bool:
     """True if heads are saved in blocks (`attn_widget.page.encodings.long`)."""
-    return analysis.n_tokens > LONG_TOKENS and analysis.trace.square
+    return analysis.trace.n_tokens > LONG_TOKENS and analysis.trace.square
 
 
 def best_encoding(
@@ -80,8 +80,12 @@ def best_encoding(
 ) -> Encoding:
     """The fineness for as many numbers; with ``most``, the finest from there on that takes fewer bytes."""
     code = code or code_of(analysis)
-    n, n_heads = analysis.n_tokens, len(layers) * len(heads)
-    a_row = analysis.n_keys if code == "weights" else min(n, SCORES_UP_TO * analysis.trace.head_dim)
+    n, n_heads = analysis.trace.n_tokens, len(layers) * len(heads)
+    a_row = (
+        analysis.trace.n_keys
+        if code == "weights"
+        else min(n, SCORES_UP_TO * analysis.trace.head_dim)
+    )
     numbers = n_heads * n * a_row
     encodings: list[Encoding] = [
         (code, fineness) for limit, fineness in PRECISIONS[code] if numbers <= limit
@@ -129,7 +133,7 @@ def encode_heads(
     code, fineness = encoding
     if code == "weights":
         return [encode_weights(analysis.attention(layer, head), int(fineness)) for head in heads]
-    trace, n = analysis.trace, analysis.n_tokens
+    trace, n = analysis.trace, analysis.trace.n_tokens
     allowed = trace.allowed(layer)
     encoded: list[Encoded] = []
     if allowed is not None and n > SCORES_UP_TO * trace.head_dim:
@@ -210,7 +214,9 @@ def layer_arrays(
         else:
             values = [part for head in factors for part in factor_values(head, allowed)]
         arrays |= planes(np.concatenate(values))
-        bias = stacked([analysis.trace.bias(layer, head) for head in heads], analysis.n_tokens)
+        bias = stacked(
+            [analysis.trace.bias(layer, head) for head in heads], analysis.trace.n_tokens
+        )
         if bias is not None:
             arrays["bias"] = bias
     return arrays | mask_arrays(analysis.trace.mask(layer))

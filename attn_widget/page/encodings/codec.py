@@ -42,67 +42,35 @@ SHIFT_STEPS = 32  # of a row's shift, at least, in the largest error of a score
 
 @dataclass(frozen=True)
 class EncodedWeights:
-    """One head: ``weight = largest * (code / levels)^2``.
+    """One head: ``weight = largest * (code / levels)^2``."""
 
-    Attributes
-    ----------
-    codes : uint16 [n, n]
-    levels : int
-        Steps from 0 to the largest weight.
-    largest : float
-    decoded : float32 [n, n]
-        The weights that a reader sees.
-    error : float
-        The largest error of any weight.
-    """
-
-    codes: NDArray[np.uint16]
-    levels: int
+    codes: NDArray[np.uint16]  # [n, n]
+    levels: int  # steps from 0 to the largest weight
     largest: float
-    decoded: Float32
-    error: float
+    decoded: Float32  # [n, n]; the weights that a reader sees
+    error: float  # the largest error of any weight
 
 
 @dataclass(frozen=True)
 class EncodedFactors:
-    """One head: ``scores = step^2 * queries @ keys.T + shift[:, None]``; weights are its softmax by row.
+    """One head: ``scores = step^2 * queries @ keys.T + shift[:, None]``; weights are its softmax by row."""
 
-    Attributes
-    ----------
-    queries, keys : int32 [n, r]
-        Whole numbers of steps; ``r`` directions: at most ``head_dim``, the strongest first. Where ``keys`` is None,
-        ``queries`` is the product itself, [n, n], 0 where the mask forbids.
-    step : float
-    shift : float32 [n]
-        What centring the keys took from each row.
-    decoded : float32 [n, n]
-        The weights that a reader sees.
-    error : float
-        The largest error of any weight.
-    score_error : float
-        The largest error of any score.
-    """
-
+    # queries, keys: [n, r]; whole numbers of steps; ``r`` directions: at most ``head_dim``, the strongest first.
+    # Where ``keys`` is None, ``queries`` is the product itself, [n, n], 0 where the mask forbids.
     queries: NDArray[np.int32]
     keys: NDArray[np.int32] | None
     step: float
-    shift: Float32
-    decoded: Float32
-    error: float
-    score_error: float
+    shift: Float32  # [n]; what centring the keys took from each row
+    decoded: Float32  # [n, n]; the weights that a reader sees
+    error: float  # the largest error of any weight
+    score_error: float  # the largest error of any score
 
 
 def encode_weights(weights: Float32, levels: int = 255) -> EncodedWeights:
     """One byte a cell, or two above 255 levels.
 
-    Parameters
-    ----------
-    weights : float32 [n, n], in [0, 1]
-    levels : int
-        At most 65,535.
+    ``weights``: float32 [n, n], in [0, 1]. ``levels``: at most 65,535.
 
-    Examples
-    --------
     >>> weights = np.array([[0.5, 0.5], [0.01, 0.99]], dtype=np.float32)
     >>> [bool(encode_weights(weights, n).error < bound) for n, bound in ((255, 4e-3), (65535, 2e-5))]
     [True, True]
@@ -137,8 +105,6 @@ def weight_error(score_error: float) -> float:
 
     Its odds change by a factor of ``exp(2 e)`` at most, which moves a weight of 1/2 the furthest.
 
-    Examples
-    --------
     >>> round(weight_error(0.01), 6)
     0.005
     """
@@ -159,8 +125,6 @@ def rounded_shift(shift: Float64, largest_step: float) -> Float32:
 
     Softmax ignores it, and float32 with zeros at the end compresses to half.
 
-    Examples
-    --------
     >>> rounded_shift(np.array([0.3, -20.00001]), 0.0002)
     array([  0.30004883, -20.        ], dtype=float32)
     """

@@ -55,41 +55,26 @@ class CorrectedFactors(EncodedFactors):
 
     ``queries`` and ``keys`` have the rows that ``has_query`` and ``has_key`` tell; the others are zero.
 
-    Attributes
-    ----------
-    keys : int32 [n', r]
-        The same array for all heads of a group.
-    exponents : uint8 [r]
-    has_query, has_key : bool [n]
-        Those whose numbers are stored.
-    every : float
-        A whole number: of steps squared, in a unit of the corrections.
-    gaps : uint8 [g]
-        For each corrected cell the allowed cells since the last one, row by row; `SKIP` stands for as many, and goes on.
-    corrections : int32 [c]
+    ``keys``, int32 [n', r]: the same array for all heads of a group.
     """
 
     keys: NDArray[np.int32]  # pyright: ignore[reportIncompatibleVariableOverride]
-    exponents: NDArray[np.uint8]
-    has_query: NDArray[np.bool_]
+    exponents: NDArray[np.uint8]  # [r]
+    has_query: NDArray[np.bool_]  # has_query, has_key: bool [n]; those whose numbers are stored
     has_key: NDArray[np.bool_]
-    every: float
+    every: float  # a whole number: of steps squared, in a unit of the corrections
+    # [g]; for each corrected cell the allowed cells since the last one, row by row; `SKIP` stands for as many, and
+    # goes on.
     gaps: NDArray[np.uint8]
-    corrections: NDArray[np.int32]
+    corrections: NDArray[np.int32]  # [c]
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Factors of a group: ``left @ (2^exponents * right).T * step^2``, in whole steps.
+    """Factors of a group: ``left @ (2^exponents * right).T * step^2``, in whole steps."""
 
-    Attributes
-    ----------
-    left : float64 [g, n, r]
-    right : float64 [n, r]
-    """
-
-    left: Float64
-    right: Float64
+    left: Float64  # [g, n, r]
+    right: Float64  # [n, r]
     exponents: NDArray[np.uint8]
     step: float
 
@@ -146,24 +131,17 @@ def encode_corrected(
     allowed: NDArray[np.bool_],
     shown: Callable[[int], tuple[Float32, Float32]],
     biases: Sequence[Float32 | None],
-    max_weight_error: float = MAX_WEIGHT_ERROR,
     max_score_error: float = MAX_SCORE_ERROR,
 ) -> list[CorrectedFactors]:
     """Heads that share their keys, so that no score and no weight is off by more.
 
-    Parameters
-    ----------
-    queries : float32 [H, n, d]
-    keys : float32 [n, d]
-    allowed : bool [n, n]
-    shown : callable
-        Scores and weights of one of the heads, float32 [n, n], as the kernel shows them.
-    biases : sequence of float32 [n, n], optional
-        What the model adds to the scores of each head.
+    ``queries``: float32 [H, n, d]. ``keys``: float32 [n, d]. ``allowed``: bool [n, n]. ``shown``: scores and
+    weights of one of the heads, float32 [n, n], as the kernel shows them. ``biases``, sequence of float32 [n, n]:
+    what the model adds to the scores of each head.
     """
     while True:
         encoded = within(max_score_error, queries, keys, scaling, allowed, shown, biases)
-        share = max(one.error for one in encoded) / max_weight_error
+        share = max(one.error for one in encoded) / MAX_WEIGHT_ERROR
         if share <= 1 or max_score_error < FINEST:
             return encoded
         max_score_error *= AIM / share
@@ -234,8 +212,6 @@ def within(
 def gaps_of(places: NDArray[np.intp]) -> NDArray[np.uint8]:
     """Bytes of ascending places: how many lie between each and the last, with `SKIP` for as many of them.
 
-    Examples
-    --------
     >>> gaps_of(np.array([0, 1, 5, 300])).tolist()
     [0, 0, 3, 255, 39]
     """

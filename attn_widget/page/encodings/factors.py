@@ -48,21 +48,13 @@ ALL = slice(None)
 
 @dataclass(frozen=True)
 class Factors:
-    """Scores of H heads: ``left @ right.T + rest + shift``.
+    """Scores of H heads: ``left @ right.T + rest + shift``."""
 
-    Attributes
-    ----------
-    left, right : float64 [H, n, r]
-        ``right`` is None where ``left`` is the scores themselves.
-    rest : float64 [H, n]
-        What rounding took from the shift; counts as an error.
-    shift : float32 [H, n]
-    """
-
+    # left, right: [H, n, r]; ``right`` is None where ``left`` is the scores themselves.
     left: Float64
     right: Float64 | None
-    rest: Float64
-    shift: Float32
+    rest: Float64  # [H, n]; what rounding took from the shift; counts as an error
+    shift: Float32  # [H, n]
 
     @classmethod
     def of(
@@ -176,23 +168,13 @@ def encode_factors(
 ) -> list[EncodedFactors]:
     """The factors of every head's scores, each with the coarsest step that keeps both errors.
 
-    Parameters
-    ----------
-    queries, keys : float32 [H, n, d]
-        As the heads have them.
-    scaling : float
-        ``scores = scaling * queries @ keys.T + bias``
-    scores, weights : float32 [H, n, n]
-        As the kernel shows them, mask (``-inf``) and bias included: what errors are measured against.
-    bias : float32 [H, n, n], optional
-        What the model adds to the scores (the reader must be given it too).
-    max_weight_error, max_score_error : float
-        The largest error of a weight, and of a score.
-    scores_up_to : float
-        Tokens, in numbers of a head, up to which the scores themselves are stored.
+    ``queries``, ``keys``, float32 [H, n, d]: as the heads have them. ``scaling``:
+    ``scores = scaling * queries @ keys.T + bias``. ``scores``, ``weights``, float32 [H, n, n]: as the kernel shows
+    them, mask (``-inf``) and bias included: what errors are measured against. ``bias``, float32 [H, n, n]: what the
+    model adds to the scores (the reader must be given it too). ``max_weight_error``, ``max_score_error``: the
+    largest error of a weight, and of a score. ``scores_up_to``: tokens, in numbers of a head, up to which the
+    scores themselves are stored.
 
-    Examples
-    --------
     >>> from attn_widget.page.encodings.codec import decode_scores
     >>> q, k = np.random.default_rng(0).normal(size=(2, 3, 20, 8)).astype(np.float32)
     >>> scores = q @ k.transpose(0, 2, 1) * np.float32(8**-0.5)

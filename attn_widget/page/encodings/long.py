@@ -48,21 +48,14 @@ TIGHTER = 0.9  # of a step that was too wide beyond these rows
 
 @dataclass
 class LongLayer:
-    """The chunks of a layer of a long text, and their errors.
+    """The chunks of a layer of a long text, and their errors."""
 
-    Attributes
-    ----------
-    chunks : dict of str to bytes
-        ``head-<l>-<h>``, with code ``weights`` also ``rows-<l>-<h>-<block>``; ``head-<l>-mean`` where all heads are here.
-    errors, score_errors : list of float
-        Of each head.
-    mean : float32 [n, n], optional
-        The mean head as a reader sees it, where it was asked for and all heads are here.
-    """
-
+    # ``head-<l>-<h>``, with code ``weights`` also ``rows-<l>-<h>-<block>``; ``head-<l>-mean`` where all heads are
+    # here.
     chunks: dict[str, bytes] = field(default_factory=dict)
-    errors: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)  # errors, score_errors: of each head
     score_errors: list[float] = field(default_factory=list)
+    # [n, n]; the mean head as a reader sees it, where it was asked for and all heads are here.
     mean: Float32 | None = None
 
 
@@ -91,12 +84,7 @@ def encode_layer(
 ) -> LongLayer:
     """The heads of a layer in chunks.
 
-    Parameters
-    ----------
-    encoding : (code, fineness)
-        As in `attn_widget.page.encodings.chunks`.
-    mean : bool
-        Keep the mean matrix too, for a rollout.
+    ``encoding``: as in `attn_widget.page.encodings.chunks`. ``mean``: keep the mean matrix too, for a rollout.
     """
     trace = analysis.trace
     n, mask = trace.n_tokens, trace.mask(layer)
@@ -174,20 +162,10 @@ class Detail:
 def places_of_largest(weights: Float32, level: int, first: int) -> NDArray[np.uint16]:
     """Place of the largest cell of every block of ``2**level`` tokens a side: its row and column in the block.
 
-    Parameters
-    ----------
-    weights : float32 [r, c]
-        Begins at a block's first row.
-    first : int
-        Columns of its first block that lie before the window.
+    ``weights``, float32 [r, c]: begins at a block's first row. ``first``: columns of its first block that lie
+    before the window. Returns uint16 [ceil(r / 2**level), ceil((c + first) / 2**level)]:
+    ``row * 2**level + column``.
 
-    Returns
-    -------
-    uint16 [ceil(r / 2**level), ceil((c + first) / 2**level)]
-        ``row * 2**level + column``
-
-    Examples
-    --------
     >>> places_of_largest(np.array([[0, 1, 2], [3, 0, 1]], dtype=np.float32), 1, 0).tolist()
     [[2, 0]]
     """
@@ -219,7 +197,7 @@ class LongFactors:
         found = Factors.of(
             queries, keys, analysis.trace.scaling(layer), max_score_error, scores_up_to=0
         )
-        n = analysis.n_tokens
+        n = analysis.trace.n_tokens
         rows = np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.intp)
         possible = True if self._mask is None else self._mask[rows, slice(0, n)]
         exact = found.exact(rows)[0]
@@ -320,8 +298,6 @@ class LongWeights:
 def mask_arrays(mask: Mask | None) -> Arrays:
     """A mask by rule as differences from row to row, which compress to nothing; another one as bits.
 
-    Examples
-    --------
     >>> rule = RowSpans(np.array([0, 0, 1]), np.array([1, 2, 3]))
     >>> {name: array.tolist() for name, array in mask_arrays(rule).items()}
     {'mask_start': [0, 0, 1], 'mask_stop': [1, 1, 1]}

@@ -22,8 +22,6 @@ def code_planes(codes: NDArray[np.integer[Any]], levels: int) -> Arrays:
 def planes(values: NDArray[np.int32]) -> Arrays:
     """Bytes of zigzag numbers, lowest first: small ones of either sign have high bytes of zero.
 
-    Examples
-    --------
     >>> found = planes(np.array([0, -1, 1, -200], dtype=np.int32))
     >>> {name: plane.tolist() for name, plane in found.items()}
     {'low': [0, 1, 2, 143], 'high': [0, 0, 0, 1]}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.base import known_language
 from attn_widget.analysis.comparison_texts import comparison_text_of
 from attn_widget.analysis.first_token import last_layers
 from attn_widget.analysis.long.detail import check_rollout
@@ -31,6 +32,7 @@ from attn_widget.protocol.request import (
     layer_of,
     one_of,
     optional,
+    place_of,
     rows_of,
 )
 from attn_widget.trace.base import LONG_TOKENS
@@ -55,13 +57,13 @@ def weights(analysis: Analysis, request: Request) -> Answer:
 
 @answers("scores")
 def scores(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis.trace, request)
     return {}, {"scores": analysis.scores(layer, head, rows=rows_of(analysis, request))}
 
 
 @answers("qkv")
 def qkv(analysis: Analysis, request: Request) -> Answer:
-    layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+    layer, head = place_of(analysis.trace, request)
     rows = rows_of(analysis, request)
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)
@@ -79,7 +81,7 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
 @answers("metrics", needs_heads=True)
 def metrics(analysis: Analysis, request: Request) -> Answer:
     tau = request.get("tau", 0.01)
-    figures = analysis.metrics_at(tau)
+    figures = analysis.heads.metrics_at(tau)
     arrays = {f"metric:{key}": values for key, values in figures.as_dict().items()}
     return describe_metrics(analysis.trace, figures.tau), arrays
 
@@ -93,17 +95,17 @@ def predictions(analysis: Analysis, request: Request) -> Answer:
 
 
 @answers("intact")
-def intact(analysis: Analysis, _request: Request) -> Answer:
+def unablated(analysis: Analysis, _request: Request) -> Answer:
     """The model's answer with all of its heads: first choices with what is left of each, and classes."""
     data: dict[str, Any] = {"vocabulary": {}, "classes": None}
     arrays: dict[str, NDArray[Any]] = {}
-    classes, run = analysis.intact.classification, analysis.run
+    classes, run = analysis.model.unablated.model.classification, analysis.run
     if classes is not None and classes.task == "sequence":
         best = first_largest(classes.logits)
         share = float(np.ravel(classes.probabilities)[best])
         data["classes"] = {"label": classes.labels[best], "probability": share}
     if run is not None and run.encoder.has_lm:
-        before = analysis.intact.predictions(top_k=1)
+        before = analysis.model.unablated.predictions(top_k=1)
         data["vocabulary"] = describe_predictions(before)["vocabulary"]
         arrays = {
             "ids": before.ids[:, 0].astype(np.int32),
@@ -114,21 +116,21 @@ def intact(analysis: Analysis, _request: Request) -> Answer:
 
 
 def mode_of(analysis: Analysis, request: Request) -> Mode:
-    given = {"mode": analysis.default_mode, **request}
+    given = {"mode": analysis.model.default_mode, **request}
     return cast("Mode", one_of(given, "mode", ("as_is", "masked", "next")))
 
 
 @answers("softmax")
 def softmax(analysis: Analysis, request: Request) -> Answer:
-    position = integer(request, "position", 0, analysis.n_tokens)
+    position = integer(request, "position", 0, analysis.trace.n_tokens)
     ids = request.get("token_ids")
     if ids is not None:
         if not isinstance(ids, (list, tuple)) or len(ids) > MAX_TOKEN_IDS:
             raise SliceError(f"token_ids must be a list of at most {MAX_TOKEN_IDS} ids.")
-        size = analysis.vocab_size
+        size = analysis.model.vocab_size
         ids = [integer({"token_ids": value}, "token_ids", 0, size) for value in ids]
     mode = mode_of(analysis, request)
-    opened = asdict(analysis.softmax(position, token_ids=ids, mode=mode))
+    opened = asdict(analysis.model.softmax(position, token_ids=ids, mode=mode))
     if mode == "next" and analysis.run is not None:
         logits = analysis.run.trace.logits_tensor([position])[0].float().cpu().numpy()
         opened["temperatures"] = temperature_sums(logits)
@@ -138,8 +140,6 @@ def softmax(analysis: Analysis, request: Request) -> Answer:
 def temperature_sums(logits: NDArray[np.float32]) -> list[tuple[float, float]]:
     """Each of `TEMPERATURES` with ``sum(exp((logit - max) / t))`` over the vocabulary, which a page cannot add up itself.
 
-    Examples
-    --------
     >>> dict(temperature_sums(np.zeros(3, dtype=np.float32)))[0.5]
     3.0
     """
@@ -161,7 +161,7 @@ def language(analysis: Analysis, _request: Request) -> Answer:
         "tagger": language.tagger_name,
         "notes": list(language.notes),
     }
-    if not analysis.trace.square and "encoder" in analysis.parts:
+    if not analysis.trace.square and "encoder" in analysis.model.parts:
         keys = analysis.of("encoder").language.tokens
         for name in ("word", "sentence", "pos", "entity"):
             data[f"key_{name}"] = [getattr(token, name) for token in keys]
@@ -171,37 +171,37 @@ def language(analysis: Analysis, _request: Request) -> Answer:
 @answers("rollout")
 def rollout(analysis: Analysis, request: Request) -> Answer:
     rows = rows_of(analysis, request)
-    check_rollout(analysis.n_tokens)
+    check_rollout(analysis.trace.n_tokens)
     return {}, {"weights": analysis.rollout(layer_of(analysis, request))[rows]}
 
 
 @answers("flow")
 def flow(analysis: Analysis, request: Request) -> Answer:
-    token = integer(request, "token", 0, analysis.n_tokens)
-    edges = analysis.n_layers * analysis.n_tokens**2
+    token = integer(request, "token", 0, analysis.trace.n_tokens)
+    edges = analysis.trace.n_layers * analysis.trace.n_tokens**2
     if edges > MAX_FLOW_EDGES:
         raise SliceError(
-            f"Attention flow through {analysis.n_layers} layers of {analysis.n_tokens} tokens would "
+            f"Attention flow through {analysis.trace.n_layers} layers of {analysis.trace.n_tokens} tokens would "
             "take the kernel from many seconds to minutes.",
             f"Rollout answers the same question at once; flow({token}) of the analysis in Python "
             "computes it all the same.",
         )
-    return {}, {"flow": analysis.flow(token)}
+    return {}, {"flow": analysis.heads.flow(token)}
 
 
 @answers("layer_change")
 def layer_change(analysis: Analysis, _request: Request) -> Answer:
-    return {}, {"change": analysis.layer_change}
+    return {}, {"change": analysis.heads.layer_change}
 
 
 @answers("specialization", needs_tagger=True, needs_heads=True)
 def specialization(analysis: Analysis, _request: Request) -> Answer:
-    figures = analysis.specialization
+    figures = analysis.heads.specialization
     forms = {"raw": figures.raw, "scaled": figures.scaled(), "z": figures.zscores()}
     arrays: Arrays = {
         f"{form}:{key}": values[key] for form, values in forms.items() for key in figures.raw
     }
-    notes = list(analysis.known_language.notes)
+    notes = list(known_language(analysis).notes)
     chance = by_layer(figures.chance_by_layer)
     data = {"keys": list(figures.raw), "chance": chance, "reasons": figures.reasons}
     return {**data, "notes": notes}, arrays
@@ -248,8 +248,8 @@ def describe_roles(roles: Roles) -> Answer:
 
 def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, dict[str, Any]]:
     kind = cast("Aggregation", one_of(request, "aggregation", ("mass", "max")))
-    layer = optional(request, "layer", analysis.n_layers)
-    return kind, {"layer": layer, "head": optional(request, "head", analysis.n_heads)}
+    layer = optional(request, "layer", analysis.trace.n_layers)
+    return kind, {"layer": layer, "head": optional(request, "head", analysis.trace.n_heads)}
 
 
 @answers("sentences", needs_tagger=True)
@@ -282,9 +282,9 @@ def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint
 
     None where it allows all; of a short text the page reads the mask itself.
     """
-    if analysis.n_tokens <= LONG_TOKENS or not analysis.trace.square:
+    if analysis.trace.n_tokens <= LONG_TOKENS or not analysis.trace.square:
         return None
-    layers = range(analysis.n_layers) if layer is None else [layer]
+    layers = range(analysis.trace.n_layers) if layer is None else [layer]
     every = [analysis.trace.mask(index) for index in layers]
     masks = list({id(mask): mask for mask in every if mask is not None}.values())
     if any(mask is None for mask in every):
@@ -307,7 +307,7 @@ def drill(analysis: Analysis, request: Request) -> Answer:
     weights = opened.weights
     layer = of["layer"]
     allowed = None if layer is None else analysis.trace.mask(layer)
-    if allowed is not None and analysis.n_tokens > LONG_TOKENS:
+    if allowed is not None and analysis.trace.n_tokens > LONG_TOKENS:
         cells = allowed[np.ix_(opened.queries, opened.keys)]
         weights = np.where(cells, weights, np.float32(np.nan))
     arrays: Arrays = {
@@ -333,7 +333,7 @@ def opened_classes(classes: ClassProbabilities) -> Arrays:
 
 @answers("classification")
 def classification(analysis: Analysis, _request: Request) -> Answer:
-    classes = analysis.classification
+    classes = analysis.model.classification
     if classes is None:
         raise SliceError(
             "This model has no classifier.",
@@ -349,35 +349,35 @@ def describe_classes(classes: ClassProbabilities) -> dict[str, Any]:
 
 @answers("next_sentence")
 def next_sentence(analysis: Analysis, _request: Request) -> Answer:
-    classes = analysis.next_sentence
+    classes = analysis.model.next_sentence
     return {"labels": list(classes.labels)}, opened_classes(classes)
 
 
 @answers("first_token")
 def first_token(analysis: Analysis, request: Request) -> Answer:
-    look = analysis.first_token(head_of(analysis, request), words=False)
+    look = analysis.model.first_token(head_of(analysis, request), words=False)
     return {"layers": list(look.layers)}, {"weights": look.weights}
 
 
 @answers("class_gradient")
 def class_gradient(analysis: Analysis, request: Request) -> Answer:
-    classes = analysis.classification
+    classes = analysis.model.classification
     label = integer(request, "label", 0, 1 if classes is None else len(classes.labels))
     head = head_of(analysis, request)
-    layers = last_layers(analysis.n_layers)
-    every = analysis.class_gradient(label)[layers.start :]
+    layers = last_layers(analysis.trace.n_layers)
+    every = analysis.model.class_gradient(label)[layers.start :]
     return {"layers": list(layers)}, {
         "gradient": every.sum(1) if head == "mean" else every[:, head]
     }
 
 
 @answers("beside", needs_tagger=True)
-def beside(analysis: Analysis, _request: Request) -> Answer:
+def compare_with(analysis: Analysis, _request: Request) -> Answer:
     """The text itself and its comparison texts: rows of words one after the other."""
     own = comparison_text_of(analysis)
     if own is None:
         raise SliceError("This model does not classify texts.")
-    every = (own, *analysis.beside)
+    every = (own, *analysis.model.compare_with)
     texts = [
         {
             "text": analysis.text,

@@ -31,7 +31,7 @@ def heads_so_far(
     surveyed = head_scan(analysis)
     done = list(surveyed.walk.done)
     surveyed.walk.prefer(layer)
-    shape = (analysis.n_layers, analysis.n_heads)
+    shape = (analysis.trace.n_layers, analysis.trace.n_heads)
     arrays: dict[str, NDArray[Any]] = {
         "thumbs": np.zeros((*shape, *surveyed.sides), dtype=np.uint8),
         "head_max": np.full(shape, np.nan, dtype=np.float32),
@@ -41,7 +41,7 @@ def heads_so_far(
     for name, part in layers_of(analysis, done).items():
         arrays[name][done] = part
     if layer not in done and not isinstance(head, str):
-        long = analysis.n_tokens > LONG_TOKENS
+        long = analysis.trace.n_tokens > LONG_TOKENS
         scanned = first_look(analysis, layer, head) if long else surveyed.of_head(layer, head)
         for name, part in scanned.arrays().items():
             arrays[name][layer, head] = part[0, 0]
@@ -63,16 +63,16 @@ def layers_of(analysis: Analysis, layers: list[int]) -> dict[str, NDArray[Any]]:
 @answers(HEADS, needs_heads=True)
 def heads(analysis: Analysis, request: Request) -> Answer:
     """Thumbnails, maxima and metrics of the layers that are done, in their order, from the ``start``-th on."""
-    start = integer(request, "start", 0, analysis.n_layers + 1)
+    start = integer(request, "start", 0, analysis.trace.n_layers + 1)
     done = list(head_scan(analysis).walk.done)[start:]
-    return {"layers": done, "total": analysis.n_layers}, layers_of(analysis, done)
+    return {"layers": done, "total": analysis.trace.n_layers}, layers_of(analysis, done)
 
 
 def has_layers(analysis: Analysis, request: Request) -> bool:
     """True if as many layers are done as the answer to ``request`` reads: one more than the page has, or all."""
     start = request.get("start") if request.get("kind") == HEADS else None
-    count = start + 1 if isinstance(start, int) else analysis.n_layers
-    return len(head_scan(analysis).walk.done) >= min(count, analysis.n_layers)
+    count = start + 1 if isinstance(start, int) else analysis.trace.n_layers
+    return len(head_scan(analysis).walk.done) >= min(count, analysis.trace.n_layers)
 
 
 def survey_layers(analysis: Analysis, progress: Progress) -> Answer:
@@ -80,7 +80,7 @@ def survey_layers(analysis: Analysis, progress: Progress) -> Answer:
     walk = head_scan(analysis).walk
 
     def tell() -> None:
-        progress(len(walk.done), analysis.n_layers)
+        progress(len(walk.done), analysis.trace.n_layers)
 
     while walk.step(tell):
         tell()

@@ -15,7 +15,7 @@ from attn_widget.figures.hidden import sinusoidal_positions
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import BUCKETS, stack_config, submodule
 from attn_widget.protocol.handlers import Answer, answers
-from attn_widget.protocol.request import Request, integer, layer_of, span
+from attn_widget.protocol.request import Request, integer, layer_of, place_of, span
 from attn_widget.trace import Trace
 from attn_widget.trace.embeddings import EmbeddingParts, lacking, missing_embeddings
 from attn_widget.trace.layer_activations import EXPERTS, LayerParts
@@ -48,33 +48,35 @@ def tensor(analysis: Analysis, request: Request) -> Answer:
 
 def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.float32]:
     if name in EMBEDDINGS:
-        return analysis.embeddings.part(name)
+        return analysis.model.embeddings.part(name)
     if name == "ffn_activation":
-        return analysis.ffn(layer_of(analysis, request))
+        return analysis.model.ffn(layer_of(analysis, request))
     if name in LAYER:
-        return getattr(analysis.inside(layer_of(analysis, request)), name)
+        return getattr(analysis.model.layer(layer_of(analysis, request)), name)
     if name in HEAD:
-        layer, head = layer_of(analysis, request), integer(request, "head", 0, analysis.n_heads)
+        layer, head = place_of(analysis.trace, request)
         if name == "head_output":
             return analysis.trace.head_output(layer, head)
         ask = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}
         return ask[name](layer, head)
     if name == "hidden":
-        return analysis.hidden_states[integer(request, "layer", 0, analysis.n_layers + 1)]
-    table = analysis.positions
+        return analysis.model.hidden_states[
+            integer(request, "layer", 0, analysis.trace.n_layers + 1)
+        ]
+    table = analysis.model.positions
     return table if name == "position_table" else sinusoidal_positions(*table.shape)
 
 
 @answers("hidden_path")
 def hidden_path(analysis: Analysis, _request: Request) -> Answer:
-    path = analysis.hidden_path
+    path = analysis.model.hidden_path
     names = ("norms", "cosines", "points", "explained")
     return {}, {name: getattr(path, name) for name in names}
 
 
 @answers("residuals")
 def residuals(analysis: Analysis, _request: Request) -> Answer:
-    norms = analysis.residuals
+    norms = analysis.model.residuals
     return {}, {"attention": norms.attention, "ffn": norms.ffn}
 
 
@@ -92,7 +94,7 @@ def architecture(analysis: Analysis, _request: Request) -> Answer:
     def setting(*names: str) -> Any:
         return next((value for name in names if (value := getattr(config, name, None))), None)
 
-    parameters = analysis.parameters
+    parameters = analysis.model.parameters
     absent = {part: lacking(why) for part, why in missing_embeddings(analysis.run.encoder).items()}
     data = {
         "parameters": parameters,

@@ -56,8 +56,8 @@ def tile(analysis: Analysis, request: Request) -> Answer:
     """A tile of a level: ``TILE`` x ``TILE`` cells of ``2**level`` tokens a side; NaN where the mask forbids."""
     analysis.trace.check_square("A matrix by levels of detail")
     matrix = matrix_of(analysis, request)
-    level = integer(request, "level", 0, coarsest_level(analysis.n_tokens) + 1)
-    tiles = tiles_of(analysis.n_tokens, level)
+    level = integer(request, "level", 0, coarsest_level(analysis.trace.n_tokens) + 1)
+    tiles = tiles_of(analysis.trace.n_tokens, level)
     row, col = (integer(request, name, 0, tiles) for name in ("row", "col"))
     pooling = cast("Pooling", one_of(request, "pooling", ("max", "mean")))
     return {}, {"tile": levels_of_detail(analysis).tile(matrix, level, row, col, pooling)}

@@ -10,7 +10,7 @@ from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import SliceError
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.initial_payload import first_paint
-from attn_widget.protocol.request import Request, head_of, integer, layer_of, one_of
+from attn_widget.protocol.request import Request, head_of, layer_of, one_of
 
 
 @answers("part_paint")
@@ -18,11 +18,10 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
     """The pack of a part, with a head of it or the one that it opens on."""
     if analysis.part == "self":
         raise SliceError("This model reads one text, so its run has no other part.")
-    part = analysis.of(one_of(request, "part", analysis.parts))
+    part = analysis.of(one_of(request, "part", analysis.model.parts))
     if request.get("layer") is None and request.get("head") is None:
         chosen = opening(part)
     else:
-        integer({"layer": request.get("layer")}, "layer", 0, part.n_layers)
         chosen = Opening(layer_of(part, request), head_of(part, request), None)
     streamed = comes_in_layers(part.trace)
     paint = first_paint(part, chosen.layer, chosen.head, streamed=streamed, live=True)
@@ -32,5 +31,5 @@ def part_paint(analysis: Analysis, request: Request) -> Answer:
 @answers("alignment")
 def alignment(analysis: Analysis, _request: Request) -> Answer:
     """Places in the source at which every head looks, and whether it goes through the source in order."""
-    found = analysis.alignment
+    found = analysis.heads.monotony
     return {}, {"places": found.expected, "monotony": found.monotony}

@@ -17,15 +17,9 @@ class RowSpans:
     Full, causal, sliding-window, padding and segment masks are such rules, and so are the windows of a long
     text, whose special tokens all rows see. Indexed like the matrix, it gives the cells asked for.
 
-    Parameters
-    ----------
-    start, stop : int [n]
-        First key of each query, and past the last.
-    common : bool [n], optional
-        Keys that every query may look at.
+    ``start``, ``stop``, int [n]: first key of each query, and past the last. ``common``, bool [n]: keys that every
+    query may look at.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> mask = RowSpans(np.array([0, 0, 1]), np.array([1, 2, 3]))
     >>> mask[1:, :2].tolist(), mask.counts().tolist()
@@ -120,8 +114,6 @@ def keys_per_query(mask: Mask) -> NDArray[np.int_]:
 def sums_by_key(mask: Mask, values: NDArray[Any]) -> NDArray[np.float64]:
     """For each key, the sum of ``values`` [n] over the queries that may look at it, float64 [n].
 
-    Examples
-    --------
     >>> sums_by_key(np.tri(3, dtype=bool), np.ones(3)).tolist()
     [3.0, 2.0, 1.0]
     """
@@ -142,8 +134,6 @@ def diagonal_of(mask: Mask, offset: int) -> Bools:
 def looks_back(mask: Mask | None) -> bool:
     """True if no query may look at a later key, and some query may look at an earlier one.
 
-    Examples
-    --------
     >>> looks_back(np.tri(3, dtype=bool)), looks_back(np.ones((3, 3), dtype=bool)), looks_back(None)
     (True, False, False)
     """

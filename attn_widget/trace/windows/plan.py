@@ -20,24 +20,16 @@ MAX_WINDOWS = 2_000
 
 @dataclass(frozen=True)
 class Windows:
-    """Overlapping windows of a text, of which each position belongs to one.
+    """Overlapping windows of a text, of which each position belongs to one."""
 
-    Attributes
-    ----------
-    size : int
-        Tokens of a window, special ones included.
-    overlap : int
-        Tokens of the text that neighbors share, at least: the last window begins earlier, so that it is full.
-    spans : tuple of (int, int)
-        First and past the last position of each, without what every window has (`read_whole`).
-    of : int32 [n]
-        The window of each position: that in which it is most central, or of a decoder, which looks back alone, the one
-        with most text before it. Its row of attention, its hidden state and its predictions are of this window.
-    """
-
-    size: int
+    size: int  # tokens of a window, special ones included
+    # Tokens of the text that neighbors share, at least: the last window begins earlier, so that it is full.
     overlap: int
+    # First and past the last position of each, without what every window has (`read_whole`).
     spans: tuple[tuple[int, int], ...]
+    # [n]; the window of each position: that in which it is most central, or of a decoder, which looks back alone,
+    # the one with most text before it. Its row of attention, its hidden state and its predictions are of this
+    # window.
     of: NDArray[np.int32]
 
     def picked(self, positions: NDArray[np.intp]) -> Windows:
@@ -48,21 +40,9 @@ class Windows:
 def check_windows(windows: Any, limit: int) -> tuple[int, int] | None:
     """``windows`` as size and overlap; None for False.
 
-    Parameters
-    ----------
-    windows : bool or (int, int)
-    limit : int
-        Most tokens that the model reads.
+    ``limit``: most tokens that the model reads. Raises `InputTypeError`: anything but a bool or a pair of int.
+    Raises `InputError`: a window that the model cannot read, or an overlap that leaves no step.
 
-    Raises
-    ------
-    InputTypeError
-        Anything but a bool or a pair of int.
-    InputError
-        A window that the model cannot read, or an overlap that leaves no step.
-
-    Examples
-    --------
     >>> check_windows(True, 512), check_windows((100, 20), 512), check_windows(False, 512)
     ((512, 128), (100, 20), None)
     """
@@ -87,15 +67,9 @@ def plan_windows(
 ) -> Windows:
     """Windows over ``n_tokens`` positions, of which all have the first ``before`` and the last ``after``.
 
-    Parameters
-    ----------
-    size, overlap : int
-        See `check_windows`.
-    looks_back : bool
-        Whether each token looks at itself and at earlier ones alone.
+    ``size``, ``overlap``: see `check_windows`. ``looks_back``: whether each token looks at itself and at earlier
+    ones alone.
 
-    Examples
-    --------
     >>> found = plan_windows(12, 1, 1, size=6, overlap=2)
     >>> found.spans, found.of.tolist()
     (((1, 5), (3, 7), (5, 9), (7, 11)), [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 3])
@@ -134,8 +108,6 @@ def plan_windows(
 def read_whole(tokens: Sequence[Token]) -> tuple[int, int]:
     """Number of tokens at the beginning and at the end of every window: special ones, and the shorter text of a pair.
 
-    Examples
-    --------
     >>> def token(segment, special=False):
     ...     return Token("a", 0, 0, 1, segment=segment, special=special)
     >>> cls, sep = token(0, True), token(0, True)

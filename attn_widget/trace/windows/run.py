@@ -26,9 +26,7 @@ SHORTER = "Give a part of the text."
 class ManyPasses(dict[str, Any]):
     """Inputs of a text that no single pass reads: whoever asks for them gets the reason.
 
-    Attributes
-    ----------
-    whole : mapping of str to int64 array [1, n]
+    ``whole``: mapping of str to int64 array [1, n].
     """
 
     def __init__(self, whole: Mapping[str, Any], count: int) -> None:
@@ -64,14 +62,7 @@ class ManyPasses(dict[str, Any]):
 class WindowedRun(Run):
     """One text's run in windows: masked predictions and masks are those of a token's own window.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    encoding : Encoding
-        Of the whole text; its inputs are `ManyPasses`.
-    trace : WindowedTrace
-    runs : sequence of Run
-        One for each window.
+    ``encoding``: of the whole text; its inputs are `ManyPasses`. ``runs``: one for each window.
     """
 
     def __init__(
@@ -113,9 +104,7 @@ def check_length(encoder: Encoder, text: str, name: str, size: int, overlap: int
 
     All of it takes a second and 0.3 GB per MB to tokenize; here a piece does, and its tokens are counted alone.
 
-    Raises
-    ------
-    TooLongError, NotEnoughMemoryError
+    Raises `TooLongError`, `NotEnoughMemoryError`.
     """
     if len(text) <= PIECE:
         return
@@ -150,21 +139,11 @@ def run_in_windows(
 ) -> Run:
     """Run a text of any length in windows; one that fits into one window is run as it is.
 
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the whole text, however long.
-    size, overlap : int
-        See `attn_widget.trace.windows.plan.check_windows`.
-    progress : callable, optional
-        Called with ``(layers done, layers of all windows)``; what it raises ends the run.
-
-    Raises
-    ------
-    InputError
-        See `attn_widget.trace.windows.plan.plan_windows`.
-    NotEnoughMemoryError
-        The free memory does not hold all windows.
+    ``encoding``: of the whole text, however long. ``size``, ``overlap``: see
+    `attn_widget.trace.windows.plan.check_windows`. ``progress``: called with
+    ``(layers done, layers of all windows)``; what it raises ends the run. Raises `InputError`: see
+    `attn_widget.trace.windows.plan.plan_windows`. Raises `NotEnoughMemoryError`: the free memory does not hold all
+    windows.
     """
     before, after = read_whole(encoding.tokens)
     looks_back = encoder.predicts == "next"

@@ -25,21 +25,8 @@ class WindowedTrace(Trace):
     special tokens share their positions on the axis, and so do the trailing ones: a query looks at those of its
     own window.
 
-    Parameters
-    ----------
-    tokens : sequence of Token, length n
-        Of the whole text.
-    traces : sequence of Trace
-        One for each window.
-    windows : Windows
-    token_logits : bool
-        Whether a classifier labels tokens, each in its own window.
-
-    Attributes
-    ----------
-    plan : Windows
-    local : int [n]
-        Number of each token in its own window.
+    ``tokens``: of the whole text. ``traces``: one for each window. ``token_logits``: whether a classifier labels
+    tokens, each in its own window. ``local``, int [n]: number of each token in its own window.
     """
 
     has_qkv = False

@@ -2,14 +2,12 @@
 
 import { itemAt } from "../protocol/required";
 import { firstLargest } from "../protocol/ties";
-import type { HeadIndex, Slice, SliceRequest, TokenColumns } from "../protocol/types";
-import { textOf } from "./derive/units";
+import type { Slice, SliceRequest } from "../protocol/types";
 import { shown } from "./format";
-import type { Table } from "./table";
 
 type TaskKind = "sequence" | "token" | "question_answering";
 /** One class of all; each label by itself; the value as it is (regression). */
-export type Activation = "softmax" | "sigmoid" | "identity";
+type Activation = "softmax" | "sigmoid" | "identity";
 
 export interface Classification {
   readonly task: TaskKind;
@@ -66,8 +64,6 @@ export const withTerms = (column: SoftmaxColumn, terms: readonly SoftmaxTerm[]):
 });
 
 export const CLASSIFICATION: SliceRequest = { kind: "classification" };
-export const firstTokenRequest = (head: HeadIndex): SliceRequest => ({ kind: "first_token", head });
-
 export function slicedClasses({ data, arrays }: Slice): Classification {
   const labels = data.labels as readonly string[];
   const floats = (name: string): Float32Array =>
@@ -87,7 +83,8 @@ export function slicedClasses({ data, arrays }: Slice): Classification {
   };
 }
 
-function column(
+/** One softmax of many: its sum has the place `own`, its terms those that `at` gives. */
+export function columnOf(
   labels: readonly string[],
   { activation, logits, exp, probabilities, sum }: Classification,
   own: number,
@@ -112,14 +109,7 @@ function column(
 
 /** The softmax over the classes of one text or token. */
 export const classesOf = (found: Classification, row: number): SoftmaxColumn =>
-  column(found.labels, found, row, (i) => row * found.labels.length + i);
-
-/** The softmax over the positions: of where an answer starts (0) or ends (1). */
-export const positionsOf = (
-  found: Classification,
-  boundary: number,
-  names: readonly string[],
-): SoftmaxColumn => column(names, found, boundary, (i) => i * found.labels.length + boundary);
+  columnOf(found.labels, found, row, (i) => row * found.labels.length + i);
 
 export interface ColumnDigits {
   /** Decimals of the logits. */
@@ -199,7 +189,7 @@ export function closingSigmoids({ logits, exp, probabilities }: SoftmaxColumn): 
   return { logit, exp: digits, sum: digits };
 }
 
-export interface Odds {
+interface Odds {
   readonly difference: number;
   readonly ratio: number;
   /** Significant digits of the difference from which the ratio follows as printed. */
@@ -215,53 +205,4 @@ export function oddsOf({ logits }: SoftmaxColumn, first: number, second: number)
     digits++;
   }
   return { difference, ratio, digits };
-}
-
-export interface Span {
-  readonly start: number;
-  /** Inclusive. */
-  readonly end: number;
-  readonly probability: number;
-}
-
-/**
- * The most probable answer: the largest `P(start) P(end)` with the start not after the end, both in the
- * text that is searched (the second segment of a pair). Null where there is no such token.
- */
-export function bestSpan(
-  { probabilities, labels, rows }: Classification,
-  { special, segment }: TokenColumns,
-): Span | null {
-  const width = labels.length;
-  const segments = new Set(segment.filter((_, i) => !special[i]));
-  const searched = Math.max(...segments);
-  const starts = Array.from({ length: rows }, (_, i) =>
-    special[i] || segment[i] !== searched ? Number.NaN : itemAt(probabilities, i * width),
-  );
-  let likeliest = -Infinity;
-  const products = starts.map((own, i) => {
-    if (own > likeliest) likeliest = own;
-    return Number.isNaN(own) ? own : likeliest * itemAt(probabilities, i * width + 1);
-  });
-  const end = firstLargest(products);
-  if (end < 0) return null;
-  const start = firstLargest(starts.slice(0, end + 1));
-  return { start, end, probability: itemAt(products, end) };
-}
-
-/** The text of an answer, as it stands in the input. */
-export const spanText = (tokens: TokenColumns, { start, end }: Span): string =>
-  textOf(tokens, start, end + 1);
-
-export function classesTable(found: Classification): Table {
-  const { labels, task, activation, logits, exp, sum, probabilities } = found;
-  const finiteOrNull = (value = Number.NaN): number | null =>
-    Number.isFinite(value) ? value : null;
-  const rows = Array.from(logits, (logit, at) => {
-    const [row, label] = [Math.floor(at / labels.length), at % labels.length];
-    const own = activation === "softmax" && task !== "question_answering" ? row : label;
-    const figures = [exp[at], sum[own], probabilities[at]].map((value) => finiteOrNull(value));
-    return [row, itemAt(labels, label), logit, ...figures] as const;
-  });
-  return { columns: ["row", "label", "logit", "exp", "sum", "probability"], rows };
 }

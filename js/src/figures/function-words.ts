@@ -5,8 +5,6 @@
 
 import { FUNCTION_WORDS } from "../catalog/function-words";
 
-export { FUNCTION_WORDS, PRONOUNS } from "../catalog/function-words";
-
 /** A word as the list has it, without what a tokenizer writes before it. */
 export const isFunctionWord = (word: string): boolean =>
   FUNCTION_WORDS.has(word.replace(/^(?:##|[ĠĊ▁\s])+/u, "").toLowerCase());

@@ -2,8 +2,9 @@
 
 import { SliceFailure } from "../protocol/failure";
 import { looksBack } from "../protocol/meta";
-import type { Meta, NdArray, Slice, Source, Target } from "../protocol/types";
+import type { NdArray, Slice, Source, Target } from "../protocol/types";
 import { ALIGNMENT_KEYS, PATTERN_KEYS } from "./catalog/names";
+import { isAligned } from "./head-names";
 
 /** `raw`: as defined; `scaled`: 0 to 1 within the layer; `z`: in standard deviations, over all heads. */
 export type Form = "raw" | "scaled" | "z";
@@ -59,10 +60,6 @@ const strings = (value: unknown): string[] =>
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 const finite = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
-
-/** True of cross-attention, of one run or many: where its heads look in one text, their patterns and their roles are N/A. */
-export const isAligned = ({ keys, profile }: Meta): boolean =>
-  keys != null || (profile?.keys.some((key) => ALIGNMENT_KEYS.includes(key)) ?? false);
 
 export async function askAlignment(source: Source, options?: Options): Promise<Alignment> {
   const slice = await source.ask({ kind: "alignment" }, options);
@@ -143,9 +140,6 @@ export function explainedByAxis(
     ? [(explained * squares[0]) / total, (explained * squares[1]) / total]
     : [Number.NaN, Number.NaN];
 }
-
-/** A role as it is read: `cls + long_range` as `cls + long range`. */
-export const roleName = (name: string): string => name.replaceAll("_", " ");
 
 /** The figures of all heads that shade the grid by `key`; null where there is no such figure. */
 export async function askFigures(

@@ -42,7 +42,7 @@ export interface Link {
   readonly pending: boolean;
 }
 
-interface PairNumbers {
+export interface PairNumbers {
   /** Numbers of one cell of the matrix on screen; scores only once they have arrived. */
   of(matrix: Matrix, row: number, column: number): Link;
   /** Fetch scores, queries and keys of the matrix's head; resolves when `of` knows more. */

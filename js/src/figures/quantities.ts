@@ -1,12 +1,6 @@
 /** The quantities of a matrix by name: which of them have a head, which are rollouts, and what each means. */
 
-import {
-  DEFINITIONS,
-  MIXING_LABELS,
-  type Mixing,
-  OF_A_HEAD,
-  type Quantity,
-} from "../catalog/selection";
+import { MIXING_LABELS, type Mixing, OF_A_HEAD, type Quantity } from "../catalog/selection";
 
 /** Quantity of a matrix; scores stand next to weights. */
 export type Measure = Exclude<Quantity, "scores">;
@@ -33,7 +27,3 @@ export function calledOf(quantity: Measure): string {
 
 /** Why it has no scores. */
 export const NOT_OF_WEIGHTS = "only attention weights have scores";
-
-/** Definition of a mixing quantity, or of its rollout; null for the others. */
-export const mixingDefinition = (quantity: Quantity): string | null =>
-  mixingOf(quantity) && DEFINITIONS[quantity as Mixing];

@@ -17,7 +17,7 @@ const OPERATORS = {
   "=": (a: number, b: number) => a === b,
 } as const;
 
-export interface Comparison {
+interface Comparison {
   readonly name: string;
   readonly operator: keyof typeof OPERATORS;
   readonly limit: number;

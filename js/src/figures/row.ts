@@ -4,7 +4,6 @@ import type { ReadonlySignal } from "@preact/signals-core";
 import type { Selection, State } from "../state/selection";
 import { maximum, rowOf } from "./derive/matrix";
 import type { Axes } from "./derive/units";
-import type { Hits } from "./long/store";
 import { errorOf, type Matrix, type MatrixStore, overflowOf, topOf } from "./matrix";
 import type { Measure } from "./quantities";
 
@@ -32,6 +31,17 @@ export interface TokenRow extends Axes {
   queryOf(token: number | null): number;
   keyOf(token: number | null): number;
 }
+
+export type Hit = readonly [from: number, to: number];
+
+export interface Hits {
+  /** Tokens `[from, to)` that were found. */
+  readonly hits: readonly Hit[];
+  /** Index of the one that was gone to; -1 for none. */
+  readonly at: number;
+}
+
+export const NO_HITS: Hits = { hits: [], at: -1 };
 
 export interface RowStore {
   /** The current row; in a long text the last one that has arrived. */

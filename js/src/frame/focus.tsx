@@ -1,6 +1,6 @@
 /** The focus token's row as a short list: its strongest keys, or, without one, the keys that receive most. */
 
-import { computed, signal } from "@preact/signals-core";
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { ramp } from "../draw/color/ramp";
 import { rampIndex } from "../draw/color/scale";
@@ -8,11 +8,12 @@ import { keepFocus, moveFocus } from "../draw/roving";
 import { strongestOf } from "../figures/derive/matrix";
 import { repeated, sumsOf } from "../figures/derive/units";
 import { formatCount, formatNumber } from "../figures/format";
-import { isLong } from "../figures/long/levels";
 import { schemeOf, unitLabel } from "../figures/names";
 import { matrixRows, type RowStore, type TokenRow } from "../figures/row";
 import { isAbort, messageOf } from "../protocol/failure";
+import { isLong } from "../protocol/meta";
 import { arrayOf, itemAt } from "../protocol/required";
+import type { Selection } from "../state/selection";
 import { Button } from "../ui/controls";
 import { modeSignal, mount, selectionOf, setTo, signalOf, watch } from "../ui/mount";
 import { Num } from "../ui/number";
@@ -37,18 +38,13 @@ export function restOf(values: ArrayLike<number>, listed: readonly number[]): nu
   return Math.max(0, all - sum);
 }
 
-export function focus(
-  host: HTMLElement,
-  context: ViewContext,
-  rows: RowStore = matrixRows(context),
-): () => void {
-  const { source, state, signal: until } = context;
-  const { meta } = source;
-  const scheme = schemeOf(meta.tokens);
-  const long = isLong(meta);
-  const row = signalOf(rows.get, rows.on);
-  const selection = selectionOf(state, ["token", "pair", "scale"], until);
-  const mode = modeSignal(host, until);
+/** The flow of the focus token, as second bars of its keys. */
+function createFlow(
+  { source, signal: until }: ViewContext,
+  row: ReadonlySignal<TokenRow | null>,
+  selection: ReadonlySignal<Selection>,
+) {
+  const long = isLong(source.meta);
   /** Asked for by a button, since it takes a maximum flow for every token; then kept up for other tokens. */
   const wanted = signal(false);
   const flow = signal<Flow | null>(null);
@@ -103,6 +99,22 @@ export function focus(
       </>
     );
   }
+  return { flow, flowToken, FlowKey };
+}
+
+export function focus(
+  host: HTMLElement,
+  context: ViewContext,
+  rows: RowStore = matrixRows(context),
+): () => void {
+  const { source, state, signal: until } = context;
+  const { meta } = source;
+  const scheme = schemeOf(meta.tokens);
+  const long = isLong(meta);
+  const row = signalOf(rows.get, rows.on);
+  const selection = selectionOf(state, ["token", "pair", "scale"], until);
+  const mode = modeSignal(host, until);
+  const { flow, flowToken, FlowKey } = createFlow(context, row, selection);
 
   function List({ shown }: { readonly shown: TokenRow }) {
     const { queries, keys: units, query, values, quantity, max, top, error } = shown;

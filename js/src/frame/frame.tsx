@@ -25,7 +25,7 @@ import { byTouch, pointByTouch } from "../draw/touch";
 import { startLayerProgress } from "../figures/layer-progress";
 import { explain, type Notice } from "../protocol/failure";
 import type { Activity, Source } from "../protocol/types";
-import type { State } from "../state/selection";
+import type { Selection, State } from "../state/selection";
 import { withHeight } from "../state/state";
 import { mount, setter } from "../ui/mount";
 import { type DisplayPart, ofOneRun, type ViewContext } from "../views/contract";
@@ -48,8 +48,13 @@ const HOLD_MS = 600;
 
 export interface Frame {
   readonly element: HTMLElement;
-  /** Show a run; the views of an earlier one are disposed of. */
-  show(source: Source, act: ViewContext["act"], buttons?: readonly RunButton[]): void;
+  /** Show a run with a changed selection; the views of an earlier one are disposed of, and do not draw the change. */
+  show(
+    source: Source,
+    act: ViewContext["act"],
+    buttons?: readonly RunButton[],
+    select?: Partial<Selection>,
+  ): void;
   /** Actions of the kernel for this widget. */
   activity(activity: Activity): void;
   /** Why the kernel gives no answer; null when it does. */
@@ -135,10 +140,16 @@ export function createFrame(state: State): Frame {
   const memory = newMemory();
   let stopRun: (() => void) | null = null;
 
-  function show(source: Source, act: ViewContext["act"], buttons: readonly RunButton[] = []): void {
+  function show(
+    source: Source,
+    act: ViewContext["act"],
+    buttons: readonly RunButton[] = [],
+    select: Partial<Selection> = {},
+  ): void {
     const restoreFocus = rememberPlace(root);
     panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
+    state.set(select);
     // Its questions may have reached the next run by now.
     if (run.peek() !== null) messages.clearReport();
     memory.masked = null;

@@ -1,11 +1,11 @@
 /** The parts of a run around its view: ribbon, heads, bar, and the tools of the features. */
 
 import { capital } from "../figures/format";
-import { isLong } from "../figures/long/levels";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { placeName } from "../figures/names";
 import { measureOf } from "../figures/quantities";
 import type { RowStore } from "../figures/row";
+import { isLong } from "../protocol/meta";
 import type { Activity, Progress } from "../protocol/types";
 import { FEATURES } from "../views";
 import { createOverlay, ofOneRun, type ViewContext, withLazyCode } from "../views/contract";

@@ -1,10 +1,10 @@
 /** The views of a run, of which one is open at a time. */
 
 import { h } from "../draw/dom";
-import { isLong } from "../figures/long/levels";
 import { onAbort } from "../protocol/abort";
 import { latest } from "../protocol/asking";
 import { messageOf } from "../protocol/failure";
+import { isLong } from "../protocol/meta";
 import { itemAt, required } from "../protocol/required";
 import type { Meta, Source } from "../protocol/types";
 import { drawOf, VIEWS, viewNamed } from "../views";

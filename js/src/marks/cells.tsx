@@ -71,10 +71,12 @@ export function createCells(
     map.show({ ...data, rows: rowLabels.length, columns: columnLabels.length }, name);
     pointed.value = null;
   }, until);
-  watch(() => {
-    void cells.value;
-    map.mark(options.pinned?.value ?? null, options.chosen?.value ?? -1);
-  }, until);
+  const { pinned, chosen } = options;
+  if (pinned ?? chosen)
+    watch(() => {
+      void cells.value;
+      map.mark(pinned?.value ?? null, chosen?.value ?? -1);
+    }, until);
   const hold = (place: HTMLElement | null): void => {
     if (place === null || box === place) return;
     box = place;
@@ -85,6 +87,7 @@ export function createCells(
   return {
     pointed,
     top,
+    mark: map.mark.bind(map),
     Map: () => <div class="aw-compare-map" ref={hold} />,
     /** Text of the cell under the pointer, made by `say`. */
     Reading: ({
@@ -105,6 +108,61 @@ export function createCells(
         </p>
       );
     },
+  };
+}
+
+interface CellText {
+  readonly text: string;
+  readonly value?: number;
+}
+
+/** Cells that are shown one after the other, with a sentence about the one that is pointed at, else about the strongest. */
+export function createSaidCells(
+  options: Pick<Options, "part" | "shape" | "pick" | "row">,
+  /** Sentence about a cell, and the number in it. */
+  describe: (row: number, column: number, value: number) => CellText,
+  until: AbortSignal,
+) {
+  const cells = signal<Cells | null>(null);
+  const { pointed, mark, Map: Drawn } = createCells(cells, options, until);
+  /** The strongest cell of those that are shown; -1 for none. */
+  let strongest = -1;
+  const said = computed((): CellText => {
+    if (cells.value === null) return { text: "" };
+    const { values, columnLabels } = cells.value;
+    const columns = columnLabels.length;
+    const { row, column } = pointed.value ?? {
+      row: Math.floor(strongest / columns),
+      column: strongest % columns,
+    };
+    return strongest < 0 && pointed.value === null
+      ? { text: "" }
+      : describe(row, column, itemAt(values, row * columns + column));
+  });
+  return {
+    mark,
+    Map: Drawn,
+    show(next: Cells): void {
+      const { values, top } = next;
+      const most = largestAbsolute(values);
+      const largest = top === undefined ? most : Math.fround(top);
+      strongest = values.findIndex((value) => Math.abs(value) === largest);
+      cells.value = { ...next, top: top || most || 1 };
+    },
+    clear(): void {
+      cells.value = null;
+    },
+    text: () => said.value.text,
+    Reading: ({ part }: { readonly part?: string }) => (
+      <p
+        class="aw-compare-reading aw-muted"
+        role="status"
+        data-aw-part={part}
+        data-aw-value={said.value.value}
+      >
+        {said.value.text}
+      </p>
+    ),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { ABSENT, exact, formatNumber } from "../figures/format";
 import { memo } from "../ui/memo";
 
-export interface Figure {
+interface Figure {
   /** NaN = N/A. */
   readonly value: number;
   readonly text?: string;

@@ -4,7 +4,7 @@ import { onAbort } from "./abort";
 import { CachedSource } from "./cached-source";
 import type { Invoke } from "./comm/invoke";
 import { SliceFailure } from "./failure";
-import { keysOf, type Part } from "./meta";
+import { keysOf, LONG_TOKENS, type Part } from "./meta";
 import { arrayFrom, arrayHeader, asBytes, cells, type Pack, readPack } from "./pack";
 import { arrayOf, itemAt } from "./required";
 import type {
@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 /** A run of the widget's kernel besides the widget's own: the other one of a comparison, both, a text of a profile, or a part. */
-export type Address = "b" | "both" | { readonly example: number } | { readonly part: Part };
+type Address = "b" | "both" | { readonly example: number } | { readonly part: Part };
 
 interface KernelOptions {
   /** The run that is asked about; by default the widget's own. */
@@ -31,8 +31,6 @@ interface KernelOptions {
 
 /** Time for which a reply that tells nothing is awaited, ms. */
 const UNHEARD_MS = 1000;
-/** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
-export const LONG_TOKENS = 1024;
 /** Answers that are kept. Tiles of a long text are kept as images besides: half of the room for their numbers. */
 const CACHE_BYTES = { short: 96e6, long: 48e6 } as const;
 const REPLY_BYTES = 8e6;

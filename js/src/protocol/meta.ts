@@ -218,3 +218,18 @@ export interface Precision {
 /** True if some mask looks back alone: token 0 is no [CLS], and takes what queries give to nothing. */
 export const looksBack = ({ mask, profile }: Meta): boolean =>
   mask !== undefined || profile?.looks_back === true;
+
+/** Texts longer than this are drawn by tiles: the kernel's `LONG_TOKENS` (attn_widget/trace/base.py). */
+export const LONG_TOKENS = 1024;
+
+/** True if a text is drawn by tiles. */
+export const isLong = ({
+  tokens,
+  keys,
+  profile,
+}: {
+  readonly tokens: { readonly text: ArrayLike<string> };
+  readonly keys?: { readonly text: ArrayLike<string> } | null;
+  readonly profile: unknown;
+}): boolean =>
+  profile === null && Math.max(tokens.text.length, keys?.text.length ?? 0) > LONG_TOKENS;

@@ -192,7 +192,7 @@ export const ClassTable = memo(function ClassTable(props: ClassTableProps) {
             <tfoot>
               {others > 0 && (
                 <FootRow
-                  name={`${formatCount(others)} others`}
+                  name={others === 1 ? "1 other" : `${formatCount(others)} others`}
                   kind="aw-class-rest"
                   compare={compare}
                   exp={rest}
@@ -340,7 +340,7 @@ const FootRow = ({
     <td />
     <Num tag="td" value={exp} text={text} />
     <Num tag="td" value={share} text={share === 1 ? "100%" : formatPercent(share)} />
-    <td />
+    <td class="aw-class-bars" />
   </tr>
 );
 

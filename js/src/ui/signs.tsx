@@ -1,11 +1,7 @@
-/** Parts of a difference: a number with its sign, a bar from the middle, a legend, a mark in a cell. */
+/** Parts of a difference: a number with its sign, a bar from the middle, a mark in a cell. */
 
-import { type Mode, rampImage } from "../draw/color/ramp";
-import { exact, formatNumber, formatSigned } from "../figures/format";
-import { Num } from "./number";
+import { exact, formatSigned } from "../figures/format";
 
-/** Color stops of a CSS gradient: enough that no eye sees them. */
-const STOPS = 17;
 /** A cell from this width on has its number in it, one below its sign, px. */
 const NUMBERED = 34;
 /** Least share of the largest change that has a mark. */
@@ -41,49 +37,3 @@ export function Change({ value, top }: { readonly value: number; readonly top: n
     </td>
   );
 }
-
-/** The cells of a figure: in A, in B, and its change. */
-export const Both = ({
-  a,
-  b,
-  top,
-  format = formatNumber,
-  change = b - a,
-}: {
-  readonly a: number;
-  readonly b: number;
-  readonly top: number;
-  readonly format?: (value: number) => string;
-  readonly change?: number;
-}) => (
-  <>
-    <Num tag="td" value={a} text={format(a)} />
-    <Num tag="td" value={b} text={format(b)} />
-    <Change value={change} top={top} />
-  </>
-);
-
-/** The two colors from `-top` to `top`, and their meaning in words. */
-export const ChangeLegend = ({
-  top,
-  mode,
-  less = "less in B",
-  more = "more in B",
-}: {
-  readonly top: number;
-  readonly mode: Mode;
-  readonly less?: string;
-  readonly more?: string;
-}) => (
-  <p class="aw-ramp aw-change-legend">
-    <span>
-      <span class="aw-number">{formatNumber(-top)}</span>
-      {` ${less}`}
-    </span>
-    <span class="aw-ramp-bar" style={{ background: rampImage("signed", mode, STOPS) }} />
-    <span>
-      <span class="aw-number">{formatSigned(top)}</span>
-      {` ${more}`}
-    </span>
-  </p>
-);

@@ -1,6 +1,4 @@
-/** Tables of figures: their headings, and those of two runs. */
-
-import type { ComponentChildren } from "preact";
+/** Headings of tables of figures. */
 
 /** A column's text, with its title and class; null for a column that needs none. */
 export type Heading = string | readonly [text: string, title: string, name?: string] | null;
@@ -20,20 +18,4 @@ export const Headings = ({ of }: { readonly of: readonly Heading[] }) => (
       })}
     </tr>
   </thead>
-);
-
-/** A table of a comparison. */
-export const Table = ({
-  label,
-  columns,
-  children,
-}: {
-  readonly label: string;
-  readonly columns: readonly string[];
-  readonly children: ComponentChildren;
-}) => (
-  <table class="aw-compare-table" aria-label={label}>
-    <Headings of={columns} />
-    <tbody>{children}</tbody>
-  </table>
 );

@@ -74,7 +74,7 @@ export interface RibbonOverlay {
 }
 
 /** A view's part of the ribbon. */
-export interface Overlay {
+interface Overlay {
   /** Numbers that paint the text in place of the focus token's row. */
   readonly painted: Signal<RibbonOverlay | null>;
   /** The token that is pointed at, in the text or in the view. */

@@ -1,6 +1,7 @@
 /** Loads the code that comes after the first picture. */
 
 import { SliceFailure } from "../protocol/failure";
+import { required } from "../protocol/required";
 import type { Slice, SliceRequest, Source } from "../protocol/types";
 import { type LazyCode, lazyCode } from "./contract";
 
@@ -25,12 +26,14 @@ export function codeInPage(run: () => Promise<void>): void {
   runInPage = run;
 }
 
-/** Ask for the code where it is not here or on its way. Rejects with a `SliceFailure`. */
-export async function askCode(source: Source, signal?: AbortSignal): Promise<void> {
-  if (lazyCode.peek() !== null) return;
+/** The code, asked for where it is not here or on its way. Rejects with a `SliceFailure`. */
+export async function askCode(source: Source, signal?: AbortSignal): Promise<LazyCode> {
+  const here = lazyCode.peek();
+  if (here !== null) return here;
   if (runInPage !== null) await runInPage();
   else if (linking === null) await acceptCode(await source.ask(CODE, signal && { signal }));
   else await linked(linking);
+  return required(lazyCode.peek(), "The code of the views");
 }
 
 /** Take what the kernel answered to `CODE`. Rejects with a `SliceFailure`. */

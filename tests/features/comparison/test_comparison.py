@@ -103,7 +103,7 @@ def test_differences_are_those_of_numpy(c: Any) -> None:
             if quantity == "weights"
             else run.scores(1, 2)
             if quantity == "scores"
-            else run.mixing("norms", 1, 2)
+            else run.mixing.matrix("norms", 1, 2)
             for run in (c.a, c.b)
         ]
         expected = matrices[1][np.ix_(of_b, of_b)] - matrices[0][np.ix_(of_a, of_a)]
@@ -122,7 +122,7 @@ def test_differences_are_those_of_numpy(c: Any) -> None:
 def test_states_are_cosines(c: Any) -> None:
     found = c.states()
     for k, (i, j) in enumerate(c.alignment.tokens):
-        x, y = c.a.hidden_states[:, i], c.b.hidden_states[:, j]
+        x, y = c.a.model.hidden_states[:, i], c.b.model.hidden_states[:, j]
         expected = (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
         assert_close(found[:, k], expected, terms=32)
 
@@ -217,7 +217,7 @@ def test_classes_before_and_after() -> None:
     model = tiny_models.build("bert", "ForSequenceClassification")
     c = aw.compare(A, B, model=model, tagger=None, progress=False)
     found = c.classes()
-    expected = c.a.classification
+    expected = c.a.model.classification
     assert expected is not None
     before = [record["before"] for record in found]
     assert before == pytest.approx(expected.probabilities.tolist())
@@ -278,7 +278,7 @@ def test_bad_input(tiny: Any) -> None:
 
 def test_a_long_text_compares_with_a_short_one(tiny: Any) -> None:
     c = aw.compare("The mat sat. " * 10, "The cat sat.", model=tiny, tagger=None, progress=False)
-    assert (c.b.n_tokens, len(c.alignment.tokens)) == (6, 5)
+    assert (c.b.trace.n_tokens, len(c.alignment.tokens)) == (6, 5)
     assert len({b for _, b in c.alignment.tokens}) == 5
     distances = c.distances()
     assert np.isfinite(distances.distances).all() and (distances.dropped_a > 0).all()
@@ -286,7 +286,7 @@ def test_a_long_text_compares_with_a_short_one(tiny: Any) -> None:
 
 def test_512_tokens_compare_with_5() -> None:
     c = aw.compare("cat " * 510, "the cat sat", tagger=None, progress=False)
-    assert (c.a.n_tokens, c.b.n_tokens) == (512, 5)
+    assert (c.a.trace.n_tokens, c.b.trace.n_tokens) == (512, 5)
     assert [(c.a.tokens[i].text, c.b.tokens[j].text) for i, j in c.alignment.tokens] == [
         ("[CLS]", "[CLS]"),
         ("cat", "cat"),
@@ -335,7 +335,7 @@ def test_a_text_in_windows_compares_without_targets(tiny: Any) -> None:
     ]
     c = aw.compare(*runs)
     n = len(c.alignment.tokens)
-    assert n == min(run.n_tokens for run in runs) - 2 > 512  # heads are taken one by one
+    assert n == min(run.trace.n_tokens for run in runs) - 2 > 512  # heads are taken one by one
     of_a, of_b = (list(places) for places in zip(*c.alignment.tokens, strict=True))
     rows = [run.attention(1, 2)[np.ix_(at, at)] for run, at in zip(runs, (of_a, of_b), strict=True)]
     there = [row.sum(axis=1) > 0 for row in rows]
@@ -364,7 +364,7 @@ def test_every_quantity_differs_as_numpy_says(c: Any, quantity: Any) -> None:
         if quantity == "weights"
         else run.scores(2, 1)
         if quantity == "scores"
-        else run.mixing(quantity, 2, *([1] if quantity == "norms" else []))
+        else run.mixing.matrix(quantity, 2, *([1] if quantity == "norms" else []))
         for run in (c.a, c.b)
     ]
     expected = whole[1][np.ix_(of_b, of_b)] - whole[0][np.ix_(of_a, of_a)]

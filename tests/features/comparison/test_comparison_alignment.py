@@ -186,9 +186,14 @@ def test_tokens_of_two_tokenizers(families: tuple[str, str]) -> None:
         a = aw.analyze(text, model=first, tagger=None, progress=False)
         b = aw.analyze(changed, model=second, tagger=None, progress=False)
         found = checked(a, b)
-        assert (0, 0) in found.tokens and (a.n_tokens - 1, b.n_tokens - 1) in found.tokens
+        assert (0, 0) in found.tokens and (
+            a.trace.n_tokens - 1,
+            b.trace.n_tokens - 1,
+        ) in found.tokens
         same = checked(a, a)
-        assert same.tokens == tuple((i, i) for i in range(a.n_tokens)) or families[0] != "bert"
+        assert (
+            same.tokens == tuple((i, i) for i in range(a.trace.n_tokens)) or families[0] != "bert"
+        )
 
 
 def test_pairs_and_masks() -> None:

@@ -31,7 +31,7 @@ def sorted_up_to_ties(column: Any) -> bool:
 
 
 def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
-    many = aw.compare_many(PAIRS, model=tiny, progress=False)
+    many = aw.compare.many(PAIRS, model=tiny, progress=False)
     each = [
         aw.compare(a, b, model=tiny, tagger=None, progress=False).distances().distances
         for a, b in PAIRS
@@ -59,21 +59,21 @@ def test_many_pairs(tiny: Any, tmp_path: Path) -> None:
 
         monkeypatch.setattr(module, "_figures", figures)
         with pytest.raises(StopError):
-            aw.compare_many(PAIRS, model=tiny, progress=False, resume=tmp_path)
+            aw.compare.many(PAIRS, model=tiny, progress=False, resume=tmp_path)
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         interrupted(monkeypatch)
     assert len(list(tmp_path.glob("part-*"))) == 1
-    resumed = aw.compare_many(PAIRS, model=tiny, progress=False, resume=tmp_path)
+    resumed = aw.compare.many(PAIRS, model=tiny, progress=False, resume=tmp_path)
     np.testing.assert_array_equal(resumed.distances, many.distances)
     with pytest.raises(InputError, match="not of this run"):
-        aw.compare_many(PAIRS[:2], model=tiny, progress=False, resume=tmp_path)
+        aw.compare.many(PAIRS[:2], model=tiny, progress=False, resume=tmp_path)
     with pytest.raises(InputError, match="Pair 1"):
-        aw.compare_many([("a", "b"), ("a", "")], model=tiny, progress=False)
+        aw.compare.many([("a", "b"), ("a", "")], model=tiny, progress=False)
     with pytest.raises(InputTypeError, match="Pair 0"):
-        aw.compare_many(["ab"], model=tiny)
+        aw.compare.many(["ab"], model=tiny)
     with pytest.raises(InputError, match="empty"):
-        aw.compare_many([], model=tiny)
+        aw.compare.many([], model=tiny)
 
 
 PEOPLE = ["Anna", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry", "Julia", "Karl"]
@@ -82,8 +82,8 @@ NAMES = [(a, a.replace(name, "Peter")) for (a, _), name in zip(PLURALS, PEOPLE, 
 
 
 def test_a_null_takes_off_what_any_other_word_would_change(tiny: Any) -> None:
-    many = aw.compare_many(PLURALS, null=NAMES, model=tiny, progress=False)
-    alone = aw.compare_many(NAMES, model=tiny, progress=False)
+    many = aw.compare.many(PLURALS, null=NAMES, model=tiny, progress=False)
+    alone = aw.compare.many(NAMES, model=tiny, progress=False)
     assert many.null is not None
     np.testing.assert_array_equal(many.null.distances, alone.distances)
     excess, low, high = many.excess
@@ -99,18 +99,18 @@ def test_a_null_takes_off_what_any_other_word_would_change(tiny: Any) -> None:
         size=[table["distance"], table["null"]],
     )
     assert "in null pairs" in repr(many) and "null pairs" in many.plot().axes[0].get_xlabel()
-    without = aw.compare_many(PLURALS, model=tiny, progress=False)
+    without = aw.compare.many(PLURALS, model=tiny, progress=False)
     assert np.isnan(without.excess[0]).all() and "never below 0" in repr(without)
     # The same pairs as their own null: nothing is left, though every distance is above 0.
-    own = aw.compare_many(PLURALS, null=PLURALS, model=tiny, progress=False)
+    own = aw.compare.many(PLURALS, null=PLURALS, model=tiny, progress=False)
     assert (own.mean >= 0).all() and own.mean.max() > 0 and not own.excess[0].any()
     with pytest.raises(InputError, match="null holds 2, and there are 10 pairs"):
-        aw.compare_many(PLURALS, null=NAMES[:2], model=tiny, progress=False)
+        aw.compare.many(PLURALS, null=NAMES[:2], model=tiny, progress=False)
 
 
 def test_heads_are_chosen_on_one_half_and_measured_on_the_other(tiny: Any) -> None:
     texts = [*PLURALS, *((f"{a} Today.", f"{b} Today.") for a, b in PLURALS)]
-    many = aw.compare_many(texts, null=[*NAMES, *NAMES], model=tiny, progress=False)
+    many = aw.compare.many(texts, null=[*NAMES, *NAMES], model=tiny, progress=False)
     rows = many.held_out(3)
     marks = many._marks  # pyright: ignore[reportPrivateUsage]
     first = np.isin(marks, np.sort(marks)[::2])
@@ -127,7 +127,7 @@ def test_heads_are_chosen_on_one_half_and_measured_on_the_other(tiny: Any) -> No
         assert_close(
             row["excess"], beyond[~first].mean(axis=0)[place], terms=10, size=many.distances
         )
-    same = aw.compare_many(PLURALS, groups=["template"] * 10, model=tiny, progress=False)
+    same = aw.compare.many(PLURALS, groups=["template"] * 10, model=tiny, progress=False)
     assert np.isnan(same.interval[0]).all()
     with pytest.raises(InputError, match="cannot be divided"):
         same.held_out()

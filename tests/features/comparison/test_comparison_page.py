@@ -137,7 +137,7 @@ def test_a_report_holds_comparisons_among_texts_and_analyses(
         (B, True),
         ("it rained", False),
     ]
-    assert [run["tokens"] for run in runs] == [4, c.a.n_tokens, c.b.n_tokens, 4]
+    assert [run["tokens"] for run in runs] == [4, c.a.trace.n_tokens, c.b.trace.n_tokens, 4]
     assert re.findall(r'data-run="(\d)" data-chunk="compare"', text) == ["1"]
     for run in range(4):
         (chunk,) = re.findall(rf'data-run="{run}" data-chunk="paint">(.*?)</script>', text)

@@ -122,9 +122,9 @@ def test_all_of_a_gives_a_and_nothing_gives_b(name: str) -> None:
     c: Any = aw.compare(
         A, "The mat sat on the old cat.", model=tiny_models.build(name), tagger=None, progress=False
     )
-    c = c.align([(i, i) for i in range(min(c.a.n_tokens, c.b.n_tokens))])
+    c = c.align([(i, i) for i in range(min(c.a.trace.n_tokens, c.b.trace.n_tokens))])
     assert not c.alignment.unmatched_a and not c.alignment.unmatched_b
-    n_layers = c.a.n_layers
+    n_layers = c.a.trace.n_layers
     whole = c.patch([("state", layer) for layer in range(n_layers + 1)])
     assert_close(whole.trace.logits, c.a.trace.logits, **tiny_models.SUMS)
     assert_close(c.patch([("state", n_layers)]).trace.logits, c.a.trace.logits, **tiny_models.SUMS)
@@ -136,12 +136,12 @@ def test_all_of_a_gives_a_and_nothing_gives_b(name: str) -> None:
 def test_a_patched_run_is_asked_again_with_its_patch(c: Any) -> None:
     site = ("state", 1, 2)
     patched = c.patch([site])
-    assert_close(patched.hidden_states[1][2], c.a.hidden_states[1][2], **tiny_models.SUMS)
+    assert_close(patched.hidden_states[1][2], c.a.model.hidden_states[1][2], **tiny_models.SUMS)
     if c.a.run.encoder.mask_token_id is not None:
         assert patched.mask([3]).mask([]) is patched
     both = (
         aw.compare(c.a, patched)
-        .align([(i, i) for i in range(c.b.n_tokens)])
+        .align([(i, i) for i in range(c.b.trace.n_tokens)])
         .patch([("head", 2, 1)])
     )
     together = c.patch([site, ("head", 2, 1)])

@@ -39,7 +39,7 @@ def test_matrices_and_distances_are_those_between_matched_queries_and_keys(part:
     queries, keys = c.alignment.tokens, c.key_alignment.tokens
     assert (queries == keys) == (part != "cross")
     for i, j in keys:
-        assert c.a.key_tokens[i].text == c.b.key_tokens[j].text
+        assert c.a.model.key_tokens[i].text == c.b.model.key_tokens[j].text
     of_a, of_b = ([pair[side] for pair in queries] for side in (0, 1))
     keys_a, keys_b = ([pair[side] for pair in keys] for side in (0, 1))
     found = c.distances()
@@ -63,13 +63,13 @@ def test_figures_of_both_runs_are_there_or_say_why_not() -> None:
     assert repr(cross) == "<Comparison of 11 by 25 and 11 by 16 positions (cross), 9 by 8 matched>"
     assert repr(encoder) == "<Comparison of 25 and 16 positions (encoder), 8 matched>"
     change = cross.metrics()["monotony"]
-    np.testing.assert_array_equal(change.b, cross.b.alignment.monotony)
+    np.testing.assert_array_equal(change.b, cross.b.heads.monotony.monotony)
     records = cross.predictions(3)
     assert records == decoder.predictions(3)
     first = next(record for record in records if record["token"] == "1")
     assert (first["position_a"], first["position_b"]) == (0, 0)  # written after the start token
     for run, key in ((cross.a, "before"), (cross.b, "after")):
-        best = run.writing.predictions(top_k=1)
+        best = run.model.writing.predictions(top_k=1)
         assert (best.tokens[0][0], float(best.probabilities[0, 0])) == (
             "1",
             pytest.approx(first[key], rel=1e-6),
@@ -112,7 +112,7 @@ def test_other_models_and_tensors_from_outside_are_compared_within_a_part() -> N
     layer, head = partner[1, 1].tolist()
     ends = [(i, j) for i, j in c.alignment.tokens]
     assert c.difference(1, 1).b.shape == (len(ends), len(c.key_alignment.tokens))
-    assert c.metrics()["monotony"].b[1, 1] == c.b.alignment.monotony[layer, head]
+    assert c.metrics()["monotony"].b[1, 1] == c.b.heads.monotony.monotony[layer, head]
     weights = np.full((1, 2, 2, 3), 1 / 3, np.float32)
     first = aw.from_attentions(weights, ["x", "y"], keys=["a", "b", "c"], tagger=None)
     second = aw.from_attentions(weights, ["x", "z"], keys=["c", "b", "a"], tagger=None)
@@ -177,12 +177,12 @@ def tiny(name: str, part: Any) -> aw.Comparison:
     texts = ("The cat sat on the mat.", "A quick brown fox."), OTHER
     c = aw.compare(*texts, model=tiny_models.build(name), part=part, tagger=None, progress=False)
     # Tokens of no word, such as T5's lone "▁", are matched by hand alone.
-    return c if part == "encoder" else c.align([(i, i) for i in range(c.b.n_tokens)])
+    return c if part == "encoder" else c.align([(i, i) for i in range(c.b.trace.n_tokens)])
 
 
 def logits_of(run: Any) -> Any:
     """Of what the decoder writes, [n, vocabulary]."""
-    return run.writing.trace.logits
+    return run.model.writing.trace.logits
 
 
 def by_hooks(c: aw.Comparison, name: str, heads: dict[tuple[int, int], list[int]]) -> Any:
@@ -226,8 +226,8 @@ def by_hooks(c: aw.Comparison, name: str, heads: dict[tuple[int, int], list[int]
 def test_patched_heads_of_a_part_are_those_of_plain_hooks(name: str, part: Any) -> None:
     c = tiny(name, part)
     places = [j for _, j in c.alignment.tokens]
-    assert part == "encoder" or len(places) == c.b.n_tokens
-    every = dict.fromkeys(np.ndindex(c.b.n_layers, c.b.n_heads), places)
+    assert part == "encoder" or len(places) == c.b.trace.n_tokens
+    every = dict.fromkeys(np.ndindex(c.b.trace.n_layers, c.b.trace.n_heads), places)
     one = {(1, 1): places[1:2]}
     for heads, sites in (
         (every, [("head", *at) for at in every]),
@@ -249,7 +249,7 @@ def test_recovery_by_heads_of_a_part(part: Any) -> None:
 
     c = tiny("t5", part)
     grid = c.recovery(WRITTEN, "heads")
-    assert grid.part == part and grid.values.shape == (c.b.n_layers, c.b.n_heads)
+    assert grid.part == part and grid.values.shape == (c.b.trace.n_layers, c.b.trace.n_heads)
     assert grid.to_records()[3]["part"] == part and f"by {part}, layer" in repr(grid)
     for run, value in ((c.a, grid.source), (c.b, grid.value)):
         logits = logits_of(run)[4]
@@ -267,7 +267,7 @@ def test_recovery_by_heads_of_a_part(part: Any) -> None:
 def test_a_run_patched_with_itself_stays_as_it_is(name: str, part: Any) -> None:
     b = tiny(name, part).b
     c = aw.compare(b, b)
-    run = c.patch([("head", *at) for at in np.ndindex(b.n_layers, b.n_heads)])
+    run = c.patch([("head", *at) for at in np.ndindex(b.trace.n_layers, b.trace.n_heads)])
     np.testing.assert_array_equal(logits_of(run), logits_of(b))
     assert c.patch([]) is b
 
@@ -289,7 +289,7 @@ def test_a_site_names_another_part_and_several_parts_change_together() -> None:
     assert together.part == "cross"
     of_encoder = encoder.patch([("head", 1, 2)])
     then = aw.compare(cross.a, of_encoder.of("cross"), tagger=None)
-    in_turn = then.align(cross.alignment.tokens).patch([("head", 0, 1)])
+    in_turn = then.align(cross.heads.monotony.tokens).patch([("head", 0, 1)])
     np.testing.assert_array_equal(logits_of(together), logits_of(in_turn))
     assert not np.array_equal(logits_of(together), logits_of(cross.patch([("head", 0, 1)])))
     with pytest.raises(InputError, match="stands twice"):
@@ -303,7 +303,7 @@ def test_a_site_names_another_part_and_several_parts_change_together() -> None:
 def test_what_cannot_be_patched_in_a_part_is_refused() -> None:
     c = compared("encoder")
     written = {b for _, b in compared("decoder").alignment.tokens}
-    alone = next(k for k in range(compared("decoder").b.n_tokens) if k not in written)
+    alone = next(k for k in range(compared("decoder").b.trace.n_tokens) if k not in written)
     for asked, error, words in (
         (lambda: c.recovery(aw.target(position=alone, token="1")), InputError, "matched with no token of A.*both runs write"),
         (lambda: c.recovery(aw.target(position=99, token="1")), InputError, "position is 99"),
@@ -349,9 +349,11 @@ def test_a_document_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["part"] == "decoder" and [*found["parts"]] == ["encoder", "cross"]
     cross = found["parts"]["cross"]
     np.testing.assert_array_equal(
-        cross["alignment"]["monotony"], whole.of("cross").alignment.monotony
+        cross["alignment"]["monotony"], whole.of("cross").heads.monotony.monotony
     )
-    np.testing.assert_array_equal(found["written_shares"]["shares"], whole.written_shares.shares)
+    np.testing.assert_array_equal(
+        found["written_shares"]["shares"], whole.why.written_shares.shares
+    )
     assert cross["rollout"] is None and "two texts" in cross["not_available"]["rollout"]
     assert found["parts"]["encoder"]["specialization"] is not None
     json.dumps(to_json(found), allow_nan=False)

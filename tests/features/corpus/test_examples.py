@@ -42,8 +42,8 @@ def brute(layer: int, head: int, by: str) -> list[tuple[float, int, int, int, fl
             value = getattr(a.patterns if by == "previous" else a.metrics, by)[layer, head]
         links = [
             (float(weights[i, j]), -i, -j)
-            for i in range(1, a.n_tokens - 1)
-            for j in range(1, a.n_tokens - 1)
+            for i in range(1, a.trace.n_tokens - 1)
+            for j in range(1, a.trace.n_tokens - 1)
             if (by != "previous" or j == i - 1)
             and right[i, j]
             and is_word(a.tokens[i])

@@ -27,7 +27,7 @@ def run(request: pytest.FixtureRequest) -> Any:
 
 def means_of(a: Any) -> HeadMeans:
     encoder = a.run.encoder
-    return aw.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
+    return aw.corpus.head_means(TEXTS, model=(encoder.model, encoder.tokenizer), progress=False)
 
 
 def test_means_are_those_of_every_position_of_every_text(run: Any) -> None:
@@ -72,13 +72,13 @@ def test_a_mean_in_place_of_a_head_is_a_bias_of_its_layer(run: Any) -> None:
     target = aw.target(position=3, token=17, masked=True)
     assert_adds_up(off.contributions(target), **tiny_models.BOTH_WAYS)
     if run.trace.has_qkv:
-        parts = off.inside(1)
+        parts = off.model.layer(1)
         y = parts.attention_sum if encoder.family.block.pre_norm else parts.attention_norm
-        whole = off.decompose_output(1, 4)
+        whole = off.mixing.decompose_output(1, 4)
         assert_close(whole.output, y[4], **tiny_models.SUMS)
         total = whole.vectors.sum(axis=0) + whole.bias + whole.shift
         assert_close(total, y[4], **tiny_models.RUN, size=np.abs(whole.vectors).sum(axis=0))
-    effects = run.head_effects(target, means)
+    effects = run.why.head_effects(target, means)
     again = run.ablate([(1, 3)], means).contributions(target).value
     assert_close(
         effects.effects[1, 3], effects.value - again, **tiny_models.RUN, size=off.trace.logits
@@ -89,22 +89,22 @@ def test_the_mean_over_texts_is_neither_zero_nor_the_mean_of_this_text() -> None
     a = analysis("bert")
     means = means_of(a)
     target = aw.target(position=3, token=17, masked=True)
-    found = [a.head_effects(target, how).effects for how in ("zero", "mean", means)]
+    found = [a.why.head_effects(target, how).effects for how in ("zero", "mean", means)]
     assert np.abs(found[2] - found[0]).max() > 1e-5 < np.abs(found[2] - found[1]).max()
-    assert a.head_effects(target, means).ablation is means
+    assert a.why.head_effects(target, means).ablation is means
 
 
 def test_what_means_cannot_be_taken_of_is_said() -> None:
     a = analysis("bert")
     with pytest.raises(InputError, match="texts is empty"):
-        aw.head_means([])
+        aw.corpus.head_means([])
     with pytest.raises(InputTypeError, match="text 1"):
-        aw.head_means(["cats", 3], progress=False)  # pyright: ignore[reportArgumentType]
-    other = aw.head_means(["The cat sat."], progress=False)
+        aw.corpus.head_means(["cats", 3], progress=False)  # pyright: ignore[reportArgumentType]
+    other = aw.corpus.head_means(["The cat sat."], progress=False)
     with pytest.raises(InputError, match=r"\[6, 12, 32\], and .* has \[3, 4, "):
         a.ablate(HEADS, other)
     with pytest.raises(InputError, match="of this model gives them"):
-        a.head_effects(aw.target(position=3, token=17), other)
+        a.why.head_effects(aw.target(position=3, token=17), other)
 
 
 def test_means_of_another_model_of_this_shape_are_refused() -> None:
@@ -118,7 +118,7 @@ def test_means_of_another_model_of_this_shape_are_refused() -> None:
     target = aw.target(position=3, token=17, masked=True)
     for call in (
         lambda: a.ablate(HEADS, means_of(b)),
-        lambda: a.head_effects(target, means_of(b)),
+        lambda: a.why.head_effects(target, means_of(b)),
         lambda: a.run.encoder.without(HEADS, means_of(b)),
     ):
         with pytest.raises(
@@ -126,14 +126,14 @@ def test_means_of_another_model_of_this_shape_are_refused() -> None:
         ):
             call()
     own = HeadMeans(means_of(b).values, 1, 1)  # the caller's own values
-    assert a.ablate(HEADS, own).heads_off == tuple(HEADS)
+    assert a.ablate(HEADS, own).model.heads_off == tuple(HEADS)
 
 
 def test_means_of_a_model_that_was_trained_since_are_refused() -> None:
     model, tokenizer = tiny_models.build("bert", seed=2)
     a = aw.analyze(TEXTS[0], model=(model, tokenizer), tagger=None, progress=False)
     means = means_of(a)
-    assert a.ablate(HEADS, means).heads_off == tuple(HEADS)
+    assert a.ablate(HEADS, means).model.heads_off == tuple(HEADS)
     with torch.no_grad():
         model.bert.encoder.layer[0].output.dense.weight[5] *= 2
     with pytest.raises(InputError, match="other weights now"):
@@ -152,7 +152,7 @@ def test_means_that_are_no_numbers_are_refused(bad: float) -> None:
     with torch.no_grad():
         model.bert.encoder.layer[1].attention.self.value.bias[9] = bad
     with pytest.raises(NotFiniteError, match=r"layer\.1\.attention\.self\.value\.bias"):
-        aw.head_means(TEXTS, model=(model, tokenizer), progress=False)
+        aw.corpus.head_means(TEXTS, model=(model, tokenizer), progress=False)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_a_model_with_nan_in_any_layer_is_refused(broken: str, work: str, tmp_pa
         pytest.importorskip("lancedb")
     options: dict[str, Any] = {"model": (model, tokenizer), "progress": False}
     works: dict[str, Any] = {
-        "head_means": lambda: aw.head_means(TEXTS, **options),
+        "head_means": lambda: aw.corpus.head_means(TEXTS, **options),
         # Layer 0 is sound, and the query and the key hide NaN from a fused attention.
-        "index": lambda: aw.index(TEXTS, tmp_path / "i", layer=0, tagger=None, **options),
+        "index": lambda: aw.corpus.index(TEXTS, tmp_path / "i", layer=0, tagger=None, **options),
         "probabilities": lambda: tasks.FittedClassifier(model, tokenizer).probabilities(TEXTS),
     }
     if work == "probabilities" and "output" not in broken:

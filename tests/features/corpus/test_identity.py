@@ -17,8 +17,8 @@ import torch
 import attn_widget as aw
 from attn_widget.errors import InputError
 from attn_widget.features import tasks
+from attn_widget.features.corpus.identity import identity_of, value_digest
 from attn_widget.host.fingerprint import fingerprint
-from attn_widget.model.identity import identity_of, value_digest
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.needs import needs_lancedb
@@ -75,7 +75,7 @@ def profiled(pair: Any, folder: Path) -> Any:
 
 
 def compared(pair: Any, folder: Path) -> Any:
-    return aw.compare_many(PAIRS, model=pair, progress=False, resume=folder)
+    return aw.compare.many(PAIRS, model=pair, progress=False, resume=folder)
 
 
 def agreed(pair: Any, folder: Path) -> Any:
@@ -85,13 +85,13 @@ def agreed(pair: Any, folder: Path) -> Any:
         "tagger": None,
         "progress": False,
     }
-    return aw.agreement(TEXTS, target=target, model=pair, resume=folder, **options)
+    return aw.corpus.agreement(TEXTS, target=target, model=pair, resume=folder, **options)
 
 
 def indexed(pair: Any, folder: Path) -> Any:
     if folder.is_dir():
         return aw.WordIndex.open(folder, model=pair)
-    return aw.index(TEXTS, folder, layer=1, model=pair, tagger=None, progress=False)
+    return aw.corpus.index(TEXTS, folder, layer=1, model=pair, tagger=None, progress=False)
 
 
 def fitted(pair: Any, folder: Path) -> Any:
@@ -191,7 +191,7 @@ def uses_a_global(analysis: Any) -> Any:
 
 
 def helper(analysis: Any) -> int:
-    return LIMIT + analysis.n_tokens
+    return LIMIT + analysis.trace.n_tokens
 
 
 def by_closure(number: Any) -> Callable[[Any], Any]:
@@ -213,11 +213,11 @@ class Chooser:
 
 
 FUNCTIONS: list[Any] = [
-    lambda a: a.n_tokens,
-    lambda a: a.n_tokens + 1,
+    lambda a: a.trace.n_tokens,
+    lambda a: a.trace.n_tokens + 1,
     lambda a: a.n_words,
-    lambda a: [k for k in range(a.n_tokens) if k > 2],
-    lambda a: [k for k in range(a.n_tokens) if k > 3],
+    lambda a: [k for k in range(a.trace.n_tokens) if k > 2],
+    lambda a: [k for k in range(a.trace.n_tokens) if k > 3],
     lambda a, k=1: k,
     lambda a, k=2: k,
     lambda a, *, k=2: k,
@@ -268,7 +268,7 @@ def test_a_function_changes_with_what_it_calls_and_reads(monkeypatch: pytest.Mon
 
 SCRIPT = """
 import re
-from attn_widget.model.identity import value_digest
+from attn_widget.features.corpus.identity import value_digest
 words = {"a", "b", "c", "d"}
 pattern = re.compile("x+")
 def tag(text):
@@ -300,7 +300,7 @@ def test_a_function_with_another_body_is_another_target(tmp_path: Path) -> None:
     model = tiny_models.build("bert")
 
     def agree(target: Any) -> Any:
-        return aw.agreement(TEXTS, target=target, model=model, resume=tmp_path, **options)
+        return aw.corpus.agreement(TEXTS, target=target, model=model, resume=tmp_path, **options)
 
     def target_at(place: int) -> Callable[[Any], Any]:
         return lambda _a: aw.target(position=place, token="cat")
@@ -325,7 +325,7 @@ def test_a_tagger_with_another_body_is_another_tagger(tmp_path: Path) -> None:
     model = tiny_models.build("bert")
     for name, resumed in (
         ("profile", partial(aw.profile, folder=tmp_path / "profile")),
-        ("agreement", partial(aw.agreement, target=aw.target(position=2, token="cat"), methods=["weights", "norms"], resume=tmp_path / "agreement")),
+        ("agreement", partial(aw.corpus.agreement, target=aw.target(position=2, token="cat"), methods=["weights", "norms"], resume=tmp_path / "agreement")),
     ):  # fmt: skip
         resumed(TEXTS, model=model, tagger=tagger("NOUN"), progress=False)
         with pytest.raises(InputError, match="tagger_content"):
@@ -344,8 +344,8 @@ def test_a_classifier_saved_again_is_read_again(tmp_path: Path) -> None:
         made.save(place)
         read = aw.analyze(TEXTS[0], model=place, tagger=None, progress=False)
         wanted = made.probabilities(TEXTS[:1])[0]
-        assert read.classification is not None
-        assert_close(read.classification.probabilities, wanted, **tiny_models.SUMS)
+        assert read.model.classification is not None
+        assert_close(read.model.classification.probabilities, wanted, **tiny_models.SUMS)
         results.append(wanted)
         assert aw.load(place) is aw.load(str(place))
     assert abs(results[0] - results[1]).max() > 0.01  # far above rounding

@@ -44,10 +44,10 @@ def test_figures_are_those_of_each_text_alone(done: Profile) -> None:
     assert done.index.tolist() == [0, 1, 2, 3, 4] and done.figures.shape == (5, len(KEYS), 6, 12)
     for k in (0, 2, 4):
         alone = analyze(TEXTS[k], progress=False)
-        assert alone.n_tokens == done.n_tokens[k]
+        assert alone.trace.n_tokens == done.n_tokens[k]
         figures = {
             **alone.metrics.as_dict(),
-            **alone.specialization.raw,
+            **alone.heads.specialization.raw,
             **alone.patterns.as_dict(),
         }
         for place, key in enumerate(KEYS):

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from attn_widget import profile
+from attn_widget.features.corpus.identity import text_digest
 from attn_widget.features.corpus.reading import chunks
 from attn_widget.features.corpus.reading.batched_metrics import batched_metrics
 from attn_widget.features.corpus.reading.blocks import CELLS, KEYS, TOKENS, blocks_of, read_alone
 from attn_widget.features.corpus.reading.chunks import _together
 from attn_widget.figures.metrics import KEYS as METRICS
 from attn_widget.figures.metrics import layer_metrics
-from attn_widget.model.identity import text_digest
 from attn_widget.model.loading import load
 from tests.close import assert_close
 from tests.unit import tiny_models

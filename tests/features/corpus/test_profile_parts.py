@@ -41,8 +41,8 @@ def dates(part: Any = None) -> Profile:
 def figures(run: aw.Analysis) -> dict[str, Any]:
     known = run.metrics.as_dict()
     if run.part == "cross":
-        return known | run.alignment.as_dict()
-    return known | run.specialization.raw | run.patterns.as_dict()
+        return known | run.heads.monotony.as_dict()
+    return known | run.heads.specialization.raw | run.patterns.as_dict()
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder", "cross"])
@@ -57,7 +57,7 @@ def test_figures_of_a_part_are_those_of_single_analyses(name: str, part: Any) ->
             for source, output in PAIRS
         ]
         expected = [figures(run) for run in runs]
-    assert p.n_tokens.tolist() == [run.n_tokens for run in runs]
+    assert p.n_tokens.tolist() == [run.trace.n_tokens for run in runs]
     for k, by_key in enumerate(expected):
         for place, key in enumerate(p.keys):
             np.testing.assert_array_equal(p.figures[k, place], by_key[key])
@@ -73,7 +73,7 @@ def test_by_default_cross_attention_is_profiled_with_its_alignment() -> None:
         for text in DATES
     ]
     for key in (metric.key for metric in ALIGNMENT):
-        expected = np.mean([run.alignment.as_dict()[key] for run in runs], axis=0)
+        expected = np.mean([run.heads.monotony.as_dict()[key] for run in runs], axis=0)
         np.testing.assert_allclose(p.mean[key], expected, rtol=1e-6)
     with pytest.raises(
         NotAvailableError, match="queries and keys of cross-attention are two texts"
@@ -89,18 +89,18 @@ def test_examples_of_cross_attention_name_what_is_written_and_what_is_read() -> 
     weights = [row["weight"] for row, _ in rows]
     assert weights == sorted(weights, reverse=True) and "same word" not in p.example_names
     for row, run in rows:
-        assert (run.part, run.text, run.source_text) == ("cross", row["output"], row["text"])
+        assert (run.part, run.text, run.model.source_text) == ("cross", row["output"], row["text"])
         assert row["weight"] == run.attention(1, 1)[row["query"], row["key"]]
         assert row["query_token"] == run.tokens[row["query"] + 1].text
-        assert row["key_token"] == run.key_tokens[row["key"]].text
+        assert row["key_token"] == run.model.key_tokens[row["key"]].text
         words = [i for i, token in enumerate(run.tokens[1:]) if token.text not in "-</s>"]
-        letters = [j for j, token in enumerate(run.key_tokens) if token.text.strip(" ,<>/s")]
+        letters = [j for j, token in enumerate(run.model.key_tokens) if token.text.strip(" ,<>/s")]
         assert row["weight"] == run.attention(1, 1)[np.ix_(words, letters)].max()
     source = ProfileSource(p)
     reply, buffers = source.answer({"kind": "examples", "layer": 1, "head": 1, "by": "link"})
     first, run = reply["data"]["examples"][0], rows[0][1]
     assert first["written"] == rows[0][0]["query_token"] and first["output"] == run.text
-    assert first["text"] == [token.text for token in run.key_tokens]
+    assert first["text"] == [token.text for token in run.model.key_tokens]
     np.testing.assert_array_equal(
         np.frombuffer(buffers[0], "f4"), run.attention(1, 1)[first["query"]]
     )
@@ -154,7 +154,7 @@ def test_it_is_shown_like_other_profiles(part: Any) -> None:
         shown.metric = "monotony"
         reply, _ = ProfileSource(p).answer({"kind": "specialization"})
         assert not reply["ok"] and "two texts" in str(reply["error"])
-    output = outputs(shown.shown, code=False)
+    output = outputs(shown._shown, code=False)
     assert sorted(output) == ["image/png", "text/html"]
     shown.close()
 

@@ -66,7 +66,7 @@ def test_it_opens_on_the_head_that_stands_out_most(profile: Profile) -> None:
 
 
 def ask(widget: ProfileWidget, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    reply, buffers = widget.slice(request, [])
+    reply, buffers = widget._slice(request, [])
     assert isinstance(reply, dict)
     arrays = {
         array["name"]: np.frombuffer(buffer, array["dtype"]).reshape(array["shape"])
@@ -224,7 +224,7 @@ def test_a_closed_widget_says_so(profile: Profile) -> None:
 
 
 def test_the_output_of_a_cell_keeps_the_whole_profile_and_a_picture(widget: ProfileWidget) -> None:
-    found = outputs(widget.shown, code=False)
+    found = outputs(widget._shown, code=False)
     chunks = dict(re.findall(r'data-chunk="([\w-]+)">([^<]+)<', found["text/html"]))
     meta, arrays = unpack(inflate(chunks["paint"]))
     assert meta["snapshot"]["selection"]["layer"] == 3
@@ -240,11 +240,11 @@ def test_the_output_of_a_cell_keeps_the_whole_profile_and_a_picture(widget: Prof
 
 def test_a_figure_that_no_text_has_is_a_grey_picture(profile: Profile) -> None:
     shown = ProfileWidget(profile, metric="role")
-    assert "image/png" in outputs(shown.shown, code=False)
+    assert "image/png" in outputs(shown._shown, code=False)
     key = profile.keys[0]
     before, profile.mean[key] = profile.mean[key], np.full((6, 12), np.nan, dtype=np.float32)
     try:
-        assert "image/png" in outputs(shown.shown, code=False)
+        assert "image/png" in outputs(shown._shown, code=False)
     finally:
         profile.mean[key] = before
         shown.close()
@@ -293,7 +293,7 @@ def test_an_example_is_opened_as_a_run_of_its_own(live: ProfileWidget) -> None:
 
 def test_a_saved_page_has_the_examples_of_every_head(live: ProfileWidget) -> None:
     for light, heads in ((True, 1), (False, 72)):
-        found = exact_snapshot(live.source, live.selection, PageSpec(light=light))
+        found = exact_snapshot(live._shown_source, live.selection, PageSpec(light=light))
         meta, arrays = unpack(found.chunks["paint"])
         assert not meta["profile"]["looks_back"]
         recorded = [one for one in meta["recorded"] if one["request"]["kind"] == "examples"]
@@ -316,7 +316,7 @@ def test_a_text_that_many_heads_have_as_an_example_is_run_once() -> None:
     runs: list[int] = []
     handle = encoder.network.register_forward_hook(lambda *_: runs.append(1))
     try:
-        exact_snapshot(widget.source, widget.selection)
+        exact_snapshot(widget._shown_source, widget.selection)
     finally:
         handle.remove()
     assert len(runs) == len(TEXTS)

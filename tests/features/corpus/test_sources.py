@@ -275,10 +275,10 @@ def test_names_of_columns_and_keys_are_no_texts(names: Any) -> None:
         with pytest.raises(InputTypeError, match="texts is a dict"):
             profile(names, progress=False)
     for call in (
-        lambda: aw.head_means(names, progress=False),
-        lambda: aw.agreement(names, target=where, progress=False),
+        lambda: aw.corpus.head_means(names, progress=False),
+        lambda: aw.corpus.agreement(names, target=where, progress=False),
         lambda: aw.report(names, "a.html"),
-        lambda: aw.compare_many(names, progress=False),
+        lambda: aw.compare.many(names, progress=False),
     ):
         with pytest.raises(InputTypeError, match=f"is a {kind}, expected a list"):
             call()

@@ -47,7 +47,7 @@ def test_agreement_is_that_of_each_text_and_failures_are_listed() -> None:
     many = ask("agreement")
     assert many.index.tolist() == [0, 1] and many.methods == tuple(METHODS)
     assert [one["index"] for one in many.failed] == [2] and "99" in many.failed[0]["reason"]
-    own = [single(text).agreement(verb(single(text)), METHODS).rho for text in TEXTS[:2]]
+    own = [single(text).why.agreement(verb(single(text)), METHODS).rho for text in TEXTS[:2]]
     assert_close(many.rho, own, terms=1)
     assert_close(many.mean, np.mean(own, axis=0), terms=2)
     table = many.to_dataframe()
@@ -61,7 +61,7 @@ def test_faithfulness_is_that_of_each_text() -> None:
     many = of_two("faithfulness")
     for k, text in enumerate(TEXTS[:2]):
         a = single(text)
-        own = a.faithfulness(verb(a), METHODS)
+        own = a.why.faithfulness(verb(a), METHODS)
         expected = [*(one.comprehensiveness for one in own.curves.values()), own.band()[0]]
         assert_close(many.comprehensiveness[k], expected, terms=1)
         lasts = [*(one.sufficiency for one in own.curves.values()), own.band()[0]]

@@ -38,17 +38,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def index(place: Path) -> aw.WordIndex:
-    return aw.index([*TEXTS, ""], place, layer=LAYER, tagger=tags, progress=False)
+    return aw.corpus.index([*TEXTS, ""], place, layer=LAYER, tagger=tags, progress=False)
 
 
 def test_the_nearest_are_those_of_a_search_by_hand(index: aw.WordIndex) -> None:
     asked = aw.analyze("A boat on the river.", tagger=None, progress=False)
-    vector = asked.hidden_states[LAYER + 1][5]
+    vector = asked.model.hidden_states[LAYER + 1][5]
     rows: list[tuple[float, int, int, str]] = []
     for place, text in enumerate(TEXTS):
         a = aw.analyze(text, tagger=None, progress=False)
         for position, token in enumerate(a.tokens):
-            state = a.hidden_states[LAYER + 1][position]
+            state = a.model.hidden_states[LAYER + 1][position]
             cosine = state @ vector / np.linalg.norm(state) / np.linalg.norm(vector)
             if not token.special:
                 rows.append((float(cosine), place, position, token.text))
@@ -105,7 +105,7 @@ def test_it_is_opened_again_and_refuses_other_models_and_layers(
     with pytest.raises(InputError, match="of other weights"):
         again.near(aw.analyze("the cat", model=other, progress=False), 1)
     with pytest.raises(InputError, match="holds an index already"):
-        aw.index(TEXTS, place, layer=LAYER)
+        aw.corpus.index(TEXTS, place, layer=LAYER)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_cannot_be_made_is_refused(
 ) -> None:
     given = {"texts": TEXTS[:1], "layer": 0, "tagger": None, "progress": False, **change}
     with pytest.raises(error, match=match):
-        aw.index(given.pop("texts"), tmp_path / "new", **given)
+        aw.corpus.index(given.pop("texts"), tmp_path / "new", **given)
     with pytest.raises(InputError, match="no finished index"):
         aw.WordIndex.open(tmp_path / "new")
 
@@ -138,7 +138,7 @@ def test_every_layer_gives_out_what_an_analysis_has(tmp_path: Path) -> None:
             [encoder.encode("the cat")] * 2
         )
         a = aw.analyze("the cat", model=encoder, progress=False)
-        assert_close(states[1], a.hidden_states[layer + 1], terms=384, steps=6)
+        assert_close(states[1], a.model.hidden_states[layer + 1], terms=384, steps=6)
 
 
 def test_a_large_index_is_approximate_and_finds_nearly_all(
@@ -146,7 +146,7 @@ def test_a_large_index_is_approximate_and_finds_nearly_all(
 ) -> None:
     monkeypatch.setattr(build, "LARGE", 2000)
     texts = corpus(400)
-    found = aw.index(
+    found = aw.corpus.index(
         texts, tmp_path, layer=1, model=tiny_models.build("bert"), tagger=None, progress=False
     )
     assert found.approximate and found.n_tokens > 2000

@@ -91,7 +91,11 @@ def test_models_of_other_layouts_and_sizes_give_what_transformers_gives(
     values = np.fromfile(tmp_path / "0.bin", dtype="<f4")
     expected = [torch.cat(found.attentions), torch.cat(found.hidden_states)]
     a = aw.analyze(text, pair, model=encoder, tagger=None, progress=False)
-    scores = [a.scores(layer, head) for layer in range(a.n_layers) for head in range(a.n_heads)]
+    scores = [
+        a.scores(layer, head)
+        for layer in range(a.trace.n_layers)
+        for head in range(a.trace.n_heads)
+    ]
     # Of a score's error a weight takes at most half.
     for one, size in zip(expected, (np.abs(scores).max() / 2, expected[1]), strict=True):
         own, values = np.split(values, [one.numel()])

@@ -64,10 +64,15 @@ def test_a_view_has_the_columns_of_the_contract(
 def test_heads_have_every_metric_and_specialization(widget: aw.AttentionWidget) -> None:
     frame = widget.to_dataframe("heads")
     run = widget.analysis
-    assert list(frame.columns) == ["layer", "head", *run.metrics.keys, *run.specialization.raw]
+    assert list(frame.columns) == [
+        "layer",
+        "head",
+        *run.metrics.keys,
+        *run.heads.specialization.raw,
+    ]
     row = frame[(frame["layer"] == 4) & (frame["head"] == 7)].iloc[0]
     assert row["sparsity"] == run.metrics.sparsity[4, 7]
-    assert np.isnan(row["entities"]) == np.isnan(run.specialization.raw["entities"][4, 7])
+    assert np.isnan(row["entities"]) == np.isnan(run.heads.specialization.raw["entities"][4, 7])
 
 
 def test_the_attention_table_holds_the_weights_and_scores_of_the_selection(
@@ -75,7 +80,7 @@ def test_the_attention_table_holds_the_weights_and_scores_of_the_selection(
 ) -> None:
     widget.layer, widget.head = 4, 7
     frame = widget.to_dataframe("attention")
-    n = widget.analysis.n_tokens
+    n = widget.analysis.trace.n_tokens
     weights = frame["weight"].to_numpy().reshape(n, n).astype(np.float32)
     np.testing.assert_array_equal(weights, widget.analysis.attention(4, 7))
     scores = frame["score"].to_numpy().reshape(n, n).astype(np.float32)
@@ -87,8 +92,8 @@ def test_words_are_means_of_rows_and_sums_of_columns_as_in_the_analysis(
 ) -> None:
     widget.words = True
     merged = widget.analysis.view(words=True)
-    assert merged.n_tokens < widget.analysis.n_tokens
-    assert_close(matrix(widget), merged.attention(2, 3), terms=merged.n_tokens)
+    assert merged.trace.n_tokens < widget.analysis.trace.n_tokens
+    assert_close(matrix(widget), merged.attention(2, 3), terms=merged.trace.n_tokens)
     names = widget.to_dataframe("attention")["query_token"].unique()
     assert "unbelievably" in names
     assert "score" not in widget.to_dataframe("attention")
@@ -102,7 +107,7 @@ def test_hidden_special_tokens_leave_every_table(widget: aw.AttentionWidget) -> 
     assert not {"[CLS]", "[SEP]"} & {*frame["query_token"], *frame["key_token"]}
     assert not {"[CLS]", "[SEP]"} & {*widget.to_dataframe("tree")["child_token"]}
     assert set(widget.to_dataframe("predictions")["position"]) == set(
-        range(1, widget.analysis.n_tokens - 1)
+        range(1, widget.analysis.trace.n_tokens - 1)
     )
 
 
@@ -119,15 +124,15 @@ def test_scores_and_rollout_follow_the_quantity(widget: aw.AttentionWidget) -> N
 def test_what_attention_carries_follows_the_quantity(widget: aw.AttentionWidget) -> None:
     analysis = widget.analysis
     widget.quantity = "norms"
-    np.testing.assert_array_equal(matrix(widget), analysis.mixing("norms", 2, 3))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing.matrix("norms", 2, 3))
     assert "score" not in widget.to_dataframe("attention")
     widget.head = "mean"
-    np.testing.assert_array_equal(matrix(widget), analysis.mixing("norms", 2))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing.matrix("norms", 2))
     for kind in ("mixing", "alti", "value_zeroing"):
         widget.quantity = kind
-        np.testing.assert_array_equal(matrix(widget), analysis.mixing(kind, 2))
+        np.testing.assert_array_equal(matrix(widget), analysis.mixing.matrix(kind, 2))
     widget.quantity = "alti_rollout"
-    np.testing.assert_array_equal(matrix(widget), analysis.mixing_rollout("alti", 2))
+    np.testing.assert_array_equal(matrix(widget), analysis.mixing.rollout("alti", 2))
     edges = widget.to_dataframe("tree")
     first = edges.iloc[0]
     assert first["weight"] == matrix(widget)[first["parent"], first["token"]]
@@ -137,7 +142,7 @@ def test_the_tree_is_that_of_the_words(widget: aw.AttentionWidget) -> None:
     widget.token, widget.top_k, widget.depth = 3, 2, 2
     analysis = widget.analysis
     words = [i for i, token in enumerate(analysis.tokens) if token.text.strip("#").isalnum()]
-    keep = np.isin(np.arange(analysis.n_tokens), words)
+    keep = np.isin(np.arange(analysis.trace.n_tokens), words)
     whole = influence_tree(
         analysis.attention(2, 3),
         3,

@@ -16,6 +16,7 @@ from nbformat.sign import MemorySignatureStore, NotebookNotary
 import attn_widget as aw
 from attn_widget.features.exports.notebook import STATE, VIEW, LivePages
 from attn_widget.page.output import code_element, outputs, version
+from attn_widget.widget.captured import METADATA
 
 
 def model(name: str, **state: Any) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def test_keeps_what_a_widget_that_stays_refers_to() -> None:
 
 def test_pictures_take_the_place_of_widgets() -> None:
     widget = aw.show("the cat sat", saved="picture", progress=False)
-    output = outputs(widget.shown, "picture", code=False)
+    output = outputs(widget._shown, "picture", code=False)
     widget.close()
     found = live(notebook({VIEW: {"model_id": "ours"}, **output}, BOX, state=dict(STORED)))
     assert found.cells[0].outputs[0].data == output  # without the code of a page
@@ -144,3 +145,25 @@ def test_the_part_of_a_server_needs_no_torch() -> None:
     code = "import sys, attn_widget.features.exports.notebook; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "stays"),
+    [([], False), ([{"output_type": "stream", "text": "a"}], True), (None, False)],
+)
+def test_an_output_of_ours_alone_goes_and_one_with_something_else_stays(
+    more: list[dict[str, Any]] | None, stays: bool
+) -> None:
+    """``more`` beside the widget in its stored state; None without any."""
+    state = dict(STORED)
+    if more is not None:
+        data = {VIEW: {"model_id": "ours"}}
+        held = [{"output_type": "display_data", "data": data, "metadata": {}}, *more]
+        state["out"] = model("OutputModel", outputs=held)
+    given = notebook({VIEW: {"model_id": "out"}}, shown("room"), BOX, state=state)
+    given.cells[1].outputs[0].metadata = {METADATA: {"output": "out", "widget": "ours"}}
+    found = live(given)
+    assert [len(cell.outputs) for cell in found.cells] == [int(stays), 1, 1]
+    kept = set(found.metadata["widgets"][STATE]["state"])
+    assert {"ours", "out"} <= kept if stays else not {"ours", "out"} & kept
+    assert {"box", "slider", "second"} <= kept

@@ -88,8 +88,8 @@ def test_without_biases_both_ways_are_equal() -> None:
 @pytest.mark.parametrize("by", ["tokens", "parts"])
 def test_it_closes_in_every_cell_of_a_head(by: str) -> None:
     a = keys()
-    for query in range(1, a.n_tokens - 1):
-        for key in range(a.n_tokens):
+    for query in range(1, a.trace.n_tokens - 1):
+        for key in range(a.trace.n_tokens):
             found = a.qk_attribution(4, 7, query, key, by=by)
             size = np.abs(found.matrix).sum(dtype=np.float64)
             assert abs(found.gap) <= max(1e-5 * max(1, abs(found.contrast)), 1e-6 * size)
@@ -101,8 +101,8 @@ def test_contrasts_are_sums_of_logarithms_of_weights() -> None:
     log = np.log(a.trace.weights(1, 3)[query].astype(np.float64))
     ask = partial(a.qk_attribution, 1, 3, query, key)
     special = [token.special for token in a.tokens]
-    words = [k for k in range(a.n_tokens) if k != key and not special[k]]
-    rest = [k for k in range(a.n_tokens) if k != key]
+    words = [k for k in range(a.trace.n_tokens) if k != key and not special[k]]
+    rest = [k for k in range(a.trace.n_tokens) if k != key]
     assert ask(against="others").contrast == pytest.approx(log[key] - log[words].mean(), abs=1e-5)
     assert ask(against="all").contrast == pytest.approx(log[key] - log[rest].mean(), abs=1e-5)
     assert ask(against=5).contrast == pytest.approx(log[key] - log[5], abs=1e-5)
@@ -350,7 +350,7 @@ def test_axes_of_equal_length_are_not_confused() -> None:
         for text in ("cat sat", "The cat sat on the mat"):
             a = tiny(family, text)
             for by in ("tokens", "parts"):
-                found = a.qk_attribution(1, 1, a.n_tokens - 1, 1, against="all", by=by)
+                found = a.qk_attribution(1, 1, a.trace.n_tokens - 1, 1, against="all", by=by)
                 assert abs(found.gap) <= 3e-5 * max(1, abs(found.contrast))
 
 

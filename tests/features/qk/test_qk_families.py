@@ -42,15 +42,15 @@ def cells(a: Any, layer: int) -> list[tuple[int, int, int]]:
     mask = a.trace.allowed(layer)
     found: list[tuple[int, int, int]] = []
     for head in range(3):
-        head = head % a.n_heads
-        query = int(rng.integers(2, a.n_tokens))
-        keys = np.arange(a.n_keys) if mask is None else np.flatnonzero(mask[query])
+        head = head % a.trace.n_heads
+        query = int(rng.integers(2, a.trace.n_tokens))
+        keys = np.arange(a.trace.n_keys) if mask is None else np.flatnonzero(mask[query])
         found.append((head, query, int(rng.choice(keys))))
     return found
 
 
 def check_closes(a: Any, by: str) -> None:
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         for head, query, key in cells(a, layer):
             found = a.qk_attribution(layer, head, query, key, against="all", by=by)
             scores = a.trace.layer_scores(layer)[head, query].astype(np.float64)
@@ -103,7 +103,7 @@ def two_texts(family: str) -> Any:
 def test_the_weight_is_that_of_the_plain_model(family: str) -> None:
     a = analysis(family)
     weights = eager_attentions(a)
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         for head, query, key in cells(a, layer):
             found = a.qk_attribution(layer, head, query, key, against="all", by=ways(a.run)[0])
             expected = float(weights[layer][0, head, query, key])
@@ -149,7 +149,7 @@ def test_a_cap_is_held() -> None:
 
 def test_against_a_learned_sink() -> None:
     a = analysis("gpt_oss")
-    for layer in range(a.n_layers):
+    for layer in range(a.trace.n_layers):
         found = a.qk_attribution(layer, 1, 6, 2, against="sink")
         row = a.trace.weights(layer, 1)[6].astype(np.float64)
         odds = np.log(row[2] / (1 - row.sum()))

@@ -111,7 +111,7 @@ def size_of_score(s: Any) -> float:
         embedding = embedding_of(run.run).double().numpy()
         lengths.append(np.linalg.norm(embedding, axis=-1).min())
         moved += float(np.abs(run.trace.hidden_states[-1]).max() / lengths[-1])
-    return moved * {"dot": float(np.prod(lengths)), "maxsim": s.a.n_tokens}.get(s.kind, 1)
+    return moved * {"dot": float(np.prod(lengths)), "maxsim": s.a.trace.n_tokens}.get(s.kind, 1)
 
 
 def size_of_sum(s: Any) -> float:

@@ -130,7 +130,7 @@ def test_an_embedders_difference_is_that_of_its_directions(bert: Any) -> None:
     rows, sizes = [], []
     for index in (2, 4):
         s = r.explain(index)
-        n, matrix = s.a.n_tokens, s.matrix()
+        n, matrix = s.a.trace.n_tokens, s.matrix()
         rows.append(matrix.sum(axis=1) + s.biases[:n])
         sizes.append(np.abs(matrix).sum(axis=1) + np.abs(s.biases[:n]))
     size = sizes[0] + sizes[1]

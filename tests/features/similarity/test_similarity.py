@@ -98,7 +98,9 @@ GAP = rounding(1, **PAIR_SUMS)  # of contributions, which is relative to what is
 def assert_pooled(s: Any, total: float | None = None) -> None:
     """``matrix("output")`` adds up to the score: only the pooling rounds."""
     total = float(s.matrix("output").sum()) if total is None else total
-    assert_close(total, s.score, terms=max(s.a.n_tokens, s.b.n_tokens), size=size_of_score(s))
+    assert_close(
+        total, s.score, terms=max(s.a.trace.n_tokens, s.b.trace.n_tokens), size=size_of_score(s)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +119,8 @@ def test_the_sum_of_input_is_the_models_own_score(family: str) -> None:
     assert_close(s.score, cosine(e, f), **PAIR_SUMS, size=size_of_score(s))
     assert_closed(s)
     assert_pooled(s)
-    assert s.matrix().shape == (s.a.n_tokens, s.b.n_tokens)
-    assert s.biases.shape == (s.a.n_tokens + s.b.n_tokens + 1,)
+    assert s.matrix().shape == (s.a.trace.n_tokens, s.b.trace.n_tokens)
+    assert s.biases.shape == (s.a.trace.n_tokens + s.b.trace.n_tokens + 1,)
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet", "modernbert"])
@@ -178,18 +180,18 @@ def test_a_dot_product_is_the_cosine_times_the_lengths() -> None:
 
 
 def row_sums(s: Any) -> Any:
-    n = s.a.n_tokens
+    n = s.a.trace.n_tokens
     return s.matrix("input").sum(axis=1) + s.biases[:n]
 
 
 def column_sums(s: Any) -> Any:
-    n = s.a.n_tokens
+    n = s.a.trace.n_tokens
     return s.matrix("input").sum(axis=0) + s.biases[n:-1]
 
 
 def size_of_row(s: Any) -> float:
     """The largest sum of absolute values of a row or column of ``matrix("input")`` with its bias."""
-    m, biases, n = np.abs(s.matrix("input")), np.abs(s.biases), s.a.n_tokens
+    m, biases, n = np.abs(s.matrix("input")), np.abs(s.biases), s.a.trace.n_tokens
     return float(max((m.sum(axis=1) + biases[:n]).max(), (m.sum(axis=0) + biases[n:-1]).max()))
 
 
@@ -201,7 +203,7 @@ def test_the_decomposition_of_the_target_is_the_sums_of_rows(family: str, longer
     a, b, size = s.contributions("a"), s.contributions("b"), size_of_row(s)
     assert_close(a.values, row_sums(s), **PAIR_SUMS, size=size)
     assert_close(b.values, column_sums(s), **PAIR_SUMS, size=size)
-    rest = s.biases[s.a.n_tokens :]
+    rest = s.biases[s.a.trace.n_tokens :]
     assert_close(a.bias, rest.sum(), **PAIR_SUMS, size=np.abs(rest).sum())
 
 
@@ -225,7 +227,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     s = tiny("bert")
     assert_close(s.matrix(progress=lambda *at: seen.append(at)), whole, **PAIR_SUMS)
-    n = min(s.a.n_tokens, s.b.n_tokens)
+    n = min(s.a.trace.n_tokens, s.b.trace.n_tokens)
     assert seen[-1] == (2 * n + 1, 2 * n + 1) and len(seen) == 2 * n + 1
 
 
@@ -242,7 +244,7 @@ def test_a_matrix_can_be_canceled_and_asked_for_again() -> None:
 def test_heads_that_are_off_and_means_in_their_place_stay_exact() -> None:
     model = tiny_models.build("bert", "Model")
     encoder = aw.load(model, progress=False).with_pooling("mean")
-    means = aw.head_means([A, B], model=model, progress=False)
+    means = aw.corpus.head_means([A, B], model=model, progress=False)
     for ablation in ("zero", "mean", means):
         s = compare(A, B, encoder.without([(0, 1), (2, 3)], ablation))
         assert_closed(s)
@@ -334,12 +336,12 @@ def test_every_method_explains_a_similarity() -> None:
     a: Any = aw.analyze(A, model=encoder, tagger=None, progress=False)
     target, s = aw.target(similar_to=B), tiny("bert")
     for method in METHODS:
-        c = a.contributions(target, method)
+        c = a.why.contributions(target, method)
         assert_close(c.value, s.score, **PAIR_SUMS, size=size_of_score(s))
         assert np.isfinite(c.values[1:-1]).all()
         if method == "integrated_gradients":
             assert c.gap < 0.01
-    assert a.agreement(target, ["decomposition", "occlusion", "weights"]).rho.shape == (3, 3)
+    assert a.why.agreement(target, ["decomposition", "occlusion", "weights"]).rho.shape == (3, 3)
     assert "similarity with" in str(target)
 
 
@@ -361,7 +363,7 @@ def test_gradients_are_those_of_the_whole_cosine() -> None:
     """Not linearized: the length of the embedding moves too."""
     s = tiny("bert")
     target = s.target("a")
-    _where, run, bound = s.a._bound(target)
+    _where, run, bound = s.a.why._bound(target)
     from attn_widget.features.why.passes import entering, first_vectors
 
     vectors = first_vectors(run)
@@ -379,7 +381,7 @@ def test_gradients_are_those_of_the_whole_cosine() -> None:
 
 def test_head_effects_are_the_fall_of_the_score() -> None:
     s = tiny("bert")
-    effects = s.a.head_effects(s.target("a"))
+    effects = s.a.why.head_effects(s.target("a"))
     without = s.a.ablate([(1, 2)])
     left = without.contributions(aw.target(similar_to=s.b)).value
     assert_close(effects.effects[1, 2], s.score - left, **PAIR_SUMS, size=2 * size_of_score(s))
@@ -402,7 +404,7 @@ def test_parts_of_one_run_are_patched_into_another() -> None:
     encoder = aw.load(tiny_models.build("bert", "Model"), progress=False).with_pooling("mean")
     c = aw.compare("the cat sat on the mat", "the dog sat on the mat", model=encoder)
     recovery = c.recovery(aw.target(similar_to=B), "states")
-    assert recovery.values.shape[1] == c.b.n_tokens
+    assert recovery.values.shape[1] == c.b.trace.n_tokens
     last = recovery.patched[-1]
     assert np.isfinite(last[1:-1]).any()
 
@@ -423,7 +425,7 @@ def test_a_target_names_its_text_and_refuses_what_does_not_fit() -> None:
         aw.target(similar_to=3)
     a = aw.analyze("the cat", tagger=None, progress=False)
     with pytest.raises(NotAvailableError, match="names no pooling"):
-        a.contributions(aw.target(similar_to=B))
+        a.why.contributions(aw.target(similar_to=B))
 
 
 # Late interaction and rerankers
@@ -491,7 +493,7 @@ def test_queries_are_padded_with_mask_tokens_that_count(tmp_path: Path, attended
         h = model(input_ids=padded, attention_mask=torch.tensor([mask])).last_hidden_state[0]
     h, g = h.double().numpy(), states(model, tokenizer, B)
     h, g = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (h, g))
-    assert s.a.n_tokens == 9 and "pads queries to 9 tokens" in s.notes[0]
+    assert s.a.trace.n_tokens == 9 and "pads queries to 9 tokens" in s.notes[0]
     assert_close(s.score, float((h @ g.T).max(axis=1).sum()), **PAIR_SUMS, size=9)
     assert_closed(s)
     assert s.matrix()[len(ids) :].any(axis=1).all()
@@ -538,13 +540,13 @@ def test_a_reranker_is_explained_by_the_tokens_of_both_texts(reranker: Any) -> N
     assert_close(s.score, logit, **TEXT_SUMS, size=size)
     assert_close(s.probability, 1 / (1 + math.exp(-logit)), **TEXT_SUMS, size=size / 4)
     c = s.contributions()
-    assert c.gap <= GAP and len(c.values) == s.a.n_tokens and s.a is s.b
+    assert c.gap <= GAP and len(c.values) == s.a.trace.n_tokens and s.a is s.b
     with pytest.raises(NotAvailableError, match="no sum over pairs of words"):
         s.matrix()
-    f = s.a.faithfulness(s.target(), ["decomposition"])
+    f = s.a.why.faithfulness(s.target(), ["decomposition"])
     # Of one class: its sigmoid, whose slope is at most 1/4.
     assert_close(f.probability, s.probability, **TEXT_SUMS, size=size / 4)
-    effects = s.a.head_effects(s.target())
+    effects = s.a.why.head_effects(s.target())
     assert np.isfinite(effects.divergence).all() and effects.divergence.max() > 0
 
 
@@ -621,7 +623,7 @@ def test_a_pair_beyond_the_models_length_is_never_cut_in_silence(tmp_path: Path)
     ):
         compare("the cat", A * 2, folder)
     s = compare("the cat", A * 2, folder, truncation=True)
-    assert s.b.n_tokens == 16 and "Text b was cut: 16 of" in s.notes[0]
+    assert s.b.trace.n_tokens == 16 and "Text b was cut: 16 of" in s.notes[0]
     assert_closed(s)
 
 
@@ -666,7 +668,7 @@ def test_texts_of_two_models_of_different_width_are_refused(tmp_path: Path) -> N
     a = compare(A, B, folder_of(tmp_path / "a", pooling=MEAN, dense=8)).a
     b = compare(A, B, folder_of(tmp_path / "b", pooling=MEAN, dense=4)).a
     with pytest.raises(InputError, match=r"an embedding of 4 numbers, and .* gives 8"):
-        a.contributions(aw.target(similar_to=b))
+        a.why.contributions(aw.target(similar_to=b))
 
 
 # Command line

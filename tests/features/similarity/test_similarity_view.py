@@ -81,7 +81,7 @@ def test_a_reranker_tells_the_tokens_of_each_text_and_one_bias() -> None:
     s = compare(A, B, model)
     data, arrays = asked(SimilaritySource(s), kind="similar")
     assert data["matrices"] == [] and data["probability"] == pytest.approx(s.probability)
-    assert sorted(data["a"]["position"] + data["b"]["position"]) == [*range(s.a.n_tokens)]
+    assert sorted(data["a"]["position"] + data["b"]["position"]) == [*range(s.a.trace.n_tokens)]
     whole = float(arrays["a"].sum() + arrays["b"].sum()) + data["a"]["bias"]
     assert whole == pytest.approx(s.score, abs=1e-5)
     reply, _ = SimilaritySource(s).answer({"kind": "similar_matrix", "of": "input"})
@@ -139,7 +139,7 @@ def test_a_masking_test_and_the_effects_of_heads_are_those_of_python(
     layer, head = np.unravel_index(np.abs(arrays["effects"]).argmax(), arrays["effects"].shape)
     # Switched off while the first text alone is read.
     off = similar.a.ablate([(int(layer), int(head))])
-    alone = off.contributions(similar.target("a"), "gradient_x_input").value
+    alone = off.why.contributions(similar.target("a"), "gradient_x_input").value
     assert similar.score - alone == pytest.approx(float(arrays["effects"][layer, head]), abs=1e-5)
 
 
@@ -192,7 +192,7 @@ def test_other_texts_take_the_place_of_those_shown_and_bad_ones_do_not(
 
 def test_the_page_edits_a_text_and_a_failure_is_told_there(widget: SimilarityWidget) -> None:
     def act(**request: Any) -> Any:
-        return widget.act(request, [])[0]
+        return widget._act(request, [])[0]
 
     assert "white space" in act(kind="run", text="   ", text_pair=B)["error"]
     assert "Edit the text" in act(kind="mask", tokens=[1])["hint"]
@@ -211,8 +211,8 @@ def test_the_page_edits_a_text_and_a_failure_is_told_there(widget: SimilarityWid
 
 def test_heads_that_are_off_change_the_score_and_come_back(similar: aw.Similarity) -> None:
     off = similar.ablate([(0, 0), (1, 1)])
-    assert off.score != similar.score and off.intact is similar
-    assert off.ablate([]).intact.score == similar.score
+    assert off.score != similar.score and off.unablated is similar
+    assert off.ablate([]).unablated.score == similar.score
     meta, _ = unpack(off.show().first_paint)
     assert meta["heads_off"] == [[0, 0], [1, 1]]
     assert meta["similarity"]["intact"] == similar.score
@@ -234,7 +234,7 @@ def test_a_ranking_is_shown_and_saved_but_not_edited(ranked: aw.Ranking, tmp_pat
         widget.run("hello")
     table = widget.to_dataframe()
     assert [*table.columns] == ["rank", "index", "score", "passage"] and len(table) == len(PASSAGES)
-    recorded, _ = unpack(exact_snapshot(widget.source, widget.selection).chunks["paint"])
+    recorded, _ = unpack(exact_snapshot(widget._shown_source, widget.selection).chunks["paint"])
     kinds = [(one["request"]["kind"], one["request"]["passage"]) for one in recorded["recorded"]]
     assert {passage for kind, passage in kinds if kind == "similar"} == {0, 1, 2}
     assert ("similar_test", ranked.order[0]) in kinds
@@ -251,7 +251,7 @@ def test_the_table_is_that_of_the_similarity(widget: SimilarityWidget) -> None:
     records = s.to_records("input", words=True)
     assert frame["value"].tolist() == [record["value"] for record in records]
     widget.words = False
-    assert len(widget.to_dataframe()) == (s.a.n_tokens + 1) * (s.b.n_tokens + 1)
+    assert len(widget.to_dataframe()) == (s.a.trace.n_tokens + 1) * (s.b.trace.n_tokens + 1)
 
 
 def test_what_a_similarity_does_not_have_is_refused(

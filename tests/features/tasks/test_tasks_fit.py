@@ -79,7 +79,7 @@ def test_other_activations_than_a_softmax_are_those_of_the_task_view(tmp_path: P
             part.save_pretrained(tmp_path / kind)
         found[kind] = load_classifier(tmp_path / kind)
     labels = found["multi_label_classification"]
-    expected = aw.analyze(REVIEW, model=labels, tagger=None).classification
+    expected = aw.analyze(REVIEW, model=labels, tagger=None).model.classification
     assert expected is not None and expected.activation == "sigmoid"
     assert_close(
         labels.probabilities([REVIEW])[0], expected.probabilities, **tiny_models.SUMS, size=1
@@ -100,7 +100,7 @@ def test_show_opens_on_the_task_view_with_the_probabilities_of_the_pipeline(
 ) -> None:
     widget = aw.show(REVIEW, model=fitted, progress=False)
     assert widget.view == "task"
-    found = widget.analysis.classification
+    found = widget.analysis.model.classification
     assert found is not None and found.labels == ANIMALS
     windows = hasattr(fitted.model, "convolutions")
     assert found.note.startswith(
@@ -128,11 +128,11 @@ def test_all_figures_of_the_encoder_are_there(fitted: FittedClassifier) -> None:
         eager = base(**inputs, output_attentions=True).attentions[2][0, 1].numpy()
     assert_close(weights, eager, **tiny_models.SUMS, size=1)
     assert analysis.metrics.confidence_max.shape == (3, 4)
-    slopes = analysis.class_gradient("fox")
+    slopes = analysis.model.class_gradient("fox")
     assert np.abs(slopes).max() > 0
     # The classes' probabilities add up to 1.
     assert_close(slopes.sum(-1), 0, **tiny_models.BOTH_WAYS, size=np.abs(slopes).sum(-1))
-    assert analysis.ffn(1).shape == (analysis.n_tokens, 48)
+    assert analysis.model.ffn(1).shape == (analysis.trace.n_tokens, 48)
     assert analysis.run is not None and analysis.run.encoder.family.name == "bert"
 
 
@@ -153,8 +153,10 @@ def test_every_family_can_be_fine_tuned_saved_and_shown(
     found = load_classifier(fitted.save(tmp_path / "saved"))
     np.testing.assert_array_equal(found.probabilities(texts), expected)
     analysis = aw.analyze(texts[0], model=tmp_path / "saved", progress=False)
-    assert analysis.classification is not None
-    assert_close(analysis.classification.probabilities, expected[0], **tiny_models.SUMS, size=1)
+    assert analysis.model.classification is not None
+    assert_close(
+        analysis.model.classification.probabilities, expected[0], **tiny_models.SUMS, size=1
+    )
     assert analysis.run is not None and analysis.run.encoder.family.name == family
 
 
@@ -179,7 +181,7 @@ def test_a_linear_classifier_on_the_first_token_loads_without_this_package(tmp_p
     fitted = fit_classifier(tiny(), texts, labels, pooling="first", epochs=1, **QUICK)
     folder = fitted.save(tmp_path / "first")
     assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"
-    found = aw.analyze(texts[0], model=folder, tagger=None, progress=False).classification
+    found = aw.analyze(texts[0], model=folder, tagger=None, progress=False).model.classification
     assert found is not None and found.note == ""  # the head reads what the Task view shows
 
 
@@ -217,7 +219,7 @@ def test_a_classifier_of_the_first_version_still_loads(head: str, tmp_path: Path
     with torch.no_grad():
         logits = old.eval()(**tokenizer(REVIEW, return_tensors="pt")).logits[0]
     assert_close(found.probabilities([REVIEW])[0], logits.softmax(0), **tiny_models.SUMS, size=1)
-    shown = aw.analyze(REVIEW, model=folder, tagger=None, progress=False).classification
+    shown = aw.analyze(REVIEW, model=folder, tagger=None, progress=False).model.classification
     assert shown is not None and shown.labels == ANIMALS
     assert_close(shown.logits, logits, **tiny_models.SUMS)
 

@@ -133,7 +133,9 @@ def test_the_mean_is_that_of_the_tokens_alone_and_in_a_batch() -> None:
     with torch.no_grad():
         found = model(**encoder.tokenizer(texts, padding=True, return_tensors="pt")).logits.numpy()
     for text, logits in zip(texts, found, strict=True):
-        states = aw.analyze(text, tagger=None, progress=False).hidden_states[-1].astype(np.float64)
+        states = (
+            aw.analyze(text, tagger=None, progress=False).model.hidden_states[-1].astype(np.float64)
+        )
         mean = states.mean(axis=0)
         normed = (mean - mean.mean()) / np.sqrt(mean.var() + 1e-5)
         weights = model.classifier.weight.detach().double().numpy()

@@ -50,7 +50,7 @@ def logit(a: Any, position: int, token: int, masked: list[int]) -> float:
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_decomposition_closes(run: Any, masked: bool) -> None:
     s = logit(run, 3, 17, [3] if masked else [])
-    c = run.contributions(aw.target(position=3, token=17, masked=masked))
+    c = run.why.contributions(aw.target(position=3, token=17, masked=masked))
     assert_close(c.value, s, **tiny_models.SUMS, size=run.trace.logits)
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
     assert c.signed and c.values.dtype == np.float32
@@ -59,26 +59,32 @@ def test_a_decomposition_closes(run: Any, masked: bool) -> None:
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "electra", "modernbert", "deberta", "mpnet"])  # fmt: skip
 def test_a_decomposition_of_a_class_closes(family: str) -> None:
     a = analysis(family, "ForSequenceClassification", num_labels=3)
-    c = a.contributions(aw.target(label=2, against="LABEL_0"))
-    logits = a.classification.logits
+    c = a.why.contributions(aw.target(label=2, against="LABEL_0"))
+    logits = a.model.classification.logits
     assert_close(c.value, logits[2] - logits[0], **tiny_models.SUMS, size=logits)
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
 
 
 def test_a_decomposition_of_a_tokens_class_closes() -> None:
     a = analysis("bert", "ForTokenClassification", num_labels=3)
-    c = a.contributions(aw.target(label=1, position=4))
+    c = a.why.contributions(aw.target(label=1, position=4))
     assert_close(
-        c.value, a.classification.logits[4, 1], **tiny_models.SUMS, size=a.classification.logits
+        c.value,
+        a.model.classification.logits[4, 1],
+        **tiny_models.SUMS,
+        size=a.model.classification.logits,
     )
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
 
 
 def test_a_decomposition_of_the_next_sentence_closes() -> None:
     a = analysis("bert", "ForPreTraining", pair="It rained.")
-    c = a.contributions(aw.target(next_sentence=True))
+    c = a.why.contributions(aw.target(next_sentence=True))
     assert_close(
-        c.value, a.next_sentence.logits[0], **tiny_models.SUMS, size=a.next_sentence.logits
+        c.value,
+        a.model.next_sentence.logits[0],
+        **tiny_models.SUMS,
+        size=a.model.next_sentence.logits,
     )
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
 
@@ -86,7 +92,7 @@ def test_a_decomposition_of_the_next_sentence_closes() -> None:
 def test_the_decomposition_of_the_embedded_model_closes() -> None:
     for text in ("Cats purr.", "the cat sat on the mat " * 19):
         a = aw.analyze(text, tagger=None, progress=False)
-        c = a.contributions(aw.target(position=1, token="dogs", masked=True))
+        c = a.why.contributions(aw.target(position=1, token="dogs", masked=True))
         assert_adds_up(c, **tiny_models.EMBEDDED_BOTH_WAYS)
 
 
@@ -144,11 +150,13 @@ class DecompX:
 
 
 def weights_of(a: Any, layer: int) -> Any:
-    return torch.from_numpy(np.stack([a.attention(layer, h) for h in range(a.n_heads)])).double()
+    return torch.from_numpy(
+        np.stack([a.attention(layer, h) for h in range(a.trace.n_heads)])
+    ).double()
 
 
 def bert_states(a: Any) -> DecompX:
-    x = DecompX(torch.from_numpy(a.hidden_states[0].copy()).double())
+    x = DecompX(torch.from_numpy(a.model.hidden_states[0].copy()).double())
     for i, layer in enumerate(a.run.encoder.model.base_model.encoder.layer):
         attended = x.linear(layer.attention.self.value).attended(weights_of(a, i))
         output = layer.attention.output
@@ -160,7 +168,7 @@ def bert_states(a: Any) -> DecompX:
 
 def modernbert_states(a: Any) -> DecompX:
     base = a.run.encoder.model.base_model
-    x = DecompX(torch.from_numpy(a.hidden_states[0].copy()).double())
+    x = DecompX(torch.from_numpy(a.model.hidden_states[0].copy()).double())
     width = x.parts.shape[-1]
     for i, layer in enumerate(base.layers):
         values = x.norm(layer.attn_norm).linear(layer.attn.Wqkv, slice(2 * width, None))
@@ -183,16 +191,16 @@ def test_the_decomposition_is_decompx_on_bert() -> None:
     head = a.run.encoder.model.cls.predictions
     x = bert_states(a).linear(head.transform.dense).activated(functional.gelu)
     logits = x.norm(head.transform.LayerNorm).linear(head.decoder)
-    same_as(a.contributions(aw.target(position=3, token=17)), logits.parts[:, 3, 17])
+    same_as(a.why.contributions(aw.target(position=3, token=17)), logits.parts[:, 3, 17])
     difference = logits.parts[:, 3, 17] - logits.parts[:, 3, 40]
-    same_as(a.contributions(aw.target(position=3, token=17, against=40)), difference)
+    same_as(a.why.contributions(aw.target(position=3, token=17, against=40)), difference)
 
 
 def test_the_decomposition_is_decompx_on_a_bert_classifier() -> None:
     a = analysis("bert", "ForSequenceClassification", num_labels=2)
     model = a.run.encoder.model
     pooled = bert_states(a).linear(model.bert.pooler.dense).activated(torch.tanh)
-    same_as(a.contributions(aw.target(label=1)), pooled.linear(model.classifier).parts[:, 0, 1])
+    same_as(a.why.contributions(aw.target(label=1)), pooled.linear(model.classifier).parts[:, 0, 1])
 
 
 def test_the_decomposition_is_decompx_on_modernbert() -> None:
@@ -200,7 +208,7 @@ def test_the_decomposition_is_decompx_on_modernbert() -> None:
     model = a.run.encoder.model
     x = modernbert_states(a).linear(model.head.dense).activated(functional.gelu)
     logits = x.norm(model.head.norm).linear(model.decoder)
-    same_as(a.contributions(aw.target(position=3, token=17)), logits.parts[:, 3, 17])
+    same_as(a.why.contributions(aw.target(position=3, token=17)), logits.parts[:, 3, 17])
 
 
 # The other methods
@@ -208,8 +216,8 @@ def test_the_decomposition_is_decompx_on_modernbert() -> None:
 
 def test_gradient_x_input_is_the_slope_of_scaling_a_vector(run: Any) -> None:
     target = aw.target(position=3, token=17)
-    c = run.contributions(target, "gradient_x_input")
-    first = run.hidden_states[0]
+    c = run.why.contributions(target, "gradient_x_input")
+    first = run.model.hidden_states[0]
     step = 1e-2
     values = []
     from attn_widget.features.why.bound_target import bind
@@ -227,7 +235,7 @@ def test_gradient_x_input_is_the_slope_of_scaling_a_vector(run: Any) -> None:
 
 
 def test_occlusion_is_plain_runs_with_a_word_masked(run: Any) -> None:
-    c = run.contributions(aw.target(position=3, token=17, against=40), "occlusion")
+    c = run.why.contributions(aw.target(position=3, token=17, against=40), "occlusion")
     words: dict[Any, list[int]] = {}
     for i, token in enumerate(run.language.tokens):
         if token.special:
@@ -251,16 +259,16 @@ def test_attention_gradient_is_the_rolled_product(run: Any) -> None:
     from attn_widget.features.why.gradients import weights_and_slopes
 
     target = aw.target(position=3, token=17)
-    rolled = np.eye(run.n_tokens)
+    rolled = np.eye(run.trace.n_tokens)
     pairs = weights_and_slopes(run.run, bind(run.run, target))
     for layer, (weights, slopes) in enumerate(pairs):
-        scores = np.stack([run.scores(layer, head) for head in range(run.n_heads)])
+        scores = np.stack([run.scores(layer, head) for head in range(run.trace.n_heads)])
         half = scores / 2  # of a score's error a weight takes at most half
         assert_close(weights, run.trace.layer_weights(layer), **tiny_models.SUMS, size=half)
         step = np.mean([np.maximum(w * g, 0) for w, g in zip(weights, slopes, strict=True)], axis=0)
         rolled = rolled + step @ rolled
-    c = run.contributions(target, "attention_gradient")
-    assert_close(c.values, rolled[3] - np.eye(run.n_tokens)[3], **tiny_models.SUMS)
+    c = run.why.contributions(target, "attention_gradient")
+    assert_close(c.values, rolled[3] - np.eye(run.trace.n_tokens)[3], **tiny_models.SUMS)
     assert not c.signed and (c.values >= 0).all()
 
 
@@ -268,16 +276,15 @@ def test_rows_of_rollouts_are_of_the_masked_run(run: Any) -> None:
     target = aw.target(position=3, token=17, masked=True)
     masked = run.mask([3])
     for method in ("weights", "norms", "mixing", "alti", "value_zeroing"):
-        rolled = masked.rollout() if method == "weights" else masked.mixing_rollout(method)
-        c = run.contributions(target, method)
+        rolled = masked.rollout() if method == "weights" else masked.mixing.rollout(method)
+        c = run.why.contributions(target, method)
         assert_close(c.values, rolled[3], **tiny_models.SUMS)
         assert c.total is None and not c.signed
         assert c.tokens[3].text == run.run.encoder.tokenizer.mask_token
 
 
 def test_integrated_gradients_add_up_to_the_difference(run: Any) -> None:
-    pytest.importorskip("captum")
-    c = run.contributions(aw.target(position=3, token=17, masked=True), "integrated_gradients")
+    c = run.why.contributions(aw.target(position=3, token=17, masked=True), "integrated_gradients")
     words = [i for i, token in enumerate(run.tokens) if not token.special]
     assert_close(c.baseline, logit(run, 3, 17, words), **tiny_models.SUMS, size=run.trace.logits)
     assert abs(float(c.values.sum()) - (c.value - c.baseline)) <= 0.011 * abs(c.value - c.baseline)
@@ -287,15 +294,14 @@ def test_integrated_gradients_add_up_to_the_difference(run: Any) -> None:
 
 
 def test_integrated_gradients_are_an_integral() -> None:
-    pytest.importorskip("captum")
     from attn_widget.features.why.bound_target import bind
     from attn_widget.features.why.passes import differentiable, entering
 
     a = analysis("bert")
     target = aw.target(position=3, token=17)
     words = [i for i, token in enumerate(a.tokens) if not token.special]
-    first = torch.from_numpy(a.hidden_states[0].copy())
-    last = torch.from_numpy(a.mask(words).hidden_states[0].copy())
+    first = torch.from_numpy(a.model.hidden_states[0].copy())
+    last = torch.from_numpy(a.mask(words).model.hidden_states[0].copy())
     bound, run = bind(a.run, target), a.run
     total = torch.zeros_like(first)
     for k in range(400):
@@ -305,16 +311,19 @@ def test_integrated_gradients_are_an_integral() -> None:
             value = bound.value(run.encoder, run.encoding.inputs)[0]
             total += torch.autograd.grad(value, [vectors])[0][0] / 400
     own = (total * (first - last)).sum(dim=-1).numpy()
-    c = a.contributions(target, "integrated_gradients")
+    c = a.why.contributions(target, "integrated_gradients")
     np.testing.assert_allclose(c.values, own, atol=0.01 * np.abs(own).max())
 
 
-def test_integrated_gradients_without_captum_say_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "captum", None)
-    with pytest.raises(NotAvailableError, match=r"attn-widget\[attribution\]"):
-        analysis("bert").contributions(aw.target(position=3, token=17), "integrated_gradients")
+def test_integrated_gradients_are_those_of_captum() -> None:
+    captum = pytest.importorskip("captum.attr")
+    from attn_widget.features.why.gradients import along_path
+
+    layer = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1)).double()  # fmt: skip
+    start, end = torch.randn(2, 1, 3, 4, dtype=torch.float64, generator=torch.manual_seed(0))
+    theirs = captum.IntegratedGradients(lambda x: layer(x)[:, 0]).attribute(end, baselines=start, n_steps=20)  # fmt: skip
+    ours = along_path(lambda x: layer(x)[:, 0], start, end, 20, 7)
+    np.testing.assert_allclose(ours, theirs.sum(-1)[0].detach().numpy(), rtol=1e-7)
 
 
 def test_every_method_gives_one_number_for_each_token() -> None:
@@ -323,9 +332,9 @@ def test_every_method_gives_one_number_for_each_token() -> None:
     for method in METHODS:
         if method == "integrated_gradients":
             continue
-        c = a.contributions(target, method)
-        assert c.values.shape == (a.n_tokens,) and c is a.contributions(target, method)
-        assert len(c.to_dataframe()) == a.n_tokens and method in repr(c)
+        c = a.why.contributions(target, method)
+        assert c.values.shape == (a.trace.n_tokens,) and c is a.why.contributions(target, method)
+        assert len(c.to_dataframe()) == a.trace.n_tokens and method in repr(c)
         assert c.signed == (method in SIGNED)
 
 
@@ -334,7 +343,7 @@ def test_a_model_is_left_as_it_was() -> None:
     model = a.run.encoder.model.train()
     frozen = next(model.parameters()).requires_grad_(False)
     for method in ("decomposition", "attention_gradient", "gradient_x_input"):
-        a.contributions(aw.target(position=3, token=17), method)
+        a.why.contributions(aw.target(position=3, token=17), method)
     assert model.training and not frozen.requires_grad
     assert all(p.requires_grad for p in model.parameters() if p is not frozen)
     assert all(p.grad is None for p in model.parameters())
@@ -356,7 +365,7 @@ def test_decompositions_on_several_threads_do_not_disturb_each_other() -> None:
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(a.contributions, targets))
+            found = list(pool.map(a.why.contributions, targets))
     finally:
         sys.setswitchinterval(before)
     for one in found:
@@ -366,11 +375,11 @@ def test_decompositions_on_several_threads_do_not_disturb_each_other() -> None:
 def test_what_is_no_target_or_method_is_refused() -> None:
     a = analysis("bert")
     with pytest.raises(InputTypeError, match="expected a Target"):
-        a.contributions("positive")
+        a.why.contributions("positive")
     with pytest.raises(InputError, match="Did you mean 'occlusion'"):
-        a.contributions(aw.target(position=3, token=17), "oclusion")
+        a.why.contributions(aw.target(position=3, token=17), "oclusion")
     with pytest.raises(NotAvailableError, match="this view changes them"):
-        a.view(words=True).contributions(aw.target(position=3, token=17))
+        a.view(words=True).why.contributions(aw.target(position=3, token=17))
 
 
 def test_numbers_that_are_not_finite_are_named() -> None:
@@ -381,7 +390,7 @@ def test_numbers_that_are_not_finite_are_named() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     for masked in (False, True):
         with pytest.raises(NotFiniteError, match="gives nan"):
-            a.contributions(aw.target(position=3, token=17, masked=masked))
+            a.why.contributions(aw.target(position=3, token=17, masked=masked))
 
 
 def test_the_gap_of_a_value_near_0_is_in_units_of_what_is_summed() -> None:

@@ -60,38 +60,40 @@ def test_scores_are_capped_whatever_kernel_the_model_names() -> None:
 def test_the_target_proposed_is_the_first_choice_against_the_second_at_the_end(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
     best = a.predictions(top_k=2).ids[-1].tolist()
-    assert (target.position, target.token, target.against) == (a.n_tokens - 1, *best)
+    assert (target.position, target.token, target.against) == (a.trace.n_tokens - 1, *best)
 
 
 def test_a_decomposition_closes(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
     if name in EXPERTS:
         with pytest.raises(NotAvailableError, match="mixtures of experts"):
-            a.contributions(target)
+            a.why.contributions(target)
         return
-    c = a.contributions(target)
+    c = a.why.contributions(target)
     assert_close(c.value, plain_value(a, target), **SUMS, size=a.trace.logits)
     # Each contribution is a sum over three layers of products of 32 numbers, forward and back.
     assert c.gap <= 1e-5
     middle = Target(position=4, token=target.token, against=target.against)
-    before = a.contributions(middle)
+    before = a.why.contributions(middle)
     assert before.gap <= 1e-5 and not before.values[5:].any()
 
 
 def test_components_close(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
     for asked in (target, Target(position=3, token=17)):
-        c = a.components(asked)
-        assert c.heads.shape == (a.n_layers, a.n_heads) and c.mlps.shape == (a.n_layers,)
+        c = a.why.components(asked)
+        assert c.heads.shape == (a.trace.n_layers, a.trace.n_heads) and c.mlps.shape == (
+            a.trace.n_layers,
+        )
         assert c.gap <= 1e-5
-        assert len(c.to_records()) == a.n_layers * (a.n_heads + 1) + 2
+        assert len(c.to_records()) == a.trace.n_layers * (a.trace.n_heads + 1) + 2
 
 
 def test_a_head_that_is_off_writes_nothing(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
-    last = a.n_layers - 1
-    off = a.ablate([(last, 1)]).components(target)
-    whole = a.components(target)
+    last = a.trace.n_layers - 1
+    off = a.ablate([(last, 1)]).why.components(target)
+    whole = a.why.components(target)
     assert off.heads[last, 1] == 0 and whole.heads[last, 1] != 0
     assert off.gap <= 1e-5
     assert_close(off.value, plain_effect(a, target, last, 1), **SUMS, size=a.trace.logits)
@@ -117,18 +119,18 @@ def plain_effect(a: Any, target: Target, layer: int, head: int) -> float:
 
 def test_effects_of_heads_and_the_lens(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
-    effects = a.head_effects(target)
+    effects = a.why.head_effects(target)
     expected = plain_value(a, target) - plain_effect(a, target, 0, 2)
     assert_close(effects.effects[0, 2], expected, **SUMS, size=a.trace.logits)
     assert np.isfinite(effects.proxy).all() and (effects.proxy > 0).any()
-    lens = a.logit_lens(target)
+    lens = a.why.logit_lens(target)
     assert_close(lens.values[-1], plain_value(a, target), **SUMS, size=a.trace.logits)
     assert lens.ranks[-1] == 1
 
 
 def test_occlusion_hides_a_word_from_all_later_tokens(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
-    c = a.contributions(target, "occlusion")
+    c = a.why.contributions(target, "occlusion")
     word = next(w for w in a.language.words if w.text == "dog")
     pieces = [
         i for i, token in enumerate(a.language.tokens) if token.word == a.language.words.index(word)
@@ -140,7 +142,7 @@ def test_occlusion_hides_a_word_from_all_later_tokens(name: str) -> None:
 
 def hidden_value(a: Any, target: Target, pieces: list[int]) -> float:
     """The target's value by `transformers` with a float mask of each layer's own cells but those of the pieces."""
-    n, encoder = a.n_tokens, a.run.encoder
+    n, encoder = a.trace.n_tokens, a.run.encoder
     layers = encoder.model.base_model.get_submodule(encoder.family.layers)
     hidden = torch.zeros(n, n)
     for key in pieces:
@@ -170,48 +172,48 @@ def hidden_value(a: Any, target: Target, pieces: list[int]) -> float:
 
 def test_mixing_adds_up_and_looks_at_no_later_token(name: str) -> None:
     a = analysis(name)
-    n = a.n_tokens
+    n = a.trace.n_tokens
     above = np.triu(np.ones((n, n), bool), 1)
-    zeroed = a.mixing("value_zeroing", 1)
+    zeroed = a.mixing.matrix("value_zeroing", 1)
     assert not zeroed[above].any() and zeroed[-1].any()
     if name in TAPPED:
         with pytest.raises(NotAvailableError, match="No values of"):
-            a.mixing("alti", 1)
+            a.mixing.matrix("alti", 1)
         return
     for kind in ("norms", "mixing", "alti"):
-        matrix = a.mixing(kind, 1)
+        matrix = a.mixing.matrix(kind, 1)
         assert not matrix[above].any() and matrix[-1].any()
     # The block is the layer's own: its output is what the layer goes on with.
     assert a.run is not None
     block = attention_block(a.run, 1)
-    assert_close(block.outputs, a.inside(1).attention_sum, terms=32, steps=2)
-    parts = a.decompose_output(1, n - 1)
+    assert_close(block.outputs, a.model.layer(1).attention_sum, terms=32, steps=2)
+    parts = a.mixing.decompose_output(1, n - 1)
     assert parts.gap <= 1e-5
 
 
 def test_what_a_decoder_does_not_have_is_refused_with_the_reason() -> None:
     a = analysis("llama")
     with pytest.raises(NotAvailableError, match="no mask token"):
-        a.contributions(aw.target(position=3, token=17, masked=True))
+        a.why.contributions(aw.target(position=3, token=17, masked=True))
     with pytest.raises(NotAvailableError, match=r"integrated gradients|Captum|no mask token"):
-        a.contributions(first_against_second("llama"), "integrated_gradients")
+        a.why.contributions(first_against_second("llama"), "integrated_gradients")
     with pytest.raises(NotAvailableError, match="no next-sentence head"):
-        a.next_sentence  # noqa: B018  # pyright: ignore[reportUnusedExpression]
+        a.model.next_sentence  # noqa: B018  # pyright: ignore[reportUnusedExpression]
     encoder = aw.analyze("the cat sat", tagger=None, progress=False)
     with pytest.raises(NotAvailableError, match="Components are of a language-model head"):
-        encoder.components(aw.target(position=2, token="cat"))
+        encoder.why.components(aw.target(position=2, token="cat"))
     with pytest.raises(NotAvailableError, match="Copying scores are of a language-model head"):
-        encoder.copying()
+        encoder.why.copying()
     with pytest.raises(NotAvailableError, match="no model to ask for copying scores"):
-        aw.from_attentions(np.ones((1, 1, 1, 1)), ["a"]).copying()
+        aw.from_attentions(np.ones((1, 1, 1, 1)), ["a"]).why.copying()
     without_norm = aw.load(tiny_models.build("opt", do_layer_norm_before=False))
     with pytest.raises(NotAvailableError, match="normalizes its residual stream after each sum"):
-        aw.analyze("the cat sat", model=without_norm, tagger=None, progress=False).copying()
+        aw.analyze("the cat sat", model=without_norm, tagger=None, progress=False).why.copying()
 
 
 def test_faithfulness_hides_the_words_before_the_target() -> None:
     a, target = analysis("gpt2"), first_against_second("gpt2")
-    tested = a.faithfulness(target, ["decomposition", "occlusion"], n_random=20)
+    tested = a.why.faithfulness(target, ["decomposition", "occlusion"], n_random=20)
     curve = tested.curves["occlusion"]
     assert curve.deleted.shape == curve.shares.shape and curve.deleted[0] == pytest.approx(
         tested.probability
@@ -256,8 +258,8 @@ def test_copying_scores_are_those_of_the_whole_matrix_of_the_vocabulary(name: st
     if name == "bloom":
         tokens = base.word_embeddings_layernorm(tokens)
     layers = base.get_submodule(encoder.family.layers)
-    found = a.copying()
-    for index, head in ((0, 1), (a.n_layers - 1, 2)):  # of both groups, where there are two
+    found = a.why.copying()
+    for index, head in ((0, 1), (a.trace.n_layers - 1, 2)):  # of both groups, where there are two
         layer = layers[index]
         entering = tokens.double()
         if name != "olmo2":

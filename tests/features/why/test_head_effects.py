@@ -58,7 +58,7 @@ def test_heads_that_are_off_give_nothing(run: Any) -> None:
     expected = plain(run, HEADS)
     off = run.ablate(HEADS)
     assert_close(off.trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
-    assert off.heads_off == tuple(sorted(HEADS)) and run.heads_off == ()
+    assert off.model.heads_off == tuple(sorted(HEADS)) and run.model.heads_off == ()
     assert_close(off.attention(0, 0), run.attention(0, 0), **tiny_models.SUMS)
     assert np.abs(off.attention(1, 0) - run.attention(1, 0)).max() > 1e-4
     assert_close(run.trace.logits, plain(run, []).logits[0].numpy(), **tiny_models.SUMS)
@@ -72,38 +72,40 @@ def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any
     assert_close(masked.probabilities[0, 0], float(best), **tiny_models.RUN, size=expected.logits)
     assert_close(off.mask([3]).trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
     assert off.mask([3]).mask([]) is off
-    c = off.contributions(aw.target(position=3, token=17, masked=True))
+    c = off.why.contributions(aw.target(position=3, token=17, masked=True))
     assert_close(
         c.value, float(expected.logits[0, 3, 17]), **tiny_models.SUMS, size=expected.logits
     )
     assert_adds_up(c, **tiny_models.BOTH_WAYS)
     pre_norm = run.run.encoder.family.block.pre_norm
     for layer in range(2):
-        parts = off.inside(layer)
+        parts = off.model.layer(layer)
         y = parts.attention_sum if pre_norm else parts.attention_norm
-        assert_close(off.decompose_output(layer, 4).output, y[4], **tiny_models.SUMS)
+        assert_close(off.mixing.decompose_output(layer, 4).output, y[4], **tiny_models.SUMS)
 
 
 def test_a_mean_head_gives_every_position_the_same() -> None:
     a = analysis("bert")
     off = a.ablate([(1, 2)], "mean")
     output = a.run.encoder.model.bert.encoder.layer[1].attention.output
-    context = np.stack([a.trace.head_output(1, h) for h in range(a.n_heads)])
+    context = np.stack([a.trace.head_output(1, h) for h in range(a.trace.n_heads)])
     context[2] = context[2].mean(axis=0)
-    flat = torch.from_numpy(context.transpose(1, 0, 2).reshape(a.n_tokens, -1))
+    flat = torch.from_numpy(context.transpose(1, 0, 2).reshape(a.trace.n_tokens, -1))
     with torch.no_grad():
-        expected = output(flat[None], torch.from_numpy(a.hidden_states[1].copy())[None])[0].numpy()
-    assert_close(off.inside(1).attention_norm, expected, **tiny_models.SUMS)
-    assert_close(off.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
+        expected = output(flat[None], torch.from_numpy(a.model.hidden_states[1].copy())[None])[
+            0
+        ].numpy()
+    assert_close(off.model.layer(1).attention_norm, expected, **tiny_models.SUMS)
+    assert_close(off.mixing.decompose_output(1, 3).output, expected[3], **tiny_models.SUMS)
 
 
 def test_effects_are_the_differences_of_plain_runs(run: Any) -> None:
     target = aw.target(position=3, token=17, against=40, masked=True)
-    effects = run.head_effects(target)
+    effects = run.why.head_effects(target)
     whole = plain(run, [], masked=[3]).logits[0, 3].double()
-    assert effects.effects.shape == (run.n_layers, run.n_heads)
-    for layer in range(run.n_layers):
-        for head in range(run.n_heads):
+    assert effects.effects.shape == (run.trace.n_layers, run.trace.n_heads)
+    for layer in range(run.trace.n_layers):
+        for head in range(run.trace.n_heads):
             off = plain(run, [(layer, head)], masked=[3]).logits[0, 3].double()
             expected = float((whole[17] - whole[40]) - (off[17] - off[40]))
             assert_close(effects.effects[layer, head], expected, **tiny_models.SUMS, size=whole)
@@ -133,33 +135,33 @@ def test_the_proxy_is_the_slope_of_scaling_a_head() -> None:
         with inference_mode(encoder), changing_heads(encoder, change):
             values.append(float(bound.value(encoder, a.run.encoding.inputs)[0]))
     slope = abs(values[0] - values[1]) / 0.02
-    assert a.head_effects(target).proxy[1, 2] == pytest.approx(slope, rel=0.02, abs=1e-3)
+    assert a.why.head_effects(target).proxy[1, 2] == pytest.approx(slope, rel=0.02, abs=1e-3)
 
 
 def test_effects_of_a_class_and_their_table() -> None:
     a = analysis("distilbert", "ForSequenceClassification", num_labels=2)
     seen: list[tuple[int, int]] = []
     target = aw.target(label=1)
-    effects = a.head_effects(target, "mean", progress=lambda done, n: seen.append((done, n)))
+    effects = a.why.head_effects(target, "mean", progress=lambda done, n: seen.append((done, n)))
     assert seen[-1] == (8, 8) and len(effects.to_dataframe()) == 8
     assert -1 <= effects.correlation <= 1 and "HeadEffects" in repr(effects)
-    off = a.ablate([(1, 2)], "mean").classification.logits
-    expected = a.classification.logits[1] - off[1]
+    off = a.ablate([(1, 2)], "mean").model.classification.logits
+    expected = a.model.classification.logits[1] - off[1]
     assert_close(effects.effects[1, 2], expected, **tiny_models.SUMS, size=off)
-    assert a.head_effects(target, "mean") is effects
+    assert a.why.head_effects(target, "mean") is effects
 
 
 def test_ablations_replace_one_another() -> None:
     a = analysis("bert")
     off = a.ablate([(0, 1)])
-    assert off.ablate([(1, 1)]).heads_off == ((1, 1),)
+    assert off.ablate([(1, 1)]).model.heads_off == ((1, 1),)
     assert off.ablate([]) is a and off.ablate([(1, 1)]).ablate([]) is a
     assert off.ablate([(0, 1)]) is off and off.ablate([(0, 1)], "mean") is not off
     assert a.ablate([]) is a
     masked = a.mask([3])
     both = masked.ablate([(0, 1)])
-    assert both.masked == masked.masked and both.ablate([]) is masked
-    assert both.mask([]).heads_off == ((0, 1),) and both.mask([]).masked == ()
+    assert both.model.masked == masked.model.masked and both.ablate([]) is masked
+    assert both.mask([]).model.heads_off == ((0, 1),) and both.mask([]).model.masked == ()
     assert both.words == a.words
 
 
@@ -186,7 +188,7 @@ def test_what_cannot_be_changed_says_why() -> None:
     with pytest.raises(NotAvailableError, match="Heads are switched off"):
         a.view(words=True).ablate([(0, 1)])
     with pytest.raises(NotAvailableError, match="share their modules"):
-        analysis("albert").ablate([(0, 1)]).mixing("value_zeroing", 1)
+        analysis("albert").ablate([(0, 1)]).mixing.matrix("value_zeroing", 1)
 
 
 def test_a_changed_run_that_breaks_is_an_error_and_the_old_one_stands() -> None:
@@ -195,7 +197,7 @@ def test_a_changed_run_that_breaks_is_an_error_and_the_old_one_stands() -> None:
     a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
     before = a.attention(2, 0).copy()
     # Where `weights_state` does not look: otherwise the change of weights would be the error.
-    model.bert.encoder.layer[1].output.dense.bias.data[1] = torch.nan
+    model.bert.encoder.layer[1].output.dense.weight.data[0, 1] = torch.nan
     with pytest.raises(NotFiniteError):
         a.ablate([(0, 1)])
     np.testing.assert_array_equal(a.attention(2, 0), before)

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from captum.attr import LayerGradientXActivation
-from captum.attr import visualization as captum_visualization
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
@@ -23,6 +21,9 @@ from attn_widget.protocol.run_source import RunSource
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.test_decoders import analysis as decoder_run
+
+captum_attr = pytest.importorskip("captum.attr")
+captum_visualization = captum_attr.visualization
 
 TEXT = "The keys to the cabinet are here."
 N = 10
@@ -38,7 +39,7 @@ def analysis() -> Analysis:
 
 @pytest.fixture(scope="module")
 def own(analysis: Analysis) -> np.ndarray:
-    return analysis.contributions(TARGET, "occlusion").values
+    return analysis.why.contributions(TARGET, "occlusion").values
 
 
 def test_captums_gradient_x_input_is_our_row_and_passes_the_same_test() -> None:
@@ -53,50 +54,52 @@ def test_captums_gradient_x_input_is_our_row_and_passes_the_same_test() -> None:
         logits = model(input_ids=ids, **others).logits
         return logits[:, 1] - logits[:, 0]
 
-    captum = LayerGradientXActivation(difference, model.bert.embeddings)
+    captum = captum_attr.LayerGradientXActivation(difference, model.bert.embeddings)
     by_token = captum.attribute(inputs["input_ids"]).sum(-1)[0]  # pyright: ignore[reportAttributeAccessIssue]
-    b = a.with_contributions({"captum": by_token}, number)
-    ours, theirs = (b.contributions(number, name) for name in ("gradient_x_input", "captum"))
+    b = a.why.with_contributions({"captum": by_token}, number)
+    ours, theirs = (b.why.contributions(number, name) for name in ("gradient_x_input", "captum"))
     assert_close(theirs.values, ours.values, **tiny_models.SUMS, size=ours.values)
     assert theirs.signed and (theirs.value, theirs.probability) == (ours.value, ours.probability)
-    tested = b.faithfulness(number, ["gradient_x_input", "captum"])
+    tested = b.why.faithfulness(number, ["gradient_x_input", "captum"])
     assert tested.tests["captum"] == tested.tests["gradient_x_input"]
     assert np.isfinite(tested.tests["captum"].percentile)
     assert tested.curves["captum"].comprehensiveness == tested.curves["gradient_x_input"].comprehensiveness  # fmt: skip
-    assert b.agreement(number, ["gradient_x_input", "captum"]).rho[0, 1] == pytest.approx(1)
+    assert b.why.agreement(number, ["gradient_x_input", "captum"]).rho[0, 1] == pytest.approx(1)
 
 
 def test_a_decoders_run_takes_them_too() -> None:
     a = decoder_run("gpt2")
-    number = aw.target(position=a.n_tokens - 1, token=17)
-    ours = a.contributions(number, "occlusion").values
-    b = a.with_contributions({"elsewhere": ours}, number)
-    tested = b.faithfulness(number, ["occlusion", "elsewhere"])
+    number = aw.target(position=a.trace.n_tokens - 1, token=17)
+    ours = a.why.contributions(number, "occlusion").values
+    b = a.why.with_contributions({"elsewhere": ours}, number)
+    tested = b.why.faithfulness(number, ["occlusion", "elsewhere"])
     assert tested.tests["elsewhere"] == tested.tests["occlusion"]
 
 
 def test_they_are_methods_of_this_run_alone(analysis: Analysis, own: np.ndarray) -> None:
-    b = analysis.with_contributions({"shap": own.tolist()}, TARGET)
-    assert b.methods == (*METHODS, "shap") and analysis.methods == METHODS
-    np.testing.assert_array_equal(b.contributions(TARGET, "shap").values, own)
+    b = analysis.why.with_contributions({"shap": own.tolist()}, TARGET)
+    assert b.why.methods == (*METHODS, "shap") and analysis.why.methods == METHODS
+    np.testing.assert_array_equal(b.why.contributions(TARGET, "shap").values, own)
     by_ids = aw.target(**PLAIN)
-    assert b.contributions(by_ids, "shap").target == by_ids
-    assert list(b.faithfulness(TARGET).curves)[-1] == "shap"
-    more = b.with_contributions({"captum": own, "third": own}, TARGET)
-    assert more.methods == (*METHODS, "shap", "captum", "third")
+    assert b.why.contributions(by_ids, "shap").target == by_ids
+    assert list(b.why.faithfulness(TARGET).curves)[-1] == "shap"
+    more = b.why.with_contributions({"captum": own, "third": own}, TARGET)
+    assert more.why.methods == (*METHODS, "shap", "captum", "third")
     with pytest.raises(NotAvailableError, match="another target: are rather than is"):
-        b.contributions(OTHER, "shap")
-    assert "shap" not in b.faithfulness(OTHER).curves
-    assert "shap" not in b.mask([2]).methods and b.mask([2]).mask([]).methods == b.methods
+        b.why.contributions(OTHER, "shap")
+    assert "shap" not in b.why.faithfulness(OTHER).curves
+    assert (
+        "shap" not in b.mask([2]).why.methods and b.mask([2]).mask([]).why.methods == b.why.methods
+    )
     with pytest.raises(InputError, match="expected one of"):
-        analysis.contributions(TARGET, "shap")
+        analysis.why.contributions(TARGET, "shap")
 
 
 def test_numbers_without_a_sign_are_compared_by_size(analysis: Analysis) -> None:
-    sizes = np.abs(analysis.contributions(TARGET, "gradient_x_input").values)
-    b = analysis.with_contributions({"sizes": sizes}, TARGET)
-    assert not b.contributions(TARGET, "sizes").signed
-    assert b.agreement(TARGET, ["gradient_x_input", "sizes"]).rho[0, 1] == pytest.approx(1)
+    sizes = np.abs(analysis.why.contributions(TARGET, "gradient_x_input").values)
+    b = analysis.why.with_contributions({"sizes": sizes}, TARGET)
+    assert not b.why.contributions(TARGET, "sizes").signed
+    assert b.why.agreement(TARGET, ["gradient_x_input", "sizes"]).rho[0, 1] == pytest.approx(1)
 
 
 class Explanation:
@@ -108,7 +111,7 @@ class Explanation:
 
 def test_every_row_goes_out_as_an_explanation_of_shap_and_comes_back(analysis: Analysis) -> None:
     for method in ("decomposition", "occlusion", "alti"):
-        row = analysis.contributions(TARGET, method)
+        row = analysis.why.contributions(TARGET, method)
         out = row.to_shap()
         assert out["values"].shape == out["data"].shape == (10,)
         assert np.isfinite(out["values"]).all()
@@ -116,15 +119,19 @@ def test_every_row_goes_out_as_an_explanation_of_shap_and_comes_back(analysis: A
         assert "".join(out["data"][1:-1]) == f"{TEXT} "
         if row.bias is not None:
             assert out["base_values"] == pytest.approx(row.bias, abs=1e-3)
-        back = analysis.with_contributions({"shap": Explanation(**out)}, TARGET)
-        values = back.contributions(TARGET, "shap").values
+        back = analysis.why.with_contributions({"shap": Explanation(**out)}, TARGET)
+        values = back.why.contributions(TARGET, "shap").values
         np.testing.assert_array_equal(values, np.nan_to_num(row.values))
         hidden = np.where(np.arange(N) == 6, "[MASK]", out["data"])  # as the model reads it
-        assert analysis.with_contributions({"shap": Explanation(**{**out, "data": hidden})}, TARGET)
+        assert analysis.why.with_contributions(
+            {"shap": Explanation(**{**out, "data": hidden})}, TARGET
+        )
 
 
 def test_every_row_goes_out_as_a_record_of_captum_and_comes_back(analysis: Analysis) -> None:
-    rows = {name: analysis.contributions(TARGET, name) for name in ("decomposition", "occlusion")}
+    rows = {
+        name: analysis.why.contributions(TARGET, name) for name in ("decomposition", "occlusion")
+    }
     records = {
         name: captum_visualization.VisualizationDataRecord(**row.to_captum())
         for name, row in rows.items()
@@ -135,9 +142,9 @@ def test_every_row_goes_out_as_a_record_of_captum_and_comes_back(analysis: Analy
         values = np.nan_to_num(rows[name].values)
         assert np.abs(record.word_attributions).max() == 1
         assert record.attr_score == pytest.approx(values.sum(dtype=np.float64))
-        back = analysis.with_contributions({"captum": record}, TARGET)
+        back = analysis.why.with_contributions({"captum": record}, TARGET)
         assert_close(
-            back.contributions(TARGET, "captum").values * np.abs(values).max(), values, terms=2
+            back.why.contributions(TARGET, "captum").values * np.abs(values).max(), values, terms=2
         )
     assert np.isnan(records["occlusion"].convergence_score)
     assert abs(records["decomposition"].convergence_score) < 1e-3
@@ -147,8 +154,8 @@ def test_every_row_goes_out_as_a_record_of_captum_and_comes_back(analysis: Analy
 def test_the_probability_of_a_row_is_that_of_the_masking_test(
     analysis: Analysis, method: str
 ) -> None:
-    tested = analysis.faithfulness(TARGET, ["weights"])
-    assert analysis.contributions(TARGET, method).probability == pytest.approx(
+    tested = analysis.why.faithfulness(TARGET, ["weights"])
+    assert analysis.why.contributions(TARGET, method).probability == pytest.approx(
         tested.probability, rel=1e-5
     )
 
@@ -195,7 +202,7 @@ def test_values_that_are_not_of_this_run_are_refused_in_words(
     analysis: Analysis, contributions: Any, said: str
 ) -> None:
     with pytest.raises(InputError) as raised:
-        analysis.with_contributions(contributions, TARGET)
+        analysis.why.with_contributions(contributions, TARGET)
     assert said in str(raised.value)
 
 
@@ -216,7 +223,7 @@ def test_what_is_no_row_of_numbers_is_refused_in_words(
     analysis: Analysis, contributions: Any, said: str
 ) -> None:
     with pytest.raises(InputTypeError) as raised:
-        analysis.with_contributions(contributions, TARGET)
+        analysis.why.with_contributions(contributions, TARGET)
     assert said in str(raised.value)
 
 
@@ -229,7 +236,7 @@ def test_without_a_target_or_a_model_there_is_nothing_that_they_are_about() -> N
     with pytest.raises(aw.AttnWidgetError, match="proposes nothing"):
         aw.show(a, contributions={"shap": np.zeros(30)})
     with pytest.raises(InputTypeError, match="target"):
-        a.with_contributions({"shap": np.zeros(3)}, None)  # pyright: ignore[reportArgumentType]
+        a.why.with_contributions({"shap": np.zeros(3)}, None)  # pyright: ignore[reportArgumentType]
 
 
 # -- the widget and its pages -----------------------------------------------------------------
@@ -260,14 +267,14 @@ def test_without_a_target_they_are_about_what_why_opens_on(own: np.ndarray) -> N
     w = aw.show(TEXT, progress=False, view="tree", contributions={"shap": own})
     assert w.view == "tree"
     assert w.target is not None
-    assert w.analysis.contributions(aw.target(**w.target), "shap").method == "shap"
+    assert w.analysis.why.contributions(aw.target(**w.target), "shap").method == "shap"
     w.close()
 
 
 def test_a_page_keeps_the_row_and_says_what_it_is_about(
     analysis: Analysis, own: np.ndarray
 ) -> None:
-    b = analysis.with_contributions({"shap": own}, TARGET)
+    b = analysis.why.with_contributions({"shap": own}, TARGET)
     saved = saved_run(RunSource(b), spec=PageSpec(why=[TARGET, OTHER])).snapshot
     meta, arrays = unpack(saved.chunks["paint"])
     assert meta["outside"] == ["shap"]

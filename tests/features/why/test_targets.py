@@ -74,7 +74,7 @@ def test_a_target_of_another_type_is_refused(given: Any) -> None:
 def test_a_target_that_the_text_or_model_lacks_is_refused(given: Any, match: str) -> None:
     a = aw.analyze(TEXT, tagger=None, progress=False)
     with pytest.raises(InputError, match=match):
-        a.contributions(aw.target(**given))
+        a.why.contributions(aw.target(**given))
 
 
 def test_a_model_without_the_head_says_so() -> None:

@@ -34,15 +34,15 @@ def analysis() -> Analysis:
 
 def words_of(analysis: Analysis) -> list[list[int]]:
     """Positions of the words, without the masked one."""
-    return [[i] for i in range(1, analysis.n_tokens - 1) if i != TARGET.position]
+    return [[i] for i in range(1, analysis.trace.n_tokens - 1) if i != TARGET.position]
 
 
 def scores_of(analysis: Analysis, method: Any) -> np.ndarray:
-    return word_scores(analysis.contributions(TARGET, method), words_of(analysis))
+    return word_scores(analysis.why.contributions(TARGET, method), words_of(analysis))
 
 
 def test_rho_is_that_of_scipy(analysis: Analysis) -> None:
-    found = analysis.agreement(TARGET, CHEAP)
+    found = analysis.why.agreement(TARGET, CHEAP)
     assert found.methods == tuple(CHEAP)
     assert found.words == 7  # six words and the full stop; the masked verb takes no part
     scores = {m: scores_of(analysis, m) for m in CHEAP}
@@ -55,7 +55,7 @@ def test_rho_is_that_of_scipy(analysis: Analysis) -> None:
 
 
 def test_all_methods_are_compared_by_default(analysis: Analysis) -> None:
-    found = analysis.agreement(TARGET)
+    found = analysis.why.agreement(TARGET)
     assert found.methods == METHODS
     np.testing.assert_allclose(np.diag(found.rho), 1)
     assert found.to_dataframe().loc["occlusion", "alti"] == found.rho[3, METHODS.index("alti")]
@@ -74,7 +74,7 @@ def test_two_words_or_equal_scores_have_no_rho() -> None:
 
 
 def test_curves_are_probabilities_of_texts_masked_by_hand(analysis: Analysis) -> None:
-    found = analysis.faithfulness(TARGET, ["occlusion"])
+    found = analysis.why.faithfulness(TARGET, ["occlusion"])
     assert analysis.run is not None
     encoder = analysis.run.encoder
     ids = encoder.tokenizer(TEXT, return_tensors="pt")["input_ids"]
@@ -117,7 +117,7 @@ def test_areas_are_trapezoids() -> None:
 
 
 def test_all_orders_of_the_words_are_read_without_the_masked_one(analysis: Analysis) -> None:
-    found = analysis.faithfulness(TARGET, CHEAP)
+    found = analysis.why.faithfulness(TARGET, CHEAP)
     assert (found.random.words, found.random.orders, found.random.drawn) == (7, 5040, False)
     mean, low, high = found.band()
     assert low < mean < high
@@ -134,15 +134,15 @@ def test_all_orders_of_the_words_are_read_without_the_masked_one(analysis: Analy
 
 
 def test_one_verdict_for_200_seeds(analysis: Analysis) -> None:
-    tests = analysis.faithfulness(TARGET).tests
+    tests = analysis.why.faithfulness(TARGET).tests
     for seed in range(1, 200):
-        assert analysis.faithfulness(TARGET, seed=seed).tests == tests
+        assert analysis.why.faithfulness(TARGET, seed=seed).tests == tests
 
 
 def test_random_methods_are_called_better_in_5_percent_of_cases_on_a_real_sentence(
     analysis: Analysis,
 ) -> None:
-    random = analysis.faithfulness(TARGET, ["weights"]).random
+    random = analysis.why.faithfulness(TARGET, ["weights"]).random
     rng = np.random.default_rng(0)
     found = sum(
         any(
@@ -166,15 +166,15 @@ def test_orders_of_forty_words_are_drawn_from_the_text(analysis: Analysis) -> No
     a = aw.analyze(FORTY, tagger=None, progress=False)
     target = aw.target(position=16, token="was", against="were", masked=True)
     first, again = (
-        a.faithfulness(target, ["weights", "decomposition"], n_random=100, seed=seed)
+        a.why.faithfulness(target, ["weights", "decomposition"], n_random=100, seed=seed)
         for seed in (0, 5)
     )
-    assert first.random.drawn and first.random.words == a.n_tokens - 3 >= 40
+    assert first.random.drawn and first.random.words == a.trace.n_tokens - 3 >= 40
     assert first.tests == again.tests and len(first.curves["weights"].shares) <= 12
     for test in first.tests.values():
         assert 0 <= test.low <= test.percentile <= test.high <= 100
         assert test.high - test.low > 3  # a hundred orders say no more
-    few = a.faithfulness(target, ["weights", "decomposition"], n_random=20)
+    few = a.why.faithfulness(target, ["weights", "decomposition"], n_random=20)
     assert few.untestable == "20 random orders are drawn, and a test of 2 methods needs 40"
 
 
@@ -188,7 +188,7 @@ def test_orders_of_forty_words_are_drawn_from_the_text(analysis: Analysis) -> No
 )
 def test_few_words_cannot_be_tested(text: str, position: int, said: str) -> None:
     a = aw.analyze(text, tagger=None, progress=False)
-    found = a.faithfulness(aw.target(position=position, token="sleep", masked=True))
+    found = a.why.faithfulness(aw.target(position=position, token="sleep", masked=True))
     assert found.untestable is not None and found.untestable.startswith(said)
     assert "a test of 10 methods needs 200" in found.untestable
     assert set(found.better_than_random.values()) == {None}
@@ -207,10 +207,12 @@ def test_a_short_text_is_sent_without_a_verdict() -> None:
 def test_words_too_few_for_a_rank_correlation_are_said() -> None:
     target = aw.target(position=1, token="cat", masked=True)
     a = aw.analyze("cats sleep", tagger=None, progress=False)
-    agreed = a.agreement(target, ["decomposition", "weights"])
+    agreed = a.why.agreement(target, ["decomposition", "weights"])
     assert repr(agreed) == "Agreement(2 methods, 1 word: a rank correlation takes 3)"
     methods = ["decomposition", "weights"]
-    many = aw.agreement(["cats sleep"], target=target, methods=methods, tagger=None, progress=False)
+    many = aw.corpus.agreement(
+        ["cats sleep"], target=target, methods=methods, tagger=None, progress=False
+    )
     assert "no text has a rank correlation" in repr(many)
 
 
@@ -228,9 +230,9 @@ def test_probabilities_that_are_no_numbers_are_named_and_give_no_curve() -> None
     target = aw.target(position=3, token=17)
     a = aw.analyze(TEXT, **options)
     with pytest.raises(NotFiniteError, match="gives nan for this target"):
-        a.faithfulness(target, ["decomposition"])
+        a.why.faithfulness(target, ["decomposition"])
     with pytest.raises(InputError, match="gives nan for this target"):
-        aw.faithfulness([TEXT], target=target, methods=["decomposition"], **options)
+        aw.corpus.faithfulness([TEXT], target=target, methods=["decomposition"], **options)
 
 
 @pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]", "cat"])
@@ -238,23 +240,23 @@ def test_a_text_of_masks_has_no_word_to_mask(text: str) -> None:
     a = aw.analyze(text, tagger=None, progress=False)
     target = aw.target(position=1, token="cat", masked=True)
     with pytest.raises(NotAvailableError, match="no word that can be masked"):
-        a.faithfulness(target, ["decomposition"])
+        a.why.faithfulness(target, ["decomposition"])
     with pytest.raises(NotAvailableError, match="no path from a masked text"):
-        a.contributions(target, "integrated_gradients")
-    assert a.agreement(target, ["decomposition", "weights"]).words == 0
+        a.why.contributions(target, "integrated_gradients")
+    assert a.why.agreement(target, ["decomposition", "weights"]).words == 0
 
 
 def test_masks_of_the_text_itself_count_neither_as_words_nor_in_rho() -> None:
     a = aw.analyze("The [MASK] to the [MASK] are here.", tagger=None, progress=False)
     target = aw.target(position=6, token="are", against="is", masked=True)
-    found = a.faithfulness(target, ["decomposition", "weights"])
+    found = a.why.faithfulness(target, ["decomposition", "weights"])
     assert found.random.words == 5
-    agreed = a.agreement(target, ["decomposition", "weights"])
+    agreed = a.why.agreement(target, ["decomposition", "weights"])
     assert agreed.words == 5
     alive = [[1], [3], [4], [7], [8]]
-    one, other = (word_scores(a.contributions(target, m), alive) for m in ("decomposition", "weights"))  # fmt: skip
+    one, other = (word_scores(a.why.contributions(target, m), alive) for m in ("decomposition", "weights"))  # fmt: skip
     assert_close(agreed.rho[0, 1], spearmanr(np.abs(one), other)[0], terms=1, size=1)
-    tokens = a.contributions(target).tokens
+    tokens = a.why.contributions(target).tokens
     assert maskable_words(tokens, 103) == alive
 
 
@@ -269,7 +271,7 @@ def test_words_of_equal_scores_stand_in_no_order_of_their_places() -> None:
 def test_progress_is_told_and_can_cancel() -> None:
     analysis = aw.analyze(TEXT, tagger=None, progress=False)
     seen: list[tuple[int, int]] = []
-    analysis.faithfulness(TARGET, ["weights"], progress=lambda *at: seen.append(at))
+    analysis.why.faithfulness(TARGET, ["weights"], progress=lambda *at: seen.append(at))
     assert seen
     assert seen[-1][0] == seen[-1][1]
 
@@ -278,7 +280,7 @@ def test_progress_is_told_and_can_cancel() -> None:
 
     fresh = aw.analyze(TEXT, tagger=None, progress=False)
     with pytest.raises(KeyboardInterrupt):
-        fresh.faithfulness(TARGET, ["weights"], progress=cancel)
+        fresh.why.faithfulness(TARGET, ["weights"], progress=cancel)
 
 
 @pytest.mark.parametrize(
@@ -291,17 +293,17 @@ def test_progress_is_told_and_can_cancel() -> None:
 )
 def test_methods_that_do_not_do(analysis: Analysis, methods: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        analysis.agreement(TARGET, methods)
+        analysis.why.agreement(TARGET, methods)
 
 
 def test_no_method_is_no_test(analysis: Analysis) -> None:
     with pytest.raises(InputError, match="methods is empty"):
-        analysis.faithfulness(TARGET, [])
+        analysis.why.faithfulness(TARGET, [])
 
 
 def test_attention_alone_has_no_target() -> None:
     weights = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
     outside = aw.from_attentions(weights, tokens=["a", "b"])
-    for ask in (outside.agreement, outside.faithfulness):
+    for ask in (outside.why.agreement, outside.why.faithfulness):
         with pytest.raises(NotAvailableError, match="no model to ask"):
             ask(TARGET)

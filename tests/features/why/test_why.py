@@ -56,7 +56,7 @@ def ask(analysis: Analysis, **request: Any) -> tuple[dict[str, Any], dict[str, n
 def test_contributions_are_those_of_python(analysis: Analysis) -> None:
     for method in ("decomposition", "occlusion", "alti"):
         data, arrays = ask(analysis, kind="contributions", target=PLAIN, method=method)
-        found = analysis.contributions(TARGET, method)
+        found = analysis.why.contributions(TARGET, method)
         np.testing.assert_array_equal(arrays["values"], found.values)
         assert data["value"] == found.value and data["bias"] == found.bias
         assert data["signed"] is found.signed
@@ -65,8 +65,8 @@ def test_contributions_are_those_of_python(analysis: Analysis) -> None:
 
 def test_words_and_ids_name_the_same_target(analysis: Analysis) -> None:
     by_id = aw.target(**PLAIN)
-    assert analysis.contributions(TARGET).values is analysis.contributions(by_id).values
-    assert analysis.contributions(TARGET).target == TARGET
+    assert analysis.why.contributions(TARGET).values is analysis.why.contributions(by_id).values
+    assert analysis.why.contributions(TARGET).target == TARGET
 
 
 def test_the_first_class_is_a_class_like_any_other() -> None:
@@ -80,7 +80,7 @@ def test_the_first_class_is_a_class_like_any_other() -> None:
 def test_the_tests_of_methods_are_those_of_python(analysis: Analysis) -> None:
     methods = ["decomposition", "weights"]
     data, arrays = ask(analysis, kind="trust", target=PLAIN, methods=methods)
-    found = analysis.faithfulness(TARGET, methods)
+    found = analysis.why.faithfulness(TARGET, methods)
     for i, method in enumerate(methods):
         curve = found.curves[method]
         assert_close(arrays["deleted"][i], curve.deleted, terms=1)
@@ -95,7 +95,7 @@ def test_the_tests_of_methods_are_those_of_python(analysis: Analysis) -> None:
     for sent, test in zip(data["tests"], found.tests.values(), strict=True):
         assert sent["percentile"] == test.percentile and sent["better"] is test.better
     assert data["untestable"] is None
-    rho = analysis.agreement(TARGET, methods).rho
+    rho = analysis.why.agreement(TARGET, methods).rho
     assert_close(arrays["rho"], rho, terms=1)
 
 
@@ -106,7 +106,7 @@ def test_a_single_method_has_nobody_to_agree_with(analysis: Analysis) -> None:
 
 def test_effects_of_heads_are_those_of_python(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="head_effects", target=PLAIN)
-    found = analysis.head_effects(TARGET)
+    found = analysis.why.head_effects(TARGET)
     np.testing.assert_array_equal(arrays["effects"], found.effects)
     assert data["correlation"] == pytest.approx(found.correlation)
 
@@ -145,23 +145,23 @@ def test_the_last_entry_of_the_lens_is_what_the_model_says(family: str) -> None:
     model = tiny_models.build(family, "ForMaskedLM")
     a = aw.analyze("the cat sat on the mat", model=model, tagger=None, progress=False)
     target = aw.target(position=2, token=17)
-    lens = a.logit_lens(target)
-    assert lens.values.shape == (a.n_layers + 1,)
-    opened = a.softmax(2, token_ids=[17]).entries[0]
+    lens = a.why.logit_lens(target)
+    assert lens.values.shape == (a.trace.n_layers + 1,)
+    opened = a.model.softmax(2, token_ids=[17]).entries[0]
     assert_close(lens.values[-1], opened["logit"], **tiny_models.RUN, size=a.trace.logits)
     assert_close(
         lens.probabilities[-1], opened["probability"], **tiny_models.SUMS, size=lens.values
     )
     assert lens.ranks[-1] == opened["rank"]
-    assert [record["layer"] for record in lens.to_records()] == list(range(a.n_layers + 1))
-    assert len(lens.to_dataframe()) == a.n_layers + 1 and "LogitLens" in repr(lens)
+    assert [record["layer"] for record in lens.to_records()] == list(range(a.trace.n_layers + 1))
+    assert len(lens.to_dataframe()) == a.trace.n_layers + 1 and "LogitLens" in repr(lens)
 
 
 def test_a_class_has_no_lens() -> None:
     model = tiny_models.build("bert", "ForSequenceClassification")
     a = aw.analyze("the cat", model=model, tagger=None, progress=False)
     with pytest.raises(NotAvailableError, match="not a word piece"):
-        a.logit_lens(aw.target(label=0))
+        a.why.logit_lens(aw.target(label=0))
 
 
 # -- proposals --------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_the_most_telling_word_is_the_largest_gain_over_a_text_that_is_one_mask(
             and content
             and masked.probabilities[i, 0] < 0.99
         ):
-            (entry,) = alone.softmax(1, token_ids=[int(masked.ids[i, 0])]).entries
+            (entry,) = alone.model.softmax(1, token_ids=[int(masked.ids[i, 0])]).entries
             p = float(masked.probabilities[i, 0])
             gains[i] = p * np.log(p / entry["probability"])
     assert gains
@@ -231,8 +231,8 @@ def test_a_classifier_proposes_its_two_likeliest_classes_and_a_pair_the_next_sen
     model = tiny_models.build("bert", "ForSequenceClassification", num_labels=3)
     a = aw.analyze("the cat", model=model, tagger=None, progress=False)
     (first,) = proposals(a)
-    assert a.classification is not None
-    order = np.argsort(-a.classification.logits).ravel().tolist()
+    assert a.model.classification is not None
+    order = np.argsort(-a.model.classification.logits).ravel().tolist()
     assert (first.label, first.against) == tuple(order[:2])
     pair = aw.analyze("the cat", "it sat", model=tiny_models.build("bert", "ForPreTraining"), tagger=None, progress=False)  # fmt: skip
     assert proposals(pair)[-1] == aw.target(next_sentence=True)
@@ -247,8 +247,8 @@ def test_a_token_classifier_proposes_the_clearest_label_that_is_not_the_usual_on
         progress=False,
     )
     (first,) = proposals(a)
-    assert a.classification is not None and first.position is not None
-    z = a.classification.logits
+    assert a.model.classification is not None and first.position is not None
+    z = a.model.classification.logits
     order = np.argsort(-z, axis=-1)
     assert [first.label, first.against] == order[first.position, :2].tolist()
     words = [i for i, token in enumerate(a.tokens) if not token.special]
@@ -279,19 +279,19 @@ def test_the_label_of_a_token_is_explained_like_the_class_of_a_text() -> None:
     words = [i for i, token in enumerate(a.tokens) if not token.special]
     falls = [plain(None) - plain(i) for i in words]
     assert_close(arrays["values"][words], falls, **tiny_models.RUN, size=a.trace.classifier_logits)  # fmt: skip
-    assert a.contributions(aw.target(**target)).gap <= 1e-5
-    tested = a.faithfulness(aw.target(**target), ["occlusion"])
+    assert a.why.contributions(aw.target(**target)).gap <= 1e-5
+    tested = a.why.faithfulness(aw.target(**target), ["occlusion"])
     logits = torch.tensor([[0.0, plain(None)]])
     assert tested.probability == pytest.approx(float(logits.softmax(-1)[0, 1]), rel=1e-4)
     with pytest.raises(InputError, match="position is missing"):
-        a.contributions(aw.target(label=1))
+        a.why.contributions(aw.target(label=1))
 
 
 @pytest.mark.parametrize("text", ["[CLS]", ".", "a"])
 def test_a_text_with_nothing_to_explain_has_few_proposals(text: str) -> None:
     a = aw.analyze(text, tagger=None, progress=False)
     for one in proposals(a):
-        a.contributions(one)
+        a.why.contributions(one)
     assert len(proposals(a)) <= 1
 
 
@@ -368,7 +368,9 @@ def test_attention_can_be_asked_for_while_heads_are_switched_off() -> None:
         inside.set()
         assert leave.wait(30)
 
-    work = threading.Thread(target=a.head_effects, args=(TARGET,), kwargs={"progress": progress})
+    work = threading.Thread(
+        target=a.why.head_effects, args=(TARGET,), kwargs={"progress": progress}
+    )
     work.start()
     assert inside.wait(30)
     assert a.attention(1, 1).shape == (10, 10)  # here, on another thread
@@ -393,7 +395,7 @@ def test_the_trait_takes_a_target_and_keeps_it_by_ids(analysis: Analysis) -> Non
         widget.method = "magic"
     assert widget.target == PLAIN  # the last good one
     rows = widget.to_dataframe()
-    values = analysis.contributions(TARGET, "occlusion").values
+    values = analysis.why.contributions(TARGET, "occlusion").values
     np.testing.assert_array_equal(rows["contribution"].astype("float32"), values)
     widget.close()
 
@@ -438,7 +440,7 @@ def test_a_page_keeps_quick_answers_about_the_proposal_by_default(analysis: Anal
     asked = recorded(analysis)
     assert {"kind": "targets"} in asked
     # The test of all methods is in pages of up to ten tokens, and in no report.
-    assert analysis.n_tokens <= 10 and any(one["kind"] == "trust" for one in asked)
+    assert analysis.trace.n_tokens <= 10 and any(one["kind"] == "trust" for one in asked)
     assert not any(one["kind"] == "trust" for one in recorded(analysis, masked=False))
     (proposal,) = proposals(analysis)
     targets = [one["target"] for one in asked if one["kind"] == "contributions"]
@@ -481,7 +483,7 @@ def test_a_page_without_why_computes_nothing_for_it(monkeypatch: pytest.MonkeyPa
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a target was explained")
 
-    monkeypatch.setattr(type(a), "contributions", refuse)
+    monkeypatch.setattr(type(a.why), "contributions", refuse)
     meta, _ = unpack(saved_run(RunSource(a), None, PageSpec(why=False)).snapshot.chunks["paint"])
     assert "why" not in meta["snapshot"]["views"]
 

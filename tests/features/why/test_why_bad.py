@@ -31,10 +31,10 @@ def test_special_tokens_that_are_typed_are_tokens_of_the_text(text: str) -> None
     a = aw.analyze(text, tagger=None, progress=False)
     target = aw.target(position=1, token="the")
     typed = len(text.split())
-    c = a.contributions(target, "occlusion")
+    c = a.why.contributions(target, "occlusion")
     assert np.isfinite(c.values).tolist() == [False, *[True] * typed, False]
-    assert a.agreement(target, ["decomposition", "occlusion"]).words == typed
-    assert a.faithfulness(target, ["decomposition"]).probability > 0
+    assert a.why.agreement(target, ["decomposition", "occlusion"]).words == typed
+    assert a.why.faithfulness(target, ["decomposition"]).probability > 0
 
 
 def breaking() -> tuple[Any, Any]:
@@ -64,7 +64,7 @@ def test_nan_after_a_head_is_switched_off_is_an_error_and_the_picture_stays() ->
     with pytest.raises(NotFiniteError):
         analysis.ablate([(0, 1)])
     with pytest.raises(NotFiniteError, match="nan"):
-        analysis.head_effects(aw.target(position=2, token=17))
+        analysis.why.head_effects(aw.target(position=2, token=17))
     widget.heads_off = [[1, 1]]  # another one is switched off as before
     assert widget.heads_off == [[1, 1]] and torch.isfinite(torch.tensor(widget.analysis.trace.logits)).all()  # fmt: skip
     widget.close()

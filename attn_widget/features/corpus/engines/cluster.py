@@ -22,12 +22,8 @@ STARTS = 5
 def connected(address: str | None, processors: int | None) -> Generator[None]:
     """Ray for the time being; one that the caller has started goes on afterwards.
 
-    Parameters
-    ----------
-    address : str or None
-        ``"auto"``, ``"host:6379"``, ``"ray://host:10001"``; None: this machine.
-    processors : int or None
-        Least number of them on this machine; more where it has more.
+    ``address``: ``"auto"``, ``"host:6379"``, ``"ray://host:10001"``; None: this machine. ``processors``: least
+    number of them on this machine; more where it has more.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would be sent over the network
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

@@ -10,10 +10,10 @@ from typing import Any
 from uuid import uuid4
 
 from attn_widget.errors import InputError
+from attn_widget.features.corpus.parquet_file import need_pyarrow
 from attn_widget.features.corpus.storage import HINT, Rows, packed, read
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.json_file import parsed_object
-from attn_widget.host.parquet_file import need_pyarrow
 from attn_widget.host.store import check_identity
 
 SETTINGS = "settings.json"
@@ -25,12 +25,8 @@ class Folder:
     A part appears once it is whole, under a name made from the settings of the run, the place of the chunk and
     its texts: work that is done twice gives one part.
 
-    Parameters
-    ----------
-    place : str
-        A path, or an address that pyarrow knows (``s3://bucket/run``).
-    identity : dict
-        What the figures depend on.
+    ``place``: a path, or an address that pyarrow knows (``s3://bucket/run``). ``identity``: what the figures depend
+    on.
     """
 
     def __init__(self, place: str, identity: dict[str, Any]) -> None:
@@ -49,10 +45,7 @@ class Folder:
     def open(self) -> None:
         """Make the folder, or make sure that it is of this run.
 
-        Raises
-        ------
-        InputError
-            The folder cannot be made or written to, or holds the work of other settings.
+        Raises `InputError`: the folder cannot be made or written to, or holds the work of other settings.
         """
         import pyarrow as pa
 
@@ -121,10 +114,8 @@ class Folder:
     def write(self, name: str, rows: Rows) -> None:
         """Keep a part.
 
-        Raises
-        ------
-        InputError
-            It cannot be written: the disk is full, say. Nothing of it stays, and all other parts do.
+        Raises `InputError`: it cannot be written: the disk is full, say. Nothing of it stays, and all other parts
+        do.
         """
         import pyarrow as pa
 
@@ -151,10 +142,7 @@ class Folder:
     def read(self, name: str) -> Rows:
         """A part that is there.
 
-        Raises
-        ------
-        InputError
-            It is damaged, or was kept under another name: it is of other texts.
+        Raises `InputError`: it is damaged, or was kept under another name: it is of other texts.
         """
         path = Path(self.place) / name
         rows, meta = read(path, self._content(name))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from attn_widget.checks import check_entries
 from attn_widget.errors import AttnWidgetError, InputError
 from attn_widget.features.corpus.engines.folder import Folder
@@ -17,6 +19,8 @@ from attn_widget.features.corpus.engines.settings import (
     profile_meta,
 )
 from attn_widget.features.corpus.examples import ReadTexts
+from attn_widget.features.corpus.feeds import check_head, feeds
+from attn_widget.features.corpus.identity import digest_of
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.chunks import Failure, chunks_of, read_chunk
 from attn_widget.features.corpus.reading.sources import is_source, read_sources
@@ -24,18 +28,12 @@ from attn_widget.features.corpus.reading.two_texts import as_item, check_item, i
 from attn_widget.features.corpus.storage import Rows, join
 from attn_widget.language.taggers import TaggerLike
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import digest_of
 
 
 class ProfileError(InputError):
     """A text that stopped a profile, with what was done until then.
 
-    Attributes
-    ----------
-    index : int
-        Place of the text in the list.
-    profile : Profile or None
-        Of the texts that were done; None when none was.
+    ``index``: place of the text in the list. ``profile``: of the texts that were done; None when none was.
     """
 
     def __init__(self, message: str, hint: str, index: int, profile: Profile | None) -> None:
@@ -53,6 +51,7 @@ def profile_here(texts: Any, options: Options) -> Profile:
     tagger, truncation, place = options.tagger, options.truncation, options.folder
     texts_read = [text for source in sources for text in source]
     encoder, generate = load_for_profile(options), options.generate
+    head = None if options.qk is None else check_head(encoder, options.qk)
     if encoder.part is not None:
         sources = [[as_item(text) for text in source] for source in sources]
         texts_read = [text for source in sources for text in source]
@@ -96,7 +95,21 @@ def profile_here(texts: Any, options: Options) -> Profile:
             f"No text could be read ({failed[0]['reason']}).",
             "The first reason is in parentheses.",
         )
-    return profile_of(done)
+    found = profile_of(done)
+    if head is None:
+        return found
+    rows = join(done)
+    marks = rows.index.astype(np.uint64) if rows.digests is None else rows.digests
+    found.qk = feeds(
+        read,
+        head,
+        [int(at) for at in rows.index],
+        marks,
+        meta,
+        seed=options.seed,
+        progress=options.progress,
+    )
+    return found
 
 
 def _chunk(

@@ -34,6 +34,7 @@ from attn_widget.features.corpus.engines.settings import (
 )
 from attn_widget.features.corpus.examples import ReadTexts
 from attn_widget.features.corpus.heaps import Heaps, example_names
+from attn_widget.features.corpus.identity import same_model
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.blocks import KEYS
 from attn_widget.features.corpus.reading.chunks import chunks_of, read_chunk
@@ -48,7 +49,6 @@ from attn_widget.features.corpus.reading.sources import (
 from attn_widget.features.corpus.totals import Totals
 from attn_widget.host.installed import require_extra
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 # Processors that a task which reads files asks for: it must run while the models have all of them.
@@ -61,16 +61,8 @@ def profile_with_ray(
 ) -> Profile:
     """The work of `attn_widget.profile` with Ray.
 
-    Parameters
-    ----------
-    texts
-        Files, a dataset, or an iterable of str.
-    options : Options
-    address : str or None
-        None: Ray runs on this machine.
-    workers : int or None
-    threads : int
-        Of each worker.
+    ``texts``: files, a dataset, or an iterable of str. ``address``: None: Ray runs on this machine. ``threads``: of
+    each worker.
     """
     require_extra("ray", "engine='ray' needs Ray", "ray")
     check_column(options.column)
@@ -180,13 +172,7 @@ def _batch(row: dict[str, Any]) -> dict[str, Any]:
 class Worker:
     """An actor with a model: makes a part of each chunk that has none.
 
-    Parameters
-    ----------
-    folder : Folder
-    model
-        What `load` takes.
-    options : Options
-    threads : int
+    ``model``: what `load` takes.
     """
 
     def __init__(self, folder: Folder, model: Any, options: Options, threads: int) -> None:

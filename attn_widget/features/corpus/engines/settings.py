@@ -5,56 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from attn_widget.features.corpus.identity import identity_of, value_digest
 from attn_widget.features.corpus.reading.blocks import keys_of
 from attn_widget.features.corpus.reading.chunks import Failure
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import identity_of, value_digest
 from attn_widget.model.loading import load
 from attn_widget.model.two_texts import check_part_of
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `attn_widget.profile` that every engine has.
-
-    Attributes
-    ----------
-    column : str or None
-    model
-        As for `analyze`.
-    seed : int
-    tagger : TaggerLike
-    truncation, progress : bool
-    folder : str or None
-        Where finished chunks are kept.
-    strict : bool
-        A text without figures stops the profile.
-    part : str or None
-        Of an encoder-decoder; None: "cross".
-    generate : int
-        Tokens that it writes for each text, 0 where its outputs are given.
-    """
+    """Options of `attn_widget.profile` that every engine has."""
 
     column: str | None
-    model: Any
+    model: Any  # as for `analyze`
     seed: int
     tagger: TaggerLike
     truncation: bool
     progress: bool
-    folder: str | None
-    strict: bool
-    part: Any = None
-    generate: int = 0
+    folder: str | None  # where finished chunks are kept
+    strict: bool  # a text without figures stops the profile
+    part: Any = None  # of an encoder-decoder; None: "cross"
+    generate: int = 0  # tokens that it writes for each text, 0 where its outputs are given
+    qk: Any = None  # layer and head whose strongest cells are explained; None: none
 
 
 def load_for_profile(options: Options) -> Encoder:
     """The model of a profile; of an encoder-decoder, its part.
 
-    Raises
-    ------
-    NotAvailableError
-        ``part`` or ``generate`` of a model that reads one text.
+    Raises `NotAvailableError`: ``part`` or ``generate`` of a model that reads one text.
     """
     encoder = load(options.model, progress=options.progress)
     if encoder.part is not None:
@@ -87,10 +67,7 @@ def profile_meta(
 def kept_identity(meta: dict[str, Any], tagger: TaggerLike) -> dict[str, Any]:
     """Settings by which a folder knows its run: those of `profile_meta`, and what the tagger does.
 
-    Raises
-    ------
-    InputError
-        A tagger whose content cannot be read.
+    Raises `InputError`: a tagger whose content cannot be read.
     """
     tag_with, _ = resolve(tagger)
     content = None if tag_with is None else value_digest(tag_with.content, "tagger")

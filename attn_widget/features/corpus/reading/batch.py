@@ -65,12 +65,7 @@ def visit_batch(encoder: Encoder, inputs: dict[str, torch.Tensor], visit: VisitB
 
     The caller holds `inference_mode`; several threads may be in here at once.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    inputs : dict of str to int64 tensor [texts, n]
-        Without padding.
-    visit : callable
+    ``inputs``, dict of str to int64 tensor [texts, n]: without padding.
     """
     import torch
 

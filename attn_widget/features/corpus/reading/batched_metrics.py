@@ -22,18 +22,9 @@ _SMALLEST = np.finfo(np.float32).tiny
 def batched_metrics(weights: Float32) -> Float32:
     """The metrics of every matrix at the usual threshold; where a matrix holds NaN, all are NaN.
 
-    Parameters
-    ----------
-    weights : float32 [M, n, n]
-        Rows are queries; each sums to 1. No cell is impossible.
+    ``weights``, float32 [M, n, n]: rows are queries; each sums to 1. No cell is impossible. Returns float32
+    [keys, M]: in the order of `KEYS`.
 
-    Returns
-    -------
-    float32 [keys, M]
-        In the order of `KEYS`.
-
-    Examples
-    --------
     >>> uniform = np.full((2, 4, 4), 0.25, dtype=np.float32)
     >>> batched_metrics(uniform)[KEYS.index("focus_normalized")].tolist()
     [1.0, 1.0]

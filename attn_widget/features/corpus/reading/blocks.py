@@ -47,8 +47,6 @@ def blocks_of(lengths: Sequence[int], digests: Sequence[int]) -> list[list[int]]
     What does not fit into memory is known at once, and the progress bar tells the truth. Which texts stand
     together depends on their lengths and hashes alone, so no order of the texts changes how figures are rounded.
 
-    Examples
-    --------
     >>> blocks_of([3, 5, 3], [7, 1, 2])
     [[1], [2, 0]]
     """
@@ -116,7 +114,7 @@ def read_alone(
     """Figures and links of one text, from `analyze`, as `read_together` gives those of one text."""
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
     figures = stacked(
-        analysis.metrics.as_dict(), analysis.specialization.raw, analysis.patterns.as_dict()
+        analysis.metrics.as_dict(), analysis.heads.specialization.raw, analysis.patterns.as_dict()
     )
     encoding = encoder.encode(text, truncation=truncation)
     observer = Observer([encoding], [analysis.language])

@@ -27,17 +27,9 @@ CHUNK_CHARACTERS = 60_000
 
 @dataclass(frozen=True)
 class Failure:
-    """A text without figures.
+    """A text without figures."""
 
-    Attributes
-    ----------
-    place : int
-        In its chunk.
-    text : str
-    error : Exception
-    """
-
-    place: int
+    place: int  # in its chunk
     text: str
     error: Exception
 
@@ -51,8 +43,6 @@ class Failure:
 def chunks_of(texts: Iterable[Any]) -> Iterator[list[Any]]:
     """Cut texts into chunks by their order and lengths alone.
 
-    Examples
-    --------
     >>> [len(chunk) for chunk in chunks_of(["a"] * 1000)]
     [512, 488]
     """
@@ -89,17 +79,9 @@ def read_chunk(
     order. Each block is read by one thread, and several at once, so that figures are rounded alike whatever
     the number of threads and wherever the chunk is read.
 
-    Parameters
-    ----------
-    threads : int, optional
-        Blocks that are read at once; by default as many as there are cores.
-    generate : int
-        How many tokens an encoder-decoder writes for each text. It reads one text, or pair, after the other.
-
-    Returns
-    -------
-    Rows, list of Failure
-        ``index`` counts from the beginning of the chunk.
+    ``threads``: blocks that are read at once; by default as many as there are cores. ``generate``: how many tokens
+    an encoder-decoder writes for each text. It reads one text, or pair, after the other. Returns: ``index`` counts
+    from the beginning of the chunk.
     """
     if encoder.part is not None:
         return _read_pairs(encoder, texts, tagger, truncation, generate)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from attn_widget.errors import InputError
 from attn_widget.features.corpus.reading.remote import RemoteFile
-from attn_widget.host.wide_fields import wide_fields
+from attn_widget.features.corpus.reading.wide_fields import wide_fields
 
 File = Path | RemoteFile
 Format = Literal["parquet", "json lines", "json", "delimited", "lines"]

@@ -39,34 +39,22 @@ LINKS = ("link", *DIAGONALS, *SHARES)
 
 @dataclass(frozen=True)
 class Observed:
-    """Figures of each text that its weights give and its metrics do not.
+    """Figures of each text that its weights give and its metrics do not."""
 
-    Attributes
-    ----------
-    weights : float32 [texts, links, L, H]
-        Largest weight between two words, of each kind of `LINKS`; NaN where the text has none.
-    queries_at, keys_at : int16 [texts, links, L, H]
-        The tokens that it is between, the first in the order of rows of those that are as large; -1 without one.
-    shares : float32 [texts, shares, L, H]
-        Mean over the queries that have a target of the weight on their targets; the order is `SHARES`.
-    hits : int16 [texts, rows, L, H]
-        Queries whose strongest key is a target; the rows are `ROWS`.
-    queries : int32 [texts, rows]
-        Queries that have a target.
-    expected : float64 [texts, rows]
-        Hits of a head with random strongest keys.
-    offsets : int16 [texts, rows, offsets]
-        Hits of each fixed offset.
-    """
-
+    # [texts, links, L, H]; largest weight between two words, of each kind of `LINKS`; NaN where the text has none.
     weights: NDArray[np.float32]
+    # queries_at, keys_at: [texts, links, L, H]; the tokens that it is between, the first in the order of rows of
+    # those that are as large; -1 without one.
     queries_at: NDArray[np.int16]
     keys_at: NDArray[np.int16]
+    # [texts, shares, L, H]; mean over the queries that have a target of the weight on their targets; the order is
+    # `SHARES`.
     shares: NDArray[np.float32]
+    # [texts, rows, L, H]; queries whose strongest key is a target; the rows are `ROWS`.
     hits: NDArray[np.int16]
-    queries: NDArray[np.int32]
-    expected: NDArray[np.float64]
-    offsets: NDArray[np.int16]
+    queries: NDArray[np.int32]  # [texts, rows]; queries that have a target
+    expected: NDArray[np.float64]  # [texts, rows]; hits of a head with random strongest keys
+    offsets: NDArray[np.int16]  # [texts, rows, offsets]; hits of each fixed offset
 
     def take(self, places: Sequence[int] | NDArray[np.integer[Any]]) -> Observed:
         """These texts alone, in this order."""
@@ -202,9 +190,7 @@ def observed_between(
 
     Row i writes token i + 1. All that is of tokens of one text is N/A.
 
-    Parameters
-    ----------
-    layers : iterable of float32 [H, n, m]
+    ``layers``: iterable of float32 [H, n, m].
     """
     rows = np.flatnonzero([is_word(token) for token in queries[1:]])
     cols = np.flatnonzero([is_word(token) for token in keys])

@@ -14,8 +14,8 @@ from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.reading.formats import File, fields_of, format_of
 from attn_widget.features.corpus.reading.globs import matching_files
 from attn_widget.features.corpus.reading.remote import remote_files
+from attn_widget.features.corpus.reading.wide_fields import wide_fields
 from attn_widget.host.installed import require_extra
-from attn_widget.host.wide_fields import wide_fields
 
 COLUMN = "text"
 
@@ -26,26 +26,10 @@ Fail = Callable[[str, str], None]
 def read_texts(texts: Any, column: str | None) -> tuple[list[str], list[dict[str, str]]]:
     """The texts of a path, a glob or a dataset, and what of it could not be read.
 
-    Parameters
-    ----------
-    texts : str, path, dataset or table
-        A dataset has ``column_names`` and gives mappings; a table is a DataFrame or of Arrow.
-    column : str or None
-        None = "text".
-
-    Returns
-    -------
-    list of str, list of dict
-        The second has ``source`` (file and line, row or row group) and ``reason``.
-
-    Raises
-    ------
-    InputError
-        No file matches; a column that is missing or holds no text; a file that cannot be opened.
-    InputTypeError
-        ``column`` is no str.
-    NotAvailableError
-        Parquet without pyarrow.
+    ``texts``: a dataset has ``column_names`` and gives mappings; a table is a DataFrame or of Arrow. ``column``:
+    None = "text". Returns: the second has ``source`` (file and line, row or row group) and ``reason``. Raises
+    `InputError`: no file matches; a column that is missing or holds no text; a file that cannot be opened. Raises
+    `InputTypeError`: ``column`` is no str. Raises `NotAvailableError`: Parquet without pyarrow.
     """
     sources, failed = read_sources(texts, column)
     return [text for source in sources for text in source], failed
@@ -117,10 +101,7 @@ def file_texts(path: File, column: str | None, fail: Fail) -> Iterator[str]:
 def check_sources(files: Iterable[File], column: str | None) -> None:
     """Read the beginning of each file, so that a wrong column is reported before work begins.
 
-    Raises
-    ------
-    InputError
-        As `file_texts`.
+    Raises `InputError`: as `file_texts`.
     """
     for path in files:
         for _ in file_texts(path, column, lambda _source, _reason: None):

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_two_texts
+from attn_widget.features.corpus.identity import text_digest
 from attn_widget.features.corpus.reading.observed import Observed, Observer, observed_between
 from attn_widget.figures import metrics
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.language.taggers import TaggerLike
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.identity import text_digest
 from attn_widget.model.two_texts import encode_source, encode_target, split_item
 from attn_widget.trace.generation import translated
 
@@ -85,8 +85,8 @@ def figures_of(analysis: Analysis) -> dict[str, NDArray[np.float32]]:
     """Figures of a part's heads by name, float32 [L, H]; of cross-attention those of `CROSS_KEYS`."""
     figures = analysis.metrics.as_dict()
     if analysis.part == "cross":
-        return figures | analysis.alignment.as_dict()
-    return figures | analysis.specialization.raw | analysis.patterns.as_dict()
+        return figures | analysis.heads.monotony.as_dict()
+    return figures | analysis.heads.specialization.raw | analysis.patterns.as_dict()
 
 
 def read_item(
@@ -99,7 +99,11 @@ def read_item(
     layers = (analysis.trace.layer_weights(layer) for layer in range(encoder.n_layers))
     tokens = [token.text for token in analysis.tokens]
     if analysis.part == "cross":
-        return figures[None], observed_between(analysis.tokens, analysis.key_tokens, layers), tokens
+        return (
+            figures[None],
+            observed_between(analysis.tokens, analysis.model.key_tokens, layers),
+            tokens,
+        )
     assert analysis.run is not None
     observer = Observer([analysis.run.encoding], [analysis.language])
     for weights in layers:

@@ -40,18 +40,9 @@ def bootstrap(
     In each resample a text counts a Poisson(1) number of times, drawn from its own digest and the seed.
     Texts that are the same have the same weights: they are drawn together.
 
-    Parameters
-    ----------
-    figures : float32 [texts, ...]
-    seed : int
-        The same texts are drawn for every figure.
-    digests : uint64 [texts], optional
-        A hash of each text, or of the group that it is drawn with; its place unless given.
-
-    Returns
-    -------
-    low, high : float32 [...]
-        NaN where fewer than eight different texts have the figure.
+    ``figures``: float32 [texts, ...]. ``seed``: the same texts are drawn for every figure. ``digests``, uint64
+    [texts]: a hash of each text, or of the group that it is drawn with; its place unless given. ``low``, ``high``,
+    float32 [...]: NaN where fewer than eight different texts have the figure.
 
     References
     ----------
@@ -79,19 +70,9 @@ def bounded_interval(
     The normal interval after half a text more at each end of the range. Figures near one end hold the mean too seldom in
     a bootstrap: a sample without one of the rare texts at the other end cannot know of them.
 
-    Parameters
-    ----------
-    figures : float32 [texts, figures]
-        NaN is left out.
-    ends : (float, float)
-        The least and the largest figure that there can be.
-    seed, digests
-        As in `bootstrap`.
-
-    Returns
-    -------
-    low, high : float32 [figures]
-        NaN where fewer than eight different texts have the figure.
+    ``figures``, float32 [texts, figures]: NaN is left out. ``ends``: the least and the largest figure that there
+    can be. ``seed``, ``digests``: as in `bootstrap`. ``low``, ``high``, float32 [figures]: NaN where fewer than
+    eight different texts have the figure.
     """
     means, there = _resampled(figures, seed, digests)
     n, mean = independent(count(figures), there), exact_mean(figures)
@@ -113,17 +94,8 @@ def share_interval(
     Texts that are drawn together are worth as many trials as the resampled share says, or one for each
     group where all have the same.
 
-    Parameters
-    ----------
-    figures : float32 [texts, figures]
-        0 and 1; NaN is left out.
-    seed, digests
-        As in `bootstrap`.
-
-    Returns
-    -------
-    low, high : float32 [figures]
-        NaN where fewer than eight different texts have the figure.
+    ``figures``, float32 [texts, figures]: 0 and 1; NaN is left out. ``seed``, ``digests``: as in `bootstrap`.
+    ``low``, ``high``, float32 [figures]: NaN where fewer than eight different texts have the figure.
     """
     require("scipy", "An interval")
     from scipy.stats import t
@@ -165,13 +137,9 @@ def _variance(means: NDArray[np.float64]) -> NDArray[np.float64]:
 def independent(n: NDArray[Any], drawn: NDArray[np.float64]) -> NDArray[np.int64]:
     """Number of different texts that have each figure, int64 [figures].
 
-    Parameters
-    ----------
-    n : int [figures]
-        Texts with the figure.
-    drawn : float64 [resamples, figures]
-        How many of them each resample has. Texts that are drawn together spread it: n different texts
-        have a variance of n, those that come k times each one of k n.
+    ``n``, int [figures]: texts with the figure. ``drawn``, float64 [resamples, figures]: how many of them each
+    resample has. Texts that are drawn together spread it: n different texts have a variance of n, those that come k
+    times each one of k n.
     """
     repeats = drawn.var(axis=0) / np.maximum(n, 1)
     return np.where(repeats < DIFFERENT, n, n / np.maximum(repeats, 1)).astype(np.int64)
@@ -184,11 +152,8 @@ def edges(resampled: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.fl
     interval of n texts, and wider by one part in n, because figures over texts are skewed. The plain 2.5% and 97.5%
     quantiles hold the mean too seldom (Hesterberg 2015).
 
-    Parameters
-    ----------
-    resampled : float64 [resamples, figures]
-    n : int64 [figures]
-        Different texts that have the figure; below eight the interval is NaN.
+    ``resampled``: float64 [resamples, figures]. ``n``, int64 [figures]: different texts that have the figure; below
+    eight the interval is NaN.
     """
     require("scipy", "An interval")
     from scipy.stats import norm, t
@@ -214,16 +179,9 @@ def share_edges(
 
     It holds a share in 95% of samples on average; near 0 and 1, some shares in fewer (Brown et al. 2001).
 
-    Parameters
-    ----------
-    share : float64 [figures]
-        0 to 1.
-    trials : float64 [figures]
-        Independent trials that the share is worth.
-    n : int64 [figures]
-        Different texts (or groups) that they come from; below eight the interval is NaN.
-    quantile : float64 [figures] or float
-        Half the width, in standard errors.
+    ``share``, float64 [figures]: 0 to 1. ``trials``, float64 [figures]: independent trials that the share is worth.
+    ``n``, int64 [figures]: different texts (or groups) that they come from; below eight the interval is NaN.
+    ``quantile``, float64 [figures] or float: half the width, in standard errors.
 
     References
     ----------
@@ -247,8 +205,6 @@ def share_edges(
 def too_few(n_texts: int, low: NDArray[Any], what: str = "texts") -> str | None:
     """Why there is no interval; None if a figure has one.
 
-    Examples
-    --------
     >>> too_few(5, np.array([np.nan]))
     'no intervals: 5 texts, and an interval takes 8 different ones'
     """
@@ -264,15 +220,9 @@ def one_text(figures: NDArray[Any], what: str = "texts") -> str | None:
     Intervals of few texts hold such means too seldom: most samples lack the rare large value, and no interval of the others
     can know of it. This note is of samples that have it.
 
-    Parameters
-    ----------
-    figures : float [texts, ...]
-        NaN is left out; a figure of fewer than eight texts has no interval.
-    what : str
-        Several of them.
+    ``figures``, float [texts, ...]: NaN is left out; a figure of fewer than eight texts has no interval. ``what``:
+    several of them.
 
-    Examples
-    --------
     >>> one_text(np.array([[9.0, 1.0]] + [[1.0, 1.0]] * 9))
     'one of the texts makes half or more of 1 of 2 means, a heavy tail: intervals of few texts hold such means too seldom'
     """

@@ -28,16 +28,8 @@ def count(figures: Floats) -> NDArray[np.int64]:
 def mean(figures: Floats) -> Floats:
     """Mean over the texts that have the figure; NaN where none has.
 
-    Parameters
-    ----------
-    figures : float32 [texts, ...]
+    ``figures``: float32 [texts, ...]. Returns float32 [...].
 
-    Returns
-    -------
-    float32 [...]
-
-    Examples
-    --------
     >>> mean(np.array([[1, np.nan], [2, np.nan]], np.float32)).tolist()
     [1.5, nan]
     """
@@ -47,14 +39,7 @@ def mean(figures: Floats) -> Floats:
 def sd(figures: Floats) -> Floats:
     """Sample standard deviation (n - 1) over the texts that have the figure.
 
-    Parameters
-    ----------
-    figures : float32 [texts, ...]
-
-    Returns
-    -------
-    float32 [...]
-        NaN where fewer than two texts have it.
+    ``figures``: float32 [texts, ...]. Returns float32 [...]: NaN where fewer than two texts have it.
     """
     shape = figures.shape[1:]
     flat = figures.reshape(len(figures), -1)
@@ -68,18 +53,8 @@ def deviation(
 ) -> Floats:
     """Sample standard deviations from exact sums, in exact arithmetic but for the last root.
 
-    Parameters
-    ----------
-    n : int64 [figures]
-    sums : float64 [2, figures]
-        Of the parts that `split` gives.
-    squares : float64 [3, figures]
-        Of the parts that `split_squares` gives.
-
-    Returns
-    -------
-    float32 [figures]
-        NaN where ``n`` is below 2.
+    ``n``: int64 [figures]. ``sums``, float64 [2, figures]: of the parts that `split` gives. ``squares``, float64
+    [3, figures]: of the parts that `split_squares` gives. Returns float32 [figures]: NaN where ``n`` is below 2.
     """
     sd = np.full(n.shape, np.nan)
     units = [Fraction(1, int(unit)) for unit in (COARSE, FINE, *SQUARES)]

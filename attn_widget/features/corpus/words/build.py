@@ -20,6 +20,7 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
 from attn_widget.features.corpus.engines.settings import failure_record
+from attn_widget.features.corpus.identity import identity_of, text_digest
 from attn_widget.features.corpus.reading.batch import joined, one_thread
 from attn_widget.features.corpus.reading.blocks import blocks_of
 from attn_widget.features.corpus.reading.chunks import Failure, chunks_of
@@ -40,7 +41,6 @@ from attn_widget.language import annotate
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
-from attn_widget.model.identity import identity_of, text_digest
 from attn_widget.model.loading import load
 from attn_widget.trace.finite import check_weights
 from attn_widget.trace.forward import inference_mode, on_device
@@ -94,10 +94,10 @@ def index(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from attn_widget import analyze, index
+    >>> from attn_widget import analyze, corpus
     >>> texts = ["The bank of the river.", "She sat by the river.", "The bank lends money."]
     >>> with TemporaryDirectory() as folder:
-    ...     found = index(texts, folder, layer=5, tagger=None, progress=False)
+    ...     found = corpus.index(texts, folder, layer=5, tagger=None, progress=False)
     ...     a = analyze("A boat on the river.", progress=False)
     ...     near = found.near(a, token=5, k=2)
     >>> found

@@ -23,11 +23,11 @@ from attn_widget.checks import (
     short_repr,
 )
 from attn_widget.errors import InputError, NotPickled
+from attn_widget.features.corpus.identity import same_model
 from attn_widget.host.frames import dataframe
 from attn_widget.host.installed import require_extra
 from attn_widget.host.json_file import parsed_object
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.identity import same_model
 from attn_widget.model.loading import load
 
 if TYPE_CHECKING:
@@ -60,12 +60,7 @@ def open_index(encoder: Encoder) -> WordIndex | None:
 def connect(path: str | Path) -> Any:
     """The database at a path or an address.
 
-    Raises
-    ------
-    InputError
-        It cannot be opened or made.
-    NotAvailableError
-        LanceDB is not installed.
+    Raises `InputError`: it cannot be opened or made. Raises `NotAvailableError`: LanceDB is not installed.
     """
     need_lancedb()
     import lancedb
@@ -102,7 +97,7 @@ def _readable() -> Generator[None]:
 class WordIndex(NotPickled):
     """Hidden states of the tokens of many texts, with text, tag and place, in LanceDB.
 
-    Made by `attn_widget.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
+    Made by `attn_widget.corpus.index`, or opened again by `WordIndex.open`. The one that was opened last for a model is
     searched by the view Inside of its widgets, until `close`.
 
     Parameters
@@ -123,8 +118,8 @@ class WordIndex(NotPickled):
         Whether there is an approximate index.
     """
 
-    WHY = "it holds an open database"
-    INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
+    _WHY = "it holds an open database"
+    _INSTEAD = "Open it again: attn_widget.WordIndex.open(path)."
 
     def __init__(self, database: Any, encoder: Encoder, settings: dict[str, Any]) -> None:
         hint = "index(texts, path, layer=...) makes a WordIndex."
@@ -174,7 +169,7 @@ class WordIndex(NotPickled):
         except Exception as error:  # of a damaged table LanceDB raises errors of many kinds
             raise InputError(
                 f"There is no finished index of words in {str(path)!r}.",
-                "Make one with: attn_widget.index(texts, path, layer=...)",
+                "Make one with: attn_widget.corpus.index(texts, path, layer=...)",
             ) from error
         if settings is None:
             raise InputError(
@@ -277,12 +272,12 @@ class WordIndex(NotPickled):
             As in `near`.
         """
         check_kind(analysis, Analysis, "analysis", "analyze(text) makes one.")
-        token = index_in(token, analysis.n_tokens, "token")
+        token = index_in(token, analysis.trace.n_tokens, "token")
         k, exact = check_count(k, "k", 1, 1000), check_flag(exact, "exact")
         if layer is not None and index_in(layer, self._encoder.n_layers, "layer") != self.layer:
             raise InputError(
                 f"layer is {short_repr(layer)}, and this index holds the output of layer {self.layer}.",
-                "Make another index: attn_widget.index(texts, path, layer=...)",
+                "Make another index: attn_widget.corpus.index(texts, path, layer=...)",
             )
         run = analysis.run
         if run is None or not same_model(run.encoder, self.settings, cached=True):
@@ -290,7 +285,7 @@ class WordIndex(NotPickled):
                 f"The analysis is not of {self.model}, or of other weights.",
                 "Analyze the text with the model of the index.",
             )
-        return self._search(analysis.hidden_states[self.layer + 1][token], k, exact)
+        return self._search(analysis.model.hidden_states[self.layer + 1][token], k, exact)
 
     def _search(self, vector: NDArray[np.float32], k: int, exact: bool) -> list[dict[str, Any]]:
         columns = ["token", "pos", "index", "position", "start", "end", "_distance"]

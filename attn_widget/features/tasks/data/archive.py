@@ -29,17 +29,8 @@ ROOM = f"Make room in it, or name another folder: cache=..., or {CACHE_VARIABLE}
 def member(name: str, cache: str | os.PathLike[str] | None = None) -> bytes:
     """One file of the inner archive, read in memory: nothing is unpacked to the disk.
 
-    Parameters
-    ----------
-    name : str
-        ``"tweets_GroundTruth.txt"``.
-    cache : path, optional
-        See `cache_folder`.
-
-    Raises
-    ------
-    NotAvailableError
-        The archive is not in the cache and cannot be fetched, or has another hash.
+    ``name``: ``"tweets_GroundTruth.txt"``. ``cache``: see `cache_folder`. Raises `NotAvailableError`: the archive
+    is not in the cache and cannot be fetched, or has another hash.
     """
     outer = io.BytesIO(archive(cache))
     with tarfile.open(fileobj=outer, mode="r:gz") as tar:

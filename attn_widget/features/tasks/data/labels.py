@@ -18,11 +18,7 @@ WHOLE = re.compile(r"[+-]?\d+")
 def check_texts(texts: Sequence[Any], rows: Sequence[str]) -> list[str]:
     """The texts, if each is a string that says something.
 
-    Parameters
-    ----------
-    texts : sequence, length n
-    rows : sequence of str, length n
-        What to call a row in a message.
+    ``rows``: what to call a row in a message.
     """
     if not texts:
         raise InputError("There are no rows.", "Give a table with texts and labels.")
@@ -42,21 +38,9 @@ def encode(
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Classes of labels: by the names given, by number, or by the sorted names that occur.
 
-    Parameters
-    ----------
-    values : sequence of str, int, bool or whole float, length n
-    rows : sequence of str, length n
-        What to call a row in a message.
-    classes : sequence of str, optional
-        Names; the labels are then these, or 0 to c - 1.
+    ``rows``: what to call a row in a message. ``classes``: names; the labels are then these, or 0 to c - 1.
+    ``labels``: int64 ndarray [n].
 
-    Returns
-    -------
-    labels : int64 ndarray [n]
-    classes : tuple of str, length c
-
-    Examples
-    --------
     >>> encode([2, 1, 3], ["row 0", "row 1", "row 2"])
     (array([1, 0, 2]), ('1', '2', '3'))
     >>> encode(["no", "yes"], ["row 0", "row 1"], ("yes", "no"))

@@ -37,8 +37,6 @@ MODIFIERS = frozenset(
 def sentence_key(text: str) -> str:
     """Key that near copies of a text share: without capitals, punctuation and emphasis.
 
-    Examples
-    --------
     >>> sentence_key("YAY! Another EXTREMELY good, good phone interview!!!")
     'yay another good phone interview'
     >>> sentence_key("?!")
@@ -51,19 +49,8 @@ def sentence_key(text: str) -> str:
 def join_groups(texts: Sequence[str], groups: Sequence[Hashable]) -> list[int]:
     """Number the groups, those that hold near copies of one sentence as one.
 
-    Parameters
-    ----------
-    texts : sequence of str, length n
-    groups : sequence, length n
-        The same value for what belongs together.
+    ``groups``: the same value for what belongs together. Returns: the first row of each text's group.
 
-    Returns
-    -------
-    list of int, length n
-        The first row of each text's group.
-
-    Examples
-    --------
     >>> join_groups(["Wow!", "It broke.", "wow", "Fine."], ["a", "a", "b", "c"])
     [0, 0, 0, 3]
     """
@@ -91,18 +78,8 @@ def assign(
     The largest group first, each to the split that it brings nearest to its part (least squares); the
     order among equals is that of a hash of seed and row, the same on every machine.
 
-    Parameters
-    ----------
-    labels : int64 ndarray [n]
-    groups : sequence of int, length n
-    names : sequence of str
-        Splits, of `SHARES`.
-    seed : int
-
-    Returns
-    -------
-    dict of str to list of int
-        Rows of each split, in an order that depends on the seed alone.
+    ``labels``: int64 ndarray [n]. ``names``: splits, of `SHARES`. Returns: rows of each split, in an order that
+    depends on the seed alone.
     """
     members: dict[int, list[int]] = defaultdict(list)
     for row, group in enumerate(groups):
@@ -137,17 +114,7 @@ def equal_classes(
 ) -> dict[str, list[int]]:
     """As many rows of each class in a split, and the splits in their shares: the first ones stay.
 
-    Parameters
-    ----------
-    labels : int64 ndarray [n]
-    placed : dict of str to list of int
-        Of `assign`.
-    classes : sequence of str
-
-    Returns
-    -------
-    dict of str to list of int
-        In the same order.
+    ``labels``: int64 ndarray [n]. ``placed``: of `assign`. Returns: in the same order.
     """
     counts = {
         name: np.bincount(labels[rows], minlength=len(classes)) for name, rows in placed.items()

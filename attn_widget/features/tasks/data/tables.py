@@ -20,10 +20,10 @@ from attn_widget.checks import (
     stands_at,
 )
 from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.corpus.reading.wide_fields import wide_fields
 from attn_widget.features.tasks.data.dataset import Dataset, make_split, split_equally
 from attn_widget.features.tasks.data.labels import check_texts, encode, is_missing
 from attn_widget.features.tasks.data.splits import SHARES, assign, join_groups
-from attn_widget.host.wide_fields import wide_fields
 
 # Names of the parts of a published dataset.
 SPLIT_NAMES = {

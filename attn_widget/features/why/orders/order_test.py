@@ -96,8 +96,6 @@ class OrderTest:
 def holm(p: Sequence[float]) -> list[float]:
     """P values after Holm's step-down correction, at most 1.
 
-    Examples
-    --------
     >>> [round(value, 3) for value in holm([0.01, 0.5, 0.02])]
     [0.03, 0.5, 0.04]
     """
@@ -112,8 +110,6 @@ def holm(p: Sequence[float]) -> list[float]:
 def looks(most: int) -> list[int]:
     """Numbers of drawn orders after which it is decided whether more are needed.
 
-    Examples
-    --------
     >>> looks(1600), looks(1000), looks(20)
     ([100, 200, 400, 800, 1600], [100, 200, 400, 800, 1000], [20])
     """
@@ -131,13 +127,8 @@ def decided(at_least: Sequence[int], orders: int, most: int) -> list[bool]:
     Each p value has an exact interval, and Holm's correction grows with every p value: a verdict is settled if it is the same
     with all lower ends and with all upper ends. The chance `ERROR` of an interval is shared by all looks.
 
-    Parameters
-    ----------
-    at_least : sequence of int
-        Of ``orders`` random orders, those that lower the probability at least as much as each method.
+    ``at_least``: of ``orders`` random orders, those that lower the probability at least as much as each method.
 
-    Examples
-    --------
     >>> decided([0, 40, 3], 100, 1600), decided([0], 200, 1600)
     ([False, True, False], [True])
     """
@@ -150,8 +141,6 @@ def decided(at_least: Sequence[int], orders: int, most: int) -> list[bool]:
 def clopper_pearson(successes: int, total: int, tail: float = 0.025) -> tuple[float, float]:
     """Exact interval of a share, which it misses on either side with a probability of ``tail``; by default of 95%.
 
-    Examples
-    --------
     >>> [round(end, 3) for end in clopper_pearson(23, 23)]
     [0.852, 1.0]
     """
@@ -166,8 +155,6 @@ def clopper_pearson(successes: int, total: int, tail: float = 0.025) -> tuple[fl
 def too_few_orders(words: int, orders: int, n_methods: int, *, drawn: bool) -> str | None:
     """Why even the best of all orders could not be called better; None if it could.
 
-    Examples
-    --------
     >>> too_few_orders(3, 6, 10, drawn=False)
     '3 words have 6 orders, and a test of 10 methods needs 200'
     """

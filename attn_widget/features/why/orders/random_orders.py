@@ -89,8 +89,6 @@ class RandomOrders:
 def cuts(size: int) -> list[int]:
     """Numbers of masked words, of ``size``, at each step; ``k`` and ``size - k`` are both among them.
 
-    Examples
-    --------
     >>> cuts(3), cuts(25)
     ([0, 1, 2, 3], [0, 3, 5, 8, 10, 12, 13, 15, 17, 20, 22, 25])
     """
@@ -103,8 +101,6 @@ def cuts(size: int) -> list[int]:
 def prefixes(order: Sequence[int]) -> list[int]:
     """The sets of first words of an order at each of `cuts`; bit k of a set stands for word k.
 
-    Examples
-    --------
     >>> prefixes([2, 0, 1])
     [0, 4, 5, 7]
     """
@@ -166,10 +162,7 @@ def drawn_orders(
 ) -> RandomOrders:
     """``n_random`` orders, or fewer once every method's verdict is settled: see `decided`.
 
-    Parameters
-    ----------
-    methods : sequence of float
-        Areas of the methods.
+    ``methods``: areas of the methods.
     """
     rng = np.random.default_rng(seed)
     shares = np.array(cuts(words)) / words

@@ -15,7 +15,7 @@ import {
 } from "./layout";
 import { type CellsData, longestLabels, paintCells, paintOver } from "./paint";
 
-export interface CellsEvents {
+interface CellsEvents {
   /** The pointer or the keys are on a cell, or on none. */
   point(cell: CellAt | null, byKey: boolean): void;
   pick(cell: CellAt): void;

@@ -24,10 +24,10 @@ import {
 } from "./types";
 
 /** Name of the column of the rests of rows, and its distance from the plot (px). */
-export const REST_NAME = "rest";
-export const LABEL_LIFT = 4;
+const REST_NAME = "rest";
+const LABEL_LIFT = 4;
 /** Opacity of the hatching over a color. */
-export const HATCH_OPACITY = 0.55;
+const HATCH_OPACITY = 0.55;
 /** Columns up to this width (px) share bars of a pixel. */
 const SHARED_BELOW = 0.5;
 /** Sentences nearer than this (px) are many. */
@@ -290,7 +290,7 @@ export function paintMarginal(
 }
 
 /** Left edge of the column of the rests of rows, and the top and height of each row in the window. */
-export function restCells(
+function restCells(
   { left, top, width, height }: Geometry,
   rows: Track,
 ): {

@@ -105,7 +105,7 @@ export const curveOf = (x0: number, y0: number, x1: number, y1: number) => {
 };
 
 /** Color of a link. */
-export const linkColor = ({ max, scale }: FlowData, weight: number, mode: Mode): string =>
+const linkColor = ({ max, scale }: FlowData, weight: number, mode: Mode): string =>
   itemAt(ramp("weight", mode).css, Math.max(PALEST, rampIndex(weight, max, scale)));
 
 /** Draw the flow next to a map of this geometry; keys use the window of the columns. */

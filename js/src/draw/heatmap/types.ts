@@ -37,7 +37,7 @@ export interface AxisNames {
 }
 
 /** A label on an axis, at its middle (px). */
-export interface Label {
+interface Label {
   readonly at: number;
   readonly text: string;
   readonly bold: boolean;

@@ -14,7 +14,7 @@ const PALEST = 40;
 /** A press that moves less (px) is a click: the window's middle goes there. */
 const SLACK = 3;
 
-export interface Lane {
+interface Lane {
   readonly name: string;
   readonly window: Range;
 }
@@ -58,6 +58,58 @@ export function labelPlace(
   const places = [...(from > room ? [0] : []), ...(to + room < width ? [width - room] : []), from];
   const free = (at: number): boolean => line === null || line < at || line > at + room;
   return places.find(free) ?? (line ?? 0) + 2;
+}
+
+/** One lane: gray bars of what is received, colored bars of the values, and the window. */
+function paintLane(
+  context: CanvasRenderingContext2D,
+  { name, window, top }: Lane & { readonly top: number },
+  shown: MinimapData,
+  {
+    base,
+    bars,
+    width,
+  }: { readonly base: Float32Array; readonly bars: Float32Array; readonly width: number },
+  colors: Palette,
+): void {
+  const { css }: Ramp = ramp("weight", colors.mode);
+  const x = (token: number): number => (token / shown.size) * width;
+  const most = base.reduce((a, b) => Math.max(a, b), 0);
+  context.fillStyle = colors.line;
+  context.globalAlpha = 0.35;
+  context.fillRect(0, top, width, LANE.height);
+  context.globalAlpha = 1;
+  context.fillStyle = colors.muted;
+  context.globalAlpha = 0.3;
+  base.forEach((value, at) => {
+    const tall = most > 0 ? Math.sqrt(value / most) * LANE.height : 0;
+    context.fillRect(at, top + LANE.height - tall, 1, tall);
+  });
+  context.globalAlpha = 1;
+  if (shown.values !== shown.base)
+    bars.forEach((value, at) => {
+      if (!(value > 0) || !(shown.top > 0)) return;
+      const share = Math.sqrt(Math.min(value / shown.top, 1));
+      context.fillStyle = css[Math.max(PALEST, Math.round(share * 255))] ?? "";
+      const tall = Math.max(1, share * LANE.height);
+      context.fillRect(at, top + LANE.height - tall, 1, tall);
+    });
+  const [a, b] = [x(window[0]), Math.max(x(window[1]), x(window[0]) + MIN_PX)];
+  context.fillStyle = colors.ground;
+  context.globalAlpha = 0.55;
+  context.fillRect(0, top, a, LANE.height);
+  context.fillRect(b, top, width - b, LANE.height);
+  context.globalAlpha = 1;
+  context.strokeStyle = colors.ink;
+  context.lineWidth = 1.5;
+  context.strokeRect(a + 0.75, top + 0.75, Math.max(b - a - 1.5, 1), LANE.height - 1.5);
+  context.font = `10px ${colors.font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.fillStyle = colors.ink;
+  const room = context.measureText(name).width + 8;
+  const at = labelPlace([a, b], room, width, shown.focus < 0 ? null : x(shown.focus + 0.5));
+  context.fillText(name, at + 4, top + LANE.height / 2 + 0.5);
 }
 
 export function minimap(
@@ -107,49 +159,11 @@ export function minimap(
       bins.set(values, fresh);
       return fresh;
     };
-    const base = barsOf(shown.base);
-    const most = base.reduce((a, b) => Math.max(a, b), 0);
-    const bars = barsOf(shown.values);
-    const { css }: Ramp = ramp("weight", colors.mode);
-    lanes.forEach((lane, i) => {
+    const places = { base: barsOf(shown.base), bars: barsOf(shown.values), width };
+    for (const [i, { name, window }] of lanes.entries()) {
       const top = i * (LANE.height + LANE.gap);
-      context.fillStyle = colors?.line ?? "";
-      context.globalAlpha = 0.35;
-      context.fillRect(0, top, width, LANE.height);
-      context.globalAlpha = 1;
-      context.fillStyle = colors?.muted ?? "";
-      context.globalAlpha = 0.3;
-      base.forEach((value, at) => {
-        const tall = most > 0 ? Math.sqrt(value / most) * LANE.height : 0;
-        context.fillRect(at, top + LANE.height - tall, 1, tall);
-      });
-      context.globalAlpha = 1;
-      if (shown.values !== shown.base)
-        bars.forEach((value, at) => {
-          if (!(value > 0) || !(shown.top > 0)) return;
-          const share = Math.sqrt(Math.min(value / shown.top, 1));
-          context.fillStyle = css[Math.max(PALEST, Math.round(share * 255))] ?? "";
-          const tall = Math.max(1, share * LANE.height);
-          context.fillRect(at, top + LANE.height - tall, 1, tall);
-        });
-      const window = drawing ?? lane.window;
-      const [a, b] = [x(window[0]), Math.max(x(window[1]), x(window[0]) + MIN_PX)];
-      context.fillStyle = colors?.ground ?? "";
-      context.globalAlpha = 0.55;
-      context.fillRect(0, top, a, LANE.height);
-      context.fillRect(b, top, width - b, LANE.height);
-      context.globalAlpha = 1;
-      context.strokeStyle = colors?.ink ?? "";
-      context.lineWidth = 1.5;
-      context.strokeRect(a + 0.75, top + 0.75, Math.max(b - a - 1.5, 1), LANE.height - 1.5);
-      context.font = `10px ${colors?.font ?? ""}`;
-      context.textBaseline = "middle";
-      context.textAlign = "left";
-      context.fillStyle = colors?.ink ?? "";
-      const room = context.measureText(lane.name).width + 8;
-      const at = labelPlace([a, b], room, width, shown.focus < 0 ? null : x(shown.focus + 0.5));
-      context.fillText(lane.name, at + 4, top + LANE.height / 2 + 0.5);
-    });
+      paintLane(context, { name, window: drawing ?? window, top }, shown, places, colors);
+    }
     const foot = height - LANE.ticks;
     context.fillStyle = colors.muted;
     context.globalAlpha = 0.6;

@@ -16,7 +16,7 @@ interface Marked {
 }
 
 /** A bar along an axis, px. */
-export interface Bar {
+interface Bar {
   readonly left: number;
   readonly top: number;
   readonly width: number;

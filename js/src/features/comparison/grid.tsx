@@ -10,8 +10,8 @@ import { itemAt } from "../../protocol/required";
 import type { Selection, State } from "../../state/selection";
 import { Button, Select } from "../../ui/controls";
 import { setter } from "../../ui/mount";
-import { ChangeLegend } from "../../ui/signs";
 import { type Compared, farthest, metricChanges, type Sources } from "./data";
+import { ChangeLegend } from "./figures";
 
 const DISTANCE = "distance";
 /** Least share of the largest change that has a mark in its cell. */

@@ -41,7 +41,7 @@ export interface Run {
   draw(): void;
 }
 
-export interface Runs {
+interface Runs {
   readonly compared: Compared;
   readonly a: Run;
   readonly b: Run;

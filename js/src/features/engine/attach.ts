@@ -119,9 +119,9 @@ function attachToRun(
         show(found) {
           if (stopped) return;
           const next = reopen.next(state.get(), found);
-          state.set({ ...next, ...fit({ ...state.get(), ...next }, found.meta) });
+          const select = { ...next, ...fit({ ...state.get(), ...next }, found.meta) };
+          frame.show(found, typing.act, [], select);
           reopen.opened(state.get());
-          frame.show(found, typing.act);
         },
         predicts: () => state.get().view === "predictions",
         activity: (activity) => {

@@ -19,7 +19,7 @@ export interface Port {
 }
 
 /** Id of the first message, by which a worker says that it lives. */
-export const READY = 0;
+const READY = 0;
 
 export function serve(port: Port): void {
   let session: Session | null = null;

@@ -93,7 +93,7 @@ export class Session {
   }
 }
 
-export type Calls = {
+type Calls = {
   [Name in keyof Session]: Session[Name];
 };
 

@@ -76,9 +76,9 @@ async function open(place: HTMLElement): Promise<void> {
     const { model, profile } = source.meta;
     // A profile of the same model has no text to change.
     if (model.name === modelName && profile === null) {
-      const show: Frame["show"] = (next, act) => {
+      const show: Frame["show"] = (next, ...rest) => {
         if (next !== source) shown = free;
-        frame.show(next, act);
+        frame.show(next, ...rest);
       };
       typed({ source, frame: { ...frame, show }, state: selected });
     }

@@ -1,6 +1,6 @@
 /** Caption of a saved view: model, text, layer, head, definition, options, versions. No links. */
 
-import { DEFINITIONS } from "../../catalog/selection";
+import { DEFINITIONS } from "../../catalog/definitions";
 import { shorten, tokenLabel } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { hasHead, isRolled, mixingOf } from "../../figures/quantities";

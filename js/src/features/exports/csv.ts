@@ -14,7 +14,7 @@ const END = "\r\n";
 const FORMULA = /^[=+\-@\t\r]/;
 const QUOTED = /[",\r\n]/;
 
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 /** A number with all its digits; null when it is N/A. */
 export function numberText(value: number): string | null {

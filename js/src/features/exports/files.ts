@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<Format, string>> = {
   json: "application/json",
 };
 
-export function captionFor({ source, state }: ViewContext, { name, drawn }: OpenView): Caption {
+function captionFor({ source, state }: ViewContext, { name, drawn }: OpenView): Caption {
   return captionOf(source.meta, state.get(), viewNamed(name), drawn?.options?.());
 }
 
@@ -51,7 +51,7 @@ function rampOf(
   return { max, scale, error: errorOf(shown, max), overflow: overflowText(shown, scale) };
 }
 
-export function pictureLegend(
+function pictureLegend(
   context: ViewContext,
   open: OpenView,
 ): NonNullable<PictureOptions["legend"]> | null {

@@ -43,21 +43,12 @@ interface SaveTool {
   readonly busy: Signal<boolean>;
 }
 
-export function saveMenu({ context, panel, open, element, button, busy }: SaveTool) {
-  const { announce, report, signal: until } = context;
-  const menu = createRef<HTMLDivElement>();
-  /** Entries of the open menu; null while it is closed. */
-  const shown = signal<readonly Item[] | null>(null);
-  const note = signal("");
-  let fading: ReturnType<typeof setTimeout> | undefined;
-
-  function notify(text: string): void {
-    announce(text);
-    note.value = text;
-    clearTimeout(fading);
-    fading = setTimeout(setTo(note, ""), NOTE_MS);
-  }
-
+/** Entries of the menu for the open view; `notify` says that a file was saved. */
+function createItems(
+  { context, panel, open }: Pick<SaveTool, "context" | "panel" | "open">,
+  notify: (text: string) => void,
+): () => Item[] {
+  const { report } = context;
   async function save(format: Format): Promise<void> {
     const blocked = downloadsBlocked();
     if (blocked === "blocked") {
@@ -82,7 +73,7 @@ export function saveMenu({ context, panel, open, element, button, busy }: SaveTo
     run: () => save(format),
   });
 
-  function items(): Item[] {
+  return () => {
     const { drawn } = open();
     // Some drawings in lines need code that may still be on its way: saving waits for it.
     const vector = drawn?.svg !== undefined && (lazyCode.peek() === null || drawn.svg() !== null);
@@ -111,7 +102,25 @@ export function saveMenu({ context, panel, open, element, button, busy }: SaveTo
         run: async () => copyText(await csvOf(open())),
       },
     ];
+  };
+}
+
+export function saveMenu({ context, panel, open, element, button, busy }: SaveTool) {
+  const { announce, report, signal: until } = context;
+  const menu = createRef<HTMLDivElement>();
+  /** Entries of the open menu; null while it is closed. */
+  const shown = signal<readonly Item[] | null>(null);
+  const note = signal("");
+  let fading: ReturnType<typeof setTimeout> | undefined;
+
+  function notify(text: string): void {
+    announce(text);
+    note.value = text;
+    clearTimeout(fading);
+    fading = setTimeout(setTo(note, ""), NOTE_MS);
   }
+
+  const items = createItems({ context, panel, open }, notify);
 
   async function choose({ run, done }: Item): Promise<void> {
     close(true);

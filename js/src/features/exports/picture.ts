@@ -13,7 +13,7 @@ import { markup, stylesOf, svgAddress } from "./markup";
 import { drawUnseen, showWhole, type Unrolled, unroll } from "./whole";
 
 /** Pixels to a CSS pixel. */
-export const SCALE = 2;
+const SCALE = 2;
 /** Larger canvases are refused by browsers: px of a side, and px in all. */
 const MOST = { side: 16_384, area: 120e6 } as const;
 /** Most height that the caption may take, px. */
@@ -38,7 +38,7 @@ async function redraw(root: HTMLElement): Promise<void> {
 }
 
 /** The caption below a picture: the first line says which run and head. */
-export function captionElement(lines: readonly string[]): HTMLElement {
+function captionElement(lines: readonly string[]): HTMLElement {
   return h(
     "div",
     { class: "aw-saved-caption" },

@@ -64,7 +64,7 @@ function scrolls(element: HTMLElement): boolean {
 }
 
 /** `Rows 5 to 16 of 59.`; empty where there are none. */
-export function partOf(scroller: Element): string {
+function partOf(scroller: Element): string {
   const rows = [...scroller.querySelectorAll("tbody > tr, [role=row][data-position]")]
     .map((row) => row.getBoundingClientRect())
     .filter(({ height }) => height > 0);

@@ -19,6 +19,9 @@ const KEY = "key";
 
 interface Props {
   readonly found: Found;
+  /** False for a comparison that a saved page lacks. */
+  readonly has: (against: Group) => boolean;
+  readonly live: boolean;
   readonly names: Names;
   readonly choose: (against: Against) => void;
   /** True if the row of keys is open. */
@@ -26,7 +29,7 @@ interface Props {
   readonly list: (open: boolean) => void;
 }
 
-export function AgainstControl({ found, names, choose, listing, list }: Props) {
+export function AgainstControl({ found, has, live, names, choose, listing, list }: Props) {
   const { against, againsts } = found;
   const chosen = typeof against === "number";
   const another = chosen ? <SideToken names={names} side="key" token={against} /> : "another key …";
@@ -38,8 +41,12 @@ export function AgainstControl({ found, names, choose, listing, list }: Props) {
         part="qk-against"
         name="against"
         options={[
-          ...againsts.map((each) => [each, LABELS[each][0], { title: LABELS[each][1] }] as const),
-          [KEY, another, { title: "One other key: choose it in the row" }] as const,
+          ...againsts
+            .filter(has)
+            .map((each) => [each, LABELS[each][0], { title: LABELS[each][1] }] as const),
+          ...(live
+            ? [[KEY, another, { title: "One other key: choose it in the row" }] as const]
+            : []),
         ]}
         value={listing || chosen ? KEY : against}
         choose={(next) => {

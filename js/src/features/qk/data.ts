@@ -43,7 +43,7 @@ export interface OfCell {
 export type CellRequest = { readonly kind: "qk" } & OfCell & { readonly matrix?: true };
 
 /** A pair of entries, by their indices, and what it adds. */
-export type PartPair = readonly [query: number, key: number, value: number];
+type PartPair = readonly [query: number, key: number, value: number];
 
 export interface Found {
   readonly by: By;
@@ -112,6 +112,11 @@ export interface Effect {
 }
 export type Effects = Readonly<Record<SideName, readonly Effect[]>>;
 
+export const effectsRequest = (of: OfCell, side: SideName, parts: readonly number[]) =>
+  ({ kind: "qk_effects", ...of, side, parts }) as const;
+export const traceRequest = (of: OfCell, depth: number) =>
+  ({ kind: "qk_trace", ...of, depth }) as const;
+
 /** Entries of both sides, one side after the other. */
 export async function askEffects(
   source: Source,
@@ -126,15 +131,14 @@ export async function askEffects(
       progress: (done: number, total: number) =>
         progress(i * (total || 1) + done, SIDES.length * (total || 1)),
     };
-    const request = { ...cell, side, parts: parts[side] };
-    const slice = await source.ask({ kind: "qk_effects", ...request }, options);
+    const slice = await source.ask(effectsRequest(cell, side, parts[side]), options);
     found[side] = slice.data.effects as readonly Effect[];
   }
   return found;
 }
 
 /** Sums of the parts of a side of a cell. */
-export interface TracedSide {
+interface TracedSide {
   readonly heads: number;
   readonly ffns: number;
   readonly rest: number;
@@ -166,7 +170,7 @@ export async function askTrace(
   depth: number,
   options: SliceOptions,
 ): Promise<Traced> {
-  const slice = await source.ask({ kind: "qk_trace", ...cell, depth }, options);
+  const slice = await source.ask(traceRequest(cell, depth), options);
   return slice.data.root as Traced;
 }
 

@@ -3,10 +3,10 @@
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/number";
 import type { PinnedCell } from "../../views/contract";
-import { type Effects, type Found, SIDES, type SideName } from "./data";
+import { type Effect, type Effects, type Found, SIDES, type SideName } from "./data";
 import { type Names, PartName, SideToken } from "./names";
 
-/** An entry without which less than this share of the weight is left makes the head look there. */
+/** An entry without which less than this share of the weight is left makes the head look there; one without which the weight is more than so many times as large keeps it away. */
 const MAKES = 0.5;
 
 export function Verdict({
@@ -26,14 +26,18 @@ export function Verdict({
     const { kind, token } = itemAt(found.parts[side], part);
     return kind === "token" && (token === cell.query || token === cell.key);
   };
-  // On each side the entry without which least of the weight is left.
+  // True of a key below the others: something keeps the head away from it.
+  const away = found.contrast < 0;
+  const order = (one: Effect, other: Effect): number =>
+    away ? other.weight - one.weight : one.weight - other.weight;
+  // On each side the entry without which least of the weight is left, or most.
   const [first, second] = SIDES.flatMap((side) =>
     effects[side]
       .filter(({ part }) => !isOfPair(side, part))
       .map((effect) => ({ side, ...effect }))
-      .sort((one, other) => one.weight - other.weight)
+      .sort(order)
       .slice(0, 1),
-  ).sort((one, other) => one.weight - other.weight);
+  ).sort(order);
   if (first === undefined) return null;
   const Entry = ({ of: { side, part } }: { readonly of: typeof first }) => {
     const entry = itemAt(found.parts[side], part);
@@ -48,12 +52,13 @@ export function Verdict({
       </>
     );
   };
+  const makes = away ? first.weight * MAKES > found.weight : first.weight < MAKES * found.weight;
   return (
     <p data-aw-part="qk-verdict" role="status">
-      {first.weight < MAKES * found.weight ? (
+      {makes ? (
         <>
           <SideToken names={names} side="query" token={cell.query} />
-          {" looks at "}
+          {away ? " looks away from " : " looks at "}
           <SideToken names={names} side="key" token={cell.key} />
           {" because of "}
           <Entry of={first} />
@@ -61,7 +66,7 @@ export function Verdict({
         </>
       ) : (
         <>
-          {`None of ${byParts ? "these" : "the other tokens"} alone makes the head look there: without `}
+          {`None of ${byParts ? "these" : "the other tokens"} alone ${away ? "keeps the head away" : "makes the head look there"}: without `}
           <Entry of={first} />
           {", which counts most, the weight is "}
         </>

@@ -9,7 +9,7 @@ const LISTED = 5;
 /** Entries of a side that the kernel takes out at most. */
 const CHECKED = 10;
 
-export interface Group {
+interface Group {
   /** Null where one group is all. */
   readonly name: string | null;
   /** Entry and value, the largest first. */

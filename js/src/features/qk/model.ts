@@ -16,11 +16,14 @@ import {
   type CellRequest,
   cellRequest,
   type Effects,
+  effectsRequest,
   type Found,
   isAnswered,
   type OfCell,
   ofCell,
+  SIDES,
   type Traced,
+  traceRequest,
 } from "./data";
 import { checkedOf } from "./groups";
 import { namesOf } from "./names";
@@ -40,7 +43,11 @@ export function createQkModel(
 ) {
   const { source, state, signal: until } = context;
   const names = namesOf(source.meta);
-  const { open } = memoryOf(state);
+  const first = cell.peek();
+  // A saved page has the sums that were open when it was saved.
+  const held =
+    !source.live && first !== null && isAnswered(source, cellRequest(first, "others", null));
+  const { open } = memoryOf(state, held);
   const way = createWay(state, cell, until);
   /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
   const compared = signal<{ readonly against: Against; readonly pair: string }>({
@@ -52,6 +59,7 @@ export function createQkModel(
   const by = signal<By | null>(null);
   const pairsOpen = signal(false);
   const traceOpen = signal(false);
+  const headsOpen = signal(false);
   /** True while the network is to run without the listed entries. */
   const checking = signal(false);
 
@@ -72,23 +80,28 @@ export function createQkModel(
       ? null
       : { ...ofCell(question.value), by: found.value.by },
   );
-  const wanted = (open: ReadonlySignal<boolean>) =>
-    computed(() => (open.value ? further.value : null));
+  const checkedParts = (of: Found) => ({
+    ...{ key: checkedOf(of, "key"), query: checkedOf(of, "query") },
+  });
+  /** False for what a saved page lacks. */
+  const checks = computed(() => {
+    const [of, now] = [further.value, found.value];
+    if (of === null || now === null) return false;
+    const parts = checkedParts(now);
+    return SIDES.every((side) => isAnswered(source, effectsRequest(of, side, parts[side])));
+  });
+  const traces = computed(
+    () => further.value !== null && isAnswered(source, traceRequest(further.value, DEPTH)),
+  );
+  const wanted = (open: ReadonlySignal<boolean>, there: ReadonlySignal<boolean>) =>
+    computed(() => (open.value && there.value ? further.value : null));
   const check = taskOf<OfCell, Effects>(
-    wanted(checking),
-    (of, step) => {
-      const now = required(found.peek(), "The sum");
-      return askEffects(
-        source,
-        of,
-        { key: checkedOf(now, "key"), query: checkedOf(now, "query") },
-        step,
-      );
-    },
+    wanted(checking, checks),
+    (of, step) => askEffects(source, of, checkedParts(required(found.peek(), "The sum")), step),
     until,
   );
   const trace = taskOf<OfCell, Traced>(
-    wanted(traceOpen),
+    wanted(traceOpen, traces),
     (of, step) => askTrace(source, of, DEPTH, step),
     until,
   );
@@ -104,6 +117,13 @@ export function createQkModel(
   return {
     place,
     live: source.live,
+    checks,
+    traces,
+    /** True for a sum of the pinned cell that the kernel computes, or the page has. */
+    has(against: Against, split: By | null): boolean {
+      const at = cell.peek();
+      return at !== null && isAnswered(source, cellRequest(at, against, split));
+    },
     until,
     cell,
     names,
@@ -111,9 +131,14 @@ export function createQkModel(
     matrix: signalOf(context.matrix.get, (changed) => context.matrix.on(changed, until)),
     open,
     way,
+    /** The first of the ways is what is given without a choice: one question, not two. */
+    split(chosen: By): void {
+      by.value = chosen === found.peek()?.others[0] ? null : chosen;
+    },
     by,
     pairsOpen,
     traceOpen,
+    headsOpen,
     checking,
     listing: computed(() => listed.value === pairOf(cell.value)),
     list(open: boolean): void {

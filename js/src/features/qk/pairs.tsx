@@ -3,8 +3,8 @@
 import { computed, signal } from "@preact/signals-core";
 import { onResize } from "../../draw/resize";
 import { visible } from "../../figures/format";
+import { createSaidCells } from "../../marks/cells";
 import { itemAt } from "../../protocol/required";
-import { createCells } from "../../ui/cells";
 import { Button } from "../../ui/controls";
 import { RampLegend } from "../../ui/legend";
 import { watch } from "../../ui/mount";
@@ -106,6 +106,7 @@ export function createPairs({
   names,
   mode,
   choose,
+  live,
   until,
 }: QkModel) {
   const linked = computed(() => {
@@ -120,15 +121,13 @@ export function createPairs({
     pointed.value = pinned.value = null;
   }, until);
   const topOf = () => Math.abs(linked.peek()?.matrix?.ranked[0]?.value ?? 0);
-  const cells = createCells(
-    CELLS,
-    "qk-matrix",
-    until,
+  const cells = createSaidCells(
+    { shape: CELLS, part: "qk-matrix", pick: () => undefined },
     (row, column, value) => {
       const { a, b } = linked.peek() ?? {};
       return { text: `${a?.names[row]} · ${b?.names[column]}: ${signed(value, 3)}`, value };
     },
-    { pick: () => undefined },
+    until,
   );
   watch(() => {
     const now = linked.value;
@@ -181,7 +180,7 @@ export function createPairs({
             <bdi>{of[far].names[pair[far]]}</bdi> {signed(pair.value, 3)}
           </span>
         ))}
-        {own === "b" && pinned.value !== null && token !== null && (
+        {own === "b" && live && pinned.value !== null && token !== null && (
           <Button class="aw-link" part="qk-compare" onClick={() => choose(token)}>
             compare with it
           </Button>

@@ -18,11 +18,11 @@ export interface TraceItem extends TreeNode {
   readonly path: string;
 }
 
-export const cellName = (names: Names, { query, key }: Traced): string =>
+const cellName = (names: Names, { query, key }: Traced): string =>
   `${names.token("query", query)} → ${names.token("key", key)}`;
-export const cellPlace = ({ query, key }: Traced): string => `${query} → ${key}`;
+const cellPlace = ({ query, key }: Traced): string => `${query} → ${key}`;
 
-export interface TraceTree {
+interface TraceTree {
   readonly root: TraceItem;
   /** By number: `unit` of a node. */
   readonly items: readonly TraceItem[];

@@ -2,19 +2,20 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
 import { headName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
-import { NEEDS_KERNEL } from "../../protocol/failure";
+import { messageOf, NEEDS_KERNEL, needsKernel } from "../../protocol/failure";
 import { Button, Segmented, Toggle } from "../../ui/controls";
 import { mount, setTo, setter } from "../../ui/mount";
 import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
 import { type By, type Found, SIDES, type SideName } from "./data";
 import { Verdict } from "./effects";
+import { createHeads } from "./heads";
 import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
@@ -25,6 +26,8 @@ import { createTrace } from "./trace-view";
 
 const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
+/** In a note, where a saved page cannot run it. */
+const TICK = /: tick 'without it' to run that/;
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -44,35 +47,46 @@ interface Of {
   readonly cell: PinnedCell;
 }
 
-const Controls = ({ model, found }: Of) => (
-  <div class="aw-cluster aw-small">
-    {found.others.length > 1 && (
-      <Segmented<By>
-        label="The sum"
-        part="qk-by"
-        name="by"
-        options={BYS.filter(([each]) => found.others.includes(each))}
-        value={found.by}
-        choose={setter(model.by)}
+function Controls({ model, found }: Of) {
+  const { by, against } = found;
+  const [first] = found.others;
+  const ways = BYS.filter(
+    ([each]) =>
+      found.others.includes(each) &&
+      (each === by || model.has(against, each === first ? null : each)),
+  );
+  return (
+    <div class="aw-cluster aw-small">
+      {ways.length > 1 && (
+        <Segmented<By>
+          label="The sum"
+          part="qk-by"
+          name="by"
+          options={ways}
+          value={by}
+          choose={model.split}
+        />
+      )}
+      <AgainstControl
+        found={found}
+        has={(each) => each === against || model.has(each, model.by.value)}
+        live={model.live}
+        names={model.names}
+        choose={model.choose}
+        listing={model.listing.value}
+        list={model.list}
       />
-    )}
-    <AgainstControl
-      found={found}
-      names={model.names}
-      choose={model.choose}
-      listing={model.listing.value}
-      list={model.list}
-    />
-  </div>
-);
+    </div>
+  );
+}
 
 /** Switches of all that is asked for on demand. */
 function Further({ model, found, cell }: Of) {
-  const { live, pairsOpen, traceOpen, checking } = model;
+  const { checks, traces, pairsOpen, traceOpen, headsOpen, checking } = model;
   const [check, trace] = [model.check.value, model.trace.value];
   return (
     <div class="aw-cluster">
-      {live && (
+      {checks.value && (
         <Toggle
           text="without it"
           part="qk-without"
@@ -92,7 +106,16 @@ function Further({ model, found, cell }: Of) {
             : "The largest pairs of parts"
         }
       />
-      {live && found.others.includes("parts") && (
+      {found.parts.key.some(({ kind }) => kind === "head") && (
+        <Toggle
+          text="all heads"
+          part="qk-show-heads"
+          on={headsOpen.value}
+          set={setter(headsOpen)}
+          title="Every earlier head, shaded by what it brings"
+        />
+      )}
+      {traces.value && found.others.includes("parts") && (
         <Toggle
           text="trace"
           part="qk-start-trace"
@@ -159,7 +182,14 @@ function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
   if (!model.answered.value)
     return (
       <p class="aw-qk-absent" data-aw-part="qk-absent">
-        {`Why a head looks there is computed by the model. ${NEEDS_KERNEL}`}
+        {messageOf(
+          model.live
+            ? {
+                message: "The model in this page does not compute why a head looks there.",
+                hint: NEEDS_KERNEL,
+              }
+            : needsKernel("The sum of this pair"),
+        )}
       </p>
     );
   const task = model.task.value;
@@ -173,6 +203,7 @@ export const qk: PairPart = (place, context, pinned) => {
   const { open, found, way, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
+  const Heads = createHeads(model);
   /** Height of the last sums, px: kept while others are computed. */
   let height = 0;
 
@@ -207,13 +238,14 @@ export const qk: PairPart = (place, context, pinned) => {
           <>
             <Sums {...{ model, cell }} found={now} />
             <pairs.View />
+            <Heads />
             <Trace />
             <div class="aw-qk-notes" data-aw-part="qk-notes">
               {now.notes
                 .filter((note) => note !== now.fallback)
                 .map((note) => (
                   <p class="aw-view-note" key={note}>
-                    {note}
+                    {model.checks.value ? note : note.replace(TICK, "")}
                   </p>
                 ))}
             </div>

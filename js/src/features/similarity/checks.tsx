@@ -3,17 +3,17 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
-import { beatenOrders, type OrderTests, verdictOf } from "../../figures/order-test";
+import { createSaidCells } from "../../marks/cells";
 import { messageOf } from "../../protocol/failure";
 import { headsOff } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
 import { shareOf, Task, type TaskState } from "../../protocol/task";
 import type { State } from "../../state/selection";
-import { createCells } from "../../ui/cells";
 import { Button } from "../../ui/controls";
 import { onChange } from "../../ui/mount";
 import { signed } from "../../ui/signs";
 import type { ViewContext } from "../../views/contract";
+import { beatenOrders, type OrderTests, verdictOf } from "../why/order-test";
 import { type Asked, SIDES, type SideName, testRequest } from "./data";
 
 const ORDINAL: Readonly<Record<SideName, string>> = { a: "first", b: "second" };
@@ -113,15 +113,13 @@ export function headSwitches({ source, state, act, signal: until, report }: View
   function switchOff(heads: readonly (readonly [number, number])[]): void {
     act?.({ kind: "switch_off", heads }).catch(report);
   }
-  const cells = createCells(
-    GRID,
-    "similarity-heads",
-    until,
+  const cells = createSaidCells(
+    { shape: GRID, part: "similarity-heads", pick: ({ row, column }) => toggle(row, column) },
     (layer, head, value) => ({
       text: `${headName(layer, head)}: ${isOff(layer, head) ? "off" : `off, the score changes by ${signed(-value, 3)}`}`,
       value,
     }),
-    { pick: ({ row, column }) => toggle(row, column) },
+    until,
   );
   const show = (values: Float32Array) =>
     cells.show({

@@ -127,7 +127,7 @@ export function merged(values: ArrayLike<number>, { of, names }: Units): Float64
 }
 
 /** Pairs of tokens added up over units, `[a, b]`. */
-export function mergedPairs(pairs: ArrayLike<number>, a: Units, b: Units): Float64Array {
+function mergedPairs(pairs: ArrayLike<number>, a: Units, b: Units): Float64Array {
   const columns = b.names.length;
   const sums = new Float64Array(a.names.length * columns);
   a.of.forEach((row, i) => {
@@ -248,7 +248,7 @@ const sum = (values: ArrayLike<number>): number => {
 };
 
 /** A row of the sum that makes the score. */
-export interface Term {
+interface Term {
   readonly name: string;
   /** The units of a pair, or of one text, for pointing. */
   readonly a?: number;
@@ -269,7 +269,14 @@ export function termsOf({ similar, a, b, valuesA, valuesB, matrix }: Shown, coun
         ...pair,
         name: `${itemAt(a.names, pair.a)} · ${itemAt(b.names, pair.b)}`,
       })),
-      ...(others > 0 ? [{ name: `${formatCount(others)} other pairs of words`, value: left }] : []),
+      ...(others > 0
+        ? [
+            {
+              name: `${formatCount(others)} other ${others === 1 ? "pair" : "pairs"} of words`,
+              value: left,
+            },
+          ]
+        : []),
       { name: "pairs with a special token", value: sum(matrix.values) - own },
       ...(matrix.pairs.kind === "input" ? [{ name: "biases", value: bias }] : []),
     ];
@@ -296,7 +303,7 @@ export function termsOf({ similar, a, b, valuesA, valuesB, matrix }: Shown, coun
     ...(rest.length > 0
       ? [
           {
-            name: `${formatCount(rest.length)} other words`,
+            name: `${formatCount(rest.length)} other ${rest.length === 1 ? "word" : "words"}`,
             value: sum(rest.map(({ value }) => value)),
           },
         ]
@@ -335,7 +342,7 @@ const HARDLY = 0.1;
 const LETTER = /\p{L}|\p{N}/u;
 
 /** A word, and the score without it. */
-export interface Deleted {
+interface Deleted {
   readonly name: string;
   readonly score: number;
 }

@@ -9,4 +9,4 @@ const view = {
   available: ({ similarity }) => similarity !== undefined,
 } as const satisfies ViewDefinition;
 
-export const similarity: Feature = { views: [view] };
+export const similarity: Feature = { uses: ["why"], views: [view] };

@@ -19,7 +19,7 @@ export interface UnitOfText {
 }
 
 /** Threads that are drawn at first, and from a word that is pointed at. */
-export const THREADS = 5;
+const THREADS = 5;
 /** Least share of the largest number that is written below its word, and that has a thread. */
 const WRITTEN = 0.1;
 /** Texts that are higher have paler threads, which pass many words, px. */
@@ -91,7 +91,7 @@ export interface Editing {
   readonly given: () => Readonly<Record<SideName, string>>;
 }
 
-export interface TextsProps {
+interface TextsProps {
   readonly shown: Linked;
   readonly names?: TextNames;
   readonly place: ReadonlySignal<UnitOfText | null>;

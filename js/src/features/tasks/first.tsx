@@ -1,7 +1,6 @@
 /** Attention of the first token in the last layers: one row a layer, on one scale. */
 
 import { computed, signal } from "@preact/signals-core";
-import { firstTokenRequest } from "../../figures/classes";
 import { largest, maximum } from "../../figures/derive/matrix";
 import { sumsOf, unitsOf } from "../../figures/derive/units";
 import { exact, formatNumber } from "../../figures/format";
@@ -14,6 +13,7 @@ import { Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
 import { showSettings } from "../../views/contract";
+import { firstTokenRequest } from "./answers";
 import { type TaskContext, type Words, wordUnits } from "./context";
 import { createPainted, PaintedSection } from "./painted";
 import type { CellPosition, Painting } from "./painted-row";
@@ -30,8 +30,9 @@ interface Rows {
   readonly words: Words;
 }
 
-export function createFirstToken(context: TaskContext) {
-  const { source, state, report, announce, selection, scheme, first, signal: until } = context;
+/** The rows that the first token gives, by words or tokens, as they are painted. */
+function createRows(context: TaskContext) {
+  const { source, state, report, selection, signal: until } = context;
   const { tokens, model } = source.meta;
   const n = tokens.text.length;
   const { answer, failure, busy, ask } = asking<Rows>(until, report);
@@ -112,6 +113,13 @@ export function createFirstToken(context: TaskContext) {
       exact: (value) => exact({ value, error: errorOf(value, pieces) }),
     };
   });
+  return { answer, failure, busy, head, byWords, merged, errorOf, painting };
+}
+
+export function createFirstToken(context: TaskContext) {
+  const { source, state, announce, selection, scheme, first } = context;
+  const n = source.meta.tokens.text.length;
+  const { answer, failure, busy, head, byWords, merged, errorOf, painting } = createRows(context);
   const selected = computed(() => answer.value?.layers.indexOf(selection.value.layer) ?? -1);
   const pinned = computed((): CellPosition | null => {
     const { pair } = selection.value;

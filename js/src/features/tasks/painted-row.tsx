@@ -85,7 +85,7 @@ export const Gap = ({ space, pair }: { readonly space: boolean; readonly pair: b
   </>
 );
 
-export interface Painter extends Pick<Painting, "top" | "signed"> {
+interface Painter extends Pick<Painting, "top" | "signed"> {
   readonly scale: Scale;
   readonly mode: Mode;
 }

@@ -11,8 +11,9 @@ import { RampLegend } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { setTo, watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
-import { type Cell, followKey, nextCell } from "../../ui/roving";
+import { followKey } from "../../ui/roving";
 import type { TaskContext } from "./context";
+import { type Cell, nextCell } from "./next-cell";
 import {
   type CellPosition,
   isLong,

@@ -1,14 +1,7 @@
 /** The classifier's answer in words. */
 
 import type { ComponentChildren } from "preact";
-import {
-  bestSpan,
-  type Classification,
-  classesOf,
-  type SoftmaxColumn,
-  spanText,
-  termOf,
-} from "../../figures/classes";
+import { type Classification, classesOf, type SoftmaxColumn, termOf } from "../../figures/classes";
 import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
@@ -21,7 +14,8 @@ import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { Share } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { TextWord } from "../../ui/word";
+import { bestSpan, spanText } from "./answers";
 
 /** Labels that a sentence names. */
 const NAMED = 3;
@@ -81,6 +75,7 @@ function ofText(
   column: SoftmaxColumn,
   tokens: TokenColumns,
   push: Push | null | undefined,
+  choose: (token: number) => void,
 ): ComponentChildren {
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
@@ -144,8 +139,11 @@ function ofText(
     if (undecided && second !== undefined && push != null)
       return (
         <>
-          <Word text={unitLabel(push.word, schemeOf(tokens))} />
-          <Nth tokens={tokens} position={push.word.token} />
+          <TextWord
+            text={unitLabel(push.word, schemeOf(tokens))}
+            position={push.word.token}
+            {...{ tokens, choose }}
+          />
           {" pushes to "}
           <Name label={itemAt(labels, push.value > 0 ? first : second)} />
           {", away from "}
@@ -188,6 +186,7 @@ function ofTokens(
   found: Classification,
   { text, special }: TokenColumns,
   name: (token: number) => string,
+  choose: (token: number) => void,
 ): ComponentChildren {
   const best = text.flatMap((_, token) => {
     const column = classesOf(found, token);
@@ -211,7 +210,12 @@ function ofTokens(
       {surest !== undefined && (
         <>
           {"; the surest of the others is "}
-          <Word text={name(surest.token)} />
+          <TextWord
+            text={name(surest.token)}
+            tokens={null}
+            position={surest.token}
+            choose={choose}
+          />
           {", "}
           <Name label={surest.label} />
           {": "}
@@ -252,15 +256,16 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `push` what moves an undecided one, null where no word stands out. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves an undecided one, null where no word stands out. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
+  choose: (token: number) => void,
   push?: Push | null,
 ): ComponentChildren {
-  if (found.task === "token") return ofTokens(found, tokens, name);
+  if (found.task === "token") return ofTokens(found, tokens, name, choose);
   return found.task === "sequence"
-    ? ofText(classesOf(found, 0), tokens, push)
+    ? ofText(classesOf(found, 0), tokens, push, choose)
     : ofSpan(found, tokens, name);
 }

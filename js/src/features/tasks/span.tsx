@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals-core";
 import { pickLabels } from "../../draw/heatmap/axis";
-import { bestSpan, type Classification, positionsOf, spanText } from "../../figures/classes";
+import type { Classification } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";
@@ -11,8 +11,10 @@ import { ClassFormula, ClassReferences, ClassTable, classChoice } from "../../ui
 import { memo } from "../../ui/memo";
 import { setTo, widthOf } from "../../ui/mount";
 import { Num } from "../../ui/number";
-import { followKey, nextCell } from "../../ui/roving";
+import { followKey } from "../../ui/roving";
+import { bestSpan, positionsOf, spanText } from "./answers";
 import type { TaskContext } from "./context";
+import { nextCell } from "./next-cell";
 
 /** Pixels between two labels, and terms of each softmax with a line of their own. */
 const LABEL_GAP = 14;

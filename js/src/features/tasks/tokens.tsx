@@ -12,10 +12,11 @@ import { ClassName, ClassTable, classChoice, ShareBar } from "../../ui/classes";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
-import { followKey, nextCell } from "../../ui/roving";
+import { followKey } from "../../ui/roving";
 import { TokenText } from "../../ui/token";
 import { WhyButton } from "../../ui/why-button";
 import { type TaskContext, type Words, wordUnits } from "./context";
+import { nextCell } from "./next-cell";
 
 /** The label of what is outside of every span (IOB tagging, Ramshaw and Marcus 1995). */
 const OUTSIDE = "O";

@@ -6,7 +6,6 @@ import {
   CLASSIFICATION,
   type Classification,
   classesOf,
-  classesTable,
   slicedClasses,
   termOf,
 } from "../../figures/classes";
@@ -22,6 +21,7 @@ import { modeSignal, mount, selectionOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import { WhyButton, whyRequest } from "../../ui/why-button";
 import type { DrawView } from "../../views/contract";
+import { classesTable } from "./answers";
 import type { TaskContext, Words } from "./context";
 import { createFirstToken } from "./first";
 import { createGradients } from "./gradient";
@@ -85,7 +85,13 @@ export const task: DrawView = (host, outer) => {
   const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
   const inWords = (found: Classification, push?: Push | null) =>
-    classesInWords(found, tokens, (token) => tokenName(tokens, token, scheme), push);
+    classesInWords(
+      found,
+      tokens,
+      (token) => tokenName(tokens, token, scheme),
+      (token) => state.set({ token }),
+      push,
+    );
 
   function partsOf(found: Classification): Parts {
     if (found.task === "sequence") return ofText(found);

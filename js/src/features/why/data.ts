@@ -1,15 +1,15 @@
 /** Questions of the view Why and their answers, typed. */
 
-import { METHODS, type Method } from "../../catalog/selection";
+import { METHODS, type Method } from "../../catalog/definitions";
 import { CLASSIFICATION, slicedClasses } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
-import type { OrderTests } from "../../figures/order-test";
 import { type Described, describedIn, spelled } from "../../figures/targets";
 import type { Num } from "../../protocol/meta";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { Meta, NdArray, SliceOptions, Source, Target } from "../../protocol/types";
+import type { OrderTests } from "./order-test";
 
-export type { Method } from "../../catalog/selection";
+export type { Method } from "../../catalog/definitions";
 
 const NAMES = new Map(METHODS.map((method) => [method.key, method]));
 

@@ -11,13 +11,13 @@ import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { TextWord, Word } from "../../ui/word";
 import type { Explained } from "./both-texts";
 import type { Contributions, Titled } from "./data";
 import { sumOfUnit } from "./sum";
 
 /** A word of the text and what it contributes. */
-export interface Term {
+interface Term {
   readonly unit: Unit;
   readonly value: number;
 }
@@ -107,6 +107,8 @@ interface Props {
   readonly next: boolean;
   readonly label: (token: number) => string;
   readonly nameUnit: (unit: Unit) => string;
+  /** Make a token of the text the focus token. */
+  readonly choose: (token: number) => void;
 }
 
 /**
@@ -114,7 +116,7 @@ interface Props {
  * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
-  const { titled, found, tokens, explained, next, label, nameUnit } = props;
+  const { titled, found, tokens, explained, next, label, nameUnit, choose } = props;
   if (titled === null || found === null) return <SentenceLine />;
   const { of, value, error } = titled;
   const own = of.target.position === undefined ? "" : label(of.target.position);
@@ -130,8 +132,7 @@ export function WhySentence(props: Props) {
     return (
       <SentenceLine>
         {masked ? "With " : "At "}
-        <Word text={label(position)} />
-        <Nth {...{ tokens, position }} />
+        <TextWord text={label(position)} {...{ tokens, position, choose }} />
         {masked ? " hidden the model" : " the model"}
         {" chooses between "}
         <Foreign text={first} />
@@ -141,6 +142,15 @@ export function WhySentence(props: Props) {
     );
   const { signed, bias, baseline, gap } = found;
   const { term, content, most } = decidingWord(found, wordsOf(explained.tokens), explained.sources);
+  const place = explained.placeOf(term?.unit.token ?? 0);
+  const named = ({ unit }: Term) => (
+    <TextWord
+      text={nameUnit(unit)}
+      tokens={explained.tokens}
+      position={unit.token}
+      choose={place.ofSource ? null : () => choose(place.token)}
+    />
+  );
   const together = sumOfTokens(found);
   const agrees = !signed || together < 0 === value < 0;
   const decides =
@@ -205,8 +215,7 @@ export function WhySentence(props: Props) {
       {position !== undefined && (
         <>
           {masked ? "With " : next ? "After " : "At "}
-          <Word text={label(position)} />
-          <Nth {...{ tokens, position }} />
+          <TextWord text={label(position)} {...{ tokens, position, choose }} />
           {masked ? " hidden, " : ", "}
         </>
       )}
@@ -217,8 +226,7 @@ export function WhySentence(props: Props) {
           {" and "}
           <Word text={second} />
           {most ? ": " : ": of these "}
-          <Word text={nameUnit(term.unit)} />
-          <Nth tokens={explained.tokens} position={term.unit.token} />
+          {named(term)}
           {" gives most, "}
           {size(term.value)}
         </>
@@ -230,12 +238,8 @@ export function WhySentence(props: Props) {
       ) : (
         <>
           {content ? !most && "of the content words " : "the function word "}
-          <Word text={nameUnit(term.unit)} />
-          <Nth tokens={explained.tokens} position={term.unit.token} />
-          {explained.sources > 0 &&
-            (explained.placeOf(term.unit.token).ofSource
-              ? " of the source"
-              : ", written before,")}{" "}
+          {named(term)}
+          {explained.sources > 0 && (place.ofSource ? " of the source" : ", written before,")}{" "}
           {verb}
           {pair(towards)}
           {signed ? ", by " : ": "}

@@ -2,7 +2,7 @@
 
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { largestOf, signedIndex } from "../../draw/color/scale";
-import { pickLabels } from "../../draw/heatmap/axis";
+import { isSign, pickLabels } from "../../draw/heatmap/axis";
 import type { Unit } from "../../figures/derive/units";
 import { shorten } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
@@ -53,7 +53,7 @@ export function Header({
       {Array.from(written, (i) => {
         const [x, label] = [(i + 0.5) * cell, itemAt(labels, i)];
         const place =
-          way === "across"
+          way === "across" || isSign(label)
             ? ({ x, y: height - 6, "text-anchor": "middle" } as const)
             : { transform: `translate(${x + 3.5} ${height - 5}) rotate(-90)` };
         return (

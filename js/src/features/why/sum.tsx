@@ -11,7 +11,7 @@ import { type Contributions, isOutside } from "./data";
 
 const TERMS = 5;
 
-export interface Sum {
+interface Sum {
   /** Units with the largest contributions, either sign. */
   readonly terms: readonly { readonly unit: Unit; readonly value: number }[];
   /** Sum of all other tokens, and how many they are. */

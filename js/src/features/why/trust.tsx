@@ -3,13 +3,13 @@
 import { inkOn, type Mode, ramp } from "../../draw/color/ramp";
 import { signedIndex } from "../../draw/color/scale";
 import { ABSENT, capital, exact, formatCount, formatNumber } from "../../figures/format";
-import { beatenOrders, verdictOf } from "../../figures/order-test";
 import { itemAt } from "../../protocol/required";
 import type { NdArray } from "../../protocol/types";
 import { Disclosure } from "../../ui/disclosure";
 import { memo } from "../../ui/memo";
 import { Headings } from "../../ui/table";
 import { methodOf, type Trust } from "./data";
+import { beatenOrders, verdictOf } from "./order-test";
 
 const nameOf = (key: string): string => methodOf(key).name;
 const shortOf = (key: string): string => methodOf(key).short;

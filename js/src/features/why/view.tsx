@@ -15,7 +15,7 @@ import type { Explained } from "./both-texts";
 import { Chooser } from "./chooser";
 import type { Contributions } from "./data";
 import { Refused, Strips, Verdict } from "./methods";
-import { createWhyModel } from "./model";
+import { createWhyModel, type WhyModel } from "./model";
 import { Panels } from "./panels";
 import { Readout } from "./readout";
 import { refusalOf, Title } from "./rows";
@@ -25,38 +25,19 @@ import { SumLine, sumOf } from "./sum";
 /** The least width of a strip, px. */
 const STRIP_MIN = 60;
 
-export const why: DrawView<ViewContext> = (host, context) => {
-  const { source, state, overlay, signal: until } = context;
-  const { tokens } = source.meta;
-  const scheme = schemeOf(tokens);
-  const label = (token: number): string => tokenName(tokens, token, scheme);
-  const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
-
-  const model = createWhyModel(context);
-  const { units, current, shown, explained } = model;
-  /** Units of the source, which stand before those of the text. */
-  const sources = computed(
-    () => units.value.filter(({ token }) => token < explained.sources).length,
-  );
-  const mode = modeSignal(host, until);
-  /** Width of the strips, px: what names and dots leave. */
-  const stripWidth = signal(0);
+/** Pointer and clicks on the strips; a token that is pointed at here is marked in the text, and the other way round. */
+function createPointing(
+  host: HTMLElement,
+  { state, overlay, signal: until }: ViewContext,
+  model: WhyModel,
+) {
+  const { units, current, explained } = model;
   /** The token in the readout and its method; the strip under the pointer. */
   const pointedAt = signal<{ readonly token: number; readonly method: string } | null>(null);
   let pointed: string | null = null;
   const pointedFound = computed(
     () => (pointedAt.value && model.found(pointedAt.value.method)) ?? current.value,
   );
-
-  /** Names of the methods that are N/A, by the reason. */
-  const refused = computed((): ReadonlyMap<string, readonly string[]> => {
-    const byReason = new Map<string, string[]>();
-    model.methods.forEach(({ name }, i) => {
-      const reason = refusalOf(model.stages.value[i]);
-      if (reason !== null) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
-    });
-    return byReason;
-  });
 
   /** True where the matrix on screen leads from the text to its source. */
   const isAcross = (): boolean => {
@@ -71,50 +52,6 @@ export const why: DrawView<ViewContext> = (host, context) => {
       if (overlay) overlay.pointed.value = null;
     },
   };
-
-  function View() {
-    const found = current.value;
-    return (
-      <div class="aw-why" dir="ltr" data-aw-part="why">
-        <Title model={model} />
-        <WhySentence
-          titled={model.titled.value}
-          found={found}
-          {...{ tokens, explained, label, nameUnit }}
-          next={source.meta.model.predicts === "next"}
-        />
-        <Chooser model={model} meta={source.meta} label={label} />
-        <div>
-          {found !== null && (
-            <SumLine found={found} units={units.value} label={nameUnit} explained={explained} />
-          )}
-        </div>
-        <Strips
-          {...{ model, found, sources: sources.value, nameUnit }}
-          width={stripWidth.value}
-          mode={mode.value}
-          events={events}
-        />
-        {refused.value.size > 0 && <Refused byReason={refused.value} />}
-        <Readout
-          context={context}
-          token={found && (pointedAt.value?.token ?? null)}
-          found={pointedFound.value}
-          units={units.value}
-          matrix={model.matrix.value}
-          explained={explained}
-          target={shown.value?.target ?? null}
-          label={nameUnit}
-        />
-        <p class="aw-why-said" role="status" data-aw-part="why-said">
-          <Verdict model={model} />
-        </p>
-        <Panels context={context} model={model} mode={mode.value} />
-      </div>
-    );
-  }
-
-  // -- input ---------------------------------------------------------------------
 
   function onClick({ target }: MouseEvent): void {
     const method = (target as Element).closest<HTMLElement>(".aw-why-method");
@@ -158,6 +95,78 @@ export const why: DrawView<ViewContext> = (host, context) => {
     else if (!here) point(null);
   }
   if (overlay !== undefined) onChange(overlay.pointed, follow, until);
+  return { pointedAt, pointedFound, events };
+}
+
+export const why: DrawView<ViewContext> = (host, context) => {
+  const { source, state, overlay, signal: until } = context;
+  const { tokens } = source.meta;
+  const scheme = schemeOf(tokens);
+  const label = (token: number): string => tokenName(tokens, token, scheme);
+  const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
+
+  const model = createWhyModel(context);
+  const { units, current, shown, explained } = model;
+  /** Units of the source, which stand before those of the text. */
+  const sources = computed(
+    () => units.value.filter(({ token }) => token < explained.sources).length,
+  );
+  const mode = modeSignal(host, until);
+  const { pointedAt, pointedFound, events } = createPointing(host, context, model);
+  /** Width of the strips, px: what names and dots leave. */
+  const stripWidth = signal(0);
+  /** Names of the methods that are N/A, by the reason. */
+  const refused = computed((): ReadonlyMap<string, readonly string[]> => {
+    const byReason = new Map<string, string[]>();
+    model.methods.forEach(({ name }, i) => {
+      const reason = refusalOf(model.stages.value[i]);
+      if (reason !== null) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+    });
+    return byReason;
+  });
+
+  function View() {
+    const found = current.value;
+    return (
+      <div class="aw-why" dir="ltr" data-aw-part="why">
+        <Title model={model} />
+        <WhySentence
+          titled={model.titled.value}
+          found={found}
+          {...{ tokens, explained, label, nameUnit }}
+          next={source.meta.model.predicts === "next"}
+          choose={(token) => state.set({ token })}
+        />
+        <Chooser model={model} meta={source.meta} label={label} />
+        <div>
+          {found !== null && (
+            <SumLine found={found} units={units.value} label={nameUnit} explained={explained} />
+          )}
+        </div>
+        <Strips
+          {...{ model, found, sources: sources.value, nameUnit }}
+          width={stripWidth.value}
+          mode={mode.value}
+          events={events}
+        />
+        {refused.value.size > 0 && <Refused byReason={refused.value} />}
+        <Readout
+          context={context}
+          token={found && (pointedAt.value?.token ?? null)}
+          found={pointedFound.value}
+          units={units.value}
+          matrix={model.matrix.value}
+          explained={explained}
+          target={shown.value?.target ?? null}
+          label={nameUnit}
+        />
+        <p class="aw-why-said" role="status" data-aw-part="why-said">
+          <Verdict model={model} />
+        </p>
+        <Panels context={context} model={model} mode={mode.value} />
+      </div>
+    );
+  }
 
   // -- effects of a change ---------------------------------------------------------------
 

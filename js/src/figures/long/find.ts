@@ -3,7 +3,7 @@
 import type { TokenColumns } from "../../protocol/types";
 import { comparisonIn, headIn } from "../query";
 
-export type Query =
+type Query =
   | { readonly kind: "none" }
   | { readonly kind: "head"; readonly layer: number; readonly head: number | "mean" }
   | { readonly kind: "weight"; readonly least: number }

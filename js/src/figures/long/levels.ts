@@ -1,21 +1,7 @@
 /** Which level of detail a window of a long matrix is drawn from, and which of its tiles: numbers alone. */
 
-import { LONG_TOKENS } from "../../protocol/kernel";
-
 /** Cells a side of a tile (attn_widget/figures/long/pyramid.py). */
 export const TILE = 256;
-
-/** True if a text is drawn by tiles. */
-export const isLong = ({
-  tokens,
-  keys,
-  profile,
-}: {
-  readonly tokens: { readonly text: ArrayLike<string> };
-  readonly keys?: { readonly text: ArrayLike<string> } | null;
-  readonly profile: unknown;
-}): boolean =>
-  profile === null && Math.max(tokens.text.length, keys?.text.length ?? 0) > LONG_TOKENS;
 
 /** Tokens `[from, to)`, fractions included. */
 export type Range = readonly [from: number, to: number];

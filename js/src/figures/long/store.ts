@@ -9,10 +9,11 @@ import type { HeadIndex, Slice, Source } from "../../protocol/types";
 import type { Scale, Selection, State } from "../../state/selection";
 import { scoresAbsent } from "../matrix";
 import type { MatrixKey } from "../names";
+import { type Hits, NO_HITS } from "../row";
 import type { TilePlace } from "./levels";
 import type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
 
-export type { LinkChoice, LinkList, LongQuantity, Pooling, TileData } from "./types";
+export type { LinkList, Pooling, TileData } from "./types";
 
 export interface LongMatrix {
   readonly layer: number;
@@ -57,17 +58,6 @@ export interface LongStore {
   /** Largest error of a value; 0 where it is exact. */
   error(value: number): number;
 }
-
-export type Hit = readonly [from: number, to: number];
-
-export interface Hits {
-  /** Tokens `[from, to)` that were found. */
-  readonly hits: readonly Hit[];
-  /** Index of the one that was gone to; -1 for none. */
-  readonly at: number;
-}
-
-export const NO_HITS: Hits = { hits: [], at: -1 };
 
 /** Upper end of the ramp of a matrix; `null` for scores, whose ramp is signed. */
 export const topOfLong = ({ largest, wordMax }: LongMatrix, scale: Scale): number =>

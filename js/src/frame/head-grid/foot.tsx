@@ -3,7 +3,8 @@
 import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, rampImage } from "../../draw/color/ramp";
 import { formatNumber } from "../../figures/format";
-import { type Roles, roleName } from "../../figures/head-figures";
+import type { Roles } from "../../figures/head-figures";
+import { roleName } from "../../figures/head-names";
 import { headName } from "../../figures/names";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";

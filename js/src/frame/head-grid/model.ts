@@ -5,7 +5,8 @@ import { fitCanvas, penOf } from "../../draw/canvas";
 import { category } from "../../draw/color/category";
 import { palette } from "../../draw/color/theme";
 import { ABSENT, formatNumber } from "../../figures/format";
-import { askFigures, askRoles, isAligned, type Roles, roleName } from "../../figures/head-figures";
+import type { Roles } from "../../figures/head-figures";
+import { isAligned, roleName } from "../../figures/head-names";
 import { isComputed } from "../../figures/layer-progress";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { hasHead } from "../../figures/quantities";
@@ -14,6 +15,7 @@ import { isAbort } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import { modeSignal, selectionOf, signalOf } from "../../ui/mount";
 import type { LazyCode, ViewContext } from "../../views/contract";
+import { askCode } from "../../views/lazy-views";
 import { createHeadsOff } from "./off";
 import { paintFigures, paintRoles, paintThumbnails, sizeOf } from "./paint";
 import { isSigned } from "./shadings";
@@ -72,6 +74,7 @@ function createShade(context: ViewContext) {
       waiting.value = metric;
     }, QUIET_MS);
     try {
+      const { askRoles, askFigures } = (await askCode(source, signal)).headFigures;
       const roles =
         metric === "role" && !isAligned(meta) ? await askRoles(source, { signal }) : null;
       const found = roles === null ? await askFigures(source, metric, target, { signal }) : null;

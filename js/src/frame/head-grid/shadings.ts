@@ -1,7 +1,7 @@
 /** Figures that may shade the heads. */
 
 import { ALIGNMENT_KEYS, PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
-import { isAligned } from "../../figures/head-figures";
+import { isAligned } from "../../figures/head-names";
 import { metricName } from "../../figures/names";
 import { cannotAnswer } from "../../protocol/failure";
 import { looksBack } from "../../protocol/meta";

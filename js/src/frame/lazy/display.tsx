@@ -1,11 +1,12 @@
 /** Contents of the Display popover: how all views are drawn, then what the open view adds. */
 
 import type { ComponentChildren } from "preact";
-import { DEFINITIONS, MIXINGS, type Mixing } from "../../catalog/selection";
-import { isLong } from "../../figures/long/levels";
+import { DEFINITIONS } from "../../catalog/definitions";
+import { MIXINGS, type Mixing } from "../../catalog/selection";
 import { calledOf, measureOf, mixingOf } from "../../figures/quantities";
 import { cannotAnswer } from "../../protocol/failure";
 import type { Meta } from "../../protocol/meta";
+import { isLong } from "../../protocol/meta";
 import type { Quantity, Scale, Selection, Theme } from "../../state/selection";
 import { Button, Select, Toggle } from "../../ui/controls";
 import { ofOneRun, type ViewContext } from "../../views/contract";

@@ -3,8 +3,7 @@
 import { minimap } from "../../draw/long/minimap";
 import { outlineOf } from "../../figures/long/labels";
 import type { Range } from "../../figures/long/levels";
-import type { Hit } from "../../figures/long/store";
-import type { TokenRow } from "../../figures/row";
+import type { Hit, TokenRow } from "../../figures/row";
 import type { Meta } from "../../protocol/types";
 
 export function overview({ tokens }: Meta, go: (token: number) => void, signal: AbortSignal) {

@@ -4,7 +4,7 @@ import { setAttributes } from "../../draw/dom";
 import { buildLine, sameUnits, type Tags } from "../../draw/text-line";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { chunksAround, tokensOf } from "../../figures/long/chunks";
-import { isLong } from "../../figures/long/levels";
+import { isLong } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import type { State } from "../../state/selection";

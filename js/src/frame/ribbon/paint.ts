@@ -46,7 +46,7 @@ export function signedOf(
 }
 
 /** Colors of a line of units. */
-export interface LinePaint {
+interface LinePaint {
   readonly colors: Ramp;
   /** One a unit; null leaves the line without color. */
   readonly values: ArrayLike<number> | null;

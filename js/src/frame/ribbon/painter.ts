@@ -1,8 +1,7 @@
 /** Paints the ribbon: colors of the focus token's row or of a view's numbers, and marks of what is chosen. */
 
 import { modeOf } from "../../draw/color/theme";
-import { type Hits, NO_HITS } from "../../figures/long/store";
-import type { RowStore, TokenRow } from "../../figures/row";
+import { type Hits, NO_HITS, type RowStore, type TokenRow } from "../../figures/row";
 import { keysOf } from "../../protocol/meta";
 import type { ViewContext } from "../../views/contract";
 import type { RibbonLine } from "./line";

@@ -69,5 +69,3 @@ export function createReach(
     },
   };
 }
-
-export type Reach = ReturnType<typeof createReach>;

@@ -3,8 +3,7 @@
 import { CachedSource } from "../cached-source";
 import { spread } from "../cells";
 import { needsKernel, SliceFailure } from "../failure";
-import { LONG_TOKENS } from "../kernel";
-import type { Part } from "../meta";
+import { LONG_TOKENS, type Part } from "../meta";
 import { PackError, readPack } from "../pack";
 import {
   type Answers,

@@ -54,7 +54,7 @@ export async function readRows(cells: Cells, rows: Window, pause: Pause): Promis
 }
 
 /** Rows of weights or scores, with 0 or -Infinity where the mask forbids. */
-export async function matrixRows(
+async function matrixRows(
   run: MatrixRun,
   quantity: HeadQuantity,
   { layer, head, rows }: OfHeadOrMean & Rows,

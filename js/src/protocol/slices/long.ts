@@ -32,8 +32,8 @@ interface Pooled {
   readonly max: NdArray<Float32Array>;
   readonly mean: NdArray<Float32Array>;
 }
-export type Tile = Pick<LongFields["tile"], "level" | "row" | "col">;
-export type LinkChoice = Omit<LongFields["links"], keyof OfMatrix>;
+type Tile = Pick<LongFields["tile"], "level" | "row" | "col">;
+type LinkChoice = Omit<LongFields["links"], keyof OfMatrix>;
 
 /** The level that is one tile. */
 export function coarsestOf(n: number): number {

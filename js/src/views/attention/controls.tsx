@@ -6,14 +6,7 @@ import type { Mode } from "../../draw/color/ramp";
 import { exact, formatNumber } from "../../figures/format";
 import { type Matrix, numOf, scoresAbsent } from "../../figures/matrix";
 import { matrixName } from "../../figures/names";
-import {
-  calledOf,
-  hasHead,
-  isRolled,
-  measureOf,
-  mixingDefinition,
-  mixingOf,
-} from "../../figures/quantities";
+import { calledOf, hasHead, isRolled, measureOf, mixingOf } from "../../figures/quantities";
 import { largestAbsolute } from "../../protocol/ties";
 import type { Num } from "../../protocol/types";
 import type { Quantity, Selection } from "../../state/selection";
@@ -21,7 +14,7 @@ import { Button, Icon, Segmented } from "../../ui/controls";
 import { RampTrack } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { setter } from "../../ui/mount";
-import type { ViewContext } from "../contract";
+import { lazyCode, type ViewContext } from "../contract";
 
 const ZOOM = 1.6;
 
@@ -128,8 +121,8 @@ export const Quantities = ({
 
 /** Why scores are N/A, and what another quantity than weights means; null where there is nothing to explain. */
 function noteOf(quantity: Quantity, absent: string | null): string | null {
-  const definition = mixingDefinition(quantity);
-  if (definition !== null) {
+  const definition = lazyCode.value?.mixingDefinition(quantity);
+  if (definition != null) {
     const ofLayer = !isRolled(quantity) && !hasHead(quantity);
     return definition + (ofLayer ? " It belongs to the layer, not to a head." : "");
   }

@@ -16,7 +16,7 @@ const CARD = { beside: 12, above: 20, up: 8 } as const;
 const within = (value: number, { least, most }: { least: number; most: number }): number =>
   Math.max(least, Math.min(most, value));
 
-export interface Pictures {
+interface Pictures {
   /** True if the two stand side by side. */
   readonly wide: boolean;
   /** Room of the heatmap (px). */

@@ -69,7 +69,7 @@ export function matrixFigure(model: HeadsModel, metric: Metric): CardFigure {
 }
 
 /** A specialization or a pattern; N/A before its answer. */
-export function lookFigure(model: HeadsModel, metric: SpecializationMetric): CardFigure {
+function lookFigure(model: HeadsModel, metric: SpecializationMetric): CardFigure {
   const { source, profile, selection, chosen, looks } = model;
   const { key, name, meaning } = metric;
   const isSpecial = (): boolean => looks.answer.value?.specialization.keys.includes(key) === true;

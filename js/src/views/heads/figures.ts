@@ -1,12 +1,8 @@
 /** Figures of all heads, `[L, H]` flat: ranks, summaries of layers, intervals, and the table of exports. */
 
 import { ALIGNMENT_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
-import {
-  askAlignment,
-  askSpecialization,
-  isAligned,
-  type Specialization,
-} from "../../figures/head-figures";
+import { askAlignment, askSpecialization, type Specialization } from "../../figures/head-figures";
+import { isAligned } from "../../figures/head-names";
 import type { Table } from "../../figures/table";
 import { largestFirst } from "../../protocol/ties";
 import type { MetricScale, NdArray, Source } from "../../protocol/types";
@@ -74,7 +70,7 @@ export function scaleOf(
   return scale[Math.min(layer, scale.length - 1)]?.[key] ?? UNKNOWN;
 }
 
-export type Interval = (index: number) => readonly [number, number] | null;
+type Interval = (index: number) => readonly [number, number] | null;
 
 /** 95% interval of a profile's mean, by head; null where the run is of one text or has none. */
 export function intervalOf({ arrays }: Source, key: string): Interval | null {

@@ -19,10 +19,10 @@ const LETTER = /[\p{L}\p{N}]/u;
 interface Told {
   readonly query: string;
   readonly key: string;
+  /** Their first tokens, each in its text. */
+  readonly tokens: readonly [query: number, key: number];
   readonly weight: Num;
   readonly chance: number;
-  /** The first tokens of the query and of the key. */
-  readonly places?: readonly [query: number, key: number];
 }
 
 export interface Link extends Told {
@@ -60,9 +60,9 @@ export function linkOf(
       ? {
           query: unitLabel(itemAt(queries, row), schemeOf(read)),
           key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
+          tokens: [itemAt(queries, row).token, itemAt(keys, key).token],
           weight: numOf(matrix, weight),
           chance,
-          places: [itemAt(queries, row).token, itemAt(keys, key).token],
         }
       : null;
   };

@@ -17,18 +17,17 @@ import {
   askPatterns,
   askRoles,
   askSpecialization,
-  isAligned,
   type Patterns,
   type Roles,
-  roleName,
   type Specialization,
 } from "../../figures/head-figures";
+import { isAligned, roleName } from "../../figures/head-names";
 import { metricName, spokenHead } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { isAbort } from "../../protocol/failure";
 import { keysOf, looksBack } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
-import type { HeadIndex, Meta, MetricScale, NdArray } from "../../protocol/types";
+import type { HeadIndex, Meta, MetricScale, NdArray, Source } from "../../protocol/types";
 import { modeSignal, onChange, selectionOf, setter, signalOf } from "../../ui/mount";
 import type { ViewContext } from "../contract";
 import { intervalOf, scaleOf } from "./figures";
@@ -55,23 +54,9 @@ export const specializationsOf = (meta: Meta): readonly SpecializationMetric[] =
     looksBack(meta) && metric.key === FIRST_TOKEN.key ? FIRST_TOKEN : metric,
   );
 
-/** `explain` opens what a figure means at `anchor`. */
-export function createHeadsModel(
-  host: Element,
-  context: ViewContext,
-  explain: (anchor: HTMLElement | SVGElement, label: string, content: ComponentChildren) => void,
-) {
-  const { source, state, matrix, report, announce, layerProgress, signal: until } = context;
+/** The figures of the matrix, at the threshold that is chosen. */
+function createFigures({ source, report, layerProgress, signal: until }: ViewContext) {
   const { meta } = source;
-  const { n_layers: nLayers, n_heads: nHeads } = meta.model;
-  const selection = selectionOf(state, ["layer", "head", "metric"], until);
-  const mode = modeSignal(host, until);
-  /** Index of the selected head; -1 for the mean of its layer. */
-  const chosen = computed(() => indexOf(selection.value.layer, selection.value.head));
-  function indexOf(layer: number, head: HeadIndex): number {
-    return head === "mean" ? -1 : layer * nHeads + head;
-  }
-
   const first: Shown = { arrays: source.arrays, ...meta.metrics };
   const figures = signal<Shown>(first);
   const metrics = METRICS.filter(({ key }) => source.arrays.has(`metric:${key}`));
@@ -88,6 +73,22 @@ export function createHeadsModel(
     if (thresholds.answer.value !== null) figures.value = thresholds.answer.value;
   }
 
+  // Everything is written again: once for all layers that come while the page is busy.
+  let behind = false;
+  const writeAgain = (): void => {
+    if (behind) return;
+    behind = true;
+    whenIdle(() => {
+      behind = false;
+      if (!until.aborted) figures.value = { ...figures.value };
+    });
+  };
+  if (layerProgress) onChange(layerProgress.state, writeAgain, until);
+  return { metrics, figures, valuesOf, scaleAt, setTau, settingTau: thresholds.busy };
+}
+
+/** Questions about all heads: where they look, their patterns, their alignment, their roles. */
+function createQuestions({ source, signal: until }: ViewContext) {
   const patterns = signal<Patterns | null>(null);
   const looks = asking<Looks>(until);
   const askLooks = (): Promise<void> =>
@@ -102,23 +103,34 @@ export function createHeadsModel(
     });
   /** Alignment of cross-attention; null before the answer, and where a page has none. */
   const alignment = signal<Alignment | null>(null);
-  if (meta.keys)
+  if (source.meta.keys)
     askAlignment(source, { signal: until }).then(
       setter(alignment),
       (error: unknown) => isAbort(error) || console.debug("attn-widget:", error),
     );
   const roles = asking<Roles>(until);
   const askForRoles = (): Promise<void> => roles.ask((signal) => askRoles(source, { signal }));
+  return { patterns, looks, askLooks, alignment, roles, askForRoles };
+}
 
-  function columnOf(
-    { key, name, short }: Pick<Metric, "key" | "name" | "short">,
-    group: string,
-    values: ArrayLike<number>,
-  ): Column {
-    const interval = intervalOf(source, key);
-    return { key, name, short, group, values, ...(interval === null ? {} : { interval }) };
-  }
-  const columns = computed((): readonly Column[] => {
+/** A column of the table; `source` knows the intervals of a profile. */
+function columnOf(
+  source: Source,
+  { key, name, short }: Pick<Metric, "key" | "name" | "short">,
+  group: string,
+  values: ArrayLike<number>,
+): Column {
+  const interval = intervalOf(source, key);
+  return { key, name, short, group, values, ...(interval === null ? {} : { interval }) };
+}
+
+function columnsOf(
+  source: Source,
+  { metrics, valuesOf }: ReturnType<typeof createFigures>,
+  { patterns, looks, alignment, roles }: ReturnType<typeof createQuestions>,
+): ReadonlySignal<readonly Column[]> {
+  const { meta } = source;
+  return computed((): readonly Column[] => {
     const { labels, names } = roles.answer.value ?? { labels: null, names: [] };
     const specialization = looks.answer.value?.specialization;
     const [positions, aligned] = [patterns.value, alignment.value];
@@ -127,23 +139,29 @@ export function createHeadsModel(
       ...(labels === null
         ? []
         : [{ ...role, values: labels, text: (label: number) => roleName(names[label] ?? "") }]),
-      ...metrics.map((metric) => columnOf(metric, "Matrix", valuesOf(metric.key))),
+      ...metrics.map((metric) => columnOf(source, metric, "Matrix", valuesOf(metric.key))),
       ...specializationsOf(meta)
         .filter(({ key }) => specialization?.keys.includes(key))
         .map((metric) =>
-          columnOf(metric, "Where it looks", specialization?.values("raw", metric.key) ?? []),
+          columnOf(
+            source,
+            metric,
+            "Where it looks",
+            specialization?.values("raw", metric.key) ?? [],
+          ),
         ),
       ...PATTERNS.filter(({ key }) => positions?.keys.includes(key)).map((metric) =>
-        columnOf(metric, "Pattern", positions?.values(metric.key) ?? []),
+        columnOf(source, metric, "Pattern", positions?.values(metric.key) ?? []),
       ),
       // A profile of cross-attention has its means.
       ...ALIGNMENT.flatMap((metric) => {
         const values =
           aligned?.values(metric.key) ?? source.arrays.get(`metric:${metric.key}`)?.data;
-        return values === undefined ? [] : [columnOf(metric, "Alignment", values)];
+        return values === undefined ? [] : [columnOf(source, metric, "Alignment", values)];
       }),
       ...(meta.profile?.accuracies ?? []).map((key) =>
         columnOf(
+          source,
           { key, name: metricName(key), short: metricName(key) },
           "Accuracy",
           arrayOf(source, `metric:${key}`).data,
@@ -151,14 +169,55 @@ export function createHeadsModel(
       ),
     ];
   });
+}
 
+/** The figure that shades the head grid sorts the table. */
+function createSort({ source, state, signal: until }: ViewContext, metrics: readonly Metric[]) {
+  const sortable = new Set([
+    "role",
+    ...[...SPECIALIZATIONS, ...PATTERNS, ...ALIGNMENT, ...metrics].map(({ key }) => key),
+    ...(source.meta.profile?.accuracies ?? []),
+  ]);
+  const sort = signal<Sort>({ key: "head", descending: false });
+  function sortByShade(): void {
+    const { metric: key } = state.get();
+    if (key !== sort.value.key && sortable.has(key))
+      sort.value = { key, descending: key !== "role" };
+  }
+  sortByShade();
+  state.on(["metric"], sortByShade, until);
+  return sort;
+}
+
+/** `explain` opens what a figure means at `anchor`. */
+export function createHeadsModel(
+  host: Element,
+  context: ViewContext,
+  explain: (anchor: HTMLElement | SVGElement, label: string, content: ComponentChildren) => void,
+) {
+  const { source, state, matrix, announce, signal: until } = context;
+  const { meta } = source;
+  const { n_layers: nLayers, n_heads: nHeads } = meta.model;
+  const selection = selectionOf(state, ["layer", "head", "metric"], until);
+  const mode = modeSignal(host, until);
+  /** Index of the selected head; -1 for the mean of its layer. */
+  const chosen = computed(() => indexOf(selection.value.layer, selection.value.head));
+  function indexOf(layer: number, head: HeadIndex): number {
+    return head === "mean" ? -1 : layer * nHeads + head;
+  }
+
+  const of = createFigures(context);
+  const questions = createQuestions(context);
+  const { looks, alignment } = questions;
+  const columns = columnsOf(source, of, questions);
+  const sort = createSort(context, of.metrics);
   const aligned = isAligned(meta);
   /** Nothing before the heads are known. */
   const standings = computed((): Standings => {
     const { layer, head } = selection.value;
     const found = looks.answer.value;
     if (!aligned && found === null && looks.failure.value === null) return NO_STANDINGS;
-    const spread = figures.value.arrays.get("metric:effective_keys")?.data ?? [];
+    const spread = of.figures.value.arrays.get("metric:effective_keys")?.data ?? [];
     return standingsIn(source, { layer, head }, found, spread);
   });
   const shown = signalOf(matrix.get, (changed) => matrix.on(changed, until));
@@ -171,33 +230,6 @@ export function createHeadsModel(
       : null;
   });
 
-  // The figure that shades the head grid sorts the table.
-  const sortable = new Set([
-    "role",
-    ...[...SPECIALIZATIONS, ...PATTERNS, ...ALIGNMENT, ...metrics].map(({ key }) => key),
-    ...(meta.profile?.accuracies ?? []),
-  ]);
-  const sort = signal<Sort>({ key: "head", descending: false });
-  function sortByShade(): void {
-    const { metric: key } = state.get();
-    if (key !== sort.value.key && sortable.has(key))
-      sort.value = { key, descending: key !== "role" };
-  }
-  sortByShade();
-  state.on(["metric"], sortByShade, until);
-
-  // Everything is written again: once for all layers that come while the page is busy.
-  let behind = false;
-  const writeAgain = (): void => {
-    if (behind) return;
-    behind = true;
-    whenIdle(() => {
-      behind = false;
-      if (!until.aborted) figures.value = { ...figures.value };
-    });
-  };
-  if (layerProgress) onChange(layerProgress.state, writeAgain, until);
-
   return {
     source,
     until,
@@ -208,21 +240,17 @@ export function createHeadsModel(
     selection,
     chosen,
     mode,
-    metrics,
-    figures: figures as ReadonlySignal<Shown>,
-    valuesOf,
-    scaleAt,
-    setTau,
-    settingTau: thresholds.busy,
+    ...of,
+    figures: of.figures as ReadonlySignal<Shown>,
     /** True of cross-attention. */
     aligned,
     standings,
     link,
     alignment: alignment as ReadonlySignal<Alignment | null>,
     looks,
-    askLooks,
-    roles,
-    askForRoles,
+    askLooks: questions.askLooks,
+    roles: questions.roles,
+    askForRoles: questions.askForRoles,
     columns,
     sort: sort as ReadonlySignal<Sort>,
     select(layer: number, head: number) {

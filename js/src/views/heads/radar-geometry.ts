@@ -2,7 +2,7 @@
 
 import { largestAbsolute } from "../../protocol/ties";
 
-export type Point = readonly [x: number, y: number];
+type Point = readonly [x: number, y: number];
 
 /** The scale that values are drawn on, from 0 at the center to the rim. */
 export interface RadarScale {
@@ -47,7 +47,7 @@ export function shareOf(value: number, { high, root }: RadarScale): number {
   return root ? Math.sqrt(share) : share;
 }
 
-export interface Outline {
+interface Outline {
   /** One place an axis; null where the figure is N/A. */
   readonly points: readonly (Point | null)[];
   /** Lines between neighboring axes that both have a figure. */

@@ -1,6 +1,6 @@
 /** The plane of roles: where dots lie on it, and which one an arrow key leads to. */
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }

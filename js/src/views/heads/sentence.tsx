@@ -11,7 +11,7 @@ import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { AgainstChance, SentenceLine, Share } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { TextWord } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
@@ -139,6 +139,8 @@ interface Props {
   readonly standings: Standings;
   /** Null where the focus token has no link that is worth telling. */
   readonly link?: Link | null;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }
 
 /** Nothing in a profile, where no chance is known. */
@@ -189,7 +191,7 @@ function Said({
  * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: none of its figures stands out
  * among the 72 heads.`
  */
-export function HeadSentence({ source, layer, head, standings, link = null }: Props) {
+export function HeadSentence({ source, layer, head, standings, link = null, choose }: Props) {
   const { model, profile, tokens } = source.meta;
   const { n_heads: nHeads, n_layers: nLayers } = model;
   const mean = head === "mean";
@@ -230,11 +232,12 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
   const next = said ? null : (link?.next ?? null);
   const isSink = sink !== undefined && (link === null || sink.rank <= first);
   const rest = link === null || said || next !== null || isSink;
-  const sides = [tokens, keysOf(source.meta)] as const;
-  const named = ({ query, key, places }: Pick<Link, "query" | "key" | "places">, side: 0 | 1) => (
+  const keys = keysOf(source.meta);
+  const attends = ({ query, key, tokens: [from, to] }: Omit<Link, "next">, verb: string) => (
     <>
-      <Word text={side === 0 ? query : key} />
-      {places && <Nth tokens={sides[side]} position={places[side]} />}
+      <TextWord text={query} position={from} {...{ tokens, choose }} />
+      {verb}
+      <TextWord text={key} position={to} tokens={keys} choose={keys === tokens ? choose : null} />
     </>
   );
   const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
@@ -243,9 +246,7 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       {link !== null && (
         <>
           {`In ${name} `}
-          {named(link, 0)}
-          {" attends to "}
-          {named(link, 1)}
+          {attends(link, " attends to ")}
           <AgainstChance {...link.weight} chance={link.chance} />
           {rest && ". "}
         </>
@@ -253,9 +254,7 @@ export function HeadSentence({ source, layer, head, standings, link = null }: Pr
       {next !== null ? (
         <>
           {"Elsewhere the head links "}
-          {named(next, 0)}
-          {" to "}
-          {named(next, 1)}
+          {attends(next, " to ")}
           <AgainstChance {...next.weight} chance={next.chance} />
         </>
       ) : !rest ? null : isSink ? (

@@ -71,6 +71,7 @@ export const heads: DrawView = (host, context) => {
           {...{ source, layer, head }}
           standings={model.standings.value}
           link={model.link.value}
+          choose={(token) => context.state.set({ token })}
         />
       </header>
     );

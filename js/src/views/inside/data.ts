@@ -137,7 +137,7 @@ export async function architecture(
   };
 }
 
-export interface Path {
+interface Path {
   /** `[L + 1, n]` */
   readonly norms: Float32Array;
   /** `[L, n]` */

@@ -18,7 +18,7 @@ export interface Reading {
 }
 
 /** From which state on a rank stays 1; null where it ends as another one. */
-export function stateOfLast(ranks: ArrayLike<number>): number | null {
+function stateOfLast(ranks: ArrayLike<number>): number | null {
   let from = ranks.length;
   while (from > 0 && ranks[from - 1] === 1) from--;
   return from === ranks.length ? null : from;

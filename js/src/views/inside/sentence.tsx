@@ -9,7 +9,7 @@ import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { TextWord, Word } from "../../ui/word";
 import type { Reading } from "./reading";
 import type { Taken } from "./taken";
 
@@ -135,6 +135,7 @@ export function InsideSentence({
   moved,
   tokens,
   nameOf,
+  choose,
 }: {
   /** The focus token, or the word that it belongs to. */
   readonly focus: Unit;
@@ -146,18 +147,24 @@ export function InsideSentence({
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
   readonly nameOf: (unit: Unit) => string;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
-  const name = <Word text={nameOf(focus)} />;
+  const named = (unit: Unit, among: TokenColumns | null) => (
+    <TextWord text={nameOf(unit)} tokens={among} position={unit.token} choose={choose} />
+  );
   if (reading)
     return (
       <SentenceLine>
         {reading.next ? "After " : "At "}
         {reading.position === focus.token ? (
-          name
+          named(focus, tokens)
         ) : (
-          <Word text={tokenName(tokens, reading.position, schemeOf(tokens))} />
+          <TextWord
+            text={tokenName(tokens, reading.position, schemeOf(tokens))}
+            {...{ tokens, position: reading.position, choose }}
+          />
         )}
-        <Nth tokens={tokens} position={reading.position} />
         {" the model settles on "}
         <Word text={reading.word} />
         {reading.from === 0
@@ -170,11 +177,9 @@ export function InsideSentence({
     return (
       <SentenceLine>
         {`In L${taken.layer} `}
-        {name}
-        <Nth tokens={tokens} position={focus.token} />
+        {named(focus, tokens)}
         {" takes from "}
-        <Word text={nameOf(taken.from)} />
-        <Nth tokens={tokens} position={taken.from.token} />
+        {named(taken.from, tokens)}
         {": "}
         <Share value={taken.value} />
         {" of what its vector gets from other tokens, chance "}
@@ -196,8 +201,7 @@ export function InsideSentence({
     <SentenceLine>
       {extreme === null && "This text has too few different words to compare. "}
       {`The ${part} of L${layer} moves `}
-      <Word text={nameOf(unit)} />
-      {unit.token !== focus.token && <Nth tokens={tokens} position={unit.token} />}
+      {named(unit, unit.token === focus.token ? null : tokens)}
       {extreme === null ? " most of all parts: by " : ` ${extreme} of all ${of} words: by `}
       <Num value={value} text={formatNumber(value, 2)} />
       {` times the length of ${vector}`}

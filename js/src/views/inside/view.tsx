@@ -107,6 +107,7 @@ function createSentence(
         moved={moved.value}
         tokens={tokens}
         nameOf={(unit) => unitLabel(unit, scheme)}
+        choose={(token) => state.set({ token })}
       />
     );
   };

@@ -292,7 +292,7 @@ export function targetOf({ position, entries }: Softmax, chosen: Entry, mode: Mo
 }
 
 /** Ask for the most probable entries, or for one token. */
-export const softmaxRequest = (mode: Mode, position: number, tokenId?: number): SliceRequest => ({
+const softmaxRequest = (mode: Mode, position: number, tokenId?: number): SliceRequest => ({
   kind: "softmax",
   position,
   ...(mode === "as_is" ? {} : { mode }),

@@ -9,7 +9,7 @@ import type { Column } from "./answers";
 import { type Entry, type Predictions, type Softmax, softmaxOfRow, wholeSoftmax } from "./data";
 
 /** The softmax that is open, and the cell from which it was opened. */
-export interface Opened {
+interface Opened {
   readonly position: number;
   readonly tokenId: number;
   readonly from: Column;

@@ -5,15 +5,13 @@ import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isWhole } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
-import { FocusWord, SentenceLine, Share } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord, Word } from "../../ui/word";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
 import { countedIn, isForeign, mostSurprising } from "./subject";
 
-const Name = ({ label }: { readonly label: TokenLabel }) => (
-  <Word text={label.word ?? label.text} />
-);
+const nameOf = ({ word, text }: TokenLabel): string => word ?? text;
 
 /** A word that a vocabulary has whole, as far as it says: no mark, no piece, no single letter but *a* and *I*. */
 const isWord = ({ token, label }: Guess): boolean =>
@@ -37,7 +35,7 @@ function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
 /** `rome: 41%`. */
 const Expected = ({ label, probability }: Pick<Guess, "label" | "probability">) => (
   <>
-    <Name label={label} />
+    <Word text={nameOf(label)} />
     {": "}
     <Share value={probability} />
   </>
@@ -76,6 +74,9 @@ export function PredictionsSentence({
   if (subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
+  const word = (label: TokenLabel, position: number) => (
+    <TextWord key="word" text={nameOf(label)} {...{ tokens, position, choose }} />
+  );
   const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
   if (predictions.mode === "next") {
     const position = mostSurprising(predictions, tokens);
@@ -83,10 +84,7 @@ export function PredictionsSentence({
     const surprise = answer?.original && !answer.guesses[0]?.original && (
       <>
         {"; "}
-        <FocusWord choose={() => choose((position ?? 0) + 1)}>
-          <Name label={answer.original.label} />
-          <Nth {...{ tokens }} position={(position ?? 0) + 1} />
-        </FocusWord>
+        {word(answer.original.label, (position ?? 0) + 1)}
         {" surprises it most: "}
         <Share value={answer.original.probability} />
         <Instead guesses={answer.guesses} />
@@ -94,25 +92,23 @@ export function PredictionsSentence({
     );
     return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
   }
-  if (hidden !== undefined || !counted.includes(subject)) {
-    return say(
-      hidden === undefined ? "At [MASK]" : "In place of ",
-      hidden !== undefined && original !== null && <Name label={original.label} />,
-      <Nth {...{ tokens, position: subject }} />,
-      " the model expects ",
-      <FirstTwo guesses={guesses} />,
-      hidden !== undefined &&
-        original !== null &&
-        !guesses.slice(0, 2).some(({ original }) => original) && (
-          <>
-            {`; the word itself is ${formatOrdinal(original.rank)}: `}
-            <Share value={original.probability} />
-          </>
-        ),
-    );
-  }
   const [first] = guesses;
   if (original === null || first === undefined) return <SentenceLine />;
+  const named = word(original.label, subject);
+  if (hidden !== undefined || !counted.includes(subject)) {
+    return say(
+      hidden === undefined ? "At " : "In place of ",
+      hidden === undefined ? word({ ...original.label, word: "[MASK]" }, subject) : named,
+      " the model expects ",
+      <FirstTwo guesses={guesses} />,
+      hidden !== undefined && !guesses.slice(0, 2).some(({ original }) => original) && (
+        <>
+          {`; the word itself is ${formatOrdinal(original.rank)}: `}
+          <Share value={original.probability} />
+        </>
+      ),
+    );
+  }
   if (isForeign(subject, meta))
     return say(
       "The model has no content word of this text as one token, so what it expects in place of one tells little",
@@ -126,19 +122,13 @@ export function PredictionsSentence({
         ? "With each token hidden in turn, "
         : "With each word hidden in turn, ";
   const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
-  const word = (
-    <FocusWord choose={() => choose(subject)}>
-      <Name label={original.label} />
-      <Nth {...{ tokens, position: subject }} />
-    </FocusWord>
-  );
   if (first.original)
     return say(
       lead,
       counted.length > 1 ? "the model expects every one" : "the model expects it",
       counted.length > 1 && [
         ", least surely ",
-        word,
+        named,
         ": ",
         <Share key="" value={first.probability} />,
       ],
@@ -152,7 +142,7 @@ export function PredictionsSentence({
     return say(
       lead,
       "no word surprises the model much, ",
-      word,
+      named,
       " most: ",
       <Share key="" value={original.probability} />,
       `, ${rank}`,
@@ -160,7 +150,7 @@ export function PredictionsSentence({
     );
   return say(
     lead,
-    word,
+    named,
     " surprises the model most: ",
     <Share value={original.probability} />,
     `, ${rank}`,

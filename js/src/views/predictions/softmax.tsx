@@ -25,7 +25,7 @@ const TERMS = 6;
 /** A segment narrower than this share of the bar has no room for its name. */
 const NAMED_SEGMENT = 0.09;
 
-export interface SoftmaxProps {
+interface SoftmaxProps {
   readonly softmax: Softmax;
   readonly chosen: Entry;
   readonly originalId: number | null;

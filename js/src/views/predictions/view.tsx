@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { copyExactValues } from "../../figures/format";
-import { isLong } from "../../figures/long/levels";
+import { isLong } from "../../protocol/meta";
 import { mount, setter, watch } from "../../ui/mount";
 import { createNearRows } from "../../ui/near-rows";
 import type { DrawView, RunContext, ViewHandle } from "../contract";

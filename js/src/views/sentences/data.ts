@@ -1,13 +1,12 @@
 /** Attention between sentences: what is asked, the matrix, and the tokens of a cell. */
 import { largest, maximum } from "../../figures/derive/matrix";
 import { shown } from "../../figures/format";
-import { isLong } from "../../figures/long/levels";
 import { errorsOf, matrixRequest as tokenMatrixRequest } from "../../figures/matrix";
 import { placeName } from "../../figures/names";
 import { hasHead, type Measure, measureOf } from "../../figures/quantities";
 import type { Place } from "../../marks/navigate";
 import { wholeCells } from "../../protocol/cells";
-import { keysOf } from "../../protocol/meta";
+import { isLong, keysOf } from "../../protocol/meta";
 import { pauses } from "../../protocol/pauses";
 import { arrayOf, itemAt } from "../../protocol/required";
 import { rowsNormalized } from "../../protocol/slices/rollout";

@@ -13,7 +13,7 @@ const SPARE = 12;
 /** Heights of the first row, of a row of two lines of text, and of the others (px). */
 export const HEIGHT = { head: 28, tall: 44, low: 32 } as const;
 
-export interface GridLayout {
+interface GridLayout {
   /** Width of the texts and of a cell (px). */
   readonly label: number;
   readonly cell: number;

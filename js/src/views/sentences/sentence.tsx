@@ -5,7 +5,7 @@ import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
-import { Nth, Word } from "../../ui/word";
+import { TextWord } from "../../ui/word";
 import {
   keyName,
   ofTwoTexts,
@@ -20,19 +20,19 @@ import { type Bridge, strongestPair } from "./strongest-pair";
 function Pair({
   pair: { from, to, value, chance },
   tokens,
+  choose,
   others,
 }: {
   readonly pair: Bridge;
   readonly tokens: TokenColumns;
+  readonly choose: (token: number) => void;
   readonly others: string;
 }) {
   return (
     <>
-      <Word text={from.surface.trim()} />
-      <Nth tokens={tokens} position={from.token} />
+      <TextWord text={from.surface.trim()} position={from.token} {...{ tokens, choose }} />
       {" looks at "}
-      <Word text={to.surface.trim()} />
-      <Nth tokens={tokens} position={to.token} />
+      <TextWord text={to.surface.trim()} position={to.token} {...{ tokens, choose }} />
       {": with "}
       <Share value={value} />
       {` of its attention to ${others}, chance `}
@@ -47,10 +47,13 @@ const ALONE = "The text is one sentence, with no other to compare";
 export function OneSentence({
   block,
   tokens,
+  choose,
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
@@ -60,7 +63,7 @@ export function OneSentence({
       {pair !== null && (
         <>
           {"Over all heads "}
-          <Pair {...{ pair, tokens }} others="other words" />
+          <Pair {...{ pair, tokens, choose }} others="other words" />
           {". "}
         </>
       )}
@@ -74,7 +77,7 @@ const lengthOf = ({ keyTokens }: SentenceMatrix, column: number): number =>
   keyTokens[column]?.length ?? 0;
 
 /** Share of the strongest in what a row gives to the other sentences that it may look at, and its share by length; null for fewer than two. */
-export function preferenceOf(
+function preferenceOf(
   matrix: SentenceMatrix,
   row: number,
 ): { readonly share: number; readonly byLength: number } | null {
@@ -110,12 +113,15 @@ export function SentencesSentence({
   row,
   block = null,
   tokens,
+  choose,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
   /** Weights from the row's tokens to those of the sentence that it looks at most; null where they are not known. */
   readonly block?: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const { size, width, values, elsewhere, outside, asked, error } = matrix;
   if (size === 0 || width === 0) return <SentenceLine />;
@@ -132,7 +138,7 @@ export function SentencesSentence({
       {pair !== null && (
         <>
           {`From ${name} to ${other} `}
-          <Pair {...{ pair, tokens }} others={`words of ${other}`} />
+          <Pair {...{ pair, tokens, choose }} others={`words of ${other}`} />
           {". "}
         </>
       )}

@@ -2,8 +2,8 @@
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals-core";
 import { render } from "preact";
 import { byTouch } from "../../draw/touch";
+import { mixingDefinition } from "../../figures/definitions";
 import { copyExactValues } from "../../figures/format";
-import { mixingDefinition } from "../../figures/quantities";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
@@ -145,7 +145,7 @@ function createBridge(answers: Asking<Answer>, entry: ReadonlySignal<Place>, unt
   };
 }
 
-export const sentences: DrawView<ViewContext> = (host, context) => {
+function createModel(host: HTMLElement, context: ViewContext) {
   const { source, state, report, act, signal: until } = context;
   const followed = ["layer", "head", "quantity", "token", "pair", "scale"] as const;
   const selection = selectionOf(state, followed, until);
@@ -160,7 +160,7 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
   });
   const matrix = computed(() => answers.answer.value?.matrix ?? null);
   const pair = createOpened(host, context, answers, () => focus());
-  const { opened, blocks, drilled, close } = pair;
+  const { opened, drilled, close } = pair;
   const Drill = createDrill(context, { drilled, selection, mode, close });
   const { Grid, entry, pointed, show, focus } = createGrid({
     matrix,
@@ -177,7 +177,6 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
       return open;
     },
   });
-
   const bridge = createBridge(answers, entry, until);
   function choose(part: Partial<Choice>): void {
     choice.value = { ...choice.peek(), ...part };
@@ -214,91 +213,105 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
   const run = (text: string): void => {
     act?.({ kind: "run", text, text_pair: null }).catch(report);
   };
-  function View() {
-    const shown = matrix.value;
-    const why = shown === null ? answers.failure.value : null;
-    const note = why === null ? (shown?.note ?? null) : messageOf(why);
-    const { aggregation, quantity } = wanted.value;
-    const [weights, carried] = MEANING[aggregation];
-    const single = shown !== null && isSingle(shown);
-    const none = shown === null || shown.size === 0 || single;
-    const busy = answers.busy.value;
-    const block = drilled.value?.block ?? null;
-    return (
-      <div
-        class={`aw-sentences${shown?.size === 0 ? " is-empty" : ""}`}
-        dir="ltr"
-        aria-busy={busy ? "true" : undefined}
-      >
-        {shown === null ? (
-          <SentenceLine />
-        ) : single ? (
-          // Its tokens open by themselves; the line waits for them.
-          opened.value !== null && block === null ? (
-            <SentenceLine />
-          ) : (
-            <OneSentence
-              block={shown.asked.layer === null && aggregation === "mass" ? block : null}
-              tokens={source.meta.tokens}
-            />
-          )
-        ) : bridge.waits.value ? (
+  return {
+    ...{ context, selection, mode, choice, wanted, answers, matrix, pair, bridge },
+    ...{ entry, pointed, show, Drill, Grid, choose, load, follow, run: act && run },
+  };
+}
+
+type Model = ReturnType<typeof createModel>;
+
+function View({ context, selection, mode, choice, wanted, answers, matrix, ...model }: Model) {
+  const { source, state } = context;
+  const { pair, bridge, entry, pointed, run, Drill, Grid } = model;
+  const choose = (token: number): void => state.set({ token });
+  const { opened, blocks, drilled } = pair;
+  const shown = matrix.value;
+  const why = shown === null ? answers.failure.value : null;
+  const note = why === null ? (shown?.note ?? null) : messageOf(why);
+  const { aggregation, quantity } = wanted.value;
+  const [weights, carried] = MEANING[aggregation];
+  const single = shown !== null && isSingle(shown);
+  const none = shown === null || shown.size === 0 || single;
+  const busy = answers.busy.value;
+  const block = drilled.value?.block ?? null;
+  return (
+    <div
+      class={`aw-sentences${shown?.size === 0 ? " is-empty" : ""}`}
+      dir="ltr"
+      aria-busy={busy ? "true" : undefined}
+    >
+      {shown === null ? (
+        <SentenceLine />
+      ) : single ? (
+        // Its tokens open by themselves; the line waits for them.
+        opened.value !== null && block === null ? (
           <SentenceLine />
         ) : (
-          <SentencesSentence
-            matrix={shown}
-            row={entry.value.row}
-            block={bridge.block.value}
+          <OneSentence
+            block={shown.asked.layer === null && aggregation === "mass" ? block : null}
             tokens={source.meta.tokens}
+            choose={choose}
           />
-        )}
-        {!single && (
-          <Controls
-            selection={selection.value}
-            choice={choice.value}
-            asked={wanted.value}
-            {...{ shown, choose }}
-            mode={mode.value}
-            weights={() => state.set({ quantity: "weights" })}
-          />
-        )}
-        {!single && (
-          <p class="aw-view-note" data-aw-part="meaning">
-            {quantity === null ? weights : `${carried} ${mixingDefinition(quantity) ?? ROLLOUT}`}
-          </p>
-        )}
-        <p class="aw-isa-note" data-aw-part="note" hidden={note === null || single}>
-          {note}
+        )
+      ) : bridge.waits.value ? (
+        <SentenceLine />
+      ) : (
+        <SentencesSentence
+          matrix={shown}
+          row={entry.value.row}
+          block={bridge.block.value}
+          tokens={source.meta.tokens}
+          choose={choose}
+        />
+      )}
+      {!single && (
+        <Controls
+          selection={selection.value}
+          choice={choice.value}
+          asked={wanted.value}
+          shown={shown}
+          choose={model.choose}
+          mode={mode.value}
+          weights={() => state.set({ quantity: "weights" })}
+        />
+      )}
+      {!single && (
+        <p class="aw-view-note" data-aw-part="meaning">
+          {quantity === null ? weights : `${carried} ${mixingDefinition(quantity) ?? ROLLOUT}`}
         </p>
-        <p class="aw-isa-waiting" hidden={!busy || shown !== null}>
-          Comparing sentences …
+      )}
+      <p class="aw-isa-note" data-aw-part="note" hidden={note === null || single}>
+        {note}
+      </p>
+      <p class="aw-isa-waiting" hidden={!busy || shown !== null}>
+        Comparing sentences …
+      </p>
+      {single && <Example mode={mode.value} causal={source.meta.mask !== undefined} run={run} />}
+      <div class="aw-isa-picture" hidden={none}>
+        {!none && <Grid matrix={shown} />}
+        <p class="aw-readout" data-aw-part="readout">
+          {/* The cell under the pointer, else the one that Tab enters. */}
+          {!none && <Readout shown={shown} at={pointed.value ?? entry.value} />}
         </p>
-        {single && (
-          <Example
-            mode={mode.value}
-            causal={source.meta.mask !== undefined}
-            run={act === null ? null : run}
-          />
-        )}
-        <div class="aw-isa-picture" hidden={none}>
-          {!none && <Grid matrix={shown} />}
-          <p class="aw-readout" data-aw-part="readout">
-            {/* The cell under the pointer, else the one that Tab enters. */}
-            {!none && <Readout shown={shown} at={pointed.value ?? entry.value} />}
-          </p>
-        </div>
-        <div class="aw-isa-below">
-          {drilled.value !== null && !single && <Drill busy={blocks.busy.value} />}
-          {drilled.value === null && !none && (
-            <p class="aw-hint aw-small aw-isa-hint">
-              {byTouch() ? "Tap a cell" : "Click a cell, or press Enter on it,"} to see it token by
-              token.
-            </p>
-          )}
-        </div>
       </div>
-    );
-  }
+      <div class="aw-isa-below">
+        {drilled.value !== null && !single && <Drill busy={blocks.busy.value} />}
+        {drilled.value === null && !none && (
+          <p class="aw-hint aw-small aw-isa-hint">
+            {byTouch() ? "Tap a cell" : "Click a cell, or press Enter on it,"} to see it token by
+            token.
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export const sentences: DrawView<ViewContext> = (host, context) => {
+  const { state, signal: until } = context;
+  const model = createModel(host, context);
+  const { matrix, pair, wanted, show, load, follow } = model;
 
   state.on(["layer", "head", "quantity"], () => void load(), until);
   state.on(["token", "pair"], () => follow(), until);
@@ -317,11 +330,16 @@ export const sentences: DrawView<ViewContext> = (host, context) => {
   }, until);
   // Once laid out, the grid is at the row of which the sentence speaks.
   let placed = false;
-  mount(host, View, until, () => {
-    if (placed || !host.querySelector(".aw-isa-row.is-active")) return;
-    placed = true;
-    show();
-  });
+  mount(
+    host,
+    () => View(model),
+    until,
+    () => {
+      if (placed || !host.querySelector(".aw-isa-row.is-active")) return;
+      placed = true;
+      show();
+    },
+  );
   copyExactValues(host, until);
   void load();
   return {

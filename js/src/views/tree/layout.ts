@@ -105,7 +105,7 @@ export interface TreeLayout {
   readonly height: number;
 }
 
-export interface Measure {
+interface Measure {
   label(node: TreeNode): TreeLabel;
   /** Width of the weight as written; 0 for the root. */
   number(node: TreeNode): number;

@@ -3,7 +3,7 @@
 import { fitText } from "../../draw/canvas";
 import { palette } from "../../draw/color/theme";
 
-export interface Label {
+interface Label {
   readonly text: string;
   /** px */
   readonly width: number;

@@ -12,7 +12,7 @@ import { tidy } from "./tidy";
 
 const PLACEMENTS = { tidy, force } as const;
 
-export interface Named {
+interface Named {
   readonly name: string;
   readonly token: number;
 }

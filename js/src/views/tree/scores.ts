@@ -1,11 +1,10 @@
 /** Scaled scores of the tree's edges: of one head, between single tokens; elsewhere the reason why not. */
 
-import { isLong } from "../../figures/long/levels";
 import { type Matrix, scoresAbsent } from "../../figures/matrix";
 import { isRolled, NOT_OF_WEIGHTS } from "../../figures/quantities";
 import { asking } from "../../protocol/asking";
 import { explain, isAbort } from "../../protocol/failure";
-import { keysOf } from "../../protocol/meta";
+import { isLong, keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import type { ViewContext } from "../contract";

@@ -1,8 +1,8 @@
 /** Below a cross-attention link: what the source's tokens attend to in the encoder. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { isLong } from "../../figures/long/levels";
 import { createMatrix, type Matrix } from "../../figures/matrix";
+import { isLong } from "../../protocol/meta";
 import { acceptSelection } from "../../state/binding";
 import { createState } from "../../state/state";
 import { setter } from "../../ui/mount";

@@ -5,13 +5,14 @@ import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
+import { gridOf } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
 import { traceTree } from "../../../src/features/qk/trace";
 import { qk } from "../../../src/features/qk/view";
 import { SliceFailure } from "../../../src/protocol/failure";
-import type { NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
+import type { NdArray, Slice, SliceRequest, Source } from "../../../src/protocol/types";
 import type { PinnedCell } from "../../../src/views/contract";
 import { type Fake, fakeRun, settled } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
@@ -26,7 +27,7 @@ globalThis.ResizeObserver ??= class {
 const TOKENS = ["[CLS]", "the", "man", "lost", "his", "keys", "[SEP]"];
 const N = TOKENS.length;
 const CELL: PinnedCell = { layer: 1, head: 2, query: 4, key: 2, merged: false };
-const NOTE = "It adds up exactly.";
+const NOTE = "It adds up exactly: tick 'without it' to run that.";
 
 const nd = (data: Float32Array, shape: readonly number[] = [data.length]): NdArray => ({
   data,
@@ -50,7 +51,7 @@ function tableOf(
   size: number,
 ) {
   const rest = 1 + layer + 2 * query + 3 * key;
-  return Float32Array.from({ length: size * size }, (_, at) => (((at * 7 + rest) % 23) - 11) / 8);
+  return Float32Array.from({ length: size * size }, (_, at) => (((at * 7 + rest) % 23) - 10) / 8);
 }
 function answerOf(request: SliceRequest): Slice {
   const { kind, by, against, side, ...cell } = fieldsOf(request) as unknown as PinnedCell & {
@@ -202,10 +203,47 @@ describe("a pinned cell", () => {
     expect(text("qk-absent")).toContain("It needs a kernel");
     expect(fake.asked).toEqual([]);
     fake.stop();
+    const one: Source["has"] = (request) =>
+      request.kind === "qk" && request.key === 2 && request.against === "others" && !request.by;
+    draw({ live: false, has: one });
+    await settled();
+    expect(text("qk-line"), "open as it was saved").toContain("looks at man");
+    for (const name of ["qk-without", "qk-start-trace", "qk-by"])
+      expect(find(name), `${name} is not in the page`).toBeNull();
+    expect([...place.querySelectorAll("[data-against]")]).toHaveLength(1);
+    expect(text("qk-notes")).toBe("It adds up exactly.");
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(text("qk-absent")).toBe(
+      "The sum of this pair is not in this saved page. It needs a kernel: open the text in a notebook.",
+    );
+    fake.stop();
+    cell.value = CELL;
     draw({ live: false, has: () => true });
+    await settled();
+    await press(find("qk-without"));
+    expect(text("qk-verdict"), "what was run when it was saved").toContain("because of [CLS]0");
+    await byParts();
+    expect(find("qk-start-trace")).not.toBeNull();
+    expect(find("qk-key")?.textContent).toContain("FFNs");
+  });
+
+  test("says of a model in the page that it does not compute this", async () => {
+    draw({ has: () => false });
     await press(find("why-here"));
+    expect(text("qk-absent")).toBe(
+      "The model in this page does not compute why a head looks there. It needs a kernel: open the text in a notebook.",
+    );
+    expect(fake.asked).toEqual([]);
+  });
+
+  test("asks for the default way without naming it, so that there is one answer to keep", async () => {
+    draw();
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-by="tokens"]'));
+    expect(fake.asked.map((each) => fieldsOf(each).by)).toEqual([null, "parts"]);
     expect(text("qk-line")).toContain("looks at man");
-    expect(find("qk-without"), "nothing runs again").toBeNull();
   });
 
   test("asks for a single token where a word of several is pinned", async () => {
@@ -287,6 +325,19 @@ describe("the sides", () => {
   });
 });
 
+test("every earlier head is shaded by what it brings, layer by layer", async () => {
+  draw();
+  const found = await foundFor("parts");
+  expect(gridOf(found, "key")).toMatchObject({ count: 3, values: found.sums.key.slice(1, 4) });
+  expect(gridOf(await foundFor("tokens"), "key")).toBeNull();
+  await press(find("why-here"));
+  expect(find("qk-show-heads"), "no heads by tokens").toBeNull();
+  await byParts();
+  await press(find("qk-show-heads"));
+  expect(place.querySelectorAll('[data-aw-part="qk-heads"] h4')).toHaveLength(2);
+  expect(text("qk-head-key")).toMatch(/^L0 · H\d from .*: [+-]/);
+});
+
 test("the verdict is about other tokens than the pair itself", async () => {
   draw();
   await press(find("why-here"));
@@ -295,6 +346,28 @@ test("the verdict is about other tokens than the pair itself", async () => {
   cell.value = { ...CELL, query: 1, key: 0 };
   await settled();
   expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
+test("of a key below the others the verdict says what keeps the head away from it", async () => {
+  const below = (weight: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    const data = { ...slice.data, contrast: -2, weight };
+    return request.kind === "qk" ? { ...slice, data } : slice;
+  };
+  draw({}, below(0.01));
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^his4 looks away from man2 because of .* 50\.0% instead of 1\.00%/,
+  );
+  fake.stop();
+  draw({}, below(0.4));
+  await press(find("why-here"));
+  if (find("qk-line") === null) await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^None of the other tokens alone keeps the head away: without/,
+  );
 });
 
 test("the network is run without the entries that are listed, heads first, never without a distance", async () => {

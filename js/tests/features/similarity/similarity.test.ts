@@ -69,6 +69,8 @@ test("the terms add up to the score, in words and in tokens, with and without pa
     const alone = termsOf(shownOf(similar, null, words), 1);
     expect(alone.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(0.5, 6);
   }
+  const rests = [pairs, null].map((of) => termsOf(shownOf(similar, of, true), 1)[1]?.name);
+  expect(rests).toEqual(["1 other pair of words", "1 other word"]);
 });
 
 test("a word takes hardly any part if the score without it is nearly the same, whatever its share", () => {

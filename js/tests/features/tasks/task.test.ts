@@ -1,19 +1,13 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
+import { bestSpan, spanText } from "../../../src/features/tasks/answers";
+import { nextCell } from "../../../src/features/tasks/next-cell";
 import { spanLabels } from "../../../src/features/tasks/span";
 import { usualLabel } from "../../../src/features/tasks/tokens";
-import {
-  bestSpan,
-  classesOf,
-  closingColumn,
-  oddsOf,
-  slicedClasses,
-  spanText,
-} from "../../../src/figures/classes";
+import { classesOf, closingColumn, oddsOf, slicedClasses } from "../../../src/figures/classes";
 import { formatNumber, formatPercent, shown, visible } from "../../../src/figures/format";
 import { SliceFailure } from "../../../src/protocol/failure";
 import { itemAt } from "../../../src/protocol/required";
-import { nextCell } from "../../../src/ui/roving";
 import { metaOf } from "../../runs";
 import {
   answered,
@@ -394,4 +388,28 @@ describe("layout", () => {
     const held = new KeyboardEvent("keydown", { key, ctrlKey: true });
     expect(nextCell(held, { row: 1, column: 1 }, 3, 4)).toBeNull();
   });
+});
+
+it("an answer begins and ends at the first of equal places", () => {
+  const found = (starts: readonly number[], ends: readonly number[]) => ({
+    labels: ["start", "end"],
+    rows: starts.length,
+    activation: "softmax" as const,
+    task: "question_answering" as const,
+    note: "",
+    logits: new Float32Array(0),
+    exp: new Float32Array(0),
+    sum: new Float64Array(0),
+    probabilities: Float32Array.from(starts.flatMap((start, i) => [start, ends[i] ?? 0])),
+  });
+  const tokens = {
+    special: [true, false, false, false, true],
+    segment: [0, 0, 0, 0, 0],
+  } as unknown as Parameters<typeof bestSpan>[1];
+  const span = bestSpan(
+    found([0.9, 0.2, 0.2 + 1e-7, 0.1, 0.9], [0.9, 0.1, 0.3, 0.3 + 1e-7, 0.9]),
+    tokens,
+  );
+  expect(span).toMatchObject({ start: 1, end: 2 });
+  expect(bestSpan(found([0.5], [0.5]), { ...tokens, special: [true] })).toBeNull();
 });

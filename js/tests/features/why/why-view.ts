@@ -1,12 +1,12 @@
 /** The view Why over a small run: the kernel's answers, and the view as it is opened. */
 
-import { METHODS } from "../../../src/catalog/selection";
+import { METHODS } from "../../../src/catalog/definitions";
 import { firstUnits } from "../../../src/draw/text-line";
 import type { Trust } from "../../../src/features/why/data";
+import type { OrderTest } from "../../../src/features/why/order-test";
 import { why } from "../../../src/features/why/view";
 import { type Unit, unitOfToken } from "../../../src/figures/derive/units";
 import type { Matrix } from "../../../src/figures/matrix";
-import type { OrderTest } from "../../../src/figures/order-test";
 import { SliceFailure } from "../../../src/protocol/failure";
 import type {
   Meta,

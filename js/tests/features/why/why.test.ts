@@ -2,7 +2,7 @@
 
 import { type ComponentChild, h, render } from "preact";
 import { describe, expect, it } from "vitest";
-import { METHODS } from "../../../src/catalog/selection";
+import { METHODS } from "../../../src/catalog/definitions";
 import { RAMP_SIZE } from "../../../src/draw/color/ramp";
 import { largestOf } from "../../../src/draw/color/scale";
 import { firstUnits } from "../../../src/draw/text-line";

@@ -5,13 +5,14 @@ import { MIXINGS } from "../../../catalog/selection";
 import { formatNumber } from "../../../figures/format";
 import { headName } from "../../../figures/names";
 import { calledOf, measureOf } from "../../../figures/quantities";
+import { createSaidCells } from "../../../marks/cells";
 import { isAbort, messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
-import { createCells } from "../../../ui/cells";
 import { Select } from "../../../ui/controls";
 import { modeSignal, mount, selectionOf, watch } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import { keyPairs, partnerHead, type Weights, weightsOf } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, keyNames, type Panel, pairNames } from "./contract";
 import { Flow } from "./flow";
 
@@ -19,12 +20,16 @@ const QUANTITIES = (["weights", "scores", ...MIXINGS, "rollout"] as const).map(
   (name) => [name, name === "scores" ? name : calledOf(measureOf(name))] as const,
 );
 const SHAPE = { rowHeight: null, cellMost: 44, heightMost: 560 } as const;
+/** From so many tokens on the matrix takes the width, as in the view Attention, and the flow stands below it. */
+const WIDE_FROM = 40;
+const WIDE_HEIGHT = 800;
 
 export const attention: Panel = (element, context) => {
   const { compared, sources, states, signal: until } = context;
   const state = states.a;
   const names = pairNames(context);
   const keys = keyNames(context);
+  const wide = Math.max(names.length, keys.length) >= WIDE_FROM;
   const mode = modeSignal(element, until);
   const selection = selectionOf(state, ["layer", "head", "quantity"], until);
   const token = selectionOf(state, ["token"], until);
@@ -33,12 +38,13 @@ export const attention: Panel = (element, context) => {
   const absent = signal("");
   const choose = (row: number): void => state.set({ token: itemAt(compared.tokens, row)[0] });
   const chosenRow = (): number => compared.tokens.findIndex(([a]) => a === token.value.token);
-  const cells = createCells(
-    SHAPE,
-    "difference-map",
-    until,
+  const shape = wide ? { ...SHAPE, heightMost: WIDE_HEIGHT } : SHAPE;
+  const cells = createSaidCells(
+    { shape, part: "difference-map", pick: ({ row }) => choose(row), row: choose },
     (row, column, value) => {
-      const { a, b, columns } = weights.peek() as Weights;
+      const shown = weights.peek();
+      if (shown === null) return { text: "" };
+      const { a, b, columns } = shown;
       const at = row * columns + column;
       const [ofA, ofB] = [formatNumber(itemAt(a, at)), formatNumber(itemAt(b, at))];
       return {
@@ -46,7 +52,7 @@ export const attention: Panel = (element, context) => {
         value,
       };
     },
-    { pick: ({ row }) => choose(row), row: choose },
+    until,
   );
   element.dataset.awPart = "changes";
 
@@ -98,7 +104,7 @@ export const attention: Panel = (element, context) => {
           <p class="aw-view-note" role="status" hidden={absent.value === ""}>
             {absent.value}
           </p>
-          <div class="aw-compare-plots" hidden={absent.value !== ""}>
+          <div class={`aw-compare-plots${wide ? " is-wide" : ""}`} hidden={absent.value !== ""}>
             {cells.Map()}
             <Flow
               names={names}

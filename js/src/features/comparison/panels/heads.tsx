@@ -11,11 +11,10 @@ import { Answered } from "../../../ui/answered";
 import { Button, Select } from "../../../ui/controls";
 import { mount, selectionOf, setTo, setter, widthOf } from "../../../ui/mount";
 import { Num } from "../../../ui/number";
-import { Both } from "../../../ui/signs";
-import { Table } from "../../../ui/table";
 import { Radar } from "../../../views/heads/radar";
 import { radarScale } from "../../../views/heads/radar-geometry";
 import { metricChanges, partnerHead } from "../data";
+import { Both, Table } from "../figures";
 import { finite, Note, type Panel, type PanelContext } from "./contract";
 
 /** Heads of the table until all are asked for. */

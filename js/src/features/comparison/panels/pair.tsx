@@ -1,10 +1,10 @@
 /** A view of both runs, A next to B: the views are those of a run that stands alone. */
 
 import { signal } from "@preact/signals-core";
-import { isLong } from "../../../figures/long/levels";
 import { createMatrix } from "../../../figures/matrix";
 import { onAbort } from "../../../protocol/abort";
 import { messageOf } from "../../../protocol/failure";
+import { isLong } from "../../../protocol/meta";
 import { mount } from "../../../ui/mount";
 import { drawOf, VIEWS } from "../../../views";
 import { createOverlay } from "../../../views/contract";

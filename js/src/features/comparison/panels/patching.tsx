@@ -4,17 +4,18 @@ import { signal } from "@preact/signals-core";
 import { formatNumber } from "../../../figures/format";
 import { headName } from "../../../figures/names";
 import { type Described, nameOf } from "../../../figures/targets";
+import { createSaidCells } from "../../../marks/cells";
 import { asking } from "../../../protocol/asking";
 import { messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
 import type { Source } from "../../../protocol/types";
 import { Answered } from "../../../ui/answered";
-import { createCells } from "../../../ui/cells";
 import { Button, Segmented, Select } from "../../../ui/controls";
 import { modeSignal, mount } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import type { Recovery, RecoveryOf, Site } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, labelOf, type Panel, type PanelContext } from "./contract";
 
 const SHAPE = { rowHeight: 28, cellMost: 44, heightMost: 560 } as const;
@@ -64,22 +65,23 @@ export const patching: Panel = (element, context) => {
   const mode = modeSignal(element, until);
   const asked = asking<Grid>(until);
   let grid: Grid | null = null;
-  const cells = createCells(
-    SHAPE,
-    "patching-map",
-    until,
-    (row, column, value) => {
-      const { found, places, names } = grid as Grid;
-      const place = found.of === "heads" ? `head ${places[column]}` : `at ${names[column]}`;
-      return { text: `layer ${row}, ${place}: recovery ${signed(value, 3)}`, value };
-    },
+  const cells = createSaidCells(
     {
+      shape: SHAPE,
+      part: "patching-map",
       pick({ row, column }) {
         const { found, places, values } = grid as Grid;
         if (!Number.isNaN(itemAt(values, row * places.length + column)))
           toggle([KINDS[found.of], row, itemAt(places, column)]);
       },
     },
+    (row, column, value) => {
+      if (grid === null) return { text: "" };
+      const { found, places, names } = grid;
+      const place = found.of === "heads" ? `head ${places[column]}` : `at ${names[column]}`;
+      return { text: `layer ${row}, ${place}: recovery ${signed(value, 3)}`, value };
+    },
+    until,
   );
 
   const busy = signal(false);

@@ -5,13 +5,15 @@ import { formatPercent, visible } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { firstLargest, largestFirst } from "../../../protocol/ties";
 import { Button, Select } from "../../../ui/controls";
-import { mount, selectionOf, setter } from "../../../ui/mount";
-import { Both, Change } from "../../../ui/signs";
-import { Table } from "../../../ui/table";
+import { mount, selectionOf, setTo, setter } from "../../../ui/mount";
+import { Change } from "../../../ui/signs";
+import { Both, Table } from "../figures";
 import { Note, type Panel, pairNames } from "./contract";
 
 /** A prediction that neither run gives this much is not called the largest change of its token. */
 const LEAST = 0.01;
+/** Rows of a long text, the most changed first; the others on demand. */
+const LISTED = 24;
 const ORDERS = [
   ["text", "in the order of the text"],
   ["change", "most changed first"],
@@ -71,7 +73,9 @@ export const predictions: Panel = (element, context) => {
   );
   const size = (guesses: readonly Guess[]): number => Math.abs(moved(guesses).logOdds);
   const top = Math.max(...[...byPosition.values()].map(size));
-  const order = signal<(typeof ORDERS)[number][0]>("text");
+  const long = byPosition.size > LISTED;
+  const order = signal<(typeof ORDERS)[number][0]>(long ? "change" : "text");
+  const whole = signal(!long);
   const selection = selectionOf(states.a, ["token"], until);
 
   function row([position, guesses]: readonly [number, readonly Guess[]]) {
@@ -162,8 +166,13 @@ export const predictions: Panel = (element, context) => {
                 label="Predictions at every matched token"
                 columns={["token", "best of A → best of B", "moved most", "change in log-odds"]}
               >
-                {rows.map(row)}
+                {rows.slice(0, whole.value ? undefined : LISTED).map(row)}
               </Table>
+              {!whole.value && (
+                <Button class="aw-button-text" onClick={setTo(whole, true)}>
+                  Show all {rows.length}
+                </Button>
+              )}
             </div>
             <section aria-label="Predictions at the chosen token">
               <div data-aw-part="guess">{Details()}</div>

@@ -1,15 +1,16 @@
 /** Attention between sentences, B − A, where both texts have a sentence; then that of each run. */
 
 import { formatNumber, shorten } from "../../../figures/format";
+import { createSaidCells } from "../../../marks/cells";
 import { asking } from "../../../protocol/asking";
 import { arrayOf, itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
 import type { Slice } from "../../../protocol/types";
 import { Answered } from "../../../ui/answered";
-import { createCells } from "../../../ui/cells";
 import { modeSignal, mount } from "../../../ui/mount";
-import { ChangeLegend, signed } from "../../../ui/signs";
+import { signed } from "../../../ui/signs";
 import type { Compared } from "../data";
+import { ChangeLegend } from "../figures";
 import { finite, Note, type Panel } from "./contract";
 import { pairOf } from "./pair";
 
@@ -45,17 +46,15 @@ export const sentences: Panel = (element, context) => {
   const mode = modeSignal(element, until);
   const asked = asking<ReturnType<typeof changesOf>>(until);
   let found: ReturnType<typeof changesOf> | null = null;
-  const cells = createCells(
-    SHAPE,
-    "sentence-map",
-    until,
+  const cells = createSaidCells(
+    { shape: SHAPE, part: "sentence-map", pick: () => undefined },
     (row, column, value) => {
       const { pairs, keys, at } = found as ReturnType<typeof changesOf>;
       const [from, to] = [itemAt(pairs, row)[0], itemAt(keys, column)[0]];
       const [a, b] = [formatNumber(at(0, row, column)), formatNumber(at(1, row, column))];
       return { text: `S${from} looks at S${to}: A ${a}, B ${b}, B − A ${signed(value, 3)}` };
     },
-    { pick: () => undefined },
+    until,
   );
   const ask = async (): Promise<void> => {
     await asked.ask(async (signal) => {

@@ -1,9 +1,9 @@
 /** Hidden states of matched tokens: how far they have turned from each other, layer by layer. */
 
 import { formatNumber } from "../../../figures/format";
+import { createSaidCells } from "../../../marks/cells";
 import { itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
-import { createCells } from "../../../ui/cells";
 import { mount, selectionOf, watch } from "../../../ui/mount";
 import { finite, Note, type Panel, pairNames } from "./contract";
 
@@ -27,10 +27,12 @@ export const states: Panel = (element, context) => {
     }),
   }));
   const turned = Float32Array.from(cosines.data, (cosine) => 1 - cosine);
-  const cells = createCells(
-    SHAPE,
-    "states",
-    until,
+  const cells = createSaidCells(
+    {
+      shape: SHAPE,
+      part: "states",
+      pick: ({ column }) => both.a.set({ token: itemAt(compared.tokens, column)[0] }),
+    },
     (row, column) => {
       const cosine = itemAt(cosines.data, row * columns + column);
       const where = row === 0 ? "embeddings" : `after layer ${row - 1}`;
@@ -39,7 +41,7 @@ export const states: Panel = (element, context) => {
         value: cosine,
       };
     },
-    { pick: ({ column }) => both.a.set({ token: itemAt(compared.tokens, column)[0] }) },
+    until,
   );
   const selection = selectionOf(both.a, ["token", "layer"], until);
   mount(

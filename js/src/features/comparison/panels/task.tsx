@@ -2,8 +2,7 @@
 
 import { formatPercent } from "../../../figures/format";
 import { mount } from "../../../ui/mount";
-import { Both } from "../../../ui/signs";
-import { Table } from "../../../ui/table";
+import { Both, Table } from "../figures";
 import { finite, Note, type Panel } from "./contract";
 import { pairOf } from "./pair";
 

@@ -124,7 +124,7 @@ function dot(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, n
 }
 
 /** Weights with which positions are pooled; they are those of `EmbeddingHead.weights`. */
-export function poolingWeights(pooling: Embedder["pooling"], n: number): number[] {
+function poolingWeights(pooling: Embedder["pooling"], n: number): number[] {
   const each = (weight: (i: number) => number) => Array.from({ length: n }, (_, i) => weight(i));
   switch (pooling) {
     case "mean":

@@ -4,7 +4,7 @@ import { formatNumber, formatPercent } from "../../../figures/format";
 import type { Link } from "../../../figures/pairs";
 import { calledOf } from "../../../figures/quantities";
 import { Figure } from "../../../ui/number";
-import { type Pair, Sign } from "../link";
+import { type Pair, Sign } from "./ends";
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */
 const DIGITS = { scale: 8, product: 7, score: 6, exponential: 4, sum: 5 } as const;
@@ -92,10 +92,4 @@ export function Arithmetic({ matrix, link }: Pick<Pair, "matrix" | "link">) {
       {!(explained && whole) && <dl class="aw-figures aw-chain">{result}</dl>}
     </div>
   );
-}
-
-declare module "../../contract" {
-  interface LazyCode {
-    readonly Arithmetic: typeof Arithmetic;
-  }
 }

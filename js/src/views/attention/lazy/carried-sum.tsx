@@ -10,7 +10,7 @@ import { keysOf } from "../../../protocol/meta";
 import { arrayOf, itemAt } from "../../../protocol/required";
 import { Figure } from "../../../ui/number";
 import type { ViewContext } from "../../contract";
-import { Sign } from "../link";
+import { Sign } from "./ends";
 import { Strip } from "./link-vectors";
 
 /** Enough that a sum closes as it is written. */
@@ -147,11 +147,5 @@ export class CarriedSum extends Component<SumProps, { readonly parts?: Component
         </Chain>
       </>
     );
-  }
-}
-
-declare module "../../contract" {
-  interface LazyCode {
-    readonly CarriedSum: typeof CarriedSum;
   }
 }

@@ -67,9 +67,3 @@ export function LabelCard({
     </div>
   );
 }
-
-declare module "../../contract" {
-  interface LazyCode {
-    readonly LabelCard: typeof LabelCard;
-  }
-}

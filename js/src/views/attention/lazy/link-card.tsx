@@ -3,8 +3,8 @@
 import { ABSENT, formatOrdinal } from "../../../figures/format";
 import { calledOf } from "../../../figures/quantities";
 import { Figure } from "../../../ui/number";
-import { Ends, impossible, isImpossible, type Pair } from "../link";
 import { isWhole, percentOf } from "./arithmetic";
+import { Ends, impossible, isImpossible, type Pair } from "./ends";
 
 /** If the colors show scores, the score comes first. */
 export function LinkCard(pair: Pair) {
@@ -54,10 +54,4 @@ export function LinkCard(pair: Pair) {
       {link.absent !== null && <p class="aw-muted aw-link-why">N/A: {link.absent}.</p>}
     </div>
   );
-}
-
-declare module "../../contract" {
-  interface LazyCode {
-    readonly LinkCard: typeof LinkCard;
-  }
 }

@@ -119,9 +119,3 @@ const Readout = memo(function Readout({
     </p>
   );
 });
-
-declare module "../../contract" {
-  interface LazyCode {
-    readonly VectorStrips: typeof VectorStrips;
-  }
-}

@@ -16,7 +16,7 @@ import type { Scale } from "../../../state/selection";
 import type { Size } from "../../../ui/hover-card";
 import { Num } from "../../../ui/number";
 import type { WindowName } from "../facts";
-import { End } from "../link";
+import { End } from "../lazy/ends";
 
 /** Between a cell and its card, px. */
 const BESIDE = 14;

@@ -4,7 +4,7 @@ import { batch, signal } from "@preact/signals-core";
 import { createRef } from "preact";
 import { consume, h } from "../../../draw/dom";
 import { findTag, findText, parseQuery } from "../../../figures/long/find";
-import type { Hit } from "../../../figures/long/store";
+import type { Hit } from "../../../figures/row";
 import { onAbort } from "../../../protocol/abort";
 import { isAbort } from "../../../protocol/failure";
 import { Button } from "../../../ui/controls";

@@ -2,8 +2,9 @@
 
 import type { Signal } from "@preact/signals-core";
 import { formatCount, formatNumber } from "../../../figures/format";
-import type { Hit, LinkList } from "../../../figures/long/store";
+import type { LinkList } from "../../../figures/long/store";
 import { windowOf } from "../../../figures/long/windows";
+import type { Hit } from "../../../figures/row";
 import { itemAt } from "../../../protocol/required";
 import type { Meta, TokenColumns } from "../../../protocol/types";
 import { Button, Toggle } from "../../../ui/controls";

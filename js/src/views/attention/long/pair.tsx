@@ -11,7 +11,8 @@ import { arrayOf } from "../../../protocol/required";
 import type { Slice } from "../../../protocol/types";
 import type { ViewContext } from "../../contract";
 import { factsOf } from "../facts";
-import { PairHint, PinnedPair } from "../link";
+import { PinnedPair } from "../lazy/pinned-pair";
+import { PairHint } from "../pair-hint";
 import { createPairPlace } from "../pair-place";
 
 interface PairCard {

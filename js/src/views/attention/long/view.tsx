@@ -1,103 +1,28 @@
 /** A long text's matrix: levels of detail by tiles, a minimap to find one's way, links in view, what is found. */
 
-import { signal, untracked } from "@preact/signals-core";
+import { untracked } from "@preact/signals-core";
 import { render } from "preact";
-import { onTheme, type Palette, palette } from "../../../draw/color/theme";
+import { onTheme } from "../../../draw/color/theme";
 import { h } from "../../../draw/dom";
-import { windowsOf } from "../../../draw/heatmap/axis";
-import { drawFlow } from "../../../draw/heatmap/flow";
-import { Heatmap } from "../../../draw/heatmap/heatmap";
-import { type Cell, type Geometry, NO_HIGHLIGHTS } from "../../../draw/heatmap/types";
-import { outlineText, paintHits } from "../../../draw/long/axis-labels";
-import { layoutLong } from "../../../draw/long/layout";
-import { flowLinks, linksInView } from "../../../draw/long/long-flow";
-import { minimap } from "../../../draw/long/minimap";
-import { markAxes } from "../../../draw/long/overlaps";
-import { type ColorsAt, levelOf, pooledRows, TileImages } from "../../../draw/long/tile-images";
+import type { Cell } from "../../../draw/heatmap/types";
 import { onResize } from "../../../draw/resize";
-import { outlineOf } from "../../../figures/long/labels";
-import { unitLabelOf } from "../../../figures/long/names";
-import {
-  keyOfLong,
-  type LinkList,
-  type LongMatrix,
-  type LongRow,
-  longStore,
-  type Pooling,
-  topOfLong,
-} from "../../../figures/long/store";
-import { spokenMatrix } from "../../../figures/names";
-import { explain, isAbort } from "../../../protocol/failure";
-import { keysOf } from "../../../protocol/meta";
-import { modeSignal, mount, onChange, selectionOf, watch } from "../../../ui/mount";
+import type { LongMatrix } from "../../../figures/long/store";
+import { mount, onChange, watch } from "../../../ui/mount";
 import type { ViewContext, ViewHandle } from "../../contract";
 import { askLanguage, factsOf } from "../facts";
-import { flowWidth, layoutPictures } from "../layout";
-import { type Block, BlockCard, blockUnder, colorsOf, placeCard, strongestIn } from "./block";
+import { BlockCard, placeCard, strongestIn } from "./block";
 import { LongHead, LongTools } from "./controls";
 import { finder } from "./finder";
 import { listenToLongMap } from "./keys";
-import { Hits, type LinkChoice, Strongest } from "./lists";
+import { Hits, Strongest } from "./lists";
+import { LongModel } from "./model";
 import { pairCard } from "./pair";
+import { LongPictures } from "./pictures";
 import { linkTable, partOf, RowSentence } from "./words";
 
-/** Links of the whole head that the flow draws from; those of the focus come besides. */
-const FLOW_LINKS = 400;
-/** Room for a label of the flow (px). */
-const FLOW_LABEL = 96;
-
-export function longAttention(element: HTMLElement, context: ViewContext): ViewHandle {
-  const { source, state, signal: until } = context;
-  const { tokens } = source.meta;
-  const size = tokens.text.length;
-  const store = longStore(source, state, { ...context, signal: context.runSignal ?? until });
-  const keys = keysOf(source.meta);
-  const name = unitLabelOf(tokens);
-  const keyName = keys === tokens ? name : unitLabelOf(keys);
-  type Sentences = Parameters<typeof outlineOf>[1];
-  const textsOf = (sentence?: Sentences, keySentence?: Sentences) => {
-    const outline = outlineOf(tokens, sentence);
-    const rows = outlineText(tokens, outline, name);
-    const columns =
-      keys === tokens ? rows : outlineText(keys, outlineOf(keys, keySentence), keyName);
-    return { rows, columns, breaks: outline.paragraphs.map(({ from }) => from) };
-  };
-  let text = textsOf();
-  const matrix = signal<LongMatrix | null>(null);
-  const selection = selectionOf(state, ["quantity", "head", "scale", "pair"], until);
-  const mode = modeSignal(element, until);
-  const pooling = signal<Pooling>("max");
-  const level = signal(0);
-  const labels = signal("");
-  const drawnLinks = signal(0);
-  const leaving = signal(0);
-  const explained = signal(false);
-  let tileColors: ColorsAt | null = null;
-  let row: LongRow | null = null;
-  let links: LinkList | null = null;
-  let cursor: Cell | null = null;
-  let colors: Palette | null = null;
-  let width = 0;
-  let wide = true;
-
-  const tiles = new TileImages();
-  const map = new Heatmap(
-    {
-      hover,
-      pick: (cell) => void pick(cell),
-      drawn,
-      marks(context, geometry, found) {
-        const { hits, at } = store.hits.peek();
-        paintHits(context, geometry, found, hits, at);
-      },
-    },
-    until,
-    "aw-map aw-long-map",
-  );
-  const head = h("div");
-  const tools = h("div");
-  const zoom = (factor: number | null): void =>
-    factor === null ? map.resetZoom() : map.zoomBy(factor);
+/** The find box: what it finds is marked in the map, in the minimap and in the ribbon. */
+function createFinder(model: LongModel, pictures: LongPictures) {
+  const { context, store, choice } = model;
   function showHits(): void {
     const [hits, at] = [find.hits(), find.at()];
     const now = store.hits.peek();
@@ -107,303 +32,39 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     found: showHits,
     go([from, to]) {
       showHits();
-      state.set({ token: from });
+      context.state.set({ token: from });
       const middle = Math.floor((from + to) / 2);
       // Its own column too: other keys may be ones that its window or mask forbids.
-      map.visit({ row: middle, column: middle });
+      pictures.map.visit({ row: middle, column: middle });
     },
     weight(least) {
       choice.value = { ...choice.value, least };
     },
   });
-  /** Links that are listed; those of another head stay until its own are here. */
-  const listed = signal<LinkList | null>(null);
-  const status = signal("");
-  const choice = signal<LinkChoice>({
-    special: false,
-    neighbors: false,
-    itself: false,
-    least: null,
-  });
-  const lists = h("div");
-  const overview = minimap(
-    "Window of the text",
-    {
-      moved(lane, window) {
-        if (map.geometry === null) return;
-        const { rows, columns } = windowsOf(map.geometry);
-        if (lane === 0) map.look(window, columns);
-        else map.look(rows, window);
-      },
-      brushed: (window) => map.look(window, window),
-    },
-    until,
-  );
+  onChange(store.hits, () => pictures.map.redraw(), context.signal);
+  return find;
+}
+
+/** The cell under the cursor: its card, and what a click on it chooses. */
+function createCursor(model: LongModel, pictures: LongPictures) {
+  const { context, store, pooling, name, keyName } = model;
+  const { state, source, signal: until } = context;
+  const { map } = pictures;
   const facts = factsOf(source, () => null);
-  const pair = pairCard(element, context, store);
   const tip = h("div", { class: "aw-tip", role: "presentation", hidden: true });
-  const flow = h("canvas", { class: "aw-flow", role: "img", "data-aw-part": "flow" });
-  const sentence = h("div");
+  let cursor: Cell | null = null;
   map.element.append(tip);
-  const pictures = h("div", { class: "aw-pictures" }, map.element, flow);
-  element.classList.add("aw-long");
-  element.append(
-    head,
-    h("div", { class: "aw-long-find" }, find.element),
-    sentence,
-    overview.element,
-    tools,
-    pictures,
-    h("div", { class: "aw-below" }, pair.element, lists),
-  );
-
-  mount(
-    head,
-    () => (
-      <LongHead
-        context={context}
-        matrix={matrix.value}
-        selection={selection.value}
-        explained={explained}
-      />
-    ),
-    until,
-  );
-  const values = { matrix, selection, mode, pooling, level, labels, leaving, zoom };
-  mount(tools, () => <LongTools {...values} links={drawnLinks} />, until);
-
-  mount(
-    lists,
-    () => (
-      <>
-        <Hits tokens={tokens} {...store.hits.value} go={find.go} />
-        <Strongest
-          {...{ meta: source.meta, choice, name, error: store.error, go: goTo }}
-          links={listed.value}
-          status={status.value}
-          pair={selection.value.pair}
-        />
-      </>
-    ),
-    until,
-  );
-
-  function showMatrix(next: LongMatrix): void {
-    const started = performance.now();
-    const first = matrix.value === null;
-    const other = next !== matrix.value;
-    matrix.value = next;
-    explained.value = false;
-    colors ??= palette(element);
-    tileColors = colorsOf(next, pooling.value, state.get().scale, colors.mode);
-    tiles.reset(
-      { ...next, top: next.top[pooling.value] },
-      {
-        ask: (place, until) => store.tile(next, place, pooling.value, until),
-        arrived: () => map.redraw(),
-        failed: fail,
-      },
-      tileColors,
-    );
-    map.element.setAttribute(
-      "aria-label",
-      `Attention of ${spokenMatrix(keyOfLong(next))}, ${next.rows} by ${next.columns}. Arrow keys move over cells, ` +
-        "plus and minus zoom, Enter pins a cell, s goes to the strongest link of the focus token.",
-    );
-    flow.setAttribute("aria-label", `Links of ${spokenMatrix(keyOfLong(next))} in view, as lines`);
-    if (other) {
-      row = null;
-      links = null;
-    }
-    draw();
-    if (other) {
-      askRow();
-      askLinks();
-    }
-    performance.mark("aw:drawn", {
-      detail: {
-        ms: performance.now() - started,
-        size: next.rows,
-        first,
-        layer: next.layer,
-        head: next.head,
-      },
-    });
-  }
-
-  function draw(): void {
-    const shown = matrix.value;
-    if (shown === null) return;
-    const { rows, columns, rest, received } = shown;
-    const { scale } = state.get();
-    map.show({
-      rows,
-      columns,
-      layout: (_, room) => layoutLong(shown, rest !== null, room),
-      paint: (context, geometry, found) => tiles.paint(context, geometry, found),
-      text,
-      axes: null,
-      marginal: received,
-      marginalName: "received",
-      marginalTop: "sight",
-      rest:
-        rest &&
-        ((g) => {
-          const level = levelOf(g, shown.coarsest);
-          const values = pooledRows(rest, level, pooling.value);
-          const track = { ...g.rows, size: g.rows.size * 2 ** level, count: values.length };
-          return { values, max: topOfLong(shown, scale), scale, rows: track };
-        }),
-      boundaries: { rows: [], columns: [] },
-    });
-  }
-
-  function fail(error: unknown): void {
-    if (isAbort(error)) return;
-    context.report(error);
-  }
-
-  function askRow(): void {
-    const shown = matrix.value;
-    const { token } = state.get();
-    if (shown === null || token === null) {
-      row = null;
-      mark();
-      return;
-    }
-    store
-      .row(shown, token, until)
-      .then((found) => {
-        if (matrix.value !== shown || state.get().token !== token) return;
-        row = found;
-        mark();
-      })
-      .catch(fail);
-  }
-
-  function askLinks(): void {
-    const shown = matrix.value;
-    if (shown === null) return;
-    status.value = "looking …";
-    store
-      .links(shown, { count: FLOW_LINKS, ...choice.value }, until)
-      .then((found) => {
-        if (matrix.value !== shown) return;
-        links = found;
-        listed.value = found;
-        status.value = "";
-        map.redraw();
-      })
-      .catch((error: unknown) => {
-        if (isAbort(error)) return;
-        listed.value = null;
-        status.value = explain(error).message;
-      });
-  }
-
-  function drawn(geometry: Geometry): void {
-    if (matrix.value === null) return;
-    const view = windowsOf(geometry);
-    level.value = levelOf(geometry, matrix.value.coarsest);
-    labels.value = text.rows.level(Math.min(geometry.rows.size, geometry.columns.size));
-    markAxes(map, source.meta);
-    const { token, scale, pair: pinned } = state.get();
-    overview.show({
-      size,
-      values: row?.values ?? matrix.value.received,
-      base: matrix.value.received,
-      top: matrix.value.wordMax,
-      breaks: text.breaks,
-      hits: store.hits.peek().hits.map(([from]) => from),
-      focus: token ?? -1,
-      lanes: [
-        { name: "queries", window: view.rows },
-        { name: "keys", window: view.columns },
-      ],
-    });
-    flow.hidden = !wide;
-    if (!wide || matrix.value.quantity === "scores") return;
-    colors ??= palette(element);
-    const focus = token ?? -1;
-    const { inside, leaving: beyond } = linksInView(flowLinks(row, links), view, focus);
-    const best = focus < 0 ? [] : inside.filter(({ query }) => query === focus);
-    drawFlow(
-      flow,
-      flowWidth(geometry, width, true),
-      {
-        links: inside,
-        leaving: beyond,
-        max: topOfLong(matrix.value, scale),
-        scale,
-        text,
-        axes: { rows: "query", columns: "key" },
-        longest: { rows: FLOW_LABEL, columns: FLOW_LABEL, names: 0 },
-        rowLeast: 3,
-        faint: 0.08,
-      },
-      geometry,
-      {
-        ...NO_HIGHLIGHTS,
-        row: focus,
-        pair: pinned && { row: pinned[0], column: pinned[1] },
-        group: { rows: [], columns: best.map(({ key }) => key).reverse() },
-      },
-      colors,
-    );
-    drawnLinks.value = inside.length;
-    leaving.value = beyond.length;
-  }
-
-  function mark(): void {
-    const { token, pair: pinned } = state.get();
-    map.highlight({
-      row: token ?? -1,
-      pair: pinned === null ? null : { row: pinned[0], column: pinned[1] },
-    });
-    map.redraw();
-    if (matrix.value !== null) pair.show(matrix.value, row);
-    updateSentence();
-  }
-
-  function updateSentence(): void {
-    const { quantity } = matrix.value ?? {};
-    render(
-      <RowSentence
-        row={quantity === "scores" ? null : row}
-        rest={row && (matrix.value?.rest?.[row.token] ?? null)}
-        tokens={tokens}
-        name={name}
-        error={store.error}
-        shares={quantity === "weights"}
-      />,
-      sentence,
-    );
-  }
-
-  function hover(cell: Cell | null): void {
-    if (cell?.row === cursor?.row && cell?.column === cursor?.column) return;
-    cursor = cell;
-    map.highlight({ hover: cell });
-    showTip();
-  }
-
-  const blockAt = (cell: Cell): Block | null => {
-    if (matrix.value === null || map.geometry === null) return null;
-    return blockUnder(cell, levelOf(map.geometry, matrix.value.coarsest), ({ level, ...place }) =>
-      level === matrix.value?.coarsest
-        ? matrix.value.top[pooling.value]
-        : tiles.get({ level, ...place }),
-    );
-  };
 
   function showTip(): void {
-    const block = cursor === null || cursor.row < 0 || cursor.column < 0 ? null : blockAt(cursor);
+    const block =
+      cursor === null || cursor.row < 0 || cursor.column < 0 ? null : pictures.blockAt(cursor);
+    const matrix = model.matrix.value;
     tip.hidden = block === null;
-    if (block === null || cursor === null || matrix.value === null) return;
+    if (block === null || cursor === null || matrix === null) return;
     const error = store.error(block.value ?? 0);
     render(
       <BlockCard
-        {...{ block, pooling: pooling.value, matrix: matrix.value, name, keyName, error }}
+        {...{ block, pooling: pooling.value, matrix, name, keyName, error }}
         window={facts.window}
       />,
       tip,
@@ -415,94 +76,213 @@ export function longAttention(element: HTMLElement, context: ViewContext): ViewH
     tip.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  /** A cell pins its pair; of a block, its strongest link. A label makes its token the focus. */
-  async function pick(cell: Cell): Promise<void> {
-    const { token, pair: pinned } = state.get();
-    if (cell.row < 0 || cell.column < 0) {
-      const chosen = cell.row >= 0 ? cell.row : cell.column;
-      state.set({ token: token === chosen ? null : chosen });
-      return;
+  return {
+    now: () => cursor,
+    hover(cell: Cell | null): void {
+      if (cell?.row === cursor?.row && cell?.column === cursor?.column) return;
+      cursor = cell;
+      map.highlight({ hover: cell });
+      showTip();
+    },
+    /** A cell pins its pair; of a block, its strongest link. A label makes its token the focus. */
+    async pick(cell: Cell): Promise<void> {
+      const { token, pair: pinned } = state.get();
+      if (cell.row < 0 || cell.column < 0) {
+        const chosen = cell.row >= 0 ? cell.row : cell.column;
+        state.set({ token: token === chosen ? null : chosen });
+        return;
+      }
+      const block = pictures.blockAt(cell);
+      const matrix = model.matrix.value;
+      if (block === null || matrix === null || Number.isNaN(block.value)) return;
+      const [query, key] =
+        block.level === 0
+          ? [cell.row, cell.column]
+          : await strongestIn(store, matrix, block, until).catch((error: unknown) => {
+              model.fail(error);
+              return [block.query, block.key] as const;
+            });
+      const same = pinned !== null && pinned[0] === query && pinned[1] === key;
+      state.set({ token: query, pair: same ? null : [query, key] });
+    },
+    goTo(query: number, key: number): void {
+      state.set({ token: query, pair: [query, key] });
+      map.visit({ row: query, column: key });
+    },
+  };
+}
+
+/** Above and below the pictures. */
+function drawParts(
+  model: LongModel,
+  find: ReturnType<typeof createFinder>,
+  { map }: LongPictures,
+  { goTo }: ReturnType<typeof createCursor>,
+) {
+  const { context, matrix, selection, mode, pooling, level, labels, leaving } = model;
+  const { tokens, store, choice, name } = model;
+  const { signal: until, source } = context;
+  const [head, tools, lists] = [h("div"), h("div"), h("div")];
+  const zoom = (factor: number | null): void =>
+    factor === null ? map.resetZoom() : map.zoomBy(factor);
+  mount(
+    head,
+    () => (
+      <LongHead
+        context={context}
+        matrix={matrix.value}
+        selection={selection.value}
+        explained={model.explained}
+      />
+    ),
+    until,
+  );
+  const values = { matrix, selection, mode, pooling, level, labels, leaving, zoom };
+  mount(tools, () => <LongTools {...values} links={model.drawnLinks} />, until);
+  mount(
+    lists,
+    () => (
+      <>
+        <Hits tokens={tokens} {...store.hits.value} go={find.go} />
+        <Strongest
+          {...{ meta: source.meta, choice, name, error: store.error, go: goTo }}
+          links={model.listed.value}
+          status={model.status.value}
+          pair={selection.value.pair}
+        />
+      </>
+    ),
+    until,
+  );
+  return { head, tools, lists };
+}
+
+function writeSentence(place: HTMLElement, { matrix, row, tokens, name, store }: LongModel): void {
+  const { quantity } = matrix.value ?? {};
+  render(
+    <RowSentence
+      row={quantity === "scores" ? null : row}
+      rest={row && (matrix.value?.rest?.[row.token] ?? null)}
+      tokens={tokens}
+      name={name}
+      error={store.error}
+      shares={quantity === "weights"}
+    />,
+    place,
+  );
+}
+
+/** Draws again what changes with the matrix, the selection and the element; `mark` follows another row or pair. */
+function follow(
+  model: LongModel,
+  pictures: LongPictures,
+  element: HTMLElement,
+  mark: () => void,
+): void {
+  const { context, matrix, store } = model;
+  const { source, state, signal: until } = context;
+  const askRow = (): void => model.askRow(mark);
+  const askLinks = (): void => model.askLinks(() => pictures.map.redraw());
+
+  function show(next: LongMatrix): void {
+    const started = performance.now();
+    const first = matrix.value === null;
+    const other = next !== matrix.value;
+    matrix.value = next;
+    model.explained.value = false;
+    pictures.show(next);
+    if (other) model.row = model.links = null;
+    pictures.draw();
+    if (other) {
+      askRow();
+      askLinks();
     }
-    const block = blockAt(cell);
-    if (block === null || matrix.value === null || Number.isNaN(block.value)) return;
-    const [query, key] =
-      block.level === 0
-        ? [cell.row, cell.column]
-        : await strongestIn(store, matrix.value, block, until).catch((error: unknown) => {
-            fail(error);
-            return [block.query, block.key] as const;
-          });
-    const same = pinned !== null && pinned[0] === query && pinned[1] === key;
-    state.set({ token: query, pair: same ? null : [query, key] });
+    const { rows: size, layer, head } = next;
+    performance.mark("aw:drawn", {
+      detail: { ms: performance.now() - started, size, first, layer, head },
+    });
   }
-
-  function goTo(query: number, key: number): void {
-    state.set({ token: query, pair: [query, key] });
-    map.visit({ row: query, column: key });
-  }
-
-  listenToLongMap(element, map, {
-    matrix: () => matrix.value,
-    row: () => row,
-    cursor: () => cursor,
-    hover,
-    pick: (cell) => void pick(cell),
-    goTo,
-    find: () => find.focus(),
-    context,
-    name,
-    keyName,
-    value: (cell) => blockAt(cell)?.value ?? null,
-  });
-
-  function layout(next: number): void {
-    width = next;
-    const room = layoutPictures(width, state.get().height);
-    wide = room.wide;
-    element.classList.toggle("aw-wide", wide);
-    overview.resize(width);
-    map.resize(room.width, Math.max(room.height, 380));
-  }
+  const again = (): void => {
+    if (matrix.value !== null) show(matrix.value);
+  };
 
   // Effects follow later: the canvas is drawn before any element changes.
   watch(() => {
     const next = store.matrix.value;
-    if (next !== null) untracked(() => showMatrix(next));
+    if (next !== null) untracked(() => show(next));
   }, until);
   watch(() => {
-    pooling.value;
-    untracked(() => matrix.value !== null && showMatrix(matrix.value));
+    model.pooling.value;
+    untracked(again);
   }, until);
   watch(() => {
-    choice.value;
+    model.choice.value;
     untracked(askLinks);
   }, until);
-  onChange(store.hits, () => map.redraw(), until);
   state.on(["token"], askRow, until);
   state.on(["pair"], mark, until);
-  state.on(["scale"], () => matrix.value !== null && showMatrix(matrix.value), until);
-  state.on(["height"], () => layout(width), until);
-  onResize(element, layout, until);
-  onTheme(
-    element,
-    () => {
-      colors = null;
-      overview.recolor();
-      map.recolor();
-      if (matrix.value !== null) showMatrix(matrix.value);
-    },
-    until,
+  state.on(["scale"], again, until);
+  state.on(["height"], () => pictures.layout(), until);
+  onResize(element, (width) => pictures.layout(width), until);
+  const recolor = (): void => {
+    pictures.recolor();
+    again();
+  };
+  onTheme(element, recolor, until);
+  askLanguage(source, until, ({ sentence, keySentence }) => {
+    model.learn(sentence, keySentence);
+    pictures.draw();
+  });
+}
+
+export function longAttention(element: HTMLElement, context: ViewContext): ViewHandle {
+  const model = new LongModel(context, element);
+  const { matrix, name, keyName } = model;
+  const pictures: LongPictures = new LongPictures(element, model, {
+    hover: (cell) => cursor.hover(cell),
+    pick: (cell) => void cursor.pick(cell),
+  });
+  const { map } = pictures;
+  const cursor = createCursor(model, pictures);
+  const find = createFinder(model, pictures);
+  const pair = pairCard(element, context, model.store);
+  const { head, tools, lists } = drawParts(model, find, pictures, cursor);
+  const sentence = h("div");
+  element.classList.add("aw-long");
+  element.append(
+    head,
+    h("div", { class: "aw-long-find" }, find.element),
+    sentence,
+    pictures.overview.element,
+    tools,
+    pictures.element,
+    h("div", { class: "aw-below" }, pair.element, lists),
   );
-  askLanguage(source, until, ({ sentence: column, keySentence: keyColumn }) => {
-    text = textsOf(column, keyColumn);
-    draw();
+  listenToLongMap(element, map, {
+    matrix: () => matrix.value,
+    row: () => model.row,
+    cursor: cursor.now,
+    hover: cursor.hover,
+    pick: (cell) => void cursor.pick(cell),
+    goTo: cursor.goTo,
+    find: () => find.focus(),
+    context,
+    name,
+    keyName,
+    value: (cell) => pictures.blockAt(cell)?.value ?? null,
+  });
+  follow(model, pictures, element, () => {
+    pictures.mark();
+    if (matrix.value !== null) pair.show(matrix.value, model.row);
+    writeSentence(sentence, model);
   });
   return {
     dispose() {
-      tiles.stop();
+      pictures.tiles.stop();
       element.replaceChildren();
     },
-    table: () => (links === null ? null : linkTable(links, name, matrix.value?.rest ?? null)),
-    part: () => map.geometry && partOf(map.geometry, size),
+    table: () =>
+      model.links === null ? null : linkTable(model.links, name, matrix.value?.rest ?? null),
+    part: () => map.geometry && partOf(map.geometry, model.tokens.text.length),
   };
 }

@@ -22,7 +22,7 @@ export interface Wire {
   readonly head: { readonly x: number; readonly y: number; readonly to: "right" | "down" | "up" };
 }
 
-export interface Sign {
+interface Sign {
   readonly x: number;
   readonly y: number;
   readonly text: string;

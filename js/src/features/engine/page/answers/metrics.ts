@@ -34,7 +34,7 @@ export function quartiles(cells: Float32Array): [number, number, number] {
 }
 
 /** The metrics of one head's matrix `[n, n]`. */
-export function figuresOf(weights: Float32Array, n: number, tau: number): Figures {
+function figuresOf(weights: Float32Array, n: number, tau: number): Figures {
   let [most, sumOfMost, entropy, effective, below, total] = [0, 0, 0, 0, 0, 0];
   for (let i = 0; i < n; i++) {
     let [largest, row] = [0, 0];

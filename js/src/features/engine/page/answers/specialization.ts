@@ -115,7 +115,7 @@ function scaled(values: Float32Array, heads: number): Float32Array {
 }
 
 /** Standard scores over all heads; NaN where they agree. */
-export function standardized(values: Float32Array): Float32Array {
+function standardized(values: Float32Array): Float32Array {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
   const deviation = Math.sqrt(variance);

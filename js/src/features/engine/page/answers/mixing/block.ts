@@ -118,7 +118,7 @@ export function give(
 }
 
 /** The block's figures that several quantities share. */
-export interface Shared {
+interface Shared {
   /** The centered `carried`. */
   readonly carried: Float64Array;
   /** The centered `z_ii`, `[n, width]`: what a position keeps of itself. */

@@ -16,10 +16,7 @@ PIXELS = 100  # an inch; the picture has twice as many
 def transparent_figure(width: float, height: float) -> Any:
     """A transparent figure, shown also where pyplot was never imported.
 
-    Parameters
-    ----------
-    width, height : float
-        Inches.
+    ``width``, ``height``: inches.
     """
     require_extra("matplotlib", "A picture needs matplotlib", "tasks")
     from matplotlib.figure import Figure

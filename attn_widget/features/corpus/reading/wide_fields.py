@@ -13,8 +13,6 @@ LARGEST_FIELD = 2**31 - 1  # characters; a C long has 32 bits on Windows
 def wide_fields() -> Generator[None]:
     """Let `csv` read fields of more than 131,072 characters within the block.
 
-    Examples
-    --------
     >>> with wide_fields():
     ...     [field] = next(csv.reader(["a" * 200_000]))
     >>> len(field)

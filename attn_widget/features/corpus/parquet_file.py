@@ -50,19 +50,8 @@ def pack(table: Any, key: bytes, meta: dict[str, Any], **options: Any) -> bytes:
 def unpack(path: Path, key: bytes, data: bytes | None = None) -> tuple[Any, dict[str, Any]]:
     """The table and the description in what `pack` gave.
 
-    Parameters
-    ----------
-    path : Path
-        Read unless ``data`` is given; named in messages.
-    key : bytes
-    data : bytes, optional
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is not one with this ``key``.
-    DamagedError
-        It has changed since it was written.
+    ``path``: read unless ``data`` is given; named in messages. Raises `InputError`: there is no such file, or it is
+    not one with this ``key``. Raises `DamagedError`: it has changed since it was written.
     """
     need_pyarrow()
     import pyarrow as pa

@@ -44,17 +44,8 @@ def digest_of(texts: Sequence[str]) -> str:
 def drawn_together(items: Sequence[object], groups: object) -> NDArray[np.uint64]:
     """A number for each text (or pair): those with the same one are resampled together.
 
-    Parameters
-    ----------
-    items : sequence
-        The same ones are drawn together.
-    groups : sequence, optional
-        One entry for each: those of a group, such as a template, are drawn together instead.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        Not one entry for each.
+    ``items``: the same ones are drawn together. ``groups``: one entry for each: those of a group, such as a
+    template, are drawn together instead. Raises `InputError`, `InputTypeError`: not one entry for each.
     """
     if groups is not None:
         items_of_groups = check_several(groups, "groups", "names")
@@ -70,8 +61,6 @@ def drawn_together(items: Sequence[object], groups: object) -> NDArray[np.uint64
 def text_digest(text: str) -> int:
     """A hash of one text, below 2**64.
 
-    Examples
-    --------
     >>> text_digest("a") == text_digest("a") != text_digest("b")
     True
     """
@@ -123,20 +112,10 @@ def tokenizer_digest(tokenizer: Any, *, cached: bool = False) -> str:
 def value_digest(value: object, name: str) -> str:
     """A hash of a value by its content. Functions count with their code, and with what it refers to.
 
-    Parameters
-    ----------
-    value
-        Plain values, arrays, containers, dataclasses, functions, classes, models and objects of the caller's classes.
-    name : str
-        The value's name, for the message.
+    ``value``: plain values, arrays, containers, dataclasses, functions, classes, models and objects of the caller's
+    classes. ``name``: the value's name, for the message. Raises `InputError`: the value refers to an object whose
+    content cannot be read.
 
-    Raises
-    ------
-    InputError
-        The value refers to an object whose content cannot be read.
-
-    Examples
-    --------
     >>> value_digest({"limit": 3}, "options") == value_digest({"limit": 4}, "options")
     False
     """

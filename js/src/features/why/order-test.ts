@@ -1,6 +1,6 @@
 /** Tests of an order of words against random ones (`attn_widget.features.why.orders.order_test`), and their results in words. */
 
-import { formatCount } from "./format";
+import { formatCount } from "../../figures/format";
 
 export interface OrderTest {
   /** Percent of random orders that lower the number less, with its 95% interval. */
@@ -13,7 +13,7 @@ export interface OrderTest {
   readonly better: boolean | null;
 }
 
-export interface RandomOrders {
+interface RandomOrders {
   readonly mean: number;
   readonly low: number;
   readonly high: number;

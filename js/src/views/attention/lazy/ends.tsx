@@ -1,17 +1,11 @@
-/** One query–key pair: its ends, and the strip where it is pinned. */
+/** One query–key pair and its ends. */
 
 import type { ComponentChild } from "preact";
-import type { Mode } from "../../draw/color/ramp";
-import { byTouch } from "../../draw/touch";
-import type { Matrix } from "../../figures/matrix";
-import type { AxisLabels } from "../../figures/names";
-import type { Link } from "../../figures/pairs";
-import { isRolled } from "../../figures/quantities";
-import { itemAt } from "../../protocol/required";
-import { Button } from "../../ui/controls";
-import { lazyCode, type ViewContext } from "../contract";
-import type { TokenFacts } from "./facts";
-import type { PairPlace } from "./pair-place";
+import type { Matrix } from "../../../figures/matrix";
+import type { AxisLabels } from "../../../figures/names";
+import type { Link } from "../../../figures/pairs";
+import { itemAt } from "../../../protocol/required";
+import type { TokenFacts } from "../facts";
 
 /** A query and a key of a matrix, and the numbers of their link. */
 export interface Pair {
@@ -97,65 +91,4 @@ export const Sign = ({ text }: { readonly text: string }) => (
   <span class="aw-muted" aria-hidden="true">
     {text}
   </span>
-);
-
-/** The pinned pair: how the weight comes about. */
-export function PinnedPair({
-  mode,
-  context,
-  hold,
-  ...pair
-}: Pair & {
-  readonly mode: Mode;
-  readonly context: ViewContext;
-  /** Takes the place of what features add. */
-  readonly hold?: PairPlace["hold"];
-}) {
-  const { matrix, row, column, link } = pair;
-  const { layer, head, quantity, queries, keys } = matrix;
-  const { VectorStrips, Arithmetic, CarriedSum } = lazyCode.value ?? {};
-  const summed = quantity !== "weights" && !isRolled(quantity) && CarriedSum !== undefined;
-  const [query, key] = [itemAt(queries, row), itemAt(keys, column)];
-  return (
-    <div class="aw-pinned">
-      <Ends {...pair} />
-      {isImpossible(pair) ? (
-        <p class="aw-muted">Masked: this query cannot see this key.</p>
-      ) : (
-        <>
-          {link.q !== null && link.k !== null && VectorStrips && (
-            <VectorStrips mode={mode} q={link.q} k={link.k} />
-          )}
-          {Arithmetic && <Arithmetic matrix={matrix} link={link} />}
-          {summed && (
-            <CarriedSum
-              key={[mode, layer, head, quantity, query.token, query.end, key.token, key.end].join()}
-              {...{ mode, context, matrix, row, column }}
-            />
-          )}
-          {link.absent !== null && !summed && <p class="aw-muted">N/A: {link.absent}.</p>}
-        </>
-      )}
-      <div ref={hold ?? null} />
-      <Button
-        label="Unpin this pair"
-        title="Unpin"
-        onClick={() => context.state.set({ pair: null })}
-      >
-        ×
-      </Button>
-    </div>
-  );
-}
-
-/** Placeholder while no pair is pinned. */
-export const PairHint = ({ empty }: { readonly empty: boolean }) => (
-  <p class="aw-hint">
-    {empty
-      ? "The text has only special tokens, which are hidden. Switch them on in Display."
-      : byTouch()
-        ? "Tap a cell for its numbers; tap again to pin it and open its arithmetic; hold labels to sum tokens."
-        : "Hover for numbers; click a cell to pin it and open its arithmetic; " +
-          "Ctrl + click labels to sum tokens."}
-  </p>
 );
