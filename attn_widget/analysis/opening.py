@@ -35,7 +35,8 @@ FEW_ROWS = 2  # are no column and no offset
 OF_WORDS = 0.4  # of a head's attention: with less on other words it counts by how much it has, the rest is on sinks
 # Factors of a link's value: the rule's preferences.
 OF_MASK, OF_PRONOUN, OF_COPULA, OF_VERB = 2.5, 2.0, 2.2, 1.3
-OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS = 0.6, 0.5, 0.5
+OF_OTHER_PRONOUN, TO_PRONOUN, OF_NEIGHBORS, ACROSS = 0.6, 0.5, 0.5, 0.85
+OF_LAST = 0.5  # of the last word of a text of more than `ROWS`, whose first words are seen first
 # Levels: worth reading; the same of words of several tokens; between words of one token that say something, in a
 # head that is no column and no offset; and of any words in any head.
 TOLD, PIECES, WEAK, LAST = 4, 3, 2, 1
@@ -152,7 +153,9 @@ def links_of(analysis: Analysis) -> Links:
     rare = np.where(words.kinds[queries] == Kind.PRONOUN, 1, 1 - shares)
     near = np.where(np.abs(queries - keys) > 1, 1, OF_NEIGHBORS)
     shown = np.minimum(np.stack([part.share for part in parts]) / OF_WORDS, 1)
-    values = np.stack([part.beyond for part in parts]) * worth * rare * near * shown
+    size = len(words.starts)
+    early = 1 - OF_LAST * queries / size if size > ROWS else 1
+    values = np.stack([part.beyond for part in parts]) * worth * rare * near * shown * early
     whole = (words.sizes[queries] == 1) & (words.sizes[keys] == 1)
     chosen = [told & whole, told, last & free & whole, last]
     levels = np.select(chosen, [TOLD, PIECES, WEAK, LAST]).astype(np.int8)
@@ -250,7 +253,9 @@ def pairs(
     verb = ((role == Role.VERB) & noun) | ((role == Role.NOUN) & (to_role == Role.VERB))
     verb |= (role == Role.PREDICATE) & noun & back
     verb |= (role == Role.NOUN) & (to_role == Role.PREDICATE) & ~back
-    verb &= together
+    verbs = np.cumsum(words.roles == Role.VERB)
+    ends, begins = np.maximum(queries, keys), np.minimum(queries, keys)
+    verb &= together & (verbs[ends - 1] <= verbs[begins])  # no other verb is nearer
     says = (Kind.CONTENT, Kind.PRONOUN, Kind.MASK)
     told = np.isin(kind, (Kind.CONTENT, Kind.MASK)) | refers | subject
     told |= (kind == Kind.PRONOUN) & (to_role == Role.VERB)
@@ -265,6 +270,7 @@ def pairs(
         1.0,
     )
     worth *= np.where(to == Kind.PRONOUN, TO_PRONOUN, 1)
+    worth *= np.where((kind == Kind.CONTENT) & (to == Kind.CONTENT) & ~together, ACROSS, 1)
     return worth, np.where(differ & told, TOLD, np.where(differ & weak, WEAK, 0)).astype(np.int8)
 
 

@@ -26,7 +26,6 @@ from attn_widget.language.function_words import (
     PRONOUNS,
     REFERRING,
 )
-from attn_widget.language.keys import is_punctuation
 from attn_widget.model.tokens import Token
 
 MASKS, UNKNOWN = ("[MASK]", "<mask>"), ("[UNK]", "<unk>")  # texts of tokens
@@ -35,6 +34,7 @@ SHORT = 3  # letters of a common word of another language
 COMMON = 3  # one in so many words of one token is common where no list knows the language
 # Chinese characters that are words of grammar; hiragana are that as well.
 GRAMMAR = re.compile("[的了在是和不也就都而及与着或一个这那们里上下吗呢吧被把给让从到对为于之其子我你他她它\u3041-\u309f]+")  # fmt: skip
+APOSTROPHES = ("'", "’")
 SENTENCE_ENDS = frozenset('.!?:"“')
 ENDS = SENTENCE_ENDS | frozenset(",;") | CONJUNCTIONS | {""}  # an order may follow: *mix the flour*
 
@@ -80,11 +80,11 @@ class Words(NamedTuple):
 def word_ids(
     tokens: Sequence[Token], outside: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int32]:
-    """The number of each token's word, int [n]; -1 for punctuation, white space and the tokens ``outside``.
+    """The number of each token's word, int [n]; -1 for punctuation, symbols, white space and the tokens ``outside``.
 
     By default these are the special ones.
 
-    Words are what white space, punctuation or special tokens set apart; a Chinese or Japanese character
+    Words are what white space, punctuation, symbols or special tokens set apart; a Chinese or Japanese character
     begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
 
     >>> from attn_widget import analyze
@@ -103,7 +103,7 @@ def word_ids(
         )
         left_out = token.special if outside is None else outside[i]
         # A tokenizer of letters, or one of bytes, has tokens of white space alone.
-        if left_out or not token.surface.strip() or is_punctuation(token.surface):
+        if left_out or not _is_spelled(token.surface):
             number, before = number + 1, None
             continue
         number += apart
@@ -208,7 +208,9 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
     ]
 
     def before_of(u: int) -> str:
-        """The word before, or before *not*."""
+        """The word before, or before *not* or *n't*."""
+        if padded[u - 1] == "t" and u > 2 and padded[u - 2] in APOSTROPHES:
+            return padded[u - 3].removesuffix("n")
         return padded[u - 2] if padded[u - 1] == "not" and u > 1 else padded[u - 1]
 
     def is_verb(u: int) -> bool:
@@ -217,6 +219,10 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
             return False
         if before in COPULAS or before in ("be", "been", "being"):
             return names[u].endswith(("ed", "ing")) or after in ("by", "in")
+        if before == "to":
+            return after in DETERMINERS or after in PRONOUNS
+        if before == "that" and u > 1 and content[u - 2] and not is_verb(u - 2):
+            return True  # of a relative clause
         follows = content[u - 1] or before in ENDS
         follows &= after in DETERMINERS or names[u].endswith("ed")
         return before in BEFORE_VERBS or follows
@@ -244,6 +250,11 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
 
 def _is_wide(text: str) -> bool:
     return east_asian_width(text[:1] or " ") in "FW"
+
+
+def _is_spelled(text: str) -> bool:
+    """True of a token with a letter, a number or a mark on a letter."""
+    return any(category(character)[0] in "LNM" for character in text)
 
 
 def _is_word(name: str) -> bool:

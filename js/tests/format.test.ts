@@ -128,7 +128,9 @@ describe("tokens", () => {
     expect(tokenLabel("[UNK]", "wordpiece", "🦄")).toEqual({ text: "[UNK]", word: "🦄" });
     expect(tokenLabel("<unk>", "metaspace", "🦄")).toEqual({ text: "<unk>", word: "🦄" });
     expect(tokenLabel("Ġthe", "byte-level", "the")).toEqual({ text: "the", word: null });
-    expect(tokenLabel("paris", "wordpiece", "Paris")).toEqual({ text: "paris", word: null });
+    expect(tokenLabel("paris", "wordpiece", "Paris")).toEqual({ text: "Paris", word: null });
+    expect(tokenLabel("ku", "wordpiece", "Kü")).toEqual({ text: "Kü", word: null });
+    expect(tokenLabel("##che", "wordpiece", "CHE")).toEqual({ text: "##CHE", word: "CHE" });
     expect(tokenLabel("[CLS]", "wordpiece", "[CLS]")).toEqual({ text: "[CLS]", word: null });
   });
 

@@ -202,7 +202,7 @@ describe("the sentence", () => {
   test("says which of several tokens of one name is meant", async () => {
     const labels = ["[CLS]", "the", "cat", "cat", "[SEP]"];
     expect(write(await matrixOf(WEIGHTS), 2, labels)).toBe(
-      "L0 · H0: cat2 attends to cat3: 30%, chance 20%",
+      "L0 · H0: cat (1st) attends to cat (2nd): 30%, chance 20%",
     );
   });
 

@@ -15,7 +15,7 @@ import type { Matrix } from "../src/figures/matrix";
 import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
-import { linkOf } from "../src/views/heads/link";
+import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import {
   InsideSentence,
@@ -23,6 +23,7 @@ import {
   mostUnusual,
   mostUnusualOf,
 } from "../src/views/inside/sentence";
+import { takenFrom } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
@@ -112,24 +113,48 @@ describe("Heads", () => {
 
   it("says first what its focus token attends to, where that tells", () => {
     const link = {
-      ...{ query: "it", key: "keys", tokens: [3, 2] as const },
+      ...{ query: "it", key: "keys", tokens: [3, 2] as const, next: null },
       ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
     };
-    const tell = (raw: Record<string, number[]>, keys = [3, 2, 1, 1, 1, 1]): string => {
-      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), keys);
-      return textOf(h(HeadSentence, { ...PROPS, standings, link }));
+    const tell = (
+      raw: Record<string, number[]>,
+      next: Omit<Link, "next"> | null = null,
+    ): string => {
+      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+      return textOf(h(HeadSentence, { ...PROPS, standings, link: { ...link, next } }));
     };
-    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%. ";
-    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
-      `${first}This head is ordinary on this text: none of its figures stands out among the 6 heads.`,
-    );
+    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
     expect(chosen).toEqual([3, 2]);
-    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
-      `${first}This head is a sink: [CLS] gets 80% of a query’s attention, chance 20%.`,
+    const elsewhere = {
+      ...{ query: "door", key: "lock", tokens: [4, 1] as const },
+      ...{ weight: { value: 0.4, error: 0 }, chance: 0.1 },
+    };
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
+      `${first}. Elsewhere the head links door to lock: 40%, chance 10%.`,
     );
-    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
-      `${first}Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    expect(chosen).toEqual([3, 2, 4, 1]);
+    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
+    expect(tell({ cls: [0.1, 0.9, 0.8, 0.1, 0.1, 0.1] })).toBe(
+      `${first}. This head is a sink: [CLS] gets 90% of a query’s attention, chance 20%.`,
     );
+    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
+      `${first}. Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    );
+  });
+
+  it("counts a repeated key in its own text, and makes none of another text the focus", () => {
+    const { tokens: keys } = metaOf(["door", "lock", "door", "opens"]);
+    const source = sourceOf({ ...META, keys });
+    const link: Link = {
+      ...{ query: "keys", key: "door", tokens: [2, 2], next: null },
+      ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
+    };
+    const standings = standingsIn(source, PROPS, found({ self: spread }, 0.2), spread);
+    expect(textOf(h(HeadSentence, { ...PROPS, source, standings, link }))).toMatch(
+      /^In L0 · H1 keys attends to door \(2nd\): 60%, chance 10%/,
+    );
+    expect(chosen).toEqual([2]);
   });
 
   it("tells a link from twice chance on", () => {
@@ -153,6 +178,31 @@ describe("Heads", () => {
     const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
     const bytes = { ...META, tokens: { ...META.tokens, text } };
     expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
+  });
+
+  it("finds another link of the head: of content words that are no neighbors", () => {
+    const nextOf = (cells: Record<number, number>) => {
+      const meta = metaOf(["[CLS]", "it", "keys", "lock", "the", "doors", "[SEP]"]);
+      const axis = firstUnits(meta, true);
+      const size = axis.length;
+      return linkOf(
+        {
+          ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
+          weights: Float32Array.from(
+            { length: size * size },
+            (_, cell) => ({ [size + 2]: 0.9, ...cells })[cell] ?? 0,
+          ),
+          queryOf: (token: number) => token,
+        } as never,
+        1,
+        meta.tokens,
+        meta.tokens,
+      )?.next;
+    };
+    expect(
+      nextOf({ [5 * 7 + 2]: 0.4, [3 * 7 + 2]: 0.8, [2 * 7 + 4]: 0.7, [4 * 7 + 2]: 0.9 }),
+    ).toMatchObject({ query: "doors", key: "keys", weight: { value: Math.fround(0.4) } });
+    expect(nextOf({ [5 * 7 + 2]: 0.2 })).toBeNull();
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
@@ -190,6 +240,7 @@ describe("Predictions", () => {
     probabilities: number[],
     known: number[],
     ids: number[],
+    rank = 77,
   ) => {
     const meta = metaOf(texts);
     const nd = (values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] });
@@ -200,7 +251,7 @@ describe("Predictions", () => {
       ids: nd(texts.flatMap(() => ids)),
       probabilities: nd(texts.flatMap(() => ids.map((_, k) => 0.5 / 2 ** k))),
       ...{ logits: flat, logitMax: flat, logSumExp: flat, surprisal: null },
-      originalRank: nd(texts.map(() => 7)),
+      originalRank: nd(texts.map(() => rank)),
       originalProbability: nd(probabilities),
     };
     return { meta, predictions };
@@ -215,26 +266,42 @@ describe("Predictions", () => {
   it("names a word that is expected, no mark, piece or letter, and none where there is none", () => {
     const texts = ["[CLS]", "keys", "rust", ".", "[SEP]"];
     const p = [1, 0.5, 0.25, 0.125, 1];
-    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 7th";
+    const lead = "With each word hidden in turn, rust surprises the model most: 25%, 77th";
     expect(say(texts, p, [1, 2, 3], [4, 1])).toBe(`${lead}, where it expects man: 50%.`);
     expect(say(texts, p, [1, 2, 3], [1, 2, 3, 4])).toBe(
       `${lead}, where the likeliest word is man: 6.3%.`,
     );
     expect(say(texts, p, [1, 2, 3], [1, 2, 3])).toBe(`${lead}.`);
+    expect(say(texts, p, [1, 2, 3], [4, 1], 7)).toBe(
+      "With each word hidden in turn, no word surprises the model much, rust most: 25%, 7th, where it expects man: 50%.",
+    );
+    const pieces = ["[CLS]", "keys", "rust", "##y", "[SEP]"];
+    expect(say(pieces, p, [1, 2, 3], [4, 1])).toMatch(/^With each token hidden in turn, keys /);
+  });
+
+  it("names no short word of another language", () => {
+    const texts = ["[CLS]", "der", "Hund", "schläft", "[SEP]"];
+    expect(say(texts, [1, 0.001, 0.25, 0.5, 1], [1, 2, 3], [4])).toContain("Hund surprises");
+    const pieces = ["[CLS]", "der", "Hu", "##nd", "los", "[SEP]"];
+    expect(say(pieces, [1, 0.001, 0.25, 0.5, 0.5, 1], [1, 2, 3, 4], [4])).toBe(
+      "The model has no content word of this text as one token, so what it expects in place of one tells little.",
+    );
   });
 
   it("says of a run that has stopped what it has read, and of one word that it is alone", () => {
     const texts = ["[CLS]", "keys", "rust", "here", "[SEP]"];
     expect(say(texts, [1, 0.5, 0.25, 0, 1], [1, 2], [4])).toBe(
-      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 7th, where it expects man: 50%.",
+      "With 2 of 3 tokens hidden, each in turn, rust surprises the model most: 25%, 77th, where it expects man: 50%.",
     );
     expect(say(["[CLS]", "keys", "[SEP]"], [1, 0.5, 1], [1], [4])).toBe(
-      "With its only word hidden, keys surprises the model: 50%, 7th, where it expects man: 50%.",
+      "This text is a single word, so there is nothing to predict it from.",
     );
   });
 
-  it("says nothing of pieces and marks alone, and passes over them in a decoder's text", () => {
-    expect(say(["[CLS]", "key", "##s", "[SEP]"], [1, 0.5, 0.5, 1], [1, 2], [4])).toBe("");
+  it("says of pieces and marks alone that they tell little, and passes over them in a decoder's text", () => {
+    expect(
+      say(["[CLS]", "key", "##s", "door", "##s", "[SEP]"], [1, 0.5, 0.5, 1, 1, 1], [1, 2], [4]),
+    ).toMatch(/^The model has no word of this text as one token, so what it expects/);
     const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
     expect(mostSurprising({ surprisal }, tokens)).toBe(3);
@@ -371,9 +438,9 @@ describe("Sentences", () => {
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>
-    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0 }));
+    textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, tokens: META.tokens, choose }));
 
-  it("says of one sentence which word its words give most, beyond an equal share", () => {
+  it("says of one sentence which word looks at which, neighbors last", () => {
     const one = (weights: number[] | null, texts = TEXTS): string => {
       const { tokens } = metaOf(texts);
       const all = texts.flatMap((_, i) => (tokens.special[i] ? [] : [i]));
@@ -383,32 +450,39 @@ describe("Sentences", () => {
       return textOf(h(OneSentence, { block, tokens, choose }));
     };
     const alone = "The text is one sentence, with no other to compare.";
-    // Words: the, keys, are, here. A word gives itself nothing that counts.
+    const texts = ["[CLS]", "keys", "the", "doors", "lock", "[SEP]"];
+    // A word gives itself nothing that counts: doors gives keys 0.3 of 0.4, chance is a third.
     const rows = [
-      [0.9, 0.2, 0.1, 0.1],
-      [0.1, 0.9, 0.1, 0.2],
-      [0.0, 0.3, 0.1, 0.1],
-      [0.1, 0.3, 0.0, 0.5],
+      [0.9, 0.1, 0.1, 0.1],
+      [0.9, 0.1, 0.1, 0.1],
+      [0.3, 0.05, 0.5, 0.05],
+      [0.1, 0.1, 0.7, 0.9],
     ];
-    // 0.8 of 1.6; alike, keys would get a third of the 1.2 that the other three give.
-    expect(one(rows.flat())).toBe(
-      `${alone} Of its words keys draws most beyond chance: 50% of what words give one another, chance 25%.`,
+    expect(one(rows.flat(), texts)).toBe(
+      `Over all heads doors looks at keys: with 75% of its attention to other words, chance 33%. ${alone}`,
     );
-    expect(chosen).toEqual([2]);
-    // A decoder's second word can give the first alone; function words are never named.
+    expect(chosen).toEqual([3, 1]);
+    // A neighbor is named where no other pair tells.
+    const near = rows.with(2, [0.1, 0.1, 0.5, 0.1]);
+    expect(one(near.flat(), texts)).toMatch(/^Over all heads lock looks at doors: with 78% of/);
+    // A decoder's words look back.
     const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
-    expect(one(forward.flat())).toBe(
-      `${alone} Of its words keys draws most beyond chance: 75% of what words give one another, chance 35%.`,
-    );
-    // Where a function word draws more, it is not named, and the claim is of the others.
-    expect(one(rows.flatMap(([the = 0, ...rest]) => [the + 0.4, ...rest]))).toMatch(
-      /Of its content words keys draws most beyond chance: 29% of what/,
-    );
-    const alike = rows.map((row) => row.map(() => 0.1));
-    expect(one(alike.flat())).toBe(alone);
-    expect(one(null)).toBe(alone);
+    expect(one(forward.flat(), texts)).toMatch(/^Over all heads doors looks at keys: with 86% of/);
+    expect(one(Array(16).fill(0.1), texts)).toBe(alone);
+    expect(one(null, texts)).toBe(alone);
     expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
     expect(say(0, [])).toBe("");
+  });
+
+  it("says which words of two sentences are linked, a pronoun among them", () => {
+    const { tokens } = metaOf(["[CLS]", "Ben", "ran", ".", "he", "fell", "[SEP]"]);
+    const weights = Float32Array.of(0.3, 0.1, 0.1, 0.1);
+    const block = { queries: [4, 5], keys: [1, 2], weights, error: () => 0 };
+    const values = matrix(2, [0.25, 0.125, 0.0625, 0]);
+    expect(textOf(h(SentencesSentence, { matrix: values, row: 0, block, tokens, choose }))).toMatch(
+      /^From S0 to S1 “he” looks at Ben: with 75% of its attention to words of S1, chance 50%\. S0 gives S1 13%/,
+    );
+    expect(chosen).toEqual([4, 1]);
   });
 
   it("opens at the row with most to tell", () => {
@@ -418,7 +492,7 @@ describe("Sentences", () => {
 
   it("says to which other sentence most goes, or that the mask lets nothing", () => {
     expect(say(2, [0.25, 0.125, 0.0625, 0])).toBe(
-      "S0 gives S1 13% of its attention, and gets 6.3% of its; 25% of its attention stays in S0, 50% lands on special tokens.",
+      "S0 gives S1 13% of its attention, and gets 6.3% of that of S1; 25% of its attention stays in S0, 50% lands on special tokens.",
     );
     const three = [0.25, 0.3, 0.1, 0, 0, 0, 0, 0, 0];
     expect(say(3, three)).toBe(
@@ -449,7 +523,7 @@ describe("Inside", () => {
       }),
     );
 
-  it("names the focus word with its pieces, by the mean of them, from three tenths on", () => {
+  it("names the focus word with its pieces, by the mean of them, from half as much again on", () => {
     expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
     const changes = of([9, 1, 2, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
     const found = mostUnusual(changes, itemAt(words, 0), words, 2);
@@ -460,20 +534,40 @@ describe("Inside", () => {
     expect(mostUnusual(little, itemAt(words, 0), words, 2)).toBeNull();
   });
 
-  it("else names another word that stands out, a function word last, and claims nothing where none does", () => {
+  it("else names another content word that stands out, and claims nothing where none does", () => {
     // L0: lost is 1.5 times the others; L1: are is 4 times.
     const changes = of([9, 1, 1, 1, 1.5, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
     expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
-      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median); keysmith stands out nowhere.",
+      "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median).",
     );
-    expect(chosen).toEqual([4, 1]);
+    expect(chosen).toEqual([4]);
+    const none = "No layer moves a word of this text much more, or less, than the others.";
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(say(mostUnusualOf(plain, words, 2), 0)).toMatch(/^The FFN of L1 moves “are” most/);
+    expect(say(mostUnusualOf(plain, words, 2), 0)).toBe(none);
     const alike = of(Array(7).fill(1), Array(7).fill(1));
-    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(
-      "No layer moves a word of this text much more, or less, than the others.",
+    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(none);
+  });
+
+  it("tells first what the focus word takes from another content word, from one and a half times chance on", () => {
+    const five = wordsOf(metaOf(["[CLS]", "keys", "are", "lost", "often", "[SEP]"]).tokens);
+    const row = [0.05, 0.05, 0.5, 0.2, 0.15, 0.05];
+    const taken = (values: number[]) =>
+      takenFrom(
+        Array.from({ length: 36 }, (_, i) => (i >= 12 && i < 18 ? itemAt(values, i - 12) : 0)),
+        3,
+        itemAt(five, 1),
+        five,
+      );
+    const line = h(InsideSentence, {
+      ...{ focus: itemAt(five, 1), reading: null, moved: null, tokens, choose },
+      ...{ taken: taken(row), nameOf: ({ surface }: { surface: string }) => surface },
+    });
+    expect(textOf(line)).toBe(
+      "In L3 “are” takes from lost: 40% of what its vector gets from other tokens, chance 20%; 50% of it stays its own (ALTI).",
     );
+    expect(chosen).toEqual([2, 3]);
+    expect(taken([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])).toBeNull();
   });
 
   it("compares with no words where there are none", () => {
@@ -486,7 +580,6 @@ describe("Inside", () => {
 });
 
 describe("Why", () => {
-  const units = firstUnits(META, true);
   const base: Contributions = {
     ...{
       target: { position: 3, token: 7, against: 8, masked: true },
@@ -503,7 +596,6 @@ describe("Why", () => {
       h(WhySentence, {
         titled: { of: found, value, error },
         found,
-        units,
         tokens: META.tokens,
         choose,
         explained: explainedOf(META),
@@ -556,14 +648,38 @@ describe("Why", () => {
     );
   });
 
+  it("names no word that gives next to nothing of the lead", () => {
+    expect(say({ values: Float32Array.from([2.5, 0.0625, 0.125, 0.125, 0, 0.125]) })).toMatch(
+      /^With “are” hidden, no single word decides between “are” and “is”: keys gives most, 0\.125; “are” leads/,
+    );
+    // The function word gives more: the claim is of the others.
+    expect(say({ values: Float32Array.from([2.5, 1, 0.125, 0.125, 0, 0.125]) })).toMatch(
+      /^With “are” hidden, no content word decides between “are” and “is”: of these keys gives most, 0\.125; /,
+    );
+  });
+
+  it("says of a question about function words of another language that it tells little", () => {
+    const meta = metaOf(["[CLS]", "Mann", "gibt", "seiner", "Frau", "[SEP]"]);
+    const found = { ...base, names: ["die", "mann"], target: { ...base.target, position: 1 } };
+    const line = h(WhySentence, {
+      ...{ titled: { of: found, value: 1, error: 0 }, found, next: false, choose },
+      ...{ tokens: meta.tokens, explained: explainedOf(meta) },
+      ...{ label: (token: number) => itemAt(meta.tokens.text, token), nameUnit: () => "" },
+    });
+    expect(textOf(line)).toBe(
+      "With Mann hidden the model chooses between “die” and Mann, not two content words, so what decides tells little.",
+    );
+    expect(chosen).toEqual([1]);
+  });
+
   it("lets no function word decide", () => {
     const sayOf = (the: number, keys: number) =>
       say({ values: Float32Array.from([0.25, the, keys, 0.125, -1, 0.125]) });
     expect(sayOf(5, 3)).toMatch(
       /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
     );
-    // Where a content word has less than half of it, a function word speaks, and is called one.
-    expect(sayOf(9, 3)).toMatch(
+    // Where a content word has next to nothing of it, a function word speaks, and is called one.
+    expect(sayOf(9, 0.375)).toMatch(
       /^With “are” hidden, the function word “the” speaks most for “are” over “is”, by 9\.00; /,
     );
     expect(sayOf(-9, 12)).toMatch(
@@ -573,7 +689,7 @@ describe("Why", () => {
 
   it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
     const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
-    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base, units };
+    const props = { titled: { of: base, value: 2.5, error: 0 }, found: base };
     const rest = { next: false, label: () => "x", nameUnit: () => "x", choose };
     expect(
       textOf(
@@ -589,18 +705,21 @@ describe("Why", () => {
 
   it("counts no special token, no piece and not the hidden word as the word that decides", () => {
     const values = Float32Array.from([9, -0.5, 3, 8, 0.25, 9]);
-    expect(decidingWord({ ...base, values }, units)).toMatchObject({
+    const words = wordsOf(META.tokens);
+    expect(decidingWord({ ...base, values }, words)).toMatchObject({
       ...{ term: { unit: { text: "keys" } }, content: true, most: true },
     });
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
-    expect(decidingWord(asIs, units)).toMatchObject({
+    expect(decidingWord({ ...asIs, values: values.with(2, 0.125) }, words)).toMatchObject({
       ...{ term: { unit: { text: "are" } }, content: false },
     });
-    const pieces = firstUnits(metaOf(["[CLS]", "keys", "##xy", "are", "[UNK]", "[SEP]"]), true);
-    const large = Float32Array.from([0, 1, 8, 0, 8, 0]);
-    expect(decidingWord({ ...base, values: large }, pieces).term?.unit.text).toBe("keys");
+    const pieces = wordsOf(metaOf(["[CLS]", "key", "##s", "are", "[UNK]", "[SEP]"]).tokens);
+    const large = Float32Array.from([0, 1, 2, 0, 8, 0]);
+    expect(decidingWord({ ...base, values: large }, pieces).term).toMatchObject({
+      ...{ unit: { surface: "keys" }, value: 3 },
+    });
     const none = values.map(() => Number.NaN);
-    expect(decidingWord({ ...base, values: none }, units).term).toBeNull();
+    expect(decidingWord({ ...base, values: none }, words).term).toBeNull();
     expect(say({ values: none })).toContain("no word speaks for “are” over “is”; ");
   });
 });
@@ -652,24 +771,29 @@ describe("Task", () => {
     expect(say(leans, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model leans to good: 60%, chance 50%.",
     );
+    expect(say(leans, push && { ...push, value: -0.5 })).toBe(
+      "keys pushes to bad, away from good: by 0.500 logits. The model leans to good: 60%, chance 50%.",
+    );
     expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
     expect(say(hardly, null)).toBe(
-      "The model hardly decides; likeliest is good: 45%, then bad: 30%, chance 33%; no content word pushes it far.",
+      "The model does not decide: no class gets half. Likeliest is good: 45%, chance 33%.",
     );
     expect(say(decides, push)).toBe(
       "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
     );
   });
 
-  it("names no function word, and none that does not stand out or pushes away", () => {
+  it("names no function word but a negation, and none that does not stand out", () => {
     const words = wordsOf(META.tokens);
     const named = (values: number[]) => pushOf([9, ...values, 9], words)?.word.text;
-    expect(named([0.5, 0.3, 0, 0])).toBe("keys");
-    expect(named([0.9, 0.3, 0, 0])).toBe("keys");
+    expect(named([0.5, 0.5, 0, 0])).toBe("keys");
+    expect(named([0.9, 0.5, 0, 0])).toBe("keys");
     expect(named([0.5, 0.2, 0, 0])).toBeUndefined();
     expect(named([0.3, 0.3, 0.3, 0.3])).toBeUndefined();
-    expect(named([-0.1, -0.9, -0.1, -0.1])).toBeUndefined();
-    expect(named([0.9, -0.9, 0.1, 0.1])).toBeUndefined();
+    expect(named([-0.1, -0.9, -0.1, -0.1])).toBe("keys");
+    expect(named([-0.1, -0.3, -0.1, -0.1])).toBeUndefined();
+    const { tokens } = metaOf(["[CLS]", "the", "keys", "not", "[SEP]"]);
+    expect(pushOf([9, 0.1, 0.1, -0.5, 9], wordsOf(tokens))?.word.text).toBe("not");
     expect(pushOf([], words)).toBeNull();
   });
 
@@ -678,6 +802,11 @@ describe("Task", () => {
     const plain = metaOf(["[CLS]", "a", "of", "the", "[SEP]"]);
     expect(say(answer, undefined, plain)).toBe(
       "This text has only function words, so its class tells little: good, 90%, chance 50%.",
+    );
+    expect(
+      say(answer, undefined, metaOf(["[CLS]", "[UNK]", "[UNK]", "tea", ".", "[SEP]"])),
+    ).toMatch(
+      /^The model knows 1 of the 3 words of this text, so its class tells little: good, 90%/,
     );
     expect(say(answer, undefined, metaOf(["[CLS]", "[UNK]", ".", "[SEP]"]))).toMatch(
       /^This text has no word that the model knows, so/,

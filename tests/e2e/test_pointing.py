@@ -187,7 +187,7 @@ def test_the_numbers_of_the_grid_choose_the_mean_of_a_layer_and_a_head(
 
 
 def test_a_word_in_the_sentence_of_every_view_is_chosen(page: Page) -> None:
-    widget = aw.show("The keys to the cabinet are here.", progress=False)
+    widget = aw.show("She said that the tickets he bought are still valid.", progress=False)
     mount(page, widget, width=1200)
     for view in ("heads", "tree", "sentences", "predictions", "inside", "why"):
         page.locator(f'[role="tab"][data-view="{view}"]').click()

@@ -226,12 +226,18 @@ export interface TokenLabel {
  * nothing of the word: `Ġthe` reads `the`, and its title has the token as it is.
  *
  * `surface` is the text that the token covers, where it covers one; without it (a predicted token) the
- * word is read from the token by its vocabulary's `scheme`.
+ * word is read from the token by its vocabulary's `scheme`. A vocabulary without capitals or accents has the
+ * text's own: `italy` reads `Italy`.
  */
 export function tokenLabel(token: string, scheme: TokenScheme, surface?: string): TokenLabel {
-  const text = visible(token);
+  const piece = scheme === "wordpiece" && token.startsWith("##") ? 2 : 0;
+  const written =
+    surface && plain(surface) === plain(token.slice(piece))
+      ? token.slice(0, piece) + surface
+      : token;
+  const text = visible(written);
   const word = surface || readable(token, scheme);
-  if (word === null || word === "" || word.toLowerCase() === token.toLowerCase()) {
+  if (word === null || word === "" || word === written) {
     return { text, word: null };
   }
   const shownWord = visible(word);
@@ -241,6 +247,13 @@ export function tokenLabel(token: string, scheme: TokenScheme, surface?: string)
   }
   return { text, word: shownWord === text ? null : shownWord };
 }
+
+/** A word without capitals and accents. */
+const plain = (word: string): string =>
+  word
+    .normalize("NFD")
+    .replace(/\p{Mn}/gu, "")
+    .toLowerCase();
 
 function readable(token: string, scheme: TokenScheme): string | null {
   switch (scheme) {

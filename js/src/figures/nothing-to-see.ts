@@ -15,9 +15,6 @@ const UNSPACED =
 export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
 export const isMask = (text: string): boolean => MASK.test(text);
 
-/** Said by views that ask what the model makes of words. */
-export const NO_WORD_KNOWN = "The model knows no word of this text, so it cannot predict any.";
-
 /** True where the model knows no token of a text (special ones do not count). */
 export function knowsNoWord({ text, special }: TokenColumns): boolean {
   const plain = text.filter((_, i) => special[i] !== true);
@@ -69,7 +66,7 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (words.length === 0) return "This text has no word, so its links tell nothing.";
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)
-    return "This text repeats one word, so its links tell places alone.";
+    return "This text repeats one word, so its links only show positions.";
   return words.every(isFunctionWord)
     ? "This text has only function words, so its links tell little."
     : null;

@@ -1,9 +1,8 @@
 /** The line in words on top of a view: what it shows of this run. `docs/opening.md` lists all of them with their rules. */
 
 import type { ComponentChildren } from "preact";
-import { formatPercent } from "../figures/format";
+import { formatOrdinal, formatPercent } from "../figures/format";
 import { isFunctionWord } from "../figures/function-words";
-import type { TokenColumns } from "../protocol/types";
 import { Button } from "./controls";
 import { Num } from "./number";
 
@@ -20,18 +19,6 @@ export const SentenceLine = ({ children = null }: { readonly children?: Componen
 /** A function word or a mark alone would be read as one of the sentence. */
 export const quoted = (text: string): string =>
   isFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text) ? `“${text}”` : text;
-
-/** A quotation mark in quotes cannot be read. */
-const NAMES: Readonly<Record<string, string>> = {
-  '"': "a quotation mark",
-  "“": "an opening quotation mark",
-  "”": "a closing quotation mark",
-};
-
-/** A token of the text, in a sentence. */
-export const Word = ({ text }: { readonly text: string }) => (
-  <bdi dir="ltr">{NAMES[text] ?? quoted(text)}</bdi>
-);
 
 /** A token of the text; a click makes it the focus token, where there is something to choose. */
 export const FocusWord = ({
@@ -82,14 +69,16 @@ export const AgainstChance = ({
     </>
   );
 
-/** Position of a token behind its name, where another token has the same text. */
-export const Nth = ({
-  tokens: { text },
-  position,
+/** Which of several equal names is meant: ` (2nd)`. */
+export const Which = ({
+  names,
+  at,
 }: {
-  readonly tokens: Pick<TokenColumns, "text">;
-  readonly position: number;
-}) =>
-  text.indexOf(text[position] ?? "") === text.lastIndexOf(text[position] ?? "") ? null : (
-    <span class="aw-muted aw-nth">{position}</span>
+  readonly names: readonly string[];
+  readonly at: number;
+}) => {
+  const same = names.flatMap((name, i) => (name === names[at] ? [i] : []));
+  return same.length < 2 ? null : (
+    <span class="aw-muted">{` (${formatOrdinal(same.indexOf(at) + 1)})`}</span>
   );
+};

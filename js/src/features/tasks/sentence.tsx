@@ -8,13 +8,13 @@ import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { wordsOf } from "../../figures/nothing-to-see";
+import { isUnknown, wordsOf } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { Share } from "../../ui/sentence";
-import { TextWord } from "../../ui/text-word";
+import { TextWord } from "../../ui/word";
 import { bestSpan, spanText } from "./answers";
 
 /** Labels that a sentence names. */
@@ -26,7 +26,7 @@ const Name = ({ label }: { readonly label: string }) => (
   </bdi>
 );
 
-/** A word, and by how many logits it moves the likeliest class away from the next. */
+/** A word, and by how many logits it moves the likeliest class away from the next; negative: to the next. */
 export interface Push {
   readonly word: Unit;
   readonly value: number;
@@ -35,7 +35,7 @@ export interface Push {
 /** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
 const DECIDES = 2.8;
 /** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
-const STANDS_OUT = { ratio: 1.5, logits: 0.25 };
+const STANDS_OUT = { ratio: 1.5, logits: 0.4 };
 
 /** True where the likeliest class of a text leads by little; a word may tell more. */
 export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
@@ -44,20 +44,27 @@ export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
 }
 
-/** The content word that pushes most; null where none stands out among all words. */
+/** Function words that turn what others say. */
+const NEGATIONS: ReadonlySet<string> = new Set(["no", "not", "never", "nor", "n't", "without"]);
+
+/** The content word, or negation, that moves the lead most, to either side; null where none stands out among all words. */
 export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push | null {
   const sums = words.map(({ token, end }) => {
     let sum = 0;
     for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
     return sum;
   });
-  const plain = words.map(({ surface }) => isFunctionWord(surface.trim()));
-  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : sum)));
+  const plain = words.map(({ surface }) => {
+    const word = surface.trim();
+    return isFunctionWord(word) && !NEGATIONS.has(word.toLowerCase());
+  });
+  const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : Math.abs(sum))));
   const [word, value] = [words[place], sums[place]];
   const rest = sums.flatMap((sum, i) => (i === place ? [] : [Math.abs(sum)]));
   if (word === undefined || value === undefined || plain[place] || rest.length === 0) return null;
   const { ratio, logits } = STANDS_OUT;
-  return value >= logits && value > ratio * medianOf(rest) ? { word, value } : null;
+  const size = Math.abs(value);
+  return size >= logits && size > ratio * medianOf(rest) ? { word, value } : null;
 }
 
 /**
@@ -104,20 +111,28 @@ function ofText(
       </>
     );
     const words = wordsOf(tokens);
-    if (words.every(({ surface }) => isFunctionWord(surface.trim())))
+    const unknown = tokens.text.filter(isUnknown).length;
+    const because =
+      unknown > words.length && words.length > 0
+        ? `The model knows ${words.length} of the ${words.length + unknown} words of this text`
+        : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
+    if (unknown > words.length || words.every(({ surface }) => isFunctionWord(surface.trim())))
       return (
         <>
-          {`This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}, so its class tells little: `}
+          {`${because}, so its class tells little: `}
           <Name label={itemAt(labels, first)} />
           {", "}
           <Share value={itemAt(probabilities, first)} />
           {chance}.
         </>
       );
-    const hardly = itemAt(probabilities, first) < 0.5;
+    // A share that two digits show as 50% is no less than half.
+    const hardly = itemAt(probabilities, first) < 0.495;
     const undecided = isUndecided(column);
     const verdict = hardly
-      ? "The model hardly decides; likeliest is "
+      ? push == null || second === undefined
+        ? "The model does not decide: no class gets half. Likeliest is "
+        : "The model hardly decides; likeliest is "
       : undecided
         ? "The model leans to "
         : "The model classifies the text as ";
@@ -130,11 +145,11 @@ function ofText(
             {...{ tokens, choose }}
           />
           {" pushes to "}
-          <Name label={itemAt(labels, first)} />
+          <Name label={itemAt(labels, push.value > 0 ? first : second)} />
           {", away from "}
-          <Name label={itemAt(labels, second)} />
+          <Name label={itemAt(labels, push.value > 0 ? second : first)} />
           {": by "}
-          <Num value={push.value} text={formatNumber(push.value)} />
+          <Num value={Math.abs(push.value)} text={formatNumber(Math.abs(push.value))} />
           {` logits. ${verdict}`}
           {term(first)}
           {chance}.
@@ -144,9 +159,8 @@ function ofText(
       <>
         {verdict}
         {term(first)}
-        {second !== undefined && <>, then {term(second)}</>}
-        {chance}
-        {undecided && push === null && words.length > 1 && "; no content word pushes it far"}.
+        {second !== undefined && !hardly && <>, then {term(second)}</>}
+        {chance}.
       </>
     );
   }

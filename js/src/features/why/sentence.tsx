@@ -4,12 +4,14 @@ import { Fragment } from "preact";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatSigned } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
-import { isUnknown, knowsNoWord, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
+import { nothingToExpect } from "../../figures/nothing-to-expect";
+import { isMask, wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { SentenceLine, Word } from "../../ui/sentence";
-import { TextWord } from "../../ui/text-word";
+import { SentenceLine } from "../../ui/sentence";
+import { TextWord, Word } from "../../ui/word";
 import type { Explained } from "./both-texts";
 import type { Contributions, Titled } from "./data";
 import { sumOfUnit } from "./sum";
@@ -20,14 +22,15 @@ interface Term {
   readonly value: number;
 }
 
-const LETTER = /[\p{L}\p{N}]/u;
-
-/** A word with a meaning of its own: an article, a mark, a piece or an unknown word explains nothing. */
+/** A word with a meaning of its own: an article explains nothing. */
 const isContent = ({ surface, text }: Unit): boolean =>
-  !isFunctionWord(surface) && !isUnknown(text) && !text.startsWith("##");
+  !isFunctionWord(surface.trim()) && !isMask(text);
 
 /** A content word is named before a function word from so much of what that contributes on. */
-const ENOUGH = 0.5;
+const ENOUGH = 0.05;
+
+/** A word is named from so much of the lead on, and from so many logits. */
+const DECIDES = { share: 0.1, logits: 0.3 };
 
 interface Deciding {
   /** The word that speaks most; null where none does. */
@@ -39,7 +42,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, where one speaks at least half as much as any other.
+ * word that is hidden: a content word, unless a function word speaks more than twenty times as much.
  */
 export function decidingWord(
   found: Pick<
@@ -53,17 +56,14 @@ export function decidingWord(
   const hidden =
     target.masked === true && target.position !== undefined ? sources + target.position : -1;
   const words = units.flatMap((unit): Term[] => {
-    const { special, surface, token, end } = unit;
-    const own = token <= hidden && hidden < end;
-    return special || own || !LETTER.test(surface)
-      ? []
-      : [{ unit, value: sumOfUnit(values, unit) }];
+    const own = unit.token <= hidden && hidden < unit.end;
+    return own ? [] : [{ unit, value: sumOfUnit(values, unit) }];
   });
   const sign = signed && sumOfTokens(found) < 0 ? -1 : 1;
   const sizeOf = ({ value }: Term): number => (Number.isNaN(value) ? -1 : sign * value);
   const largest = (terms: readonly Term[]): Term | undefined =>
     terms[firstLargest(terms.map(sizeOf))];
-  const any = largest(words.filter(({ unit }) => isFunctionWord(unit.surface) || isContent(unit)));
+  const any = largest(words);
   if (any === undefined || sizeOf(any) <= 0) return { term: null, content: false, most: false };
   const word = largest(words.filter(({ unit }) => isContent(unit)));
   const content = word !== undefined && sizeOf(word) >= ENOUGH * sizeOf(any);
@@ -81,12 +81,25 @@ const sumOfTokens = ({
 }: Pick<Contributions, "value" | "bias" | "baseline" | "gap">): number =>
   gap === null ? value : value - (bias ?? 0) - (baseline ?? 0);
 
+/** True where a text of another language is asked about one of its function words, or about a letter or two. */
+function ofNoWords(names: readonly string[], tokens: TokenColumns): boolean {
+  const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn([...words, ...names.map((name) => name.toLowerCase())]);
+  return (
+    names.length === 2 && names.some((name, i) => plain[words.length + i] && !isFunctionWord(name))
+  );
+}
+
+/** A word that may be a function word of another language. */
+const Foreign = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">{text.length > 3 ? text : `“${text}”`}</bdi>
+);
+
 interface Props {
   /** The target and its value; null before the first answer. */
   readonly titled: Titled | null;
   /** The chosen method's answer. */
   readonly found: Contributions | null;
-  readonly units: readonly Unit[];
   readonly tokens: TokenColumns;
   /** The tokens that contribute: those of a source, then `tokens`. */
   readonly explained: Explained;
@@ -103,15 +116,41 @@ interface Props {
  * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
-  const { titled, found, units, tokens, explained, next, label, nameUnit, choose } = props;
+  const { titled, found, tokens, explained, next, label, nameUnit, choose } = props;
   if (titled === null || found === null) return <SentenceLine />;
-  if (knowsNoWord(explained.tokens)) return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
   const { of, value, error } = titled;
-  const [first = "", second] = of.names;
+  const own = of.target.position === undefined ? "" : label(of.target.position);
+  // The text's own word is spelled as it stands there.
+  const [first = "", second] = of.names.map((name) =>
+    name.toLowerCase() === own.toLowerCase() ? own : name,
+  );
   const { position, masked } = of.target;
+  // A class, and what follows, can be asked of any text that the model knows a word of.
+  const nothing = nothingToExpect(explained.tokens, masked !== true);
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  if (ofNoWords(of.names, explained.tokens) && position !== undefined)
+    return (
+      <SentenceLine>
+        {masked ? "With " : "At "}
+        <TextWord text={label(position)} {...{ tokens, position, choose }} />
+        {masked ? " hidden the model" : " the model"}
+        {" chooses between "}
+        <Foreign text={first} />
+        {" and "}
+        <Foreign text={second ?? ""} />, not two content words, so what decides tells little.
+      </SentenceLine>
+    );
   const { signed, bias, baseline, gap } = found;
-  const { term, content, most } = decidingWord(found, units, explained.sources);
+  const { term, content, most } = decidingWord(found, wordsOf(explained.tokens), explained.sources);
   const place = explained.placeOf(term?.unit.token ?? 0);
+  const named = ({ unit }: Term) => (
+    <TextWord
+      text={nameUnit(unit)}
+      tokens={explained.tokens}
+      position={unit.token}
+      choose={place.ofSource ? null : () => choose(place.token)}
+    />
+  );
   const together = sumOfTokens(found);
   const agrees = !signed || together < 0 === value < 0;
   const decides =
@@ -130,6 +169,11 @@ export function WhySentence(props: Props) {
       {second !== undefined && side(number < 0 ? 1 : -1)}
     </>
   );
+  const little =
+    term !== null &&
+    signed &&
+    second !== undefined &&
+    Math.abs(term.value) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
   const towards = agrees ? value : -value;
   const against = second === undefined && together < 0;
   const verb = !signed
@@ -175,7 +219,18 @@ export function WhySentence(props: Props) {
           {masked ? " hidden, " : ", "}
         </>
       )}
-      {term === null ? (
+      {little ? (
+        <>
+          {`no ${most ? "single" : "content"} word decides between `}
+          <Word text={first} />
+          {" and "}
+          <Word text={second} />
+          {most ? ": " : ": of these "}
+          {named(term)}
+          {" gives most, "}
+          {size(term.value)}
+        </>
+      ) : term === null ? (
         <>
           {signed ? `no word speaks ${against ? "against " : "for "}` : "no word has a share in "}
           {pair(towards)}
@@ -183,12 +238,7 @@ export function WhySentence(props: Props) {
       ) : (
         <>
           {content ? !most && "of the content words " : "the function word "}
-          <TextWord
-            text={nameUnit(term.unit)}
-            tokens={explained.tokens}
-            position={term.unit.token}
-            choose={place.ofSource ? null : () => choose(place.token)}
-          />
+          {named(term)}
           {explained.sources > 0 && (place.ofSource ? " of the source" : ", written before,")}{" "}
           {verb}
           {pair(towards)}

@@ -4,8 +4,8 @@ import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { onResize } from "../../draw/resize";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
-import { copyExactValues, tokenLabel } from "../../figures/format";
-import { schemeOf, unitLabel } from "../../figures/names";
+import { copyExactValues } from "../../figures/format";
+import { schemeOf, tokenName, unitLabel } from "../../figures/names";
 import type { Table } from "../../figures/table";
 import { nameOf } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
@@ -102,7 +102,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
   const { source, state, overlay, signal: until } = context;
   const { tokens } = source.meta;
   const scheme = schemeOf(tokens);
-  const label = (token: number): string => tokenLabel(itemAt(tokens.text, token), scheme).text;
+  const label = (token: number): string => tokenName(tokens, token, scheme);
   const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
 
   const model = createWhyModel(context);
@@ -133,7 +133,6 @@ export const why: DrawView<ViewContext> = (host, context) => {
         <WhySentence
           titled={model.titled.value}
           found={found}
-          units={units.value}
           {...{ tokens, explained, label, nameUnit }}
           next={source.meta.model.predicts === "next"}
           choose={(token) => state.set({ token })}

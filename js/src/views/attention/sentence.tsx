@@ -1,7 +1,7 @@
 /** One line in words above the pictures: what the focus word attends to, or the strongest link of all. */
 
 import { chanceOf, isAboveChance } from "../../figures/chance";
-import { repeated, type Unit } from "../../figures/derive/units";
+import type { Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { type AxisLabels, matrixName } from "../../figures/names";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
@@ -9,11 +9,13 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, FocusWord, quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { TokenFacts } from "./facts";
-import { UnitName } from "./group";
 
 const LETTER = /[\p{L}\p{N}]|\[MASK\]/u;
+
+/** A smaller weight that is not a multiple of chance is called weak, where something else gets more. */
+const WEAK = { weight: 0.2, ratio: 4 };
 
 /** A query and a key, as units. */
 type Link = readonly [row: number, key: number];
@@ -90,19 +92,21 @@ export function Sentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const { link, more } = sentence;
   const { queries, keys } = matrix;
-  const twice = repeated(labels.keys);
   const focusOn = (unit: Unit) => (choose === undefined ? null : () => choose(unit.token));
+  const named = (names: readonly string[], at: number) => (
+    <span>
+      <bdi dir="ltr">{quoted(itemAt(names, at))}</bdi>
+      <Which {...{ names, at }} />
+    </span>
+  );
   const key = (i: number) => (
     <FocusWord choose={isSquare(matrix) ? focusOn(itemAt(keys, i)) : null}>
-      <UnitName {...{ units: keys, labels: labels.keys, twice, i }} write={quoted} />
+      {named(labels.keys, i)}
     </FocusWord>
   );
-  const again = keys === queries ? twice : repeated(labels.queries);
   const query = (i: number) => (
     <>
-      <FocusWord choose={focusOn(itemAt(queries, i))}>
-        <UnitName {...{ units: queries, labels: labels.queries, twice: again, i }} write={quoted} />
-      </FocusWord>
+      <FocusWord choose={focusOn(itemAt(queries, i))}>{named(labels.queries, i)}</FocusWord>
       {labels.written?.[i] != null && (
         <>
           {" → "}
@@ -111,14 +115,18 @@ export function Sentence({
       )}
     </>
   );
-  const named = ([row, column]: Link) =>
+  const keyOf = ([row, column]: Link) =>
     column === row && isSquare(matrix) ? "itself" : key(column);
   const numOfLink = ([row, column]: Link) =>
     numOf(matrix, itemAt(matrix.weights, row * keys.length + column));
   const chance = ([row, column]: Link): number => chanceOf(matrix, row, column, tokens.text.length);
   const isAbove = (link: Link): boolean => isAboveChance(numOfLink(link).value, chance(link));
+  const weak =
+    more !== null && numOfLink(link).value < Math.min(WEAK.weight, WEAK.ratio * chance(link));
   const [verb, most] =
-    matrix.quantity === "weights" ? ["attends to", "most to"] : ["comes from", "most from"];
+    matrix.quantity === "weights"
+      ? [weak ? "attends weakly to" : "attends to", "most to"]
+      : ["comes from", "most from"];
   const window = facts.window(itemAt(queries, link[0]).token);
   const between = !itemAt(queries, link[0]).special && !isSink(itemAt(keys, link[1]), matrix.sink);
   const where = `${matrixName(matrix)}${window === null ? "" : `, ${window}`}: `;
@@ -137,7 +145,7 @@ export function Sentence({
         {only.map((one, i) => (
           <span key={one[1]}>
             {i > 0 && (i === only.length - 1 ? " and " : ", ")}
-            {named(one)}
+            {keyOf(one)}
             {", "}
             <Share {...numOfLink(one)} />
           </span>
@@ -153,12 +161,12 @@ export function Sentence({
       {where}
       {query(link[0])}
       {` ${verb} `}
-      {named(link)}
+      {keyOf(link)}
       <AgainstChance {...numOfLink(link)} chance={chance(link)} />
       {more !== null && (
         <>
           {`; ${most} `}
-          {named(more)}
+          {keyOf(more)}
           {": "}
           {matrix.quantity === "weights" ? (
             <Share {...numOfLink(more)} />

@@ -1,8 +1,8 @@
 /** Alignment of two texts by a head of cross-attention: where in the source each target token looks, and whether in order. */
 import { ALIGNMENT_DEFINITIONS } from "../../figures/catalog/cards";
 import { rankOf } from "../../figures/derive/matrix";
-import { exact, formatCount, formatNumber, formatOrdinal, tokenLabel } from "../../figures/format";
-import { headName, schemeOf } from "../../figures/names";
+import { exact, formatCount, formatNumber, formatOrdinal } from "../../figures/format";
+import { headName, schemeOf, tokenName } from "../../figures/names";
 import { line } from "../../marks/plot";
 import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
@@ -29,7 +29,7 @@ export function createAlignment(
   const selection = selectionOf(state, ["layer", "head", "token"], until);
   const namer = (tokens: TokenColumns) => {
     const scheme = schemeOf(tokens);
-    return (i: number): string => tokenLabel(itemAt(tokens.text, i), scheme).text;
+    return (i: number): string => tokenName(tokens, i, scheme);
   };
   const [targetName, sourceName] = [namer(target), namer(sources)];
   const [n, m] = [target.text.length, sources.text.length];

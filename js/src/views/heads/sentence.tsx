@@ -4,12 +4,14 @@ import { isAboveChance } from "../../figures/chance";
 import { formatCount, formatOrdinal } from "../../figures/format";
 import type { Patterns, Specialization } from "../../figures/head-figures";
 import { headName } from "../../figures/names";
+import { nothingToSee } from "../../figures/nothing-to-see";
+import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import { largestFirst } from "../../protocol/ties";
 import type { HeadIndex, Source } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { AgainstChance, SentenceLine, Share } from "../../ui/sentence";
-import { TextWord } from "../../ui/text-word";
+import { TextWord } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
@@ -196,6 +198,8 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const index = mean ? layer : layer * nHeads + head;
   const { sink, above } = standings;
   if (above.length === 0 && sink === undefined) return <SentenceLine />;
+  const nothing = profile === null ? nothingToSee(keysOf(source.meta)) : null;
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
   const first = Math.max(1, Math.round(FIRST * count));
@@ -224,11 +228,17 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       )}
     </>
   );
-  const word = (text: string, position: number | null) => (
-    <TextWord
-      {...{ text, tokens: null, position: position ?? -1 }}
-      choose={position === null ? null : choose}
-    />
+  // Behind a link nothing is added that would stand under most texts: an ordinary head, or a sink that is not among the first.
+  const next = said ? null : (link?.next ?? null);
+  const isSink = sink !== undefined && (link === null || sink.rank <= first);
+  const rest = link === null || said || next !== null || isSink;
+  const keys = keysOf(source.meta);
+  const attends = ({ query, key, tokens: [from, to] }: Omit<Link, "next">, verb: string) => (
+    <>
+      <TextWord text={query} position={from} {...{ tokens, choose }} />
+      {verb}
+      <TextWord text={key} position={to} tokens={keys} choose={keys === tokens ? choose : null} />
+    </>
   );
   const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
   return (
@@ -236,14 +246,18 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       {link !== null && (
         <>
           {`In ${name} `}
-          {word(link.query, link.tokens[0])}
-          {" attends to "}
-          {word(link.key, link.tokens[1])}
+          {attends(link, " attends to ")}
           <AgainstChance {...link.weight} chance={link.chance} />
-          {". "}
+          {rest && ". "}
         </>
       )}
-      {sink !== undefined ? (
+      {next !== null ? (
+        <>
+          {"Elsewhere the head links "}
+          {attends(next, " to ")}
+          <AgainstChance {...next.weight} chance={next.chance} />
+        </>
+      ) : !rest ? null : isSink ? (
         <>
           {`${begin(`${who} is a sink`)}: `}
           {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}

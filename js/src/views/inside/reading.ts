@@ -6,6 +6,8 @@ import { arrayOf, itemAt } from "../../protocol/required";
 import type { SliceRequest, Source } from "../../protocol/types";
 
 export interface Reading {
+  /** The token that is read. */
+  readonly position: number;
   readonly word: string;
   /** The first state from which on the word ranks first; 0 is the embeddings, then the output of each layer. */
   readonly from: number;
@@ -42,5 +44,5 @@ export async function askReading(
   if (!has({ kind: "logit_lens", target })) return null;
   const { word, ranks } = await askLens(source, target, signal);
   const from = stateOfLast(ranks);
-  return from === null ? null : { word, from, before: ranks[from - 1] ?? 1, next };
+  return from === null ? null : { position, word, from, before: ranks[from - 1] ?? 1, next };
 }

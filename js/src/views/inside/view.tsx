@@ -29,6 +29,7 @@ import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
 import { askReading, type Reading } from "./reading";
 import { InsideSentence, mostMoved, mostUnusual, mostUnusualOf } from "./sentence";
+import { askTaken, type Taken } from "./taken";
 import { createTargetLens } from "./target-lens";
 
 const TAP = "A tap opens a stage.";
@@ -40,21 +41,34 @@ function createSentence(
   { source, state, signal: until }: ViewContext,
   { changesOf, focus, layers }: InsideModel,
 ) {
-  const readings = asking<{ token: number; reading: Reading | null }>(until);
+  const { tokens, model } = source.meta;
+  const words = wordsOf(tokens);
+  const word = computed(
+    () => words[unitOfToken(words, focus.value)] ?? unitOf(tokens, focus.value),
+  );
+  const readings = asking<{
+    token: number;
+    layer: number;
+    reading: Reading | null;
+    taken: Taken | null;
+  }>(until);
   const askForReading = (): Promise<void> =>
     readings.ask(async (signal) => {
-      const token = focus.peek();
-      // A head that cannot be applied to a layer: the sentence speaks of the changes alone.
-      const reading = await askReading(source, token, signal).catch((error: unknown) => {
+      const [token, { layer }] = [focus.peek(), state.get()];
+      // A head that cannot be applied to a layer, or layers that are not known: the sentence speaks of what is.
+      const without = (error: unknown): null => {
         if (isAbort(error)) throw error;
         return null;
-      });
-      return { token, reading };
+      };
+      // A decoder goes on after its last token.
+      const at = model.predicts === "next" ? tokens.text.length - 1 : token;
+      const reading = await askReading(source, at, signal).catch(without);
+      const taken =
+        reading === null && several
+          ? await askTaken(source, layer, word.peek(), words, signal).catch(without)
+          : null;
+      return { token, layer, reading, taken };
     });
-  state.on(["token"], () => void askForReading(), until);
-  void askForReading();
-  const { tokens } = source.meta;
-  const words = wordsOf(tokens);
   /** A median needs two others; a word again and again is none. */
   const several =
     words.length > 2 && new Set(words.map(({ surface }) => surface.trim().toLowerCase())).size > 1;
@@ -67,9 +81,8 @@ function createSentence(
     if (!several) return mostMoved(changes, focus, layers);
     return mostUnusual(changes, focus, words, layers) ?? mostUnusualOf(changes, words, layers);
   }
-  const word = computed(
-    () => words[unitOfToken(words, focus.value)] ?? unitOf(tokens, focus.value),
-  );
+  state.on(["token", "layer"], () => void askForReading(), until);
+  void askForReading();
   const moved = computed(
     () => changesOf.answer.value && movedOf(changesOf.answer.value, word.value),
   );
@@ -77,16 +90,20 @@ function createSentence(
     const [found, read] = [changesOf.answer.value, readings.answer.value];
     const waits = found === null && changesOf.failure.value === null;
     if (waits || read?.token !== focus.value) return <SentenceLine />;
-    const { reading } = read;
-    if (reading === null && words.length === 0) {
-      const nothing = nothingToSee(tokens);
-      if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+    const { reading, taken } = read;
+    if (reading === null && !several) {
+      const [because] = nothingToSee(tokens)?.split(", so ") ?? [];
+      if (because !== undefined)
+        return (
+          <SentenceLine>{`${because}, so no word is moved more, or less, than another.`}</SentenceLine>
+        );
     }
     if (reading === null && found === null) return <SentenceLine />;
     return (
       <InsideSentence
         focus={word.value}
         reading={reading}
+        taken={taken}
         moved={moved.value}
         tokens={tokens}
         nameOf={(unit) => unitLabel(unit, scheme)}

@@ -2,20 +2,24 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
-import { isUnknown, isWhole, NO_WORD_KNOWN } from "../../figures/nothing-to-see";
+import { nothingToExpect } from "../../figures/nothing-to-expect";
+import { isWhole } from "../../figures/nothing-to-see";
 import type { Meta } from "../../protocol/types";
-import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord, Word } from "../../ui/word";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
-import { countedIn, mostSurprising } from "./subject";
+import { countedIn, isForeign, mostSurprising } from "./subject";
 
-const Name = ({ label }: { readonly label: TokenLabel }) => (
-  <Word text={label.word ?? label.text} />
-);
+const nameOf = ({ word, text }: TokenLabel): string => word ?? text;
 
 /** A word that a vocabulary has whole, as far as it says: no mark, no piece, no single letter but *a* and *I*. */
 const isWord = ({ token, label }: Guess): boolean =>
   /^(?!##|[^\p{L}\p{N}]*[b-hj-z]$).*[\p{L}\p{N}]/iu.test(token) && !/^[[<]/u.test(label.text);
+
+const LETTER = /[\p{L}\p{N}]/u;
+/** A word of less probability, or a later one, is a surprise. */
+const SURPRISES = { below: 0.01, beyond: 10 };
 
 /** `, where it expects man: 39%`, or the likeliest guess that is a word; nothing where that is the text's own. */
 function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
@@ -31,7 +35,7 @@ function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
 /** `rome: 41%`. */
 const Expected = ({ label, probability }: Pick<Guess, "label" | "probability">) => (
   <>
-    <Name label={label} />
+    <Word text={nameOf(label)} />
     {": "}
     <Share value={probability} />
   </>
@@ -63,11 +67,16 @@ export function PredictionsSentence({
 }) {
   const { tokens } = meta;
   const counted = countedIn(meta);
-  if (predictions !== null && counted.length === 0 && tokens.text.some(isUnknown))
-    return <SentenceLine>{NO_WORD_KNOWN}</SentenceLine>;
-  if (predictions === null || subject === null) return <SentenceLine />;
+  if (predictions === null) return <SentenceLine />;
+  const hidden = subject === null ? undefined : maskedAt(meta, subject);
+  const nothing = nothingToExpect(tokens, predictions.mode === "next");
+  if (nothing !== null && hidden === undefined) return <SentenceLine>{nothing}</SentenceLine>;
+  if (subject === null) return <SentenceLine />;
   const at = (position: number) => answerAt(predictions, position, meta, scheme);
   const { original, guesses } = at(subject);
+  const word = (label: TokenLabel, position: number) => (
+    <TextWord key="word" text={nameOf(label)} {...{ tokens, position, choose }} />
+  );
   const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
   if (predictions.mode === "next") {
     const position = mostSurprising(predictions, tokens);
@@ -75,10 +84,7 @@ export function PredictionsSentence({
     const surprise = answer?.original && !answer.guesses[0]?.original && (
       <>
         {"; "}
-        <FocusWord choose={() => choose((position ?? 0) + 1)}>
-          <Name label={answer.original.label} />
-          <Nth {...{ tokens }} position={(position ?? 0) + 1} />
-        </FocusWord>
+        {word(answer.original.label, (position ?? 0) + 1)}
         {" surprises it most: "}
         <Share value={answer.original.probability} />
         <Instead guesses={answer.guesses} />
@@ -86,66 +92,68 @@ export function PredictionsSentence({
     );
     return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
   }
-  const hidden = maskedAt(meta, subject);
+  const [first] = guesses;
+  if (original === null || first === undefined) return <SentenceLine />;
+  const named = word(original.label, subject);
   if (hidden !== undefined || !counted.includes(subject)) {
     return say(
       hidden === undefined ? "At " : "In place of ",
-      <FocusWord key="" choose={() => choose(subject)}>
-        {hidden === undefined ? (
-          <Word text="[MASK]" />
-        ) : (
-          original && <Name label={original.label} />
-        )}
-        <Nth {...{ tokens, position: subject }} />
-      </FocusWord>,
+      hidden === undefined ? word({ ...original.label, word: "[MASK]" }, subject) : named,
       " the model expects ",
       <FirstTwo guesses={guesses} />,
-      hidden !== undefined &&
-        original !== null &&
-        !guesses.slice(0, 2).some(({ original }) => original) && (
-          <>
-            {`; the word itself is ${formatOrdinal(original.rank)}: `}
-            <Share value={original.probability} />
-          </>
-        ),
+      hidden !== undefined && !guesses.slice(0, 2).some(({ original }) => original) && (
+        <>
+          {`; the word itself is ${formatOrdinal(original.rank)}: `}
+          <Share value={original.probability} />
+        </>
+      ),
     );
   }
-  const [first] = guesses;
-  if (original === null || first === undefined) return <SentenceLine />;
+  if (isForeign(subject, meta))
+    return say(
+      "The model has no content word of this text as one token, so what it expects in place of one tells little",
+    );
   const known = counted.filter((i) => predictions.known.has(i)).length;
   // A run that has stopped speaks of what it has.
   const hides =
     known < counted.length
       ? `With ${known} of ${counted.length} tokens hidden, each in turn, `
-      : counted.length === 1
-        ? "With its only word hidden, "
+      : counted.some((i) => !isWhole(tokens, i) && LETTER.test(tokens.surface[i] ?? ""))
+        ? "With each token hidden in turn, "
         : "With each word hidden in turn, ";
   const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
-  const word = (
-    <FocusWord choose={() => choose(subject)}>
-      <Name label={original.label} />
-      <Nth {...{ tokens, position: subject }} />
-    </FocusWord>
-  );
   if (first.original)
     return say(
       lead,
       counted.length > 1 ? "the model expects every one" : "the model expects it",
       counted.length > 1 && [
         ", least surely ",
-        word,
+        named,
         ": ",
         <Share key="" value={first.probability} />,
       ],
     );
-  if (!isWhole(tokens, subject)) return <SentenceLine />;
+  if (!isWhole(tokens, subject))
+    return say(
+      "The model has no word of this text as one token, so what it expects in place of one tells little",
+    );
+  const rank = formatOrdinal(original.rank);
+  if (original.probability >= SURPRISES.below && original.rank <= SURPRISES.beyond)
+    return say(
+      lead,
+      "no word surprises the model much, ",
+      named,
+      " most: ",
+      <Share key="" value={original.probability} />,
+      `, ${rank}`,
+      <Instead key="instead" guesses={guesses} />,
+    );
   return say(
     lead,
-    word,
-    counted.length > 1 ? " surprises the model most" : " surprises the model",
-    ": ",
+    named,
+    " surprises the model most: ",
     <Share value={original.probability} />,
-    `, ${formatOrdinal(original.rank)}`,
+    `, ${rank}`,
     <Instead key="" guesses={guesses} />,
   );
 }

@@ -1,6 +1,8 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
+import { isFunctionWord } from "../../figures/function-words";
 import { isMask, isUnknown, isWhole } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";
@@ -20,6 +22,15 @@ export const countedIn = ({ tokens, masked }: Text): readonly number[] =>
     return tokens.special[i] === true || isUnknown(text) || !written ? [] : [i];
   });
 
+/** True where the position is one of a function word of another language: the text has no content word that is one token. */
+export function isForeign(position: number, { tokens }: Text): boolean {
+  const counts = tokens.surface.map((surface, i) => [i, surface.trim().toLowerCase()] as const);
+  const whole = counts.filter(([i]) => tokens.special[i] !== true && isWhole(tokens, i));
+  const plain = plainIn(whole.map(([, name]) => name));
+  const at = whole.findIndex(([i]) => i === position);
+  return plain[at] === true && !isFunctionWord(whole[at]?.[1] ?? "");
+}
+
 /**
  * The first mask that the reader wrote; of a decoder the last position, after which it would go on; else the whole word
  * that the model finds least probable. Null where none is known among `shown`.
@@ -36,7 +47,11 @@ export function subjectOf(
   if (mask !== undefined) return mask;
   const counted = countedIn(meta).filter((i) => there.has(i));
   const whole = counted.filter((i) => isWhole(meta.tokens, i));
-  const words = whole.length > 0 ? whole : counted;
+  const names = whole.map((i) => (meta.tokens.surface[i] ?? "").trim().toLowerCase());
+  const plain = plainIn(names);
+  // Function words of another language cannot be told apart from the sentence; English ones are quoted.
+  const content = whole.filter((_, k) => !plain[k] || isFunctionWord(names[k] ?? ""));
+  const words = content.length > 0 ? content : whole.length > 0 ? whole : counted;
   return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
 }
 

@@ -1,13 +1,11 @@
 /** The current row in words: the sentence that it looks at beyond its length, what stays in it, and what tokens in no sentence take. */
-import { isAboveChance } from "../../figures/chance";
-import { isFunctionWord } from "../../figures/function-words";
-import { nothingToSee, wordsOf } from "../../figures/nothing-to-see";
+import { nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
-import { TextWord } from "../../ui/text-word";
+import { TextWord } from "../../ui/word";
 import {
   keyName,
   ofTwoTexts,
@@ -16,63 +14,36 @@ import {
   strongestOther,
   type TokenBlock,
 } from "./data";
+import { type Bridge, strongestPair } from "./strongest-pair";
 
-interface LookedAt {
-  readonly word: string;
-  readonly token: number;
-  readonly value: number;
-  readonly chance: number;
-  /** False where a function word gets more. */
-  readonly ofAll: boolean;
-}
-
-/**
- * The content word that draws most beyond chance of what the words of a text give one another. Chance is its share if each
- * word gave alike to all tokens of the others that it may see. Null where none is above it.
- */
-function mostLookedAt(
-  { queries, keys, weights }: TokenBlock,
-  tokens: TokenColumns,
-): LookedAt | null {
-  const words = wordsOf(tokens);
-  const wordAt = (token: number) => words.findIndex((w) => w.token <= token && token < w.end);
-  const [of, to] = [queries.map(wordAt), keys.map(wordAt)];
-  const gets = words.map(() => 0);
-  const chances = words.map(() => 0);
-  let total = 0;
-  for (const [row, query] of of.entries()) {
-    if (query < 0) continue;
-    const cells = to.flatMap((word, column) => {
-      const value = itemAt(weights, row * keys.length + column);
-      return word < 0 || word === query || Number.isNaN(value) ? [] : [{ word, value }];
-    });
-    const given = cells.reduce((sum, { value }) => sum + value, 0);
-    total += given;
-    for (const { word, value } of cells) {
-      gets[word] = itemAt(gets, word) + value;
-      chances[word] = itemAt(chances, word) + given / cells.length;
-    }
-  }
-  const ratios = gets.map((got, i) => got / itemAt(chances, i) || 0);
-  const plain = words.map(({ surface }) => isFunctionWord(surface.trim()));
-  const place = firstLargest(ratios.map((ratio, i) => (plain[i] ? 0 : ratio)));
-  const best = words[place];
-  if (best === undefined || !(total > 0)) return null;
-  const [value, chance] = [itemAt(gets, place) / total, itemAt(chances, place) / total];
-  return isAboveChance(value, chance)
-    ? {
-        word: best.surface.trim(),
-        token: best.token,
-        value,
-        chance,
-        ofAll: place === firstLargest(ratios),
-      }
-    : null;
+/** `valid looks at tickets: with 22% of its attention to other words, chance 7.2%`. */
+function Pair({
+  pair: { from, to, value, chance },
+  tokens,
+  choose,
+  others,
+}: {
+  readonly pair: Bridge;
+  readonly tokens: TokenColumns;
+  readonly choose: (token: number) => void;
+  readonly others: string;
+}) {
+  return (
+    <>
+      <TextWord text={from.surface.trim()} position={from.token} {...{ tokens, choose }} />
+      {" looks at "}
+      <TextWord text={to.surface.trim()} position={to.token} {...{ tokens, choose }} />
+      {": with "}
+      <Share value={value} />
+      {` of its attention to ${others}, chance `}
+      <Share value={chance} />
+    </>
+  );
 }
 
 const ALONE = "The text is one sentence, with no other to compare";
 
-/** `The text is one sentence, with no other to compare. Of its words trophy draws most beyond chance: 9.2% of what words give one another, chance 7.2%.` */
+/** `The text is one sentence, with no other to compare. Within it, over all heads, valid looks at tickets: with 22% of its attention to other words, chance 7.2%.` */
 export function OneSentence({
   block,
   tokens,
@@ -86,17 +57,17 @@ export function OneSentence({
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
-  const most = block && mostLookedAt(block, tokens);
-  if (most === null) return <SentenceLine>{ALONE}.</SentenceLine>;
+  const pair = block && strongestPair(block, tokens);
   return (
     <SentenceLine>
-      {ALONE}
-      {`. Of its ${most.ofAll ? "words" : "content words"} `}
-      <TextWord text={most.word} position={most.token} {...{ tokens, choose }} />
-      {" draws most beyond chance: "}
-      <Share value={most.value} />
-      {" of what words give one another, chance "}
-      <Share value={most.chance} />.
+      {pair !== null && (
+        <>
+          {"Over all heads "}
+          <Pair {...{ pair, tokens, choose }} others="other words" />
+          {". "}
+        </>
+      )}
+      {ALONE}.
     </SentenceLine>
   );
 }
@@ -140,9 +111,17 @@ export function openingRow(matrix: SentenceMatrix): number {
 export function SentencesSentence({
   matrix,
   row,
+  block = null,
+  tokens,
+  choose,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
+  /** Weights from the row's tokens to those of the sentence that it looks at most; null where they are not known. */
+  readonly block?: TokenBlock | null;
+  readonly tokens: TokenColumns;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
 }) {
   const { size, width, values, elsewhere, outside, asked, error } = matrix;
   if (size === 0 || width === 0) return <SentenceLine />;
@@ -153,8 +132,18 @@ export function SentencesSentence({
   const number = (value: number) => <Num value={value} error={error(value)} />;
   const at = (column: number) => number(itemAt(values, row * width + column));
   const taken = elsewhere?.some((share) => share > 0) ? number(itemAt(elsewhere, row)) : null;
+  const pair = block && strongestPair(block, tokens);
   const said = (...parts: readonly unknown[]) => (
-    <SentenceLine>{parts as readonly string[]}.</SentenceLine>
+    <SentenceLine>
+      {pair !== null && (
+        <>
+          {`From ${name} to ${other} `}
+          <Pair {...{ pair, tokens, choose }} others={`words of ${other}`} />
+          {". "}
+        </>
+      )}
+      {parts as readonly string[]}.
+    </SentenceLine>
   );
   if (ofTwoTexts(matrix)) {
     const more = width > 1 ? ", more than to any other sentence of the source" : "";
@@ -200,7 +189,7 @@ export function SentencesSentence({
       to,
       returns,
       share(back),
-      weights ? " of its" : "",
+      weights ? ` of that of ${other}` : "",
       stays,
     );
   }

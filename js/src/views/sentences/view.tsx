@@ -1,5 +1,5 @@
 /** Attention between sentences: which sentence looks at which, and through which tokens. */
-import { computed, signal, untracked } from "@preact/signals-core";
+import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals-core";
 import { render } from "preact";
 import { byTouch } from "../../draw/touch";
 import { mixingDefinition } from "../../figures/definitions";
@@ -7,7 +7,7 @@ import { copyExactValues } from "../../figures/format";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
-import { messageOf } from "../../protocol/failure";
+import { isAbort, messageOf } from "../../protocol/failure";
 import type { State } from "../../state/selection";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
@@ -25,6 +25,8 @@ import {
   type SentenceMatrix,
   sentenceName,
   sentenceOf,
+  strongestOther,
+  type TokenBlock,
 } from "./data";
 import { createDrill, type Drilled } from "./drill";
 import { Example } from "./example";
@@ -105,6 +107,44 @@ function createOpened(
   };
 }
 
+/** The sentence to which a row's words are asked for: the one that it looks at most, where weights of all heads are shown. */
+const bridgeTo = (matrix: SentenceMatrix, row: number): number | null => {
+  const { aggregation, layer, quantity } = matrix.asked;
+  const shares = aggregation === "mass" && layer === null && quantity === null;
+  return shares && matrix.size > 1 && !ofTwoTexts(matrix) ? strongestOther(matrix, row) : null;
+};
+
+/** Tokens from the row that is read to the sentence that it looks at most, for the words of the sentence. */
+function createBridge(answers: Asking<Answer>, entry: ReadonlySignal<Place>, until: AbortSignal) {
+  const bridges = asking<{ of: SentenceMatrix; row: number; block: TokenBlock | null }>(until);
+  watch(() => {
+    const [answer, { row }] = [answers.answer.value, entry.value];
+    const column = answer && bridgeTo(answer.matrix, row);
+    if (answer === null || column === null) return;
+    const { matrix: of, block } = answer;
+    void bridges.ask(async (signal) => ({
+      ...{ of, row },
+      block: await block({ row, column }, { signal }).catch((error: unknown) => {
+        if (isAbort(error)) throw error;
+        return null;
+      }),
+    }));
+  }, until);
+  return {
+    /** Null where it is of another row. */
+    block: computed(() => {
+      const { of, row, block = null } = bridges.answer.value ?? {};
+      return of === answers.answer.value?.matrix && row === entry.value.row ? block : null;
+    }),
+    /** The first one is on its way. */
+    waits: computed(() => {
+      const { matrix } = answers.answer.value ?? {};
+      const asked = matrix !== undefined && bridgeTo(matrix, entry.value.row) !== null;
+      return asked && bridges.answer.value === null;
+    }),
+  };
+}
+
 function createModel(host: HTMLElement, context: ViewContext) {
   const { source, state, report, act, signal: until } = context;
   const followed = ["layer", "head", "quantity", "token", "pair", "scale"] as const;
@@ -137,7 +177,7 @@ function createModel(host: HTMLElement, context: ViewContext) {
       return open;
     },
   });
-
+  const bridge = createBridge(answers, entry, until);
   function choose(part: Partial<Choice>): void {
     choice.value = { ...choice.peek(), ...part };
     choices.set(state, choice.peek());
@@ -174,7 +214,7 @@ function createModel(host: HTMLElement, context: ViewContext) {
     act?.({ kind: "run", text, text_pair: null }).catch(report);
   };
   return {
-    ...{ context, selection, mode, choice, wanted, answers, matrix, pair },
+    ...{ context, selection, mode, choice, wanted, answers, matrix, pair, bridge },
     ...{ entry, pointed, show, Drill, Grid, choose, load, follow, run: act && run },
   };
 }
@@ -183,7 +223,8 @@ type Model = ReturnType<typeof createModel>;
 
 function View({ context, selection, mode, choice, wanted, answers, matrix, ...model }: Model) {
   const { source, state } = context;
-  const { pair, entry, pointed, choose, run, Drill, Grid } = model;
+  const { pair, bridge, entry, pointed, run, Drill, Grid } = model;
+  const choose = (token: number): void => state.set({ token });
   const { opened, blocks, drilled } = pair;
   const shown = matrix.value;
   const why = shown === null ? answers.failure.value : null;
@@ -210,18 +251,27 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
           <OneSentence
             block={shown.asked.layer === null && aggregation === "mass" ? block : null}
             tokens={source.meta.tokens}
-            choose={(token) => state.set({ token })}
+            choose={choose}
           />
         )
+      ) : bridge.waits.value ? (
+        <SentenceLine />
       ) : (
-        <SentencesSentence matrix={shown} row={entry.value.row} />
+        <SentencesSentence
+          matrix={shown}
+          row={entry.value.row}
+          block={bridge.block.value}
+          tokens={source.meta.tokens}
+          choose={choose}
+        />
       )}
       {!single && (
         <Controls
           selection={selection.value}
           choice={choice.value}
           asked={wanted.value}
-          {...{ shown, choose }}
+          shown={shown}
+          choose={model.choose}
           mode={mode.value}
           weights={() => state.set({ quantity: "weights" })}
         />

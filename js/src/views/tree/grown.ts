@@ -50,6 +50,8 @@ export interface Grown {
   readonly whole: InfluenceTree;
   readonly token: (node: TreeNode) => TreeToken;
   readonly nameOf: (token: number) => string;
+  /** The names among which a node has its own, and where. */
+  readonly among: (node: TreeNode) => readonly [names: readonly string[], at: number];
 }
 
 export function grow(
@@ -138,6 +140,7 @@ export function grow(
     unit: unitOf,
     whole,
     token: tokenOf,
+    among: ({ parent, unit }) => [square || parent !== null ? names : rootNames, unit],
     nameOf: (token) => rootNames[matrix.queryOf(token)] ?? "",
   };
 }

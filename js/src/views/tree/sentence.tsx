@@ -2,12 +2,12 @@
 
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { isFunctionWord } from "../../figures/function-words";
-import { isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
+import { isUnknown, isWhole, nothingToSee, wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
-import { AgainstChance, FocusWord, quoted, SentenceLine, Share } from "../../ui/sentence";
+import { AgainstChance, FocusWord, quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
 /** A second step is named from so many times chance on. */
@@ -61,19 +61,23 @@ export function TreeSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const across = of.matrix.queries !== of.matrix.keys;
   const named = (node: TreeNode) => {
-    const { name, index } = of.token(node);
+    const { name } = of.token(node);
+    const [names, at] = of.among(node);
     const { token } = itemAt(of.matrix.keys, node.unit);
     const roots = choose !== undefined && !across;
     return (
       <FocusWord choose={roots ? () => choose(token) : null}>
         <bdi dir="ltr">{quoted(name)}</bdi>
-        {index !== null && <span class="aw-muted aw-nth">{index}</span>}
+        <Which {...{ names, at }} />
       </FocusWord>
     );
   };
+  const names = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn(names);
   const isContent = ({ unit }: TreeNode): boolean => {
     const { token, end, special, surface, text } = itemAt(of.matrix.keys, unit);
-    return !special && !isUnknown(text) && !isFunctionWord(surface) && isWhole(tokens, token, end);
+    const says = plain[names.indexOf(surface.trim().toLowerCase())] === false;
+    return !special && !isUnknown(text) && says && isWhole(tokens, token, end);
   };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {

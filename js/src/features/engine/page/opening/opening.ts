@@ -15,6 +15,8 @@ const OF_WORDS = 0.4;
 const WORTH = { mask: 2.5, refers: 2, pronoun: 0.6, subject: 2.2, verb: 1.3 } as const;
 const TO_PRONOUN = 0.5;
 const OF_NEIGHBORS = 0.5;
+const ACROSS = 0.85;
+const OF_LAST = 0.5;
 const [TOLD, PIECES, WEAK, LAST] = [4, 3, 2, 1] as const;
 
 export interface Opening {
@@ -48,12 +50,13 @@ function rowsToRead(units: readonly Unit[]): number[] {
   return [...chosen, ...evenly(rest, ROWS - chosen.length)].sort((a, b) => a - b);
 }
 
-/** Factor of the link of two units, and its level; `together`: no mark stands between them. */
+/** Factor of the link of two units, and its level; `together`: no mark stands between them; `next`: no verb does. */
 function pair(
   query: Unit,
   key: Unit,
   back: boolean,
   together: boolean,
+  next: boolean,
 ): { worth: number; level: 0 | 1 | 2 } {
   const says = (kind: Unit["kind"]): boolean =>
     kind === "content" || kind === "pronoun" || kind === "mask";
@@ -66,7 +69,7 @@ function pair(
   const relates =
     (noun && (role === "verb" || (role === "predicate" && back))) ||
     (role === "noun" && (key.role === "verb" || (key.role === "predicate" && !back)));
-  const verb = relates && together;
+  const verb = relates && together && next;
   const told = full(kind) || refers || subject || (kind === "pronoun" && key.role === "verb");
   const weak =
     (some(kind) || kind === "copula") && some(key.kind) && (full(kind) || full(key.kind));
@@ -77,6 +80,7 @@ function pair(
   else if (subject) worth = WORTH.subject;
   else if (verb) worth = WORTH.verb;
   if (key.kind === "pronoun") worth *= TO_PRONOUN;
+  if (kind === "content" && key.kind === "content" && !together) worth *= ACROSS;
   const level = query.name === key.name ? 0 : told && says(key.kind) ? 2 : weak ? 1 : 0;
   return { worth, level };
 }
@@ -168,6 +172,8 @@ export function openingOf(
     if (kind === "outside") marks++;
     return marks;
   });
+  const verbs: number[] = [];
+  for (const { role } of units) verbs.push((verbs.at(-1) ?? 0) + (role === "verb" ? 1 : 0));
   const pairs = new Map<number, ReturnType<typeof pair>>();
   const read = new Set(rows);
   const levels = new Uint8Array(layers * heads * count);
@@ -193,6 +199,7 @@ export function openingOf(
             itemAt(units, key),
             key < row,
             clauses[row] === clauses[key],
+            (verbs[Math.max(row, key) - 1] ?? 0) <= itemAt(verbs, Math.min(row, key)),
           );
           pairs.set(cell, two);
         }
@@ -215,7 +222,8 @@ export function openingOf(
             ? 1
             : 1 - (known[cell] as number) / (layers * heads);
         const beyond = weight - ((total[i] as number) - weight) / Math.max(1, heads - 1);
-        values[place] = beyond * two.worth * rare * (far ? 1 : OF_NEIGHBORS) * shown;
+        const early = size > ROWS ? 1 - (OF_LAST * row) / size : 1;
+        values[place] = beyond * two.worth * rare * (far ? 1 : OF_NEIGHBORS) * shown * early;
       }
     }
   }

@@ -38,7 +38,7 @@ const GRAMMAR =
 /** East Asian characters that take two places: such a one begins a word. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const MARKS = /^[\p{P}`\s]*$/u;
+const MARKS = /^[^\p{L}\p{N}\p{M}]*$/u;
 const isWord = (name: string): boolean => /[\p{L}\p{N}]/u.test(name);
 
 /** Tokens of each word; punctuation, symbols and unknown ones alone; special tokens in none. */
@@ -114,15 +114,21 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
   const content = (u: number): boolean => kinds[u] === "content";
   const capital = written.map((word) => /^\p{Lu}/u.test(word));
   const named = capital.map((is, u) => u > 0 && is && !SENTENCE_ENDS.has(at(u - 1)));
-  const beforeOf = (u: number): string => at(at(u - 1) === "not" && u > 1 ? u - 2 : u - 1);
-  const verbs = names.map((name, u) => {
+  const beforeOf = (u: number): string => {
+    if (at(u - 1) === "t" && u > 2 && /^['’]$/.test(at(u - 2))) return at(u - 3).replace(/n$/, "");
+    return at(at(u - 1) === "not" && u > 1 ? u - 2 : u - 1);
+  };
+  const isVerb = (name: string, u: number): boolean => {
     const [before, after] = [beforeOf(u), at(u + 1)];
     if (!content(u) || named[u]) return false;
     if (COPULAS.has(before) || ["be", "been", "being"].includes(before))
       return /(ed|ing)$/.test(name) || after === "by" || after === "in";
+    if (before === "to") return DETERMINERS.has(after) || PRONOUNS.has(after);
+    if (before === "that" && u > 1 && content(u - 2) && !isVerb(at(u - 2), u - 2)) return true;
     const follows = content(u - 1) || ENDS.has(before);
     return BEFORE_VERBS.has(before) || (follows && (DETERMINERS.has(after) || /ed$/.test(name)));
-  });
+  };
+  const verbs = names.map(isVerb);
   const isNoun = (u: number): boolean => {
     if (/ly$/.test(at(u))) return false;
     const ends = named[u] || !content(u + 1) || verbs[u + 1] || (capital[u] && named[u + 1]);

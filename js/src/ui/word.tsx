@@ -1,0 +1,36 @@
+/** Tokens in a sentence; apart from `sentence.tsx`, as no view that is drawn first needs them. */
+
+import type { TokenColumns } from "../protocol/types";
+import { FocusWord, quoted, Which } from "./sentence";
+
+/** A quotation mark in quotes cannot be read. */
+const NAMES: Readonly<Record<string, string>> = {
+  '"': "a quotation mark",
+  "“": "an opening quotation mark",
+  "”": "a closing quotation mark",
+};
+
+/** A token, of the text or of the vocabulary. */
+export const Word = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">{NAMES[text] ?? quoted(text)}</bdi>
+);
+
+/** A token of the text, and which of several equal ones; a click makes it the focus token. */
+export const TextWord = ({
+  text,
+  tokens,
+  position,
+  choose,
+}: {
+  readonly text: string;
+  /** Null where it goes without saying which one is meant. */
+  readonly tokens: Pick<TokenColumns, "surface"> | null;
+  readonly position: number;
+  /** Null of a token that cannot be the focus. */
+  readonly choose: ((token: number) => void) | null;
+}) => (
+  <FocusWord choose={choose && (() => choose(position))}>
+    <Word text={text} />
+    {tokens && <Which names={tokens.surface} at={position} />}
+  </FocusWord>
+);

@@ -1,0 +1,77 @@
+/** The two words of a sentence, or of two, between which most attention passes beyond chance. */
+
+import type { Unit } from "../../figures/derive/units";
+import { wordsOf } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
+import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
+import type { TokenColumns } from "../../protocol/types";
+import type { TokenBlock } from "./data";
+
+/** Pronouns that may stand for a word of the text. */
+const REFERRING: ReadonlySet<string> = new Set(
+  "he her hers him his it its she their theirs them they which who whom whose".split(" "),
+);
+export interface Bridge {
+  readonly from: Unit;
+  readonly to: Unit;
+  readonly value: number;
+  readonly chance: number;
+}
+
+/** A link between words that is less than so many times chance is none to tell. */
+const TELLS = { neighbors: 1.2, apart: 1.5 };
+
+/**
+ * The two words of a block of which one gives the other the largest multiple of chance. The value is the other's share of what
+ * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns that look at one;
+ * words side by side only where no others tell. Null where none tells.
+ */
+export function strongestPair(
+  { queries, keys, weights }: TokenBlock,
+  tokens: TokenColumns,
+): Bridge | null {
+  const words = wordsOf(tokens);
+  const wordAt = (token: number) => words.findIndex((w) => w.token <= token && token < w.end);
+  const [of, to] = [queries.map(wordAt), keys.map(wordAt)];
+  const names = words.map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn(names);
+  const found = words.flatMap((from, query): readonly (Bridge & { apart: boolean })[] => {
+    const name = itemAt(names, query);
+    if (plain[query] && !REFERRING.has(name)) return [];
+    const [gets, chances] = [words.map(() => 0), words.map(() => 0)];
+    for (const [row, word] of of.entries()) {
+      if (word !== query) continue;
+      const cells = to.flatMap((key, column) => {
+        const value = itemAt(weights, row * keys.length + column);
+        return key < 0 || key === query || Number.isNaN(value) ? [] : [{ key, value }];
+      });
+      const given = cells.reduce((sum, { value }) => sum + value, 0);
+      for (const { key, value } of cells) {
+        gets[key] = itemAt(gets, key) + value;
+        chances[key] = itemAt(chances, key) + given / cells.length;
+      }
+    }
+    const total = gets.reduce((sum, value) => sum + value, 0);
+    return words.flatMap((to, key) =>
+      plain[key] || name === names[key] || !(itemAt(chances, key) > 0)
+        ? []
+        : [
+            {
+              ...{ from, to, value: itemAt(gets, key) / total },
+              ...{ chance: itemAt(chances, key) / total, apart: Math.abs(key - query) > 1 },
+            },
+          ],
+    );
+  });
+  const best = (pairs: typeof found, least: number): Bridge | null => {
+    const pair = pairs[firstLargest(pairs.map(({ value, chance }) => value / chance))];
+    return pair !== undefined && pair.value >= least * pair.chance ? pair : null;
+  };
+  return (
+    best(
+      found.filter(({ apart }) => apart),
+      TELLS.apart,
+    ) ?? best(found, TELLS.neighbors)
+  );
+}
