@@ -7,7 +7,8 @@ import { schemeOf, tokenName } from "../../figures/names";
 import { isMask } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
-import { FocusWord, Nth, SentenceLine, Share, Word } from "../../ui/sentence";
+import { SentenceLine, Share } from "../../ui/sentence";
+import { TextWord, Word } from "../../ui/word";
 import { type Block, blockOf, type Mode } from "./data";
 
 export type Blocks = ReadonlyMap<number, Block>;
@@ -84,10 +85,14 @@ export function LensSentence({
       <Word text={answer.word} />,
       " (",
       <Share value={answer.probability} />,
-      mode === "next"
-        ? ") is the likeliest next word "
-        : `) stands at ${tokenName(tokens, at, schemeOf(tokens))}`,
-      mode !== "next" && <Nth {...{ tokens, position: at }} />,
+      mode === "next" ? ") is the likeliest next word " : ") stands at ",
+      mode !== "next" && (
+        <TextWord
+          key=""
+          text={tokenName(tokens, at, schemeOf(tokens))}
+          {...{ tokens, position: at, choose }}
+        />
+      ),
       mode === "next" ? from(answer.row, last) : ` ${from(answer.row, last)}`,
     );
   const words = positions.filter((position) => tokens.special[position] !== true);
@@ -113,10 +118,11 @@ export function LensSentence({
     ") ",
     mode === "next" && [
       "after ",
-      <FocusWord key="" choose={() => choose(position)}>
-        <Word text={tokenName(tokens, position, schemeOf(tokens))} />
-        <Nth {...{ tokens, position }} />
-      </FocusWord>,
+      <TextWord
+        key=""
+        text={tokenName(tokens, position, schemeOf(tokens))}
+        {...{ tokens, position, choose }}
+      />,
       " ",
     ],
     `settles last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
