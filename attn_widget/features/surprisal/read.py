@@ -99,9 +99,10 @@ class Reader:
         unspaced = is_unspaced(text)
         words = words_of(text, encoding.tokens, single=unspaced)
         ids = encoding.arrays["input_ids"][0]
-        shift = int(self.first_id is not None and ids[0] != self.first_id)
-        if shift:
-            ids = np.concatenate([[self.first_id], ids]).astype(np.int64)
+        first = self.first_id
+        shift = int(first is not None and ids[0] != first)
+        if first is not None and shift:
+            ids = np.insert(ids, 0, first)
             words = [Word(w.start, w.end, w.first + 1, w.last + 1) for w in words]
         return Text(text, encoding.tokens, words, ids, shift, unspaced)
 
@@ -213,6 +214,9 @@ class Reader:
         import torch
 
         encoder, ids = self.encoder, text.ids
+        assert (
+            encoder.mask_token_id is not None
+        )  # `check_predicts` has refused a tokenizer without one
         n = len(ids)
         size = max(1, MASKED_TOKENS // n)
         found: list[tuple[float, float]] = []
