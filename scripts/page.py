@@ -34,7 +34,7 @@ def mount(page: Page, widget: SourceWidget, *, width: int = 1000) -> None:
 
     def answer(name: str, request: str) -> str:
         while True:
-            reply, buffers = widget._anywidget_commands[name](widget, json.loads(request), [])  # pyright: ignore[reportPrivateUsage]
+            reply, buffers = getattr(widget, f"_{name}")(json.loads(request), [])
             if "later" not in reply or "progress" in reply:  # the page shows how far slow work is
                 return encode_reply(reply, buffers)
             time.sleep(reply["later"] / 1000)  # a picture of it holds the tags, too

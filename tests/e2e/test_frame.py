@@ -159,8 +159,8 @@ def test_a_lost_kernel_is_said_until_it_answers_again(
     def gone(*_: Any) -> Any:
         raise SliceError("no kernel")
 
-    answer = type(widget).slice
-    monkeypatch.setattr(AttentionWidget, "slice", gone)
+    answer = type(widget)._slice  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(AttentionWidget, "_slice", gone)
     page.locator('[data-layer="0"][data-head="9"]').click()
     expect(part(page, "kernel")).to_contain_text("The kernel is gone")
     expect(part(page, "missing")).to_contain_text(
@@ -169,7 +169,7 @@ def test_a_lost_kernel_is_said_until_it_answers_again(
     expect(part(page, "error")).to_be_hidden()
     page.locator('[data-layer="3"][data-head="5"]').click()
     expect(part(page, "missing")).to_be_hidden()
-    monkeypatch.setattr(AttentionWidget, "slice", answer)
+    monkeypatch.setattr(AttentionWidget, "_slice", answer)
     page.locator('[data-layer="1"][data-head="2"]').click()
     expect(part(page, "head-name")).to_have_text("L1 · H2")
     expect(part(page, "kernel")).to_be_hidden()
@@ -182,8 +182,8 @@ def test_a_view_whose_code_does_not_come_says_so_and_is_drawn_when_it_does(
     def gone(*_: Any) -> Any:
         raise SliceError("no kernel")
 
-    answer = AttentionWidget.slice
-    monkeypatch.setattr(AttentionWidget, "slice", gone)
+    answer = AttentionWidget._slice  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(AttentionWidget, "_slice", gone)
     widget = shown(page, CAT, layer=3, head=5)
     page.locator('[role="tab"][data-view="tree"]').click()
     expect(part(page, "kernel")).to_contain_text("The kernel is gone")
@@ -193,7 +193,7 @@ def test_a_view_whose_code_does_not_come_says_so_and_is_drawn_when_it_does(
     page.locator('[role="tab"][data-view="attention"]').click()
     expect(part(page, "heatmap")).to_be_visible()  # what is loaded stays usable
     page.locator('[role="tab"][data-view="tree"]').click()
-    monkeypatch.setattr(AttentionWidget, "slice", answer)
+    monkeypatch.setattr(AttentionWidget, "_slice", answer)
     panel.get_by_role("button", name="Try again").click()
     expect(panel.locator("svg").first).to_be_visible()
     expect(part(page, "kernel")).to_be_hidden()
@@ -204,13 +204,13 @@ def test_the_code_of_all_views_comes_by_itself_after_the_first_picture(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    answer = AttentionWidget.slice
+    answer = AttentionWidget._slice  # pyright: ignore[reportPrivateUsage]
 
     def note(self: AttentionWidget, request: Any, buffers: list[bytes]) -> Any:
         asked.append(request["kind"])
         return answer(self, request, buffers)
 
-    monkeypatch.setattr(AttentionWidget, "slice", note)
+    monkeypatch.setattr(AttentionWidget, "_slice", note)
     widget = shown(page, CAT)
     end = time.monotonic() + STEP_MS / 1000
     while "code" not in asked and time.monotonic() < end:

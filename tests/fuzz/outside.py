@@ -135,7 +135,7 @@ def messages(count: int, seed: int = 0, report: Callable[[str], None] | None = N
                 asked[name] = rng.choice(PLAIN)() if rng.random() < 0.6 else rng.choice((0, 1))
             if rng.random() < 0.05:
                 asked = rng.choice(PLAIN)()
-            way = rng.choice(("slice", "slice", "act", "set_state"))
+            way = rng.choice(("_slice", "_slice", "_act", "set_state"))
             if way == "set_state":
                 names = rng.sample(sorted(widget.trait_names(sync=True)), 2)
                 asked = {name: rng.choice(PLAIN)() for name in names if not name.startswith("_")}

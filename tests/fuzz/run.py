@@ -26,7 +26,7 @@ import attn_widget as aw
 from attn_widget.errors import AttnWidgetError
 from tests.fuzz.good import ASKED, GOOD, SLICES
 from tests.fuzz.hostile import HOSTILE, RefusedError
-from tests.fuzz.targets import Target, keys_of, owner_of, parameters, targets
+from tests.fuzz.targets import COMMANDS, Target, keys_of, owner_of, parameters, targets
 from tests.fuzz.world import World
 
 SECONDS = 10.0  # of the processor: a call on a busy machine takes longer
@@ -143,7 +143,7 @@ def arguments(
     if rng.random() < 0.03:
         given["layre"] = 3
         changes.append("layre=3")
-    if target.attribute in ("slice", "act") and rng.random() < 0.9:
+    if target.attribute in COMMANDS and rng.random() < 0.9:
         asked: dict[str, Any] = {"kind": rng.choice(SLICES)}
         for key in rng.sample(ASKED, 4):
             what, value = hostile(world, rng)
@@ -261,7 +261,7 @@ def call_one(
         if inspect.isgenerator(found):
             list(itertools.islice(found, 10_000))
         repr(found)
-        if target.attribute in ("slice", "act") and not isinstance(found[0].get("ok"), bool):
+        if target.attribute in COMMANDS and not isinstance(found[0].get("ok"), bool):
             why = "no reply to the page"
         result.returned += 1
     except (KeyboardInterrupt, SystemExit):
