@@ -19,11 +19,11 @@ FUNCTION_WORDS = PRONOUNS | _set(
     "a an the this that these those some any each every all both either neither such same other another "
     "and or but nor so yet if then than as although though unless until while because since whether "
     "of in on at by for with from to into onto over under about after before between through during against among "
-    "within without across behind beyond beside besides along around above below near off up down out upon toward towards via per "
+    "within without across behind beyond beside besides along around above below near off up down out upon toward towards via per past despite except amid "
     "who whom whose which what when where why how whoever whatever "
     "am is are was were be been being do does did doing done has have had having "
     "will would shall should can could may might must ought cannot not no "
-    "very too also only just even still again ever never there here now more most much many few less least own quite rather "
+    "very too also only just even still again ever never there here now more most much many several few less least own quite rather "
     "n't 's 're 've 'll 'd 'm s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn wouldn shouldn couldn ain"
 )
 INDEFINITE = _set(

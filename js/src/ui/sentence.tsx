@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, formatPercent } from "../figures/format";
-import { isFunctionWord } from "../figures/function-words";
+import { isForeignFunctionWord, isFunctionWord } from "../figures/function-words";
 import { Button } from "./controls";
 import { Num } from "./number";
 
@@ -18,7 +18,9 @@ export const SentenceLine = ({ children = null }: { readonly children?: Componen
 
 /** A function word or a mark alone would be read as one of the sentence. */
 export const quoted = (text: string): string =>
-  isFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text) ? `“${text}”` : text;
+  isFunctionWord(text) || isForeignFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text)
+    ? `“${text}”`
+    : text;
 
 /** A token of the text; a click makes it the focus token, where there is something to choose. */
 export const FocusWord = ({
