@@ -257,7 +257,7 @@ def test_texts_are_edited_in_place_and_a_bad_one_keeps_the_picture(browser: Brow
     heads.press("Home")
     heads.press("Enter")
     expect(part(page, "switched")).to_contain_text("with all heads")
-    assert widget.result.a.heads_off == ((0, 0),)
+    assert widget.result.a.model.heads_off == ((0, 0),)
     assert value(page, "score") == pytest.approx(widget.result.score, abs=EXACT)
     part(page, "all-on").click()
     expect(part(page, "switched")).to_have_count(0)
