@@ -208,7 +208,10 @@ def check_two_texts(
 ) -> None:
     """Refuse what an encoder-decoder cannot be asked, before it runs; ``others`` are options of one text."""
     for name, given in others.items():
-        if given:
+        # Whatever is given: a Series, say, is neither true nor false.
+        if not (
+            given is None or given is False or (isinstance(given, (str, list, tuple)) and not given)
+        ):
             raise NotAvailableError(
                 f"{name} is given, and {encoder.name} is an encoder-decoder, which reads one text and writes another.",
                 f"Leave {name} out.",

@@ -123,7 +123,7 @@ FEATURES = {
     "lens": Feature(
         analysis={"lens": "figures:LensFigures"}, slices={"lens": "slices"},
         views={"lens": "view:LENS"}, recorded={"lens": "recorded:answers_of"},
-        tables={"lens": "table:lens_table"},
+        tables={"lens": "table:lens_table"}, cells={"lens": "cells:lens_cells"},
     ),
     "qk": Feature(
         uses=("why",),

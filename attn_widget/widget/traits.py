@@ -105,18 +105,22 @@ class CheckedWidget(NotPickled, anywidget.AnyWidget):
         return TraitBatch(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            self._assign(name, self._plain_value(name, value))
+        except t.TraitError as error:
+            raise truncated_error(error) from error.__cause__
+
+    def _plain_value(self, name: str, value: Any) -> Any:
+        """A value of one of our traits, of a kind that traitlets can compare and print."""
         if name in own_traits(type(self)):
             value = getattr(type(self), name).metadata.get("plain", _int_of)(value)
             _check_plain(name, value)
-        try:
-            self._assign(name, value)
-        except t.TraitError as error:
-            raise truncated_error(error) from error.__cause__
+        return value
 
     def set_trait(self, name: str, value: Any) -> None:
         """As in traitlets, which looks a name up that cannot be hashed, and prints what it refuses whole."""
         try:
-            super().set_trait(check_name(name, "name"), value)
+            super().set_trait(check_name(name, "name"), self._plain_value(name, value))
         except t.TraitError as error:
             raise truncated_error(error) from error.__cause__
 

@@ -395,7 +395,7 @@ def test_texts_beside_are_checked_before_anything_runs() -> None:
     model = sequence()
     with pytest.raises(InputTypeError, match=r"expected several texts.*compare_with=\[text\]"):
         analysis_of(model, compare_with=TEXT)
-    with pytest.raises(InputTypeError, match="beside holds 3"):
+    with pytest.raises(InputTypeError, match="compare_with holds 3"):
         analysis_of(model, compare_with=[TEXT, 3])
     with pytest.raises(InputError, match="at most 50"):
         analysis_of(model, compare_with=[TEXT] * 51)
