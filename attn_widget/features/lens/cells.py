@@ -15,7 +15,7 @@ def lens_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cell
     analysis = analysis.model.writing if analysis.part == "cross" else analysis
     found = analysis.lens(top_k=1)
     best = found.probabilities[:, :, 0]
-    layers = ["embedding", *(f"L{layer}" for layer in range(len(best) - 1))]
+    layers = ["emb.", *(f"L{layer}" for layer in range(len(best) - 1))]
     columns = [
         f"{token.surface or token.text}: {choice[0]}"
         for token, choice in zip(found.positions, found.tokens[-1], strict=True)
