@@ -105,7 +105,8 @@ class AnalysisBase(NotPickled):
         self._unablated: Self | None = origin.unablated
         check_tagger(tagger)
         self._tagger = tagger
-        self._find_language: Callable[[], Language] = origin.find_language or self._annotate
+        # Of the analysis that this one was made of; its own method, kept here, would tie it to itself.
+        self._find_language = origin.find_language
         self._cache: dict[object, Any] = {**origin.cache}
         self._layers: dict[int, LayerParts] = {}  # least recently used first
         self._texts = origin.texts
@@ -187,7 +188,7 @@ class AnalysisBase(NotPickled):
     @property
     def language(self) -> Language:
         """Words, sentences, parts of speech and entities, aligned with the tokens."""
-        return self._cached("language", lambda: self._find_language())
+        return self._cached("language", lambda: (self._find_language or self._annotate)())
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -229,7 +230,7 @@ class AnalysisBase(NotPickled):
             base=self.base,
             unmasked=self._unmasked,
             unablated=self._unablated,
-            find_language=self._find_language,
+            find_language=self._find_language or self._annotate,
             compare_with=self._compare_with,
             outside=self._outside,
             cache=self._cache,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ Given: TypeAlias = "str | tuple[str, str] | Analysis | Comparison"
 
 RUN_OPTIONS = (*TextOptions.__annotations__, "generate")
 OF_ONE_TEXT = ("token", "pair", "group")
+FREED_EVERY = 3  # texts
 OF_ALL_TEXTS = tuple(name for name in NAMES if name not in OF_ONE_TEXT)
 
 
@@ -189,6 +191,9 @@ def report(
             run = run_of(number, entry, chosen, run_options, replace(spec, **budget.of_one))
             budget.take(run)
             yield run
+            del run
+            if number % FREED_EVERY == 0:
+                gc.collect()  # masked runs and the run that they are of hold each other
 
     return write_page(target, runs(), title or TITLE, "report", model)
 
