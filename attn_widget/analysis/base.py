@@ -105,7 +105,7 @@ class AnalysisBase(NotPickled):
         self._unablated: Self | None = origin.unablated
         check_tagger(tagger)
         self._tagger = tagger
-        # Of the analysis that this one was made of; its own method, kept here, would tie it to itself.
+        # A method of the analysis that this one was made of: its own, kept here, would tie it to itself.
         self._find_language = origin.find_language
         self._cache: dict[object, Any] = {**origin.cache}
         self._layers: dict[int, LayerParts] = {}  # least recently used first
