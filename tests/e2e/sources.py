@@ -57,7 +57,9 @@ class Opened:
             ]
             if len(texts) == len(compared) > 0 and not off:
                 return
-            assert time.monotonic() < deadline, (len(texts), len(compared), off[:5])
+            if time.monotonic() >= deadline:
+                said = self.page.locator(".aw-messages, .aw-view").all_inner_texts()
+                raise AssertionError((len(texts), len(compared), off[:5], self.problems, said))
             self.page.wait_for_timeout(1000 * POLL_S)
 
     def unit(self, text: str) -> float:

@@ -108,6 +108,7 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
             "aria-pressed", "true"
         )
         switch(page, "cross").click()
+        expect(switch(page, "cross")).to_have_attribute("aria-pressed", "true")
         heads = choose(page, "heads")
         one.agree(heads.locator("circle[data-token]"), cross.heads.monotony.expected[2, 0])
         unfold(page, "matrix")

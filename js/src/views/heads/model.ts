@@ -28,7 +28,7 @@ import { isAbort } from "../../protocol/failure";
 import { keysOf, looksBack } from "../../protocol/meta";
 import { arrayOf } from "../../protocol/required";
 import type { HeadIndex, Meta, MetricScale, NdArray, Source } from "../../protocol/types";
-import { modeSignal, onChange, selectionOf, setter, signalOf } from "../../ui/mount";
+import { modeSignal, onChange, selectionOf, signalOf } from "../../ui/mount";
 import type { ViewContext } from "../contract";
 import { intervalOf, scaleOf } from "./figures";
 import type { Column, Sort } from "./filter";
@@ -88,7 +88,7 @@ function createFigures({ source, report, layerProgress, signal: until }: ViewCon
 }
 
 /** Questions about all heads: where they look, their patterns, their alignment, their roles. */
-function createQuestions({ source, signal: until }: ViewContext) {
+function createQuestions({ source, report, signal: until }: ViewContext) {
   const patterns = signal<Patterns | null>(null);
   const looks = asking<Looks>(until);
   const askLooks = (): Promise<void> =>
@@ -102,15 +102,11 @@ function createQuestions({ source, signal: until }: ViewContext) {
       return { specialization, patterns: patterns.value };
     });
   /** Alignment of cross-attention; null before the answer, and where a page has none. */
-  const alignment = signal<Alignment | null>(null);
-  if (source.meta.keys)
-    askAlignment(source, { signal: until }).then(
-      setter(alignment),
-      (error: unknown) => isAbort(error) || console.debug("attn-widget:", error),
-    );
+  const alignment = asking<Alignment>(until, report);
+  if (source.meta.keys) void alignment.ask((signal) => askAlignment(source, { signal }));
   const roles = asking<Roles>(until);
   const askForRoles = (): Promise<void> => roles.ask((signal) => askRoles(source, { signal }));
-  return { patterns, looks, askLooks, alignment, roles, askForRoles };
+  return { patterns, looks, askLooks, alignment: alignment.answer, roles, askForRoles };
 }
 
 /** A column of the table; `source` knows the intervals of a profile. */
@@ -246,7 +242,7 @@ export function createHeadsModel(
     aligned,
     standings,
     link,
-    alignment: alignment as ReadonlySignal<Alignment | null>,
+    alignment,
     looks,
     askLooks: questions.askLooks,
     roles: questions.roles,
