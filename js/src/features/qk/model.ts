@@ -119,11 +119,12 @@ export function createQkModel(
     if (of === null || now === null || at === null || waits) return [];
     const parts = checkedParts(now);
     const other = now.others.find((each) => each !== now.by);
-    return [
+    const all = [
       ...SIDES.map((side) => effectsRequest(of, side, parts[side])),
       ...(now.others.includes("parts") ? [traceRequest(of, DEPTH)] : []),
       ...(other ? [{ ...at, by: other === now.others[0] ? null : other }] : []),
     ];
+    return all.filter((each) => isAnswered(source, each));
   });
   if (source.live && isShort(source)) {
     const chosen = selectionOf(state, SELECTION_KEYS, until);
