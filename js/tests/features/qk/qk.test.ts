@@ -13,7 +13,13 @@ import { traceTree } from "../../../src/features/qk/trace";
 import { qk } from "../../../src/features/qk/view";
 import { CachedSource } from "../../../src/protocol/cached-source";
 import { SliceFailure } from "../../../src/protocol/failure";
-import type { NdArray, Slice, SliceRequest, Source } from "../../../src/protocol/types";
+import type {
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  Source,
+} from "../../../src/protocol/types";
 import type { PinnedCell } from "../../../src/views/contract";
 import { type Fake, fakeRun, settled } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
@@ -197,6 +203,38 @@ describe("a pinned cell", () => {
     expect(text("qk-line")).toContain("looks at keys5");
     cell.value = null;
     expect(place.textContent).toBe("");
+  });
+
+  test("that is cleared, or whose text is replaced, while it computes is asked about no further", async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const waits = (request: SliceRequest, { signal }: SliceOptions = {}) => {
+      signals.push(signal);
+      return new Promise<Slice>((resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        held?.push(() => resolve(answerOf(request)));
+      });
+    };
+    fake = fakeRun(metaOf(TOKENS), waits);
+    qk(place, fake.context, cell);
+    held = [];
+    find("why-here")?.click();
+    expect(signals.map((each) => each?.aborted)).toEqual([false]);
+    cell.value = null;
+    expect(signals[0]?.aborted).toBe(true);
+    await settled();
+    cell.value = CELL;
+    expect(signals).toHaveLength(2);
+    await press(find("qk-progress")?.querySelector("button") ?? null);
+    expect(signals[1]?.aborted, "canceled by the reader").toBe(true);
+    expect(find("qk")?.textContent, "and can be asked again").toContain("Compute the sum");
+    find("qk")?.querySelector<HTMLElement>("button.aw-plain-button:not([aria-expanded])")?.click();
+    expect(signals).toHaveLength(3);
+    fake.stop();
+    for (const answer of held) answer();
+    await settled();
+    expect(signals[2]?.aborted, "another text").toBe(true);
+    expect(place.textContent).toBe("");
+    expect(fake.reports).toEqual([]);
   });
 
   test("shows a refusal in place of the picture", async () => {
