@@ -131,8 +131,47 @@ def test_a_saved_page_opens_on_the_sums_that_were_open(
             listed(there, side, sums)
         part(there, "qk-without").click()
         expect(part(there, "qk-verdict")).to_have_text(verdict)
-        expect(there.locator('[data-by="parts"]')).to_have_count(0)
         part(there, "qk-show-pairs").click()
         expect(part(there, "qk-texts")).to_be_visible()
         assert violations(there) == []
+    widget.close()
+
+
+def test_the_same_cell_of_two_runs(page: Page) -> None:
+    widget = aw.show("The keys to the cabinet are here.", progress=False, layer=LAYER, head=HEAD)
+    mount(page, widget, width=1200)
+    part(page, "compare-button").click()
+    text = part(page, "compare-text")
+    text.fill("The key to the old cabinet are here.")
+    text.press("Enter")
+    expect(part(page, "difference")).to_be_visible()
+    b = aw.analyze("The key to the old cabinet are here.", progress=False)
+    c = aw.compare(widget.analysis, b, progress=False)
+    row, column = 5, 4  # are, cabinet: of the tokens that both runs have
+    (query, query_b), (key, key_b) = c.alignment.tokens[row], c.alignment.tokens[column]
+    assert (query, query_b, key, key_b) == (6, 7, 5, 6)
+    where = part(page, "difference-map")
+    where.focus()
+    for name in ["ArrowDown", *["ArrowDown"] * row, *["ArrowRight"] * column, "Enter"]:
+        where.press(name)
+    part(page, "why-here").locator("visible=true").click()
+    found = [
+        run.qk_attribution(LAYER, HEAD, *cell)
+        for run, cell in ((widget.analysis, (query, key)), (b, (query_b, key_b)))
+    ]
+    change = found[1].contrast - found[0].contrast
+    expect(part(page, "qk-change")).to_contain_text("In B the contrast is", timeout=30_000)
+    agree(
+        page.locator('[data-aw-part="qk-change"] > [data-aw-value]'), np.array([change]), rtol=1e-4
+    )
+    assert list(widget.pair) == [query, key]
+    for side in ("key", "query"):
+        total = page.locator(f'[data-aw-part="qk-compared-{side}"] tfoot [data-aw-value]')
+        agree(total, np.array([found[0].contrast, found[1].contrast, change]), rtol=1e-4)
+    of_key = page.locator(f'[data-aw-part="qk-compared-key"] tr[data-part="{key}"] [data-aw-value]')
+    before, after = found[0].key_sums[key], found[1].key_sums[key_b]
+    agree(of_key, np.array([before, after, after - before]), rtol=1e-4)
+    page.locator('[data-by="parts"]').locator("visible=true").click()
+    expect(part(page, "qk-compared-key")).to_contain_text("L0 FFN")
+    assert violations(page) == []
     widget.close()

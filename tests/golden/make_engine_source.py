@@ -92,6 +92,10 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"kind": "sentences", "aggregation": "max", "head": 1},
     {"kind": "drill", "aggregation": "mass", "a": 0, "b": 0},
     {"kind": "drill", "aggregation": "max", "a": 1, "b": 0, "layer": 1},
+    *({"kind": "qk", "layer": 1, "head": 1, "query": 2, "key": 1, "against": against}
+      for against in ("others", "all", "rivals", 0, 1)),
+    {"kind": "qk", "layer": 0, "head": 0, "query": 1, "key": 2, "against": "others", "by": "tokens"},
+    {"kind": "qk", "layer": 1, "head": "mean", "query": 1, "key": 2, "against": "others"},
 )  # fmt: skip
 
 
@@ -108,7 +112,11 @@ def answered(analysis: aw.Analysis, request: dict[str, Any]) -> dict[str, Any]:
         for head, data in zip(said["arrays"], buffers, strict=True)
     }
     data = said["data"]
-    if "notes" in data:
+    if request["kind"] == "qk":
+        # A page has no other way, and runs nothing without a token.
+        data["others"] = ["tokens"]
+        data["notes"][0] = data["notes"][0].replace(": tick 'without it' to run that", "")
+    elif "notes" in data:
         data["notes"] = [NO_TAGS]
     reasons = data.get("reasons", {})
     for key in {"syntax", "semantics", "entities"} & set(reasons):

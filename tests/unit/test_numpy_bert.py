@@ -242,6 +242,7 @@ asked = {
         lambda: aw.load("bert-base-uncased"),
         lambda: a.why.contributions(target),
         lambda: a.why.head_effects(target),
+        lambda: a.qk_attribution(1, 3, 3, 2),
         lambda: aw.similarity("a cat", "a dog"),
         lambda: aw.profile(["the cat sat"]),
         lambda: aw.load().model,

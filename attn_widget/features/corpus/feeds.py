@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +44,38 @@ class HeadFeeds(Many):
         self.layer, self.head = meta["qk"]
         self.n_heads: int = meta["n_heads"]
         self.cells: list[list[tuple[int, int]]] = meta["cells"]
+
+    def columns(self, index: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Figures and cells of the texts of ``index``, [texts, ...] each; -1 for cells that a text lacks."""
+        cells = np.full((len(index), max(map(len, self.cells)), 2), -1, np.int32)
+        figures = np.zeros((len(index), *self._figures.shape[1:]), np.float32)
+        row = {int(at): row for row, at in enumerate(index)}
+        for at, values, found in zip(self.index, self._figures, self.cells, strict=True):
+            figures[row[int(at)]] = values
+            cells[row[int(at)], : len(found)] = found
+        return {"qk": figures, "qk_cells": cells}
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What `loaded` needs besides `columns`."""
+        return {"qk": [self.layer, self.head], "n_heads": self.n_heads, "failed": self.failed}
+
+    @classmethod
+    def loaded(
+        cls,
+        rows: Rows,
+        columns: dict[str, NDArray[Any]],
+        described: dict[str, Any],
+        meta: dict[str, Any],
+        seed: int,
+    ) -> HeadFeeds:
+        """What `columns` and `described` gave, of a profile's rows and meta."""
+        cells = columns["qk_cells"]
+        has = cells[:, 0, 0] >= 0
+        found = replace(rows.take(has), figures=columns["qk"][has], observed=None)
+        of = [[(int(i), int(j)) for i, j in each if i >= 0] for each in cells[has]]
+        about = {**meta, **described, "qk": tuple(described["qk"]), "cells": of}
+        return cls(found, about, seed)
 
     @property
     def measured(self) -> Figures:

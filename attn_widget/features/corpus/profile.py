@@ -74,7 +74,7 @@ class Profile(Result, ProfileFigures):
     Attributes
     ----------
     qk : HeadFeeds or None
-        Which heads feed the one that ``qk`` named; `save` leaves it out.
+        Which heads feed the one that ``qk`` named.
     """
 
     def __init__(
@@ -288,8 +288,12 @@ class Profile(Result, ProfileFigures):
         meta = {**self.meta, "seed": self.seed}
         if self._totals is not None:
             write_totals(destination(path), self._totals, meta)
-        else:
+        elif self.qk is None:
             write(destination(path), replace(self._each, texts=None), meta)
+        else:
+            more = self.qk.columns(self._each.index)
+            meta = {**meta, "qk": self.qk.described}
+            write(destination(path), replace(self._each, texts=None), meta, more)
 
     @classmethod
     def load(cls, path: str | Path) -> Profile:
@@ -318,7 +322,11 @@ class Profile(Result, ProfileFigures):
                 "Call profile(texts, resume=folder) with its folder to finish it.",
             )
         with described_content(path):
-            return cls(rows, meta, int(meta.pop("seed")))
+            more, qk, seed = meta.pop("more", {}), meta.pop("qk", None), int(meta.pop("seed"))
+            found = cls(rows, meta, seed)
+            if qk is not None:
+                found.qk = HeadFeeds.loaded(rows, more, qk, meta, seed)
+            return found
 
     def _texts_of(self, texts: Sequence[Any] | None, model: Any) -> ReadTexts:
         if texts is None and model is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
 from attn_widget.host.store import check_identity
 
+Columns = Mapping[str, NDArray[Any]]  # numbers of texts, [texts, ...] each
 _METADATA = b"attn_widget"
 HINT = "Give another folder, or the same model, texts and options."
 
@@ -54,21 +56,22 @@ class Rows:
         return Rows(np.zeros(0, np.int64), np.zeros(0, np.int64), figures)
 
 
-def write(path: Path, rows: Rows, meta: dict[str, Any]) -> None:
+def write(
+    path: Path, rows: Rows, meta: dict[str, Any], more: Columns = MappingProxyType({})
+) -> None:
     """Write rows atomically: an existing file is always complete.
 
-    ``meta``: kept in the file's schema as JSON; ``meta["keys"]`` names the columns. Raises `InputError`: the file
-    cannot be written; nothing of it stays.
+    ``meta``: kept in the file's schema as JSON; ``meta["keys"]`` names the columns. ``more``: further numbers of each
+    text, which `read` gives as ``meta["more"]``. Raises `InputError`: the file cannot be written; nothing of it stays.
     """
-    write_parts(path, [packed(rows, meta)])
+    write_parts(path, [packed(rows, meta, more)])
 
 
-def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
+def packed(rows: Rows, meta: dict[str, Any], more: Columns = MappingProxyType({})) -> bytes:
     """The file that `write` writes."""
     need_pyarrow()
     import pyarrow as pa
 
-    shapes: dict[str, list[int]] = {}
     n_layers, n_heads = rows.figures.shape[2:]
     columns: dict[str, Any] = {"index": rows.index, "n_tokens": rows.n_tokens}
     if rows.digests is not None:
@@ -76,19 +79,21 @@ def packed(rows: Rows, meta: dict[str, Any]) -> bytes:
     for k, key in enumerate(meta["keys"]):
         values = pa.array(rows.figures[:, k].reshape(-1))
         columns[key] = pa.FixedSizeListArray.from_arrays(values, n_layers * n_heads)
-    if rows.observed is not None:
-        for field in fields(Observed):
-            values = getattr(rows.observed, field.name)
+    observed = {} if rows.observed is None else vars(rows.observed)
+    wide = {"observed": observed, "more": more}
+    for group, arrays in wide.items():
+        for name, values in arrays.items():
             flat = pa.array(values.reshape(-1))
-            columns[f"observed:{field.name}"] = pa.FixedSizeListArray.from_arrays(
-                flat, values[:1].size
-            )
-            shapes[field.name] = list(values.shape[1:])
+            columns[f"{group}:{name}"] = pa.FixedSizeListArray.from_arrays(flat, values[:1].size)
+    shapes = {
+        group: {name: list(values.shape[1:]) for name, values in arrays.items()}
+        for group, arrays in wide.items()
+    }
     if rows.texts is not None:
         columns["text"] = rows.texts
     if rows.tokens is not None:
         columns["tokens"] = pa.array(rows.tokens, pa.list_(pa.string()))
-    described = {**meta, "shape": [n_layers, n_heads], "observed": shapes}
+    described = {**meta, "shape": [n_layers, n_heads], **shapes}
     return pack(pa.table(columns), _METADATA, described)
 
 
@@ -106,26 +111,29 @@ def read(path: Path, data: bytes | None = None) -> tuple[Rows, dict[str, Any]]:
             table[key].combine_chunks().flatten().to_numpy(zero_copy_only=False).reshape(shape)
             for key in meta["keys"]
         ]
+        observed = _wide(table, "observed", meta.pop("observed", {}))
+        more = _wide(table, "more", meta.pop("more", {}))
+        if more:
+            meta["more"] = more
         rows = Rows(
             table["index"].to_numpy(),
             table["n_tokens"].to_numpy(),
             np.stack(figures, 1).astype(np.float32),
             table["digest"].to_numpy() if "digest" in table.column_names else None,
-            _observed(table, meta.pop("observed", {})),
+            Observed(**observed) if observed else None,
             table["text"].to_pylist() if "text" in table.column_names else None,
             table["tokens"].to_pylist() if "tokens" in table.column_names else None,
         )
         return rows, meta
 
 
-def _observed(table: Any, shapes: dict[str, list[int]]) -> Observed | None:
-    if not shapes:
-        return None
+def _wide(table: Any, group: str, shapes: dict[str, list[int]]) -> dict[str, NDArray[Any]]:
+    """Columns of several numbers a text, by name."""
     arrays = {
-        name: table[f"observed:{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        name: table[f"{group}:{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         for name in shapes
     }
-    return Observed(**{n: a.reshape(table.num_rows, *shapes[n]) for n, a in arrays.items()})
+    return {n: a.reshape(table.num_rows, *shapes[n]) for n, a in arrays.items()}
 
 
 def join(parts: Sequence[Rows]) -> Rows:

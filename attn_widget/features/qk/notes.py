@@ -10,7 +10,7 @@ TOKENS = (
 )
 PARTS = (
     "What each part writes straight into this head. Its effect by way of later layers is not in it: in SmolLM2 the full "
-    "effect of the largest part was about a quarter of this on the key side, four tenths on the query side."
+    "effect of the largest part was about a fifth of this on the key side, somewhat less than half on the query side."
 )
 POST_NORM = "In encoders of this kind FFN parts say nothing about what switching them off would do."
 

@@ -57,6 +57,26 @@ export type PairPart = (
   cell: ReadonlySignal<PinnedCell | null>,
 ) => void;
 
+type OfBoth<T> = Readonly<Record<"a" | "b", T>>;
+
+/** The same pair in two runs that are compared. */
+export interface ComparedPair {
+  readonly sources: OfBoth<Source>;
+  /** A's selection. */
+  readonly state: State;
+  /** Null while no pair is pinned that both runs have. */
+  readonly cells: ReadonlySignal<OfBoth<PinnedCell> | null>;
+  /** What stands in B for a token or a head of A; null without one. */
+  readonly partners: {
+    token(side: "query" | "key", token: number): number | null;
+    head(layer: number, head: number): readonly [layer: number, head: number] | null;
+  };
+  readonly signal: AbortSignal;
+}
+
+/** Draws into `place` for as long as the pair's signal lasts. */
+export type ComparedPairPart = (place: HTMLElement, pair: ComparedPair) => void;
+
 /** Settings of a view in the Display popover. */
 export interface DisplayPart {
   View(): ComponentChild;

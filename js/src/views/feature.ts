@@ -5,7 +5,7 @@ import type { Invoke } from "../protocol/comm/invoke";
 import type { Notice } from "../protocol/failure";
 import type { Meta, PastRun, Source } from "../protocol/types";
 import type { State } from "../state/selection";
-import type { OpenView, PairPart, ViewContext, ViewDefinition } from "./contract";
+import type { ComparedPairPart, OpenView, PairPart, ViewContext, ViewDefinition } from "./contract";
 
 export interface Feature {
   /** Other features whose code it imports. */
@@ -15,6 +15,8 @@ export interface Feature {
   readonly tool?: (context: ViewContext, panel: HTMLElement, open: () => OpenView) => HTMLElement;
   /** A part below a pinned pair of Attention, drawn once for a run. */
   readonly pair?: PairPart;
+  /** A part below a pinned pair of two runs that are compared. */
+  readonly comparedPair?: ComparedPairPart;
   /** A part of a live widget next to its frame. */
   readonly widget?: (context: WidgetContext) => WidgetPart;
 }

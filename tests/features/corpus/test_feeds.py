@@ -102,12 +102,27 @@ def test_eight_texts_have_intervals_that_hold_the_mean() -> None:
     assert (low <= high).all() and np.isfinite(low).all()
 
 
-def test_a_profile_keeps_it_when_it_is_pickled_and_leaves_it_out_otherwise(tmp_path: Any) -> None:
-    profile = aw.profile(TEXTS[:1], qk=(LAYER, HEAD), tagger=None, progress=False)
-    assert pickle.loads(pickle.dumps(profile)).qk.contrast == profile.qk.contrast
+def test_a_profile_keeps_it_when_it_is_pickled_or_saved(found: HeadFeeds, tmp_path: Any) -> None:
+    profile = aw.profile(TEXTS, qk=(LAYER, HEAD), tagger=None, progress=False)
+    profile.save(tmp_path / "p.parquet")
+    loaded = aw.Profile.load(tmp_path / "p.parquet")
+    for kept in (pickle.loads(pickle.dumps(profile)), loaded):
+        assert kept.qk is not None
+        np.testing.assert_equal(kept.qk.to_records(), found.to_records())
+        assert (kept.qk.cells, kept.qk.failed) == (found.cells, found.failed)
+        assert kept.qk.index.tolist() == [0, 1, 3] and repr(kept.qk) == repr(found)
+    np.testing.assert_equal(loaded.mean, profile.mean)
+    loaded.save(tmp_path / "again.parquet")
+    again = aw.Profile.load(tmp_path / "again.parquet")
+    assert again.meta == loaded.meta and "more" not in again.meta
+    np.testing.assert_equal(again.qk.to_records(), found.to_records())
+
+
+def test_a_profile_without_it_has_none(tmp_path: Any) -> None:
+    profile = aw.profile(TEXTS[:1], tagger=None, progress=False)
+    assert profile.qk is None
     profile.save(tmp_path / "p.parquet")
     assert aw.Profile.load(tmp_path / "p.parquet").qk is None
-    assert aw.profile(TEXTS[:1], tagger=None, progress=False).qk is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.errors import NotAvailableError, NotEnoughMemoryError
+from attn_widget.features.qk import kept
 from tests.unit import tiny_models
 from tests.unit.needs import needs_minilm
 
@@ -61,3 +63,18 @@ def test_a_sentence_embedder(by: str) -> None:
     a = aw.similarity("The keys to the cabinet are here.", "The door is open.", tagger=None).a
     for layer in range(a.trace.n_layers):
         closes(a, by, layer, 1e-5)
+
+
+def test_a_thousand_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder reads them in windows, a decoder at once: its heads and FFNs are few, and tokens may be too many."""
+    long = " ".join(["cat"] * 1000)
+    windows = aw.analyze(long, windows=True, tagger=None, progress=False)
+    with pytest.raises(NotAvailableError, match="window"):
+        windows.qk_attribution(1, 3, 6, 2)
+    a = aw.analyze(long, model=tiny_models.build("bloom"), tagger=None, progress=False)
+    assert a.trace.n_tokens >= 1000
+    found = a.qk_attribution(1, 1, 900, 890, by="parts")
+    assert abs(found.gap) <= 3e-5 * max(1, abs(found.contrast))
+    monkeypatch.setattr(kept, "ONE_HEAD_BYTES", 2**24)  # a tiny head's vectors are short
+    with pytest.raises(NotEnoughMemoryError, match=r"Ask about a part of the text, or by='parts'"):
+        a.qk_attribution(1, 1, 900, 2, by="tokens")

@@ -2,4 +2,4 @@
 
 import type { Feature } from "../../views/feature";
 
-export const engine: Feature = {};
+export const engine: Feature = { uses: ["qk"] };

@@ -233,29 +233,75 @@ export class Model {
     const own = this.hidden(0)
       .slice(from * hidden, to * hidden)
       .map((value, i) => value - (shift[i % hidden] as number));
-    return this.#carry(to - from, weights, false, (source, row) =>
+    this.#checkWeights(weights);
+    const states = this.#carry(to - from, null, (source, row) =>
       row === from + source ? own.subarray(source * hidden, (source + 1) * hidden) : null,
     );
+    return pooled(this.#states(states, to - from), weights, this.#ran.rows, hidden);
   }
 
   /** The same of all biases and shifts together, `[hidden]`. */
   carriedBiases(weights: ArrayLike<number>): Float32Array<ArrayBuffer> {
     const shift = this.#floats(this.#at("embedding_norm.bias"), this.header.hidden).slice();
-    return this.#carry(1, weights, true, () => shift);
+    this.#checkWeights(weights);
+    const states = this.#carry(1, "all", () => shift);
+    return pooled(this.#states(states, 1), weights, this.#ran.rows, this.header.hidden);
   }
 
-  /** Carry the rows that `enter` gives for a source and a position through all layers; null stands for zeros. */
+  /**
+   * Queries and keys of a layer `[2][source][token][hidden]`, each of the part that comes from one input token with the
+   * biases that enter at its position: those from `from` up to `to`. The network is linearized at the run.
+   */
+  carriedProjections(layer: number, from: number, to: number): Float32Array<ArrayBuffer> {
+    const { hidden, layers } = this.header;
+    const { length, rows } = this.#ran;
+    within("layer", layer, layers);
+    within("token", from, length);
+    within("token", to - 1, length);
+    const count = to - from;
+    const own = this.hidden(0).slice(from * hidden, to * hidden);
+    const { x, out, linear } = this.#carry(
+      count,
+      from,
+      (source, row) =>
+        row === from + source ? own.subarray(source * hidden, (source + 1) * hidden) : null,
+      layer,
+    );
+    const size = length * hidden;
+    const found = new Float32Array(2 * count * size);
+    (["query", "key"] as const).forEach((which, k) => {
+      linear(`${layer}.${which}`, x, hidden, hidden, out);
+      for (let source = 0; source < count; source++) {
+        const part = this.#floats(out + source * rows * hidden * F32, size);
+        found.set(part, (k * count + source) * size);
+      }
+    });
+    return found;
+  }
+
+  #checkWeights({ length }: ArrayLike<number>): void {
+    if (length !== this.length)
+      throw new EngineError("input", `${length} weights were given for ${this.length} tokens.`);
+  }
+
+  /** What was carried, `[source][rows][hidden]`. */
+  #states({ x }: { readonly x: number }, count: number): Float32Array {
+    return this.#floats(x, count * this.#ran.rows * this.header.hidden);
+  }
+
+  /**
+   * Carry the rows that `enter` gives for a source and a position through the layers below `above`; null stands for
+   * zeros. `biased`: the first source's token, where each source has the biases of its own position; "all": of all.
+   */
   #carry(
     count: number,
-    weights: ArrayLike<number>,
-    biased: boolean,
+    biased: number | "all" | null,
     enter: (source: number, row: number) => Float32Array | null,
-  ): Float32Array<ArrayBuffer> {
+    above = this.header.layers,
+  ) {
     const { heads, hidden, intermediate } = this.header;
     const layout = this.#ran;
     const { length, rows } = layout;
-    if (weights.length !== length)
-      throw new EngineError("input", `${weights.length} weights were given for ${length} tokens.`);
     const constants = this.#constantsOf(layout);
     // Behind what the run keeps, as logits are.
     let free = layout.end;
@@ -284,19 +330,31 @@ export class Model {
         if (entering !== null) states.set(entering, (source * rows + row) * hidden);
       }
     const linear = (name: string, from: number, n: number, outputs: number, out: number): void => {
-      const bias = biased ? this.#at(`${name}.bias`) : zeros;
+      const bias = this.#at(`${name}.bias`);
       const matrix = this.#at(`${name}.weight`);
       const panels = outputs / COLUMNS;
-      this.#kernels.linear(from, all, n, matrix, panels, bias, out, this.#scratch);
+      const added = biased === "all" ? bias : zeros;
+      this.#kernels.linear(from, all, n, matrix, panels, added, out, this.#scratch);
+      place(this.#floats(out, all * outputs), this.#floats(bias, outputs));
+    };
+    /** Add a bias to the row of each source's own token. */
+    const place = (to: Float32Array, bias: Float32Array): void => {
+      if (typeof biased !== "number") return;
+      for (let source = 0; source < count; source++) {
+        const at = (source * rows + biased + source) * bias.length;
+        for (let i = 0; i < bias.length; i++)
+          to[at + i] = (to[at + i] as number) + (bias[i] as number);
+      }
     };
     const norm = (name: string, to: Float32Array, from: Float32Array, inverse: Float64Array) => {
       const [gain, shift] = ["weight", "bias"].map((part) =>
         this.#floats(this.#at(`${name}.${part}`), hidden),
       ) as [Float32Array, Float32Array];
-      linearNorm(to, from, rows, gain, inverse, biased ? shift : null);
+      linearNorm(to, from, rows, gain, inverse, biased === "all" ? shift : null);
+      place(to, shift);
     };
     const size = hidden / heads;
-    constants.forEach(({ ratios, attentionNorm, outputNorm }, layer) => {
+    constants.slice(0, above).forEach(({ ratios, attentionNorm, outputNorm }, layer) => {
       linear(`${layer}.value`, x, hidden, hidden, values);
       for (let head = 0; head < heads; head++) {
         const column = head * size * F32;
@@ -321,7 +379,7 @@ export class Model {
       norm(`${layer}.output_norm`, mixed, between, outputNorm);
       states.set(mixed);
     });
-    return pooled(states, weights, rows, hidden);
+    return { x, out: values, linear };
   }
 
   /** Fixed factors of every layer of the run; the layers are computed again once. */

@@ -88,6 +88,11 @@ export class Session {
     return this.#model.carriedBiases(weights);
   }
 
+  /** Queries and keys of a layer by what comes from some input tokens: see `Model.carriedProjections`. */
+  carriedProjections(layer: number, from: number, to: number): Float32Array<ArrayBuffer> {
+    return this.#model.carriedProjections(layer, from, to);
+  }
+
   nextSentence(): Float32Array<ArrayBuffer> {
     return new Float32Array(this.#model.nextSentence());
   }
@@ -119,4 +124,5 @@ export const CALLS = [
   "withoutToken",
   "carried",
   "carriedBiases",
+  "carriedProjections",
 ] as const satisfies readonly (keyof Calls)[];

@@ -7,6 +7,15 @@ import type { PinnedCell } from "../../views/contract";
 /** With what the key is compared; a number is another key. */
 export type Against = "others" | "all" | "rivals" | "sink" | number;
 export type By = "tokens" | "parts";
+/** With their labels. */
+export const BYS: readonly (readonly [By, string, { readonly title: string }])[] = [
+  ["tokens", "by tokens", { title: "Each token of the text as it enters the network" }],
+  [
+    "parts",
+    "by parts",
+    { title: "Each earlier head and FFN, as it writes straight into this head" },
+  ],
+];
 export type SideName = "query" | "key";
 export const SIDES: readonly SideName[] = ["key", "query"];
 

@@ -1,9 +1,12 @@
 /** Why a head looks there: the score of a pinned pair as a sum over tokens, or over earlier heads and FFNs. */
 
-import { type PairPart, withLazyCode } from "../../views/contract";
+import { type ComparedPairPart, type PairPart, withLazyCode } from "../../views/contract";
 import type { Feature } from "../../views/feature";
 
 const pair: PairPart = (place, context, cell) =>
   withLazyCode((code) => code.qk(place, context, cell), context.signal);
 
-export const qk: Feature = { uses: ["exports", "similarity"], pair };
+const comparedPair: ComparedPairPart = (place, compared) =>
+  withLazyCode((code) => code.qkCompared(place, compared), compared.signal);
+
+export const qk: Feature = { uses: ["exports", "similarity"], pair, comparedPair };

@@ -1,1 +1,2 @@
+export { qkCompared } from "./compared";
 export { qk } from "./view";

@@ -2,10 +2,13 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { required } from "../../protocol/required";
-import { modeSignal, signalOf } from "../../ui/mount";
+import type { SliceRequest } from "../../protocol/types";
+import { SELECTION_KEYS } from "../../state/state";
+import { modeSignal, selectionOf, signalOf } from "../../ui/mount";
 import type { PinnedCell, ViewContext } from "../../views/contract";
 import { toCsv } from "../exports/csv";
 import { download } from "../exports/deliver";
+import { askAhead, isShort } from "./ahead";
 import { createWay, memoryOf } from "./back";
 import {
   type Against,
@@ -106,6 +109,32 @@ export function createQkModel(
     until,
   );
   const effects = computed(() => check.value?.state.value.value ?? null);
+
+  /** What the panel may open next of the sum on screen; nothing while the reader waits for an answer, or has canceled it. */
+  const next = computed((): readonly SliceRequest[] => {
+    const [of, now, at] = [further.value, found.value, request.value];
+    const waits = [task, check, trace].some(({ value }) =>
+      ["running", "stopped"].includes(value?.state.value.status ?? ""),
+    );
+    if (of === null || now === null || at === null || waits) return [];
+    const parts = checkedParts(now);
+    const other = now.others.find((each) => each !== now.by);
+    const all = [
+      ...SIDES.map((side) => effectsRequest(of, side, parts[side])),
+      ...(now.others.includes("parts") ? [traceRequest(of, DEPTH)] : []),
+      ...(other ? [{ ...at, by: other === now.others[0] ? null : other }] : []),
+    ];
+    return all.filter((each) => isAnswered(source, each));
+  });
+  if (source.live && isShort(source)) {
+    const chosen = selectionOf(state, SELECTION_KEYS, until);
+    // Whatever the reader chooses is another question, which comes first.
+    askAhead(
+      source,
+      computed(() => chosen.value && [...next.value]),
+      until,
+    );
+  }
 
   const follow: Follow = (side, { layer, head, source: read }) => {
     const at = cell.peek();

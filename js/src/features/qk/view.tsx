@@ -13,7 +13,7 @@ import { Button, Segmented, Toggle } from "../../ui/controls";
 import { mount, setTo, setter } from "../../ui/mount";
 import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
-import { type By, type Found, SIDES, type SideName } from "./data";
+import { BYS, type By, type Found, SIDES, type SideName } from "./data";
 import { Verdict } from "./effects";
 import { createHeads } from "./heads";
 import { Line } from "./line";
@@ -32,15 +32,6 @@ const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
 };
-const BYS: readonly (readonly [By, string, { readonly title: string }])[] = [
-  ["tokens", "by tokens", { title: "Each token of the text as it enters the network" }],
-  [
-    "parts",
-    "by parts",
-    { title: "Each earlier head and FFN, as it writes straight into this head" },
-  ],
-];
-
 interface Of {
   readonly model: QkModel;
   readonly found: Found;

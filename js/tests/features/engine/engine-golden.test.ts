@@ -100,6 +100,27 @@ describe("the engine's model", () => {
     expect(() => model.carried(0, 1, [1])).toThrow("1 weights were given");
   });
 
+  test("has queries and keys that are sums over its input tokens, with their biases", () => {
+    const n = golden.ids.length;
+    const { hidden, layers } = model.header;
+    for (const off of [[], [[0, 1]] as const])
+      for (let layer = 0; layer < layers; layer++) {
+        model.run({ ids: golden.ids, off });
+        const size = n * hidden;
+        const parts = model.carriedProjections(layer, 0, n);
+        (["query", "key"] as const).forEach((which, k) => {
+          const total = new Float32Array(size);
+          for (let source = 0; source < n; source++)
+            for (let i = 0; i < size; i++) total[i]! += parts[(k * n + source) * size + i]!;
+          expect(difference(total, model.projection(which, layer))).toBeLessThan(1e-5 * n);
+        });
+        const one = model.carriedProjections(layer, 2, 3);
+        expect(difference(one.subarray(0, size), parts.subarray(2 * size, 3 * size))).toBe(0);
+      }
+    expect(() => model.carriedProjections(layers, 0, 1)).toThrow("not in 0 to");
+    expect(() => model.carriedProjections(0, 0, n + 1)).toThrow("not in 0 to");
+  });
+
   test("gives the same after a longer text", () => {
     model.run({ ids: golden.ids });
     const before = model.attention().slice();

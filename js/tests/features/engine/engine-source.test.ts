@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { compileKernels } from "../../../engine/compile.mjs";
 import { type Engine, openEngine } from "../../../src/features/engine/client";
 import { openSession, serve } from "../../../src/features/engine/core";
 import { best } from "../../../src/features/engine/page/answers/logits";
 import { quartiles } from "../../../src/features/engine/page/answers/metrics";
+import { QK } from "../../../src/features/engine/page/answers/qk";
 import { select } from "../../../src/features/engine/page/answers/select";
+import type { EngineRun } from "../../../src/features/engine/page/engine-run";
 import { type Metadata, specialIds } from "../../../src/features/engine/page/metadata";
 import { RequestQueue } from "../../../src/features/engine/page/request-queue";
 import { EngineSource } from "../../../src/features/engine/page/source";
@@ -136,6 +138,25 @@ describe.each(golden)("$meta.text", ({ meta, arrays, slices }) => {
 });
 
 describe("a source of the engine", () => {
+  test("says why a head looks there by tokens alone, of a short text, running a layer once for all its cells", async () => {
+    const cell = { kind: "qk", layer: 1, head: 1, query: 2, key: 1, against: "others" } as const;
+    const source = await EngineSource.open(turns, about, { text: "a bad cab" });
+    expect(source.has({ ...cell, by: null })).toBe(true);
+    expect(source.has({ ...cell, by: "parts" })).toBe(false);
+    await source.ask({ ...cell, by: null });
+    const asked = vi.spyOn(engine, "carriedProjections");
+    await source.ask({ ...cell, by: null, key: 3, head: 0 });
+    expect(asked).not.toHaveBeenCalled();
+    await source.ask({ ...cell, by: null, layer: 0 });
+    expect(asked).toHaveBeenCalledTimes(1);
+    asked.mockRestore();
+    const long = { n: 65, meta: source.meta } as EngineRun;
+    await expect(QK.qk?.(long, { ...cell, by: null }, {})).rejects.toMatchObject({
+      message:
+        "Why a head looks there is computed in this page for texts of at most 64 tokens, and this one has 65.",
+    });
+  });
+
   test("answers questions that are asked at once, each about its own text", async () => {
     const [first, third] = [golden[0]!, golden[2]!];
     const sources = await Promise.all(

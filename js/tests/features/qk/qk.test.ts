@@ -2,7 +2,7 @@
 
 // @vitest-environment jsdom
 import { signal } from "@preact/signals-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
 import { gridOf } from "../../../src/features/qk/heads";
@@ -11,8 +11,15 @@ import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
 import { traceTree } from "../../../src/features/qk/trace";
 import { qk } from "../../../src/features/qk/view";
+import { CachedSource } from "../../../src/protocol/cached-source";
 import { SliceFailure } from "../../../src/protocol/failure";
-import type { NdArray, Slice, SliceRequest, Source } from "../../../src/protocol/types";
+import type {
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  Source,
+} from "../../../src/protocol/types";
 import type { PinnedCell } from "../../../src/views/contract";
 import { type Fake, fakeRun, settled } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
@@ -108,6 +115,14 @@ let place: HTMLElement;
 const cell = signal<PinnedCell | null>(null);
 /** Answers that wait, where a test holds them back. */
 let held: (() => void)[] | null;
+/** What waits until the page has nothing else to do. */
+let idle: (() => void)[];
+async function quiet(): Promise<void> {
+  while (idle.length > 0) {
+    for (const act of idle.splice(0)) act();
+    await settled();
+  }
+}
 
 function draw(change: Parameters<typeof fakeRun>[2] = {}, answer = answerOf): void {
   const meta = metaOf(TOKENS);
@@ -136,8 +151,11 @@ beforeEach(() => {
   document.body.append(place);
   cell.value = CELL;
   held = null;
+  idle = [];
+  vi.stubGlobal("requestIdleCallback", (act: () => void) => idle.push(act));
 });
 afterEach(() => {
+  vi.unstubAllGlobals();
   fake.stop();
   place.remove();
 });
@@ -185,6 +203,38 @@ describe("a pinned cell", () => {
     expect(text("qk-line")).toContain("looks at keys5");
     cell.value = null;
     expect(place.textContent).toBe("");
+  });
+
+  test("that is cleared, or whose text is replaced, while it computes is asked about no further", async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const waits = (request: SliceRequest, { signal }: SliceOptions = {}) => {
+      signals.push(signal);
+      return new Promise<Slice>((resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        held?.push(() => resolve(answerOf(request)));
+      });
+    };
+    fake = fakeRun(metaOf(TOKENS), waits);
+    qk(place, fake.context, cell);
+    held = [];
+    find("why-here")?.click();
+    expect(signals.map((each) => each?.aborted)).toEqual([false]);
+    cell.value = null;
+    expect(signals[0]?.aborted).toBe(true);
+    await settled();
+    cell.value = CELL;
+    expect(signals).toHaveLength(2);
+    await press(find("qk-progress")?.querySelector("button") ?? null);
+    expect(signals[1]?.aborted, "canceled by the reader").toBe(true);
+    expect(find("qk")?.textContent, "and can be asked again").toContain("Compute the sum");
+    find("qk")?.querySelector<HTMLElement>("button.aw-plain-button:not([aria-expanded])")?.click();
+    expect(signals).toHaveLength(3);
+    fake.stop();
+    for (const answer of held) answer();
+    await settled();
+    expect(signals[2]?.aborted, "another text").toBe(true);
+    expect(place.textContent).toBe("");
+    expect(fake.reports).toEqual([]);
   });
 
   test("shows a refusal in place of the picture", async () => {
@@ -471,4 +521,118 @@ test("a file has every entry of both sides, which add up to the contrast", async
       found.contrast,
     );
   expect(rows).toHaveLength(2 * PARTS.length);
+});
+
+describe("in a quiet second", () => {
+  /** A source that keeps its answers, as a kernel's does. */
+  class Kept extends CachedSource {
+    readonly live = true;
+    readonly meta;
+    readonly arrays = new Map();
+    readonly asked: SliceRequest[] = [];
+    readonly signals: AbortSignal[] = [];
+    constructor(tokens: readonly string[]) {
+      super(1e6);
+      this.meta = metaOf(tokens);
+    }
+    protected async answer(request: SliceRequest, { signal }: { signal: AbortSignal }) {
+      this.asked.push(request);
+      this.signals.push(signal);
+      if (held !== null) await new Promise<void>((resolve) => held?.push(resolve));
+      return answerOf(request);
+    }
+    get kinds(): string[] {
+      return this.asked.map((each) => {
+        const { kind, side, by } = fieldsOf(each);
+        return [kind, side ?? by].filter(Boolean).join(" ");
+      });
+    }
+  }
+  const FURTHER = ["qk_effects key", "qk_effects query", "qk_trace tokens", "qk parts"];
+  function drawKept(tokens: readonly string[] = TOKENS): Kept {
+    fake = fakeRun(metaOf(tokens), answerOf);
+    const source = new Kept(tokens);
+    qk(place, { ...fake.context, source }, cell);
+    return source;
+  }
+
+  test("everything of a short text is asked for, so that no click asks again", async () => {
+    const source = drawKept();
+    await quiet();
+    expect(source.kinds, "nothing is open").toEqual([]);
+    await press(find("why-here"));
+    expect(source.kinds).toEqual(["qk"]);
+    await quiet();
+    expect(source.kinds).toEqual(["qk", ...FURTHER]);
+    for (const name of ["qk-without", "qk-start-trace", "qk-show-pairs"]) await press(find(name));
+    expect(text("qk-verdict")).toContain("because of");
+    expect(find("qk-trace")).not.toBeNull();
+    await byParts();
+    expect(text("qk-key")).toContain("FFNs");
+    expect(source.kinds.slice(0, 5)).toEqual(["qk", ...FURTHER]);
+    expect(source.kinds.slice(5), "effects and trace of the parts").toHaveLength(3);
+  });
+
+  test("a long text is asked about by the reader alone", async () => {
+    const source = drawKept(Array.from({ length: 65 }, (_, i) => `t${i}`));
+    await press(find("why-here"));
+    await quiet();
+    expect(source.kinds).toEqual(["qk"]);
+  });
+
+  test("one question is under way at a time, and another choice or pair gives it up", async () => {
+    const source = drawKept();
+    await press(find("why-here"));
+    held = [];
+    for (const act of idle.splice(0)) act();
+    await settled();
+    expect(source.kinds, "no second before the first is answered").toEqual(["qk", FURTHER[0]]);
+    expect(idle).toEqual([]);
+    fake.state.set({ layer: 1 });
+    expect(source.signals[1]!.aborted, "the reader chose").toBe(true);
+    held = null;
+    await quiet();
+    expect(source.kinds).toEqual(["qk", FURTHER[0], ...FURTHER]);
+    cell.value = null;
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    held = [];
+    for (const act of idle.splice(0)) act();
+    const under = source.signals.length - 1;
+    expect(source.kinds[under]).toBe(FURTHER[0]);
+    cell.value = null;
+    expect(source.signals[under]!.aborted, "the pair was cleared").toBe(true);
+    held = null;
+    await quiet();
+    expect(source.signals).toHaveLength(under + 1);
+  });
+
+  test("what the reader wants of it goes on as the reader's, and what was canceled is left", async () => {
+    const source = drawKept();
+    await press(find("why-here"));
+    held = [];
+    for (const act of idle.splice(0)) act();
+    await press(find("qk-without"));
+    expect(source.kinds, "shared").toEqual(["qk", FURTHER[0]]);
+    expect(source.signals[1]!.aborted).toBe(false);
+    await press(find("qk-check-progress")?.querySelector("button") ?? null);
+    expect(source.signals[1]!.aborted).toBe(true);
+    await quiet();
+    expect(source.kinds).toEqual(["qk", FURTHER[0]]);
+  });
+
+  test("a refusal keeps nothing from the others, and is asked for no second time", async () => {
+    const source = drawKept();
+    source.ask = async (request, options = {}) => {
+      source.asked.push(request);
+      if (request.kind === "qk_effects") throw new SliceFailure("No.");
+      return fake.source.ask(request, options);
+    };
+    await press(find("why-here"));
+    await quiet();
+    expect(source.kinds).toEqual(["qk", ...FURTHER]);
+    fake.state.set({ layer: 1 });
+    await quiet();
+    expect(source.kinds).toEqual(["qk", ...FURTHER]);
+  });
 });

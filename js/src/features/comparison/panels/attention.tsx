@@ -1,7 +1,8 @@
 /** The chosen head between matched tokens, B − A: as a matrix, and as a flow in two colors. */
 
-import { signal } from "@preact/signals-core";
+import { computed, signal } from "@preact/signals-core";
 import { MIXINGS } from "../../../catalog/selection";
+import { h } from "../../../draw/dom";
 import { formatNumber } from "../../../figures/format";
 import { headName } from "../../../figures/names";
 import { calledOf, measureOf } from "../../../figures/quantities";
@@ -11,9 +12,11 @@ import { itemAt } from "../../../protocol/required";
 import { Select } from "../../../ui/controls";
 import { modeSignal, mount, selectionOf, watch } from "../../../ui/mount";
 import { signed } from "../../../ui/signs";
-import { keyPairs, partnerHead, type Weights, weightsOf } from "../data";
+import { FEATURES } from "../../../views";
+import type { ComparedPair } from "../../../views/contract";
+import { carrySelection, keyPairs, partnerHead, type Weights, weightsOf } from "../data";
 import { ChangeLegend } from "../figures";
-import { finite, keyNames, type Panel, pairNames } from "./contract";
+import { finite, keyNames, type Panel, type PanelContext, pairNames } from "./contract";
 import { Flow } from "./flow";
 
 const QUANTITIES = (["weights", "scores", ...MIXINGS, "rollout"] as const).map(
@@ -37,10 +40,19 @@ export const attention: Panel = (element, context) => {
   /** Why there are none; empty while they are asked for. */
   const absent = signal("");
   const choose = (row: number): void => state.set({ token: itemAt(compared.tokens, row)[0] });
+  const pair = pairOfBoth(context);
+  const parts = FEATURES.flatMap(({ comparedPair }) => comparedPair ?? []);
   const chosenRow = (): number => compared.tokens.findIndex(([a]) => a === token.value.token);
   const shape = wide ? { ...SHAPE, heightMost: WIDE_HEIGHT } : SHAPE;
   const cells = createSaidCells(
-    { shape, part: "difference-map", pick: ({ row }) => choose(row), row: choose },
+    {
+      ...{ shape, part: "difference-map", row: choose },
+      pick({ row, column }) {
+        const ends = [compared.tokens, keyPairs(compared)] as const;
+        const [query, key] = [itemAt(ends[0], row)[0], itemAt(ends[1], column)[0]];
+        state.set({ token: query, pair: [query, key] });
+      },
+    },
     (row, column, value) => {
       const shown = weights.peek();
       if (shown === null) return { text: "" };
@@ -77,6 +89,12 @@ export const attention: Panel = (element, context) => {
     };
   });
 
+  const places = parts.map((draw) => {
+    const place = h("div", {});
+    draw(place, pair);
+    return place;
+  });
+  const hold = (box: HTMLElement | null): void => box?.append(...places);
   mount(
     element,
     () => {
@@ -115,6 +133,10 @@ export const attention: Panel = (element, context) => {
               choose={choose}
             />
           </div>
+          {parts.length > 0 && pair.cells.value === null && (
+            <p class="aw-view-note">Click a cell to pin its pair in both runs.</p>
+          )}
+          <div ref={hold} />
         </>
       );
     },
@@ -154,5 +176,35 @@ export const attention: Panel = (element, context) => {
     void selection.value;
     void load();
   }, until);
-  watch(() => cells.mark(null, chosenRow()), until);
+  watch(() => {
+    const at = pair.cells.value?.a;
+    const column = keyPairs(compared).findIndex(([key]) => key === at?.key);
+    const row = compared.tokens.findIndex(([query]) => query === at?.query);
+    cells.mark(at ? { row, column } : null, chosenRow());
+  }, until);
 };
+
+/** The pinned pair of both runs, for what features say of it. */
+function pairOfBoth({ compared, sources, states, signal }: PanelContext): ComparedPair {
+  const chosen = selectionOf(states.a, ["layer", "head", "pair"], signal);
+  const cells = computed(() => {
+    const { layer, head, pair } = chosen.value;
+    const of = carrySelection(compared, chosen.value, "b");
+    if (!pair || !of.pair || of.layer === undefined || of.head === undefined) return null;
+    return {
+      a: { layer, head, query: pair[0], key: pair[1], merged: false },
+      b: { layer: of.layer, head: of.head, query: of.pair[0], key: of.pair[1], merged: false },
+    };
+  });
+  const columns = { query: compared.tokens, key: keyPairs(compared) };
+  return {
+    ...{ sources, cells, signal, state: states.a },
+    partners: {
+      token: (side, token) => columns[side].find(([a]) => a === token)?.[1] ?? null,
+      head(layer, head) {
+        const of = partnerHead(compared, layer, head, "b");
+        return of === null ? null : [of.layer, of.head as number];
+      },
+    },
+  };
+}

@@ -9,6 +9,7 @@ import { HEADS } from "./answers/heads";
 import { INSIDE } from "./answers/inside/inside";
 import { FLOW } from "./answers/mixing/flow";
 import { CARRIED } from "./answers/mixing/mixing";
+import { QK } from "./answers/qk";
 import { READING } from "./answers/reading";
 import { SPECIALIZATION } from "./answers/specialization";
 import { WORDS } from "./answers/words";
@@ -22,7 +23,7 @@ const CACHE_BYTES = 64e6;
 
 const ANSWERS: Answers = {
   ...{ ...HEADS, ...SPECIALIZATION, ...READING, ...WORDS },
-  ...{ ...INSIDE, ...CLASSES, ...FLOW, ...CARRIED },
+  ...{ ...INSIDE, ...CLASSES, ...FLOW, ...CARRIED, ...QK },
 };
 
 export class EngineSource extends CachedSource {
@@ -65,7 +66,9 @@ export class EngineSource extends CachedSource {
   }
 
   /** False for what no text gets from this page. */
-  has({ kind }: SliceRequest): boolean {
+  has(request: SliceRequest): boolean {
+    const { kind } = request;
+    if (kind === "qk" && request.by === "parts") return false;
     const { mlm, nsp, classifier } = this.meta.model.has;
     const model = {
       predictions: mlm,
