@@ -41,10 +41,33 @@ def test_a_tag_publishes_what_was_tested_and_no_token_is_stored() -> None:
     build, publish = flow["jobs"]["build"], flow["jobs"]["publish"]
     commands = [step["run"] for step in build["steps"] if "run" in step]
     assert [c for c in commands if c.startswith("make")] == ["make test-all", "make build"]
-    assert "_version.py" in commands[0] and "sdist" in commands[-1]
+    assert "_version.py" in commands[0] and "sdist" in commands[-2]
+    assert commands[-1].endswith("-m scripts.rehearsal --dist dist")
     assert publish["needs"] == "build" and publish["environment"]["name"] == "pypi"
-    assert publish["permissions"] == {"id-token": "write"} and flow["permissions"] == {
-        "contents": "read"
-    }
-    assert publish["steps"][-1]["uses"].startswith("pypa/gh-action-pypi-publish@")
+    assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
+    assert flow["permissions"] == {"contents": "read"}
+    _, attest, send = publish["steps"]
+    assert attest["uses"].startswith("actions/attest-build-provenance@")
+    assert attest["with"] == {"subject-path": "dist/*"}
+    assert send["uses"].startswith("pypa/gh-action-pypi-publish@")
+    assert send["with"] == {"attestations": True}
     assert "secrets." not in text and "password" not in text
+
+
+def test_each_action_is_one_commit_whose_release_stands_beside_it() -> None:
+    lines = [
+        line.strip()
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(lines) > 15
+    pinned = [
+        re.fullmatch(r"(?:- )?uses: ([\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", line)
+        for line in lines
+    ]
+    assert None not in pinned, lines
+    commits = {(found[1], found[2]) for found in pinned if found}
+    assert len(commits) == len({action for action, _ in commits})  # no action at two commits
+    updated = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
+    assert "github-actions" in [one["package-ecosystem"] for one in updated["updates"]]
