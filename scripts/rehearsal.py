@@ -216,7 +216,7 @@ class Rehearsal:
         return run(self.python, *words, cwd=self.work, env=self.env)
 
     def version(self) -> str:
-        """What the installed command says."""
+        """Version that the installed command prints."""
         return self.run("-m", "attn_widget", "--version").split()[-1]
 
     def picture(self) -> str:
