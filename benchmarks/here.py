@@ -17,7 +17,7 @@ from scripts.sentence import SENTENCE
 
 
 def paragraph(a: aw.Analysis) -> str:
-    """What the opened head attends to, the two words that add most by the key, and the weight without a third."""
+    """The opened head's link, the two words that add most by the key, and the weight without a third."""
     found = opening(a)
     layer, head, query, key = found.layer, found.head, found.token, found.key
     assert isinstance(head, int) and query is not None and key is not None
