@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from datetime import date
 from pathlib import Path
 
 import yaml
 
 from attn_widget._version import __version__
+from scripts.sentence import SENTENCE
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+# By what people search for such a tool.
+SOUGHT = (
+    "attention visualization",
+    "bert",
+    "sentence similarity",
+    "surprisal",
+    "logit lens",
+    "interpretability",
+)
 SECTION = re.compile(r"^## \[(.+?)\](?: - (\S+))?$", re.MULTILINE)
 
 
@@ -71,3 +88,29 @@ def test_each_action_is_one_commit_whose_release_stands_beside_it() -> None:
     assert len(commits) == len({action for action, _ in commits})  # no action at two commits
     updated = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))
     assert "github-actions" in [one["package-ecosystem"] for one in updated["updates"]]
+
+
+def test_it_is_found_by_what_people_search() -> None:
+    assert all(words in " ".join(PROJECT["keywords"]) for words in SOUGHT)
+    described = PROJECT["description"].lower()
+    assert all(
+        words in described for words in ("attention visualization", "bert", "gpt-2", "similar")
+    )
+    assert len(described) < 200
+    for name in ("codemeta.json", ".zenodo.json"):
+        known = json.loads((ROOT / name).read_text(encoding="utf-8"))["keywords"]
+        assert {*SOUGHT} <= {word.lower() for word in known}, name
+    assert {*SOUGHT} <= {word.lower() for word in yaml.safe_load(CITATION)["keywords"]}
+
+
+def test_entries_for_galleries_are_those_of_the_package() -> None:
+    text = (ROOT / ".github" / "GALLERIES.md").read_text(encoding="utf-8")
+    (entry,) = (json.loads(found) for found in re.findall(r"```json\n(.*?)```", text, re.DOTALL))
+    assert entry["description"] == PROJECT["description"]
+    assert entry["image"] == f"{entry['repo'].replace('/', '__')}.png"
+    tab, pane = re.findall(r"```html\n(.*?)```", text, re.DOTALL)
+    assert 'id="attn_widget"' in pane and 'href="#attn_widget"' in tab
+    assert f"<p>{PROJECT['description']}</p>" in pane and f'aw.show("{SENTENCE}")' in pane
+    assert f"pip install {PROJECT['name']}" in pane
+    for name in re.findall(r"`((?:docs|recipe|paper)/[^`]*)`", text):
+        assert (ROOT / name).exists(), name
