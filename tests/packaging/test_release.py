@@ -40,6 +40,9 @@ def test_the_version_is_the_same_everywhere() -> None:
         == __version__
     )
     assert re.findall(r"^version: (.*)$", CITATION, re.MULTILINE) == [__version__]
+    assert (
+        json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))["version"] == __version__
+    )
 
 
 def test_the_changelog_has_a_dated_section_for_it_below_what_is_not_released() -> None:
