@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: they need Python >= 3.10 and Node >= 20.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-all timings checks catalog watch lint types units narrow-tests versions gallery tutorials site lite bench clean
+.PHONY: help setup build demo test test-all timings checks catalog watch lint types units narrow-tests versions gallery tutorials site lite rehearsal bench clean
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -101,6 +101,9 @@ lite: setup  ## JupyterLite with a kernel in the browser, into build/site/lite/,
 	@$(PYTHON) scripts/setup.py lite
 	@$(PY) -m scripts.lite
 	@$(PY) -m pytest -n 0 tests/site/test_lite.py
+
+rehearsal: setup  ## A release without the index: wheel and sdist, a local index, install, pictures, upgrade, uninstall
+	@$(PY) -m scripts.rehearsal
 
 bench: setup  ## Every benchmark, one after the other
 	@for file in $$(grep -l __main__ benchmarks/*.py | grep -v peers_); do name=$$(basename $$file .py); \

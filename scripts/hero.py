@@ -50,6 +50,28 @@ def draw_hero(browser: Browser, theme: str) -> None:
     widget.close()
 
 
+def draw_here(browser: Browser, theme: str) -> None:
+    """Why the head of the hero looks at its key: the sums over words, each part checked by running without it."""
+    widget = aw.show(SENTENCE, progress=False)
+    found = opening(widget.analysis)
+    assert found.token is not None and found.key is not None
+    widget.pair = [found.token, found.key]
+    page = opened(browser, theme, 1160, 2400)
+    mount(page, widget, width=1160)
+    page.locator('[data-aw-part="why-here"]').click()
+    expect(page.locator('[data-aw-part="qk-line"]')).to_be_visible(timeout=STEP_MS)
+    page.locator('[data-aw-part="qk-without"]').click()
+    expect(page.locator('[data-aw-part="qk-verdict"]')).to_be_visible(timeout=STEP_MS)
+    page.evaluate("document.activeElement?.blur()")
+    page.mouse.move(0, 0)
+    path = OUT / f"here-{theme}.png"
+    sums = page.locator('[data-aw-part="qk"]')
+    shrink(sums.screenshot(animations="disabled"), path)
+    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
+    page.close()
+    widget.close()
+
+
 def draw_why(browser: Browser, theme: str) -> None:
     """The part that each word adds to one word rather than another, and the heads that matter for it."""
     target = aw.target(position=2, token="capital", against="centre", masked=True)
@@ -109,6 +131,7 @@ def main() -> None:
     """Draw the pictures named on the command line, or all, at one and a half times the resolution of the page."""
     pictures = {
         "hero": draw_hero,
+        "here": draw_here,
         "why": draw_why,
         "similarity": draw_similar,
         "writing": draw_writing,

@@ -63,6 +63,10 @@ SOURCES: dict[str, str] = {
     "examples": "WordNet 3.0's example sentences, Princeton University, WordNet licence",
     "proverbs": "proverbs and the Harvard sentences, Corpora project, CC0",
 }
+NOTICED = (
+    "The text is not redistributed here. [NOTICE](../../NOTICE) has the licenses, what the first weights had learned from, "
+    "and why these are under Apache-2.0."
+)
 KINDS: dict[str, str] = {"validation": "Wikipedia", "examples": "WordNet's examples"}
 FEWEST_SEEN = 20  # sentences needed to report a share
 
@@ -75,7 +79,7 @@ def data_section(run: dict[str, Any]) -> str:
         f"- {SOURCES.get(name, name)}: {tokens / 1e6:.2f} M word pieces"
         for name, tokens in parts.items()
     ]
-    return "\n".join(["## Data", *lines, "", "The text is not redistributed here.", ""])
+    return "\n".join(["## Data", *lines, "", NOTICED, ""])
 
 
 def _shares(stretch: dict[str, Any], kind: str) -> str:

@@ -1,7 +1,7 @@
 """The documents of the repository as pages of the site: the same files, with links that lead from page to page.
 
-The copy keeps the repository's layout, so that a relative link means the same on a forge and on the site. Three things
-change: a picture with a dark version follows the site's own switch, links to notebooks lead to the pages made of them,
+The copy keeps the repository's layout, so that a relative link means the same on a forge and on the site. Four things
+change: a picture with a dark version follows the site's own switch, links to notebooks lead to the pages made of them, badges become words,
 and links to files that are no page lead to the repository (or become plain text while its address is unknown).
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
+from scripts.badges import as_text
 from scripts.hatch_readme import LINK, repository_of
 from scripts.site.places import ROOT, SOURCE
 
@@ -111,7 +112,7 @@ def site_links(text: str, document: str, pages: Iterable[str], repository: str |
 
 def page(document: str, text: str, repository: str | None) -> str:
     """A document as Sphinx reads it."""
-    text = twin_pictures(FRONT_MATTER.sub("", text))
+    text = as_text(twin_pictures(FRONT_MATTER.sub("", text)))
     if document == TUTORIALS:
         text += contents(text)
     heading = re.search(r"^# .+$", text, re.MULTILINE)

@@ -153,6 +153,7 @@ def test_holds_the_page_the_model_and_the_types(wheel: Path) -> None:
         "attn_widget/mini/model.safetensors",
         "attn_widget/mini/tokenizer.json",
         "attn_widget/mini/README.md",
+        "attn_widget/mini/NOTICE",
         *(f"attn_widget/dates/{path.name}" for path in (ROOT / "attn_widget/dates").iterdir()),
     } <= names
     assert "attn_widget/dates/model.safetensors" in names

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 import attn_widget as aw
+from benchmarks import here, peers, peers_table
 from benchmarks.claims import TARGET, TEXT, best, paragraph, table, verdict, whole
 from benchmarks.coverage import USED
 from benchmarks.documents import quoted
+from scripts.sentence import SENTENCE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HINT = "python -m benchmarks.claims writes what should stand there"
@@ -30,6 +34,45 @@ def test_the_readme_says_what_the_model_gives(analysis: aw.Analysis) -> None:
 
 def test_the_table_of_the_guide_is_that_of_the_model(analysis: aw.Analysis) -> None:
     assert table(analysis.why.faithfulness(TARGET)) == quoted("docs/influence.md", "claims"), HINT
+
+
+def test_the_readme_says_why_the_head_of_its_picture_looks_there() -> None:
+    a = aw.analyze(SENTENCE, tagger=None, progress=False)
+    found = " ".join(quoted("README.md", "here").split())
+    assert here.paragraph(a) == found, "python -m benchmarks.here writes what should stand there"
+
+
+def test_pages_have_the_sizes_of_the_readme(tmp_path: Path) -> None:
+    stated = re.search(
+        r"no network: ([\d.]+) MB for the sentence above. With the model inside, ([\d.]+) MB",
+        written("README.md"),
+    )
+    assert stated is not None
+    widget = aw.show(SENTENCE, progress=False)
+    pages = (
+        widget.to_html(tmp_path / "page.html"),
+        widget.to_html(tmp_path / "live.html", engine=True),
+    )
+    for page, size in zip(pages, stated.groups(), strict=True):
+        assert page.stat().st_size / 1e6 == pytest.approx(float(size), rel=0.1), page.name
+    widget.close()
+
+
+def test_the_table_of_other_tools_is_what_was_measured() -> None:
+    results = json.loads((ROOT / peers.RESULTS).read_text(encoding="utf-8"))
+    assert peers_table.table(results) == quoted("docs/peers.md", "peers_table")
+    guide = (ROOT / "docs/peers.md").read_text(encoding="utf-8")
+    for name, version in (line.split("==") for line in peers.PACKAGES[:3]):
+        assert re.search(rf"{name} \| {re.escape(version)},", guide, re.IGNORECASE), name
+
+
+def test_the_readme_answers_in_the_order_of_a_stranger() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = ("hero-light.png", "| you |", "aw.show(", "make demo", "make test", "here-light.png")
+    then = ("similarity-light.png", "typing-light.png", "## Install", "## What you see")
+    places = [text.index(words) for words in (*first, *then)]
+    assert places == sorted(places)
+    assert text[places[-1] :].count("\n") <= 160
 
 
 def test_the_verdict_of_the_readme_is_the_one_of_200_seeds(analysis: aw.Analysis) -> None:

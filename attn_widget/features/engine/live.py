@@ -149,9 +149,10 @@ def page_model(
             f"{encoder.name} takes {len(text) / 1e6:.0f} MB of a page, more than a browser reads.",
             f"A page holds at most {MAX_BYTES / 1e6:.0f} MB of weights.",
         )
+    notices = notices_of(encoder)
     if folder is None:
-        return PageModel(facts, partial(elements, text))
-    compare_with = write_beside(folder, encoder.name, checksum(file), text)
+        return PageModel(facts, partial(elements, text, notices))
+    compare_with = write_beside(folder, encoder.name, checksum(file), text, notices)
     facts["beside"] = {"src": quote(compare_with.name), "key": checksum(file)}
     return PageModel(facts, None)
 
@@ -163,7 +164,12 @@ def checksum(file: bytes) -> str:
     return f"{json.loads(file[start : start + length])['crc32']:08x}"
 
 
-def write_beside(folder: Path, name: str, key: str, text: bytes) -> Path:
+def notices_of(encoder: Encoder) -> bytes:
+    """Notices that every copy of the embedded model's weights carries; empty of another model."""
+    return (MINI / "NOTICE").read_bytes() if encoder.name == EMBEDDED else b""
+
+
+def write_beside(folder: Path, name: str, key: str, text: bytes, notices: bytes = b"") -> Path:
     """Write the weights as a script that pages can load, unless it is there already.
 
     Pages that are opened as files may load scripts and fetch nothing. The name has the checksum in it: pages of
@@ -171,7 +177,8 @@ def write_beside(folder: Path, name: str, key: str, text: bytes) -> Path:
     """
     short = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "model"
     path = folder.resolve() / f"{short}-{key}{SUFFIX}"
-    head = f'(globalThis.attnWidgetModels ??= {{}})["{key}"] = "'.encode()
+    comment = b"/*\n" + notices + b"*/\n" if notices else b""
+    head = comment + f'(globalThis.attnWidgetModels ??= {{}})["{key}"] = "'.encode()
     script = head + text + b'";\n'
     if not (path.is_file() and path.read_bytes() == script):
         write_parts(path, [script])

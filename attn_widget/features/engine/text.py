@@ -29,12 +29,14 @@ def as_text(file: bytes) -> bytes:
     return base85.encode(packer.compress(planes(file)) + packer.flush())
 
 
-def elements(text: bytes) -> Iterator[bytes]:
-    """The elements of a page that hold the text, which are decoded while the next ones are read.
+def elements(text: bytes, notices: bytes = b"") -> Iterator[bytes]:
+    """The elements of a page that hold the text, which are decoded while the next ones are read; after a comment with ``notices``.
 
     >>> [len(element) for element in elements(b"0" * 600_000)]
     [500055, 100055]
     """
+    if notices:
+        yield b"<!--\n" + notices + b"-->\n"
     for start in range(0, len(text), PIECE):
         yield (
             b'<script type="text/plain" class="aw-weights">'

@@ -15,7 +15,9 @@ import torch
 import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError, NotAvailableError
+from attn_widget.features.engine.live import page_model
 from attn_widget.features.engine.rounding import rounding_of
+from attn_widget.model.places import MINI
 from tests.unit import tiny_models
 
 TEXT = "The cat sat on the mat."
@@ -42,6 +44,19 @@ def test_a_page_with_an_engine_holds_the_run_and_the_weights(tmp_path: Path) -> 
         r"img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'",
         policy[1].replace("&#x27;", "'"),
     )
+
+
+def test_a_page_with_the_embedded_model_carries_its_notices(tmp_path: Path) -> None:
+    widget = aw.show(TEXT, tagger=None, progress=False)
+    page = aw.to_html(widget, tmp_path / "p.html", engine=True).read_text(encoding="utf-8")
+    notices = (MINI / "NOTICE").read_text(encoding="utf-8")
+    assert page.count(f"<!--\n{notices}-->") == 1
+    model = page_model(widget.analysis.run.encoder, [(TEXT, None)], folder=tmp_path)
+    script = (tmp_path / model.facts["beside"]["src"]).read_text(encoding="utf-8")
+    assert script.startswith(f"/*\n{notices}*/\n(globalThis")
+    assert "-->" not in notices and "*/" not in notices
+    other = aw.to_html(shown(), tmp_path / "q.html", engine=True).read_text(encoding="utf-8")
+    assert "MiniLM" not in other
 
 
 def test_the_page_says_what_float16_moved(tmp_path: Path) -> None:
