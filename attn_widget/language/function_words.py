@@ -39,12 +39,12 @@ ELSEWHERE = _set(
     "ihm ihnen uns euch mein meine dein deine sein seine seinen seiner seinem ihre ihren ihrem ihrer unser unsere dieser diese dieses "
     "war ist sind waren bin hat haben hatte wird werden wurde kann auch nur noch schon sehr mehr als wie wenn weil dass daß ob zu "
     "zum zur im am vom beim mit auf aus bei nach von vor für über unter durch gegen ohne um an in hier da dort was wer wo warum "
-    "während so doch "
+    "während so doch habe meinem meinen meiner "
     "le la les un une des du de et ou mais que qui ne pas je tu il elle nous vous ils elles on me te se lui leur mon ton son ma ta sa "
     "mes tes ses notre votre nos vos ce cet cette ces est sont était être a ont avait dans sur sous avec pour par sans plus très en "
-    "au aux y quand pendant comme si où "
+    "au aux y quand pendant comme si où leurs "
     "el los las una unos unas del o pero no yo tú él ella nosotros ellos le su sus mi es era fue ser está ha han con por para sin "
-    "sobre más muy como cuando donde al lo"
+    "sobre más muy como cuando donde al lo desde este esta estos muchas muchos"
 )
 COPULAS = _set("am is are was were")
 DETERMINERS = _set("a an the this that these those my your his its our their her some any each every no")  # fmt: skip

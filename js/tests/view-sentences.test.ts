@@ -29,7 +29,7 @@ import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
 import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { grow } from "../src/views/tree/grown";
-import { strongestLinks, TreeSentence } from "../src/views/tree/sentence";
+import { pathsOf, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 
@@ -81,65 +81,60 @@ describe("Heads", () => {
   it("says in what it stands out among all heads, with chance", () => {
     const raw = { cls: [0.1, 0.1, 0.1, 0.1, 0.1, 0.4], syntax: [0.1, 0.3, 0.2, 0.1, 0.1, 0.1] };
     expect(say(found(raw, 0.15))).toBe(
-      "Of the 6 heads, L0 · H1 gives function words the most: 30% of a query’s attention, chance 15%.",
+      "L0 · H1 is 1st of the 6 heads in attention to function words: 30%, chance 15%.",
     );
     expect(say(found({ syntax: raw.syntax }, 0.2, [0, 0.9, 0, 0, 0, 0]))).toContain(
-      "gives the token after the most: 90%",
+      "1st of the 6 heads in attention to the next token: 90%",
     );
     expect(say(found({ cls: [0.1, 0.1, 0.1, 0.4, 0.4, 0.4] }, 0.2), "mean")).toBe(
-      "Of the 2 layers, the heads of layer 0 spread attention the most widely: over 2.17 keys of a query.",
+      "Layer 0 is the widest of the 2 layers: a token looks at about 2.2 tokens (mean of its heads).",
     );
   });
 
   it("calls a sink a sink, and says what else stands out", () => {
     const cls = [0.9, 0.8, 0.1, 0.1, 0.1, 0.1];
     expect(say(found({ cls, syntax: [0.1, 0.15, 0.2, 0.1, 0.1, 0.1] }, 0.1), 0)).toBe(
-      "L0 · H0 is a sink: [CLS] gets 90% of a query’s attention, chance 10%; of the 6 heads it spreads attention the most widely: over 3.00 keys of a query.",
+      "L0 · H0 is a sink: [CLS] gets 90% of a query’s attention, chance 10%; it is the widest of the 6 heads: a token looks at about 3.0 tokens.",
     );
     expect(say(found({ cls, previous: [0, 0.3, 0, 0, 0, 0] }, 0.1))).toContain(
-      "; of the 6 heads it gives the token before the most: 30% of a query’s attention, chance 10%.",
+      "; it is 1st of the 6 heads in attention to the previous token: 30%, chance 10%.",
     );
   });
 
-  it("calls a head ordinary that is first in nothing, or by less than half more than chance", () => {
-    const raw = { syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1], self: [0.1, 0.28, 0.1, 0.1, 0.1, 0.1] };
-    expect(say(found(raw, 0.2), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
-      "L0 · H1 is an ordinary head on this text: none of its figures stands out among the 6 heads.",
+  it("says of an ordinary head its best place; names first what is far above chance", () => {
+    const keys = [3, 2, 1, 1, 1, 1];
+    const syntax = [0.3, 0.25, 0.4, 0.1, 0.1, 0.1];
+    const say2 = (self: number) =>
+      say(found({ syntax, self: [0.3, self, 0.1, 0.1, 0.1, 0.1] }, 0.2), 1, sourceOf(META), keys);
+    expect(say2(0.28)).toBe(
+      "L0 · H1 is an ordinary head on this text: 2nd of the 6 heads at best, in attention to the token itself.",
     );
-    expect(say(found(raw, 0.18), 1, sourceOf(META), [3, 2, 1, 1, 1, 1])).toBe(
-      "Of the 6 heads, L0 · H1 gives the token itself the most: 28% of a query’s attention, chance 18%.",
+    expect(say2(0.31)).toBe(
+      "L0 · H1 is 1st of the 6 heads in attention to the token itself: 31%, chance 20%.",
     );
+    const both = { syntax: [0.1, 0.22, 0.2, 0.1, 0.1, 0.1], self: [0.1, 0.31, 0.1, 0.1, 0.1, 0.1] };
+    expect(say(found(both, 0.2), 1, sourceOf(META), keys)).toContain("to the token itself: 31%");
   });
 
-  it("says first what its focus token attends to, where that tells", () => {
-    const link = {
-      ...{ query: "it", key: "keys", tokens: [3, 2] as const, next: null },
-      ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
-    };
-    const tell = (
-      raw: Record<string, number[]>,
-      next: Omit<Link, "next"> | null = null,
-    ): string => {
-      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
-      return textOf(h(HeadSentence, { ...PROPS, standings, link: { ...link, next } }));
-    };
-    const first = "In L0 · H1 “it” attends to keys: 60%, chance 10%";
-    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
-    expect(chosen).toEqual([3, 2]);
-    const elsewhere = {
-      ...{ query: "door", key: "lock", tokens: [4, 1] as const },
+  it("says behind it what else the head links, and nothing of the focus token's link", () => {
+    const link: Link = {
+      ...{ query: "door", key: "lock", tokens: [4, 1] },
       ...{ weight: { value: 0.4, error: 0 }, chance: 0.1 },
     };
-    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
-      `${first}. Elsewhere the head links door to lock: 40%, chance 10%.`,
+    const tell = (raw: Record<string, number[]>): string => {
+      const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
+      return textOf(h(HeadSentence, { ...PROPS, standings, link }));
+    };
+    const elsewhere = "lsewhere it links door to lock: 40%, chance 10%.";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
+      `L0 · H1 is an ordinary head on this text; e${elsewhere}`,
     );
-    expect(chosen).toEqual([3, 2, 4, 1]);
-    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(`${first}.`);
-    expect(tell({ cls: [0.1, 0.9, 0.8, 0.1, 0.1, 0.1] })).toBe(
-      `${first}. This head is a sink: [CLS] gets 90% of a query’s attention, chance 20%.`,
+    expect(chosen).toEqual([4, 1]);
+    expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
+      `L0 · H1 is a sink: [CLS] gets 80% of a query’s attention, chance 20%. E${elsewhere}`,
     );
-    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] }, elsewhere)).toBe(
-      `${first}. Of the 6 heads, this head gives function words the most: 50% of a query’s attention, chance 20%.`,
+    expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
+      `L0 · H1 is 1st of the 6 heads in attention to function words: 50%, chance 20%. E${elsewhere}`,
     );
   });
 
@@ -147,67 +142,51 @@ describe("Heads", () => {
     const { tokens: keys } = metaOf(["door", "lock", "door", "opens"]);
     const source = sourceOf({ ...META, keys });
     const link: Link = {
-      ...{ query: "keys", key: "door", tokens: [2, 2], next: null },
+      ...{ query: "keys", key: "door", tokens: [2, 2] },
       ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
     };
     const standings = standingsIn(source, PROPS, found({ self: spread }, 0.2), spread);
     expect(textOf(h(HeadSentence, { ...PROPS, source, standings, link }))).toMatch(
-      /^In L0 · H1 keys attends to door \(2nd\): 60%, chance 10%/,
+      /links keys to door \(2nd\): 60%, chance 10%/,
     );
     expect(chosen).toEqual([2]);
   });
 
-  it("tells a link from twice chance on", () => {
-    const linkAt = (weight: number, { tokens } = META) => {
-      const axis = firstUnits({ ...META, tokens }, true);
-      return linkOf(
-        {
-          ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
-          weights: Float32Array.from({ length: 36 }, (_, cell) =>
-            cell === 3 * 6 + 2 ? weight : 0,
-          ),
-          queryOf: (token: number) => token,
-        } as never,
-        3,
-        tokens,
-        tokens,
-      );
-    };
-    expect(linkAt(0.32)).toBeNull();
-    expect(linkAt(0.34)).toMatchObject({ query: "are", key: "keys", tokens: [3, 2] });
-    const text = META.tokens.text.map((token, i) => (META.tokens.special[i] ? token : `Ġ${token}`));
-    const bytes = { ...META, tokens: { ...META.tokens, text } };
-    expect(linkAt(0.34, bytes)).toMatchObject({ query: "are", key: "keys" });
-  });
-
-  it("finds another link of the head: of content words that are no neighbors", () => {
-    const nextOf = (cells: Record<number, number>) => {
-      const meta = metaOf(["[CLS]", "it", "keys", "lock", "the", "doors", "[SEP]"]);
+  it("finds a link of another word than the focus token: of content words that are no neighbors", () => {
+    const found = (cells: Record<number, number>, words: readonly string[], focus = 1) => {
+      const meta = metaOf(["[CLS]", ...words, "[SEP]"]);
       const axis = firstUnits(meta, true);
       const size = axis.length;
       return linkOf(
         {
           ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
-          weights: Float32Array.from(
-            { length: size * size },
-            (_, cell) => ({ [size + 2]: 0.9, ...cells })[cell] ?? 0,
-          ),
-          queryOf: (token: number) => token,
+          weights: Float32Array.from({ length: size * size }, (_, cell) => cells[cell] ?? 0),
+          queryOf: () => focus,
         } as never,
-        1,
+        focus,
         meta.tokens,
         meta.tokens,
-      )?.next;
+      );
     };
-    expect(
-      nextOf({ [5 * 7 + 2]: 0.4, [3 * 7 + 2]: 0.8, [2 * 7 + 4]: 0.7, [4 * 7 + 2]: 0.9 }),
-    ).toMatchObject({ query: "doors", key: "keys", weight: { value: Math.fround(0.4) } });
-    expect(nextOf({ [5 * 7 + 2]: 0.2 })).toBeNull();
+    const english = ["it", "keys", "lock", "the", "doors"];
+    const cells = {
+      ...{ [7 + 2]: 0.9, [5 * 7 + 2]: 0.4, [3 * 7 + 2]: 0.8 },
+      ...{ [2 * 7 + 4]: 0.7, [4 * 7 + 2]: 0.9 },
+    };
+    const link = { query: "doors", key: "keys", weight: { value: Math.fround(0.4) } };
+    expect(found(cells, english)).toMatchObject(link);
+    // Twice chance, which is a seventh.
+    expect(found({ [5 * 7 + 2]: 0.28 }, english)).toBeNull();
+    expect(found({ [5 * 7 + 2]: 0.29 }, english)).not.toBeNull();
+    expect(found(cells, english, 5)).toBeNull();
+    expect(found(cells, english, -1)).toMatchObject(link);
+    // A preposition of a text in French is none, whatever it gets.
+    const french = ["le", "chat", "dort", "sur", "le", "lit"];
+    expect(found({ [4 * 8 + 2]: 0.9 }, french)).toBeNull();
   });
 
   it("says nothing before the figures are known, and of a text without them how widely it spreads", () => {
-    const line =
-      "Of the 6 heads, L0 · H1 spreads attention the most narrowly: over 1.50 keys of a query.";
+    const line = "L0 · H1 is the narrowest of the 6 heads: a token looks at about 1.5 tokens.";
     expect(textOf(h(HeadSentence, { ...PROPS, standings: NO_STANDINGS }))).toBe("");
     expect(say(null)).toBe(line);
     expect(say(found({ entities: [Number.NaN, Number.NaN, Number.NaN] }, 0.2))).toBe(line);
@@ -228,13 +207,13 @@ describe("Heads", () => {
       ]),
     );
     expect(say(found({ self: values }, Number.NaN), 1, source)).toBe(
-      "Over 400 texts, of the 6 heads, L0 · H1 gives the token itself the most: 50% of a query’s attention (95% interval 25% to 75%).",
+      "Over 400 texts, L0 · H1 is 1st of the 6 heads in attention to the token itself: 50% (95% interval 25% to 75%).",
     );
   });
 });
 
 describe("Predictions", () => {
-  const VOCABULARY = { 1: ",", 2: "##ing", 3: "t", 4: "man" };
+  const VOCABULARY = { 1: ",", 2: "##ing", 3: "t", 4: "man", 5: "°c", 6: "die" };
   const of = (
     texts: readonly string[],
     probabilities: number[],
@@ -268,15 +247,30 @@ describe("Predictions", () => {
     const p = [1, 0.5, 0.25, 0.125, 1];
     const lead = "With each word hidden in turn, rust surprises the model most: 25%, 77th";
     expect(say(texts, p, [1, 2, 3], [4, 1])).toBe(`${lead}, where it expects man: 50%.`);
-    expect(say(texts, p, [1, 2, 3], [1, 2, 3, 4])).toBe(
-      `${lead}, where the likeliest word is man: 6.3%.`,
+    // A mark is no word; nor is a unit, which has its letter.
+    expect(say(texts, p, [1, 2, 3], [1, 4])).toBe(
+      `${lead}, where it expects the sign “,”: 50%, then man: 25%.`,
     );
-    expect(say(texts, p, [1, 2, 3], [1, 2, 3])).toBe(`${lead}.`);
+    expect(say(texts, p, [1, 2, 3], [5, 2, 3, 3, 4])).toBe(
+      `${lead}, where it expects the sign °c: 50%.`,
+    );
+    expect(say(texts, p, [1, 2, 3], [5, 2])).toBe(`${lead}, where it expects the sign °c: 50%.`);
+    expect(say(texts, p, [1, 2, 3], [2, 3, 4])).toBe(
+      `${lead}, where the likeliest word is man: 13%.`,
+    );
+    expect(say(texts, p, [1, 2, 3], [2, 3])).toBe(`${lead}.`);
     expect(say(texts, p, [1, 2, 3], [4, 1], 7)).toBe(
       "With each word hidden in turn, no word surprises the model much, rust most: 25%, 7th, where it expects man: 50%.",
     );
     const pieces = ["[CLS]", "keys", "rust", "##y", "[SEP]"];
     expect(say(pieces, p, [1, 2, 3], [4, 1])).toMatch(/^With each token hidden in turn, keys /);
+  });
+
+  it("quotes *die* where the text is German", () => {
+    const expected = (texts: string[]) =>
+      say(["[CLS]", ...texts, "[SEP]"], [1, ...texts.map(() => 0.001), 1], [1, 2, 3], [6]);
+    expect(expected(["der", "Hund", "schläft"])).toContain("expects “die”: 50%");
+    expect(expected(["all", "plants", "rot"])).toContain("expects die: 50%");
   });
 
   it("names no short word of another language", () => {
@@ -301,7 +295,7 @@ describe("Predictions", () => {
   it("says of pieces and marks alone that they tell little, and passes over them in a decoder's text", () => {
     expect(
       say(["[CLS]", "key", "##s", "door", "##s", "[SEP]"], [1, 0.5, 0.5, 1, 1, 1], [1, 2], [4]),
-    ).toMatch(/^The model has no word of this text as one token, so what it expects/);
+    ).toMatch(/^The model knows no word of this text as a whole, only pieces, so what the model/);
     const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
     expect(mostSurprising({ surprisal }, tokens)).toBe(3);
@@ -319,7 +313,7 @@ describe("Tree", () => {
     } as never;
   };
   const linksOf = (weights: number[], size: number) =>
-    strongestLinks({
+    pathsOf({
       whole: influenceTree({ weights: Float32Array.from(weights), allowed: null, size }, 0, {
         topK: 2,
         depth: 3,
@@ -330,25 +324,24 @@ describe("Tree", () => {
         error: 0,
         chance: 0,
       }),
-    }).map(({ from, to, value }) => [from.unit, to.unit, Math.fround(value)]);
+    }).map((path) => path.map((link) => link && [link.to.unit, link.value]));
 
-  it("goes from the root to its strongest token, and on", () => {
-    expect(linksOf([0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.3, 0.3, 0.4], 3)).toEqual([
-      [0, 1, Math.fround(0.3)],
-      [1, 2, Math.fround(0.7)],
-    ]);
-  });
-
-  it("says where the strongest link of that token leads back, which the tree leaves out", () => {
-    expect(linksOf([0.5, 0.3, 0.2, 0.7, 0.2, 0.1, 0.3, 0.3, 0.4], 3)).toEqual([
-      [0, 1, Math.fround(0.3)],
-      [1, 0, Math.fround(0.7)],
+  it("goes from the root to its tokens, and on, or back, which the tree leaves out", () => {
+    expect(linksOf([0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.4, 0.3, 0.3], 3)).toEqual([
+      [
+        [1, 0.3],
+        [2, 0.7],
+      ],
+      [
+        [2, 0.2],
+        [0, 0.4],
+      ],
     ]);
   });
 
   it("ends with the tokens that there are", () => {
     expect(linksOf([1], 1)).toEqual([]);
-    expect(linksOf([0.5, 0.5, 0, 1], 2)).toEqual([[0, 1, 0.5]]);
+    expect(linksOf([0.5, 0.5, 0, 1], 2)).toEqual([[[1, 0.5], null]]);
   });
 
   it("opens a branch above chance, and tells a second step to a whole content word", () => {
@@ -371,18 +364,16 @@ describe("Tree", () => {
       const line = textOf(h(TreeSentence, { of, tokens: meta.tokens }));
       return `${line} ${of.leadsOn(suitcase!)}`;
     };
-    const first = "From trophy the strongest path leads to suitcase: 60%, chance 20%";
-    expect(say(0.7)).toBe(`${first}; and from there to big: 70%, chance 20%. true`);
+    expect(say(0.7)).toBe(
+      "From trophy through suitcase the path goes on to big: 70%, chance 20%. true",
+    );
+    const first = "From trophy the path leads to suitcase: 60%, chance 20%";
     // A special token, a function word, a piece, an unknown word.
     for (const line of [say(0.05), say(0.7, "of"), say(0.7, "##s"), say(0.7, "[UNK]")])
-      expect(line).toBe(`${first}. true`);
-    const words = (): string => {
-      const rows = [
-        [0.1, 0.6, 0.3],
-        [0.3, 0.4, 0.3],
-        [0.3, 0.4, 0.3],
-      ];
-      const three = metaOf(["cat", "dog", "bird"]);
+      expect(line).toBe(`${first}, and from there to no content word much above chance. true`);
+    const words = (...rows: number[][]): string => {
+      const meta = metaOf(["cat", "dog", "bird"]);
+      const three = { ...meta, tokens: { ...meta.tokens, before: ["", " ", " "] } };
       const axis = firstUnits(three, true);
       const matrix = {
         ...{ layer: 0, head: 0, quantity: "weights", queries: axis, keys: axis, allowed: null },
@@ -393,8 +384,18 @@ describe("Tree", () => {
       const line = textOf(h(TreeSentence, { of, tokens: three.tokens }));
       return `${line} ${of.leadsOn(of.whole.root)} ${of.leadsOn(dog!)} ${of.leadsOn(bird!)}`;
     };
-    expect(words()).toBe(
-      "From cat the strongest path leads to dog: 60%, chance 33%; and from there nowhere in particular. true false false",
+    const even = [0.3, 0.4, 0.3];
+    expect(words([0.1, 0.6, 0.3], even, even)).toBe(
+      "From cat the path ends at dog: 60%, chance 33%; no other word is above chance. true false false",
+    );
+    expect(words([0, 0.6, 0.4], [0.34, 0.32, 0.34], even)).toMatch(
+      /^From cat the path ends at dog: 60%, chance 33%\. /,
+    );
+    expect(words([0, 0.5, 0.5], even, even)).toMatch(
+      /^From cat a second path, beside that to dog, leads to bird: 50%, chance 33%\./,
+    );
+    expect(words([0.1, 0.6, 0.3], [0.6, 0.1, 0.3], even)).toMatch(
+      /^From cat through dog the path leads back: 60%, chance 33%\./,
     );
   });
 
@@ -426,6 +427,28 @@ describe("A text", () => {
     expect(say("[UNK]", "tea", "cup")).toBeNull();
     expect(say("[UNK]", "[UNK]")).toMatch(/^The model knows no word/);
   });
+
+  it("of pieces alone, and of function words of any language, tells little", () => {
+    const say = (...texts: string[]) => nothingToSee(metaOf(["[CLS]", ...texts, "[SEP]"]).tokens);
+    expect(say("x", "##qz", "v", "##bn")).toBe(
+      "The model knows no word of this text as a whole, only pieces, so its links tell little.",
+    );
+    expect(say("x", "##qz", "tea")).toBeNull();
+    expect(say("x", "##qz")).toMatch(/^This text is a single word/);
+    for (const words of [
+      ["der", "die", "und", "mit"],
+      ["of", "in", "and", "the"],
+    ])
+      expect(say(...words)).toMatch(/^This text has only function words/);
+    expect(say("el", "sol")).toBeNull();
+  });
+
+  it("of a thousand words without a full stop has something to see, of one again and again nothing", () => {
+    const say = (word: (i: number) => string) =>
+      nothingToSee(metaOf(["[CLS]", ...Array.from({ length: 1000 }, (_, i) => word(i))]).tokens);
+    expect(say((i) => (i % 3 === 0 ? "and" : `word${i}`))).toBeNull();
+    expect(say(() => "again")).toMatch(/^This text repeats one word/);
+  });
 });
 
 describe("Sentences", () => {
@@ -449,7 +472,6 @@ describe("Sentences", () => {
       };
       return textOf(h(OneSentence, { block, tokens, choose }));
     };
-    const alone = "The text is one sentence, with no other to compare.";
     const texts = ["[CLS]", "keys", "the", "doors", "lock", "[SEP]"];
     // A word gives itself nothing that counts: doors gives keys 0.3 of 0.4, chance is a third.
     const rows = [
@@ -459,7 +481,7 @@ describe("Sentences", () => {
       [0.1, 0.1, 0.7, 0.9],
     ];
     expect(one(rows.flat(), texts)).toBe(
-      `Over all heads doors looks at keys: with 75% of its attention to other words, chance 33%. ${alone}`,
+      `Over all heads doors looks at keys: with 75% of its attention to other words, chance 33%.`,
     );
     expect(chosen).toEqual([3, 1]);
     // A neighbor is named where no other pair tells.
@@ -468,8 +490,10 @@ describe("Sentences", () => {
     // A decoder's words look back.
     const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
     expect(one(forward.flat(), texts)).toMatch(/^Over all heads doors looks at keys: with 86% of/);
-    expect(one(Array(16).fill(0.1), texts)).toBe(alone);
-    expect(one(null, texts)).toBe(alone);
+    expect(one(Array(16).fill(0.1), texts)).toBe(
+      "Over all heads no content word looks much more at one word of this text than at others.",
+    );
+    expect(one(null, texts)).toBe("This text is one sentence.");
     expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
     expect(say(0, [])).toBe("");
   });
@@ -564,10 +588,21 @@ describe("Inside", () => {
       ...{ taken: taken(row), nameOf: ({ surface }: { surface: string }) => surface },
     });
     expect(textOf(line)).toBe(
-      "In L3 “are” takes from lost: 40% of what its vector gets from other tokens, chance 20%; 50% of it stays its own (ALTI).",
+      "In L3 “are” takes from lost 40% of what it gets from other tokens, chance 20%; 50% of its vector stays its own (ALTI).",
     );
     expect(chosen).toEqual([2, 3]);
     expect(taken([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])).toBeNull();
+    // A little above chance it is told only where nothing else is.
+    const little = taken([0.1, 0.1, 0.5, 0.12, 0.1, 0.08]);
+    const moved = { unit: itemAt(five, 2), part: "FFN" as const, layer: 1, value: 3, median: 1 };
+    const lineOf = (beside: typeof moved | null) =>
+      h(InsideSentence, {
+        ...{ focus: itemAt(five, 1), reading: null, taken: little, tokens, choose },
+        ...{ moved: beside && { ...beside, extreme: "most" as const, of: 4 } },
+        nameOf: ({ surface }: { surface: string }) => surface,
+      });
+    expect(textOf(lineOf(null))).toMatch(/^In L3 “are” takes from lost 24% of/);
+    expect(textOf(lineOf(moved))).toMatch(/^The FFN of L1 moves lost most of all 4 words/);
   });
 
   it("compares with no words where there are none", () => {
@@ -650,11 +685,16 @@ describe("Why", () => {
 
   it("names no word that gives next to nothing of the lead", () => {
     expect(say({ values: Float32Array.from([2.5, 0.0625, 0.125, 0.125, 0, 0.125]) })).toMatch(
-      /^With “are” hidden, no single word decides between “are” and “is”: keys gives most, 0\.125; “are” leads/,
+      /^With “are” hidden, no single word decides between “are” and “is”: “are” leads by 2\.50 logits, by all words together\.$/,
+    );
+    const against = Float32Array.from([-1, -0.125, -0.125, -0.125, -0.125, 0]);
+    expect(say({ values: against, bias: 4 })).toBe(
+      "With “are” hidden, no single word decides between “are” and “is”: “are” leads by 2.50 logits, " +
+        "since the model leans to it before any word is read.",
     );
     // The function word gives more: the claim is of the others.
     expect(say({ values: Float32Array.from([2.5, 1, 0.125, 0.125, 0, 0.125]) })).toMatch(
-      /^With “are” hidden, no content word decides between “are” and “is”: of these keys gives most, 0\.125; /,
+      /^With “are” hidden, no content word decides between “are” and “is”: “are” leads by 2\.50 logits, by/,
     );
   });
 
@@ -673,15 +713,16 @@ describe("Why", () => {
   });
 
   it("lets no function word decide", () => {
-    const sayOf = (the: number, keys: number) =>
-      say({ values: Float32Array.from([0.25, the, keys, 0.125, -1, 0.125]) });
+    const sayOf = (the: number, keys: number, here = -1) =>
+      say({ values: Float32Array.from([0.25, the, keys, 0.125, here, 0.125]) });
     expect(sayOf(5, 3)).toMatch(
       /^With “are” hidden, of the content words keys speaks most for “are” over “is”, by 3\.00; /,
     );
-    // Where a content word has next to nothing of it, a function word speaks, and is called one.
-    expect(sayOf(9, 0.375)).toMatch(
-      /^With “are” hidden, the function word “the” speaks most for “are” over “is”, by 9\.00; /,
+    // Where a content word has next to nothing of it, the function word beside the hidden one speaks, and is called one.
+    expect(sayOf(-1, 0.375, 9)).toMatch(
+      /^With “are” hidden, the function word “here” speaks most for “are” over “is”, by 9\.00; /,
     );
+    expect(sayOf(9, 0.375)).toMatch(/^With “are” hidden, no content word decides between/);
     expect(sayOf(-9, 12)).toMatch(
       /^With “are” hidden, keys decides for “are” over “is”, by 12\.0; /,
     );
@@ -774,13 +815,14 @@ describe("Task", () => {
     expect(say(leans, push && { ...push, value: -0.5 })).toBe(
       "keys pushes to bad, away from good: by 0.500 logits. The model leans to good: 60%, chance 50%.",
     );
-    expect(say(leans)).toBe("The model leans to good: 60%, then bad: 40%, chance 50%.");
+    expect(say(leans)).toBe("The model leans to good: 60%, chance 50%.");
     expect(say(hardly, null)).toBe(
-      "The model does not decide: no class gets half. Likeliest is good: 45%, chance 33%.",
+      "The model does not decide: the likeliest class, good, gets 45%, chance 33%.",
     );
-    expect(say(decides, push)).toBe(
-      "The model classifies the text as good: 80%, then bad: 20%, chance 50%.",
-    );
+    // A second class is named above chance alone.
+    const second = found("sequence", ["bad", "good", "none"], [0.05, 0.51, 0.44]);
+    expect(say(second, null)).toBe("The model leans to good: 51%, then none: 44%, chance 33%.");
+    expect(say(decides, push)).toBe("The model classifies the text as good: 80%, chance 50%.");
   });
 
   it("names no function word but a negation, and none that does not stand out", () => {

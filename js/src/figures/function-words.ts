@@ -14,6 +14,9 @@ const ENGLISH: ReadonlySet<string> = new Set(
   "bin con die era hat ma par plus pour sans sin son ton war yo".split(" "),
 );
 
+/** A function word of German, French or Spanish, which may be an English word. */
+export const isFunctionWordElsewhere = (word: string): boolean => ELSEWHERE.has(word.toLowerCase());
+
 /** A function word of another language, and no English word. */
 export const isForeignFunctionWord = (word: string): boolean =>
-  ELSEWHERE.has(word.toLowerCase()) && !ENGLISH.has(word.toLowerCase());
+  isFunctionWordElsewhere(word) && !ENGLISH.has(word.toLowerCase());

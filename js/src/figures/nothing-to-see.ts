@@ -3,7 +3,7 @@
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
 import { type Unit, unitsOf } from "./derive/units";
-import { isFunctionWord } from "./function-words";
+import { areFunctionWords, isElsewhere, plainIn } from "./plain-words";
 
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 const MASK = /^(\[MASK\]|<mask>)$/;
@@ -39,6 +39,12 @@ const continues = ({ text, surface, before, special }: TokenColumns, i: number):
 export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
   LETTER.test(tokens.surface[i] ?? "") && !continues(tokens, i) && !continues(tokens, end);
 
+/** True where a word of the text is one token. */
+export const hasWholeWord = (tokens: TokenColumns): boolean =>
+  wordsOf(tokens).some(({ token, end }) => end - token === 1);
+
+export const ONLY_PIECES = "The model knows no word of this text as a whole, only pieces";
+
 /** The words of a text, without special and unknown tokens and punctuation; pieces are joined. */
 export function wordsOf(tokens: TokenColumns): Unit[] {
   const { text, surface, before, special } = tokens;
@@ -53,13 +59,34 @@ export function wordsOf(tokens: TokenColumns): Unit[] {
   return unitsOf(tokens, { special: false, tokenWord }).filter(({ token }) => counts[token]);
 }
 
+/** The words of a text in small letters. */
+const namesOf = (tokens: TokenColumns): string[] =>
+  wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+
+const languages = new WeakMap<TokenColumns, boolean>();
+
+/** True of a text in German, French or Spanish, by its function words. */
+export function isOfElsewhere(tokens: TokenColumns): boolean {
+  const known = languages.get(tokens) ?? isElsewhere(namesOf(tokens));
+  languages.set(tokens, known);
+  return known;
+}
+
+/** Tells the words of a text that say something from its function words, in its language. */
+export function contentOf(tokens: TokenColumns): (word: string) => boolean {
+  const names = namesOf(tokens);
+  const plain = plainIn(names);
+  const little = new Set(names.filter((_, i) => plain[i]));
+  return (word) => !little.has(word.trim().toLowerCase());
+}
+
 /** Why the links of a text tell nothing about it, in a sentence; null where they may. */
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
   if (plain.length === 0 || tokens.text.some(isMask)) return null;
   if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
-  const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
+  const words = namesOf(tokens);
   const unknown = plain.filter(isUnknown).length;
   if (unknown > words.length)
     return `The model knows ${words.length} of the ${words.length + unknown} words of this text, so its links tell little.`;
@@ -67,7 +94,7 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)
     return "This text repeats one word, so its links only show positions.";
-  return words.every(isFunctionWord)
-    ? "This text has only function words, so its links tell little."
-    : null;
+  if (areFunctionWords(words))
+    return "This text has only function words, so its links tell little.";
+  return hasWholeWord(tokens) ? null : `${ONLY_PIECES}, so its links tell little.`;
 }

@@ -1,26 +1,51 @@
 /** The line in words on top of a view: what it shows of this run. `docs/opening.md` lists all of them with their rules. */
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
 import { formatOrdinal, formatPercent } from "../figures/format";
-import { isForeignFunctionWord, isFunctionWord } from "../figures/function-words";
+import {
+  isForeignFunctionWord,
+  isFunctionWord,
+  isFunctionWordElsewhere,
+} from "../figures/function-words";
+import { isOfElsewhere } from "../figures/nothing-to-see";
+import type { TokenColumns } from "../protocol/types";
 import { Button } from "./controls";
 import { Num } from "./number";
 
 /** Digits of a share in a sentence; the number behind it has all. */
 const DIGITS = 2;
 
-/** Nothing while there is nothing to say. */
-export const SentenceLine = ({ children = null }: { readonly children?: ComponentChildren }) => (
+/** True inside a sentence about a text of another language. */
+const Elsewhere = createContext(false);
+
+/** Nothing while there is nothing to say; `of`: the text that it speaks of, whose language says what a function word is. */
+export const SentenceLine = ({
+  of = null,
+  children = null,
+}: {
+  readonly of?: TokenColumns | null;
+  readonly children?: ComponentChildren;
+}) => (
   <p class="aw-sentence" data-aw-part="sentence" hidden={children === null}>
-    {children}
+    <Elsewhere.Provider value={of !== null && isOfElsewhere(of)}>{children}</Elsewhere.Provider>
   </p>
 );
 
-/** A function word or a mark alone would be read as one of the sentence. */
-export const quoted = (text: string): string =>
-  isFunctionWord(text) || isForeignFunctionWord(text) || !/[\p{L}\p{N}]/u.test(text)
+/** A function word or a mark alone would be read as one of the sentence; *die* is one in German. */
+export const quoted = (text: string, elsewhere = false): string =>
+  isFunctionWord(text) ||
+  isForeignFunctionWord(text) ||
+  (elsewhere && isFunctionWordElsewhere(text)) ||
+  !/[\p{L}\p{N}]/u.test(text)
     ? `“${text}”`
     : text;
+
+/** A token as a sentence names it. */
+export const Quoted = ({ text }: { readonly text: string }) => (
+  <bdi dir="ltr">
+    <Elsewhere.Consumer>{(elsewhere) => quoted(text, elsewhere)}</Elsewhere.Consumer>
+  </bdi>
+);
 
 /** A token of the text; a click makes it the focus token, where there is something to choose. */
 export const FocusWord = ({

@@ -1,7 +1,7 @@
 /** Tokens in a sentence; apart from `sentence.tsx`, as no view that is drawn first needs them. */
 
 import type { TokenColumns } from "../protocol/types";
-import { FocusWord, quoted, Which } from "./sentence";
+import { FocusWord, Quoted, Which } from "./sentence";
 
 /** A quotation mark in quotes cannot be read. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -11,9 +11,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** A token, of the text or of the vocabulary. */
-export const Word = ({ text }: { readonly text: string }) => (
-  <bdi dir="ltr">{NAMES[text] ?? quoted(text)}</bdi>
-);
+export const Word = ({ text }: { readonly text: string }) =>
+  NAMES[text] === undefined ? <Quoted text={text} /> : <bdi dir="ltr">{NAMES[text]}</bdi>;
 
 /** A token of the text, and which of several equal ones; a click makes it the focus token. */
 export const TextWord = ({

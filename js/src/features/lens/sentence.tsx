@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { TokenScheme } from "../../figures/format";
 import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, tokenName } from "../../figures/names";
+import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
@@ -76,8 +77,12 @@ export function LensSentence({
     };
   }
   const last = meta.model.n_layers;
-  const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
+  const say = (...parts: readonly ComponentChildren[]) => (
+    <SentenceLine of={tokens}>{parts}.</SentenceLine>
+  );
   const at = askedAt(meta, mode);
+  const nothing = at === null ? nothingToExpect(tokens, false) : null;
+  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const answer = at === null ? null : settledAt(at);
   if (at !== null && answer === null) return <SentenceLine />;
   if (at !== null && answer !== null && isContent(answer.word))

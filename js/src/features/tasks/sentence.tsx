@@ -1,14 +1,15 @@
 /** The classifier's answer in words. */
 
 import type { ComponentChildren } from "preact";
+import { isAboveChance } from "../../figures/chance";
 import { type Classification, classesOf, type SoftmaxColumn, termOf } from "../../figures/classes";
 import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
-import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { isUnknown, wordsOf } from "../../figures/nothing-to-see";
+import { hasWholeWord, isUnknown, ONLY_PIECES, wordsOf } from "../../figures/nothing-to-see";
+import { areFunctionWords, plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -54,10 +55,8 @@ export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push 
     for (let i = token; i < end; i++) sum += values[i] ?? Number.NaN;
     return sum;
   });
-  const plain = words.map(({ surface }) => {
-    const word = surface.trim();
-    return isFunctionWord(word) && !NEGATIONS.has(word.toLowerCase());
-  });
+  const names = words.map(({ surface }) => surface.trim().toLowerCase());
+  const plain = plainIn(names).map((is, i) => is && !NEGATIONS.has(itemAt(names, i)));
   const place = firstLargest(sums.map((sum, i) => (plain[i] ? 0 : Math.abs(sum))));
   const [word, value] = [words[place], sums[place]];
   const rest = sums.flatMap((sum, i) => (i === place ? [] : [Math.abs(sum)]));
@@ -115,8 +114,11 @@ function ofText(
     const because =
       unknown > words.length && words.length > 0
         ? `The model knows ${words.length} of the ${words.length + unknown} words of this text`
-        : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
-    if (unknown > words.length || words.every(({ surface }) => isFunctionWord(surface.trim())))
+        : words.length > 0 && !hasWholeWord(tokens)
+          ? ONLY_PIECES
+          : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
+    const names = words.map(({ surface }) => surface.trim().toLowerCase());
+    if (unknown > words.length || areFunctionWords(names) || !hasWholeWord(tokens))
       return (
         <>
           {`${because}, so its class tells little: `}
@@ -129,10 +131,18 @@ function ofText(
     // A share that two digits show as 50% is no less than half.
     const hardly = itemAt(probabilities, first) < 0.495;
     const undecided = isUndecided(column);
+    if (hardly && (push == null || second === undefined))
+      return (
+        <>
+          {"The model does not decide: the likeliest class, "}
+          <Name label={itemAt(labels, first)} />
+          {", gets "}
+          <Share value={itemAt(probabilities, first)} />
+          {chance}.
+        </>
+      );
     const verdict = hardly
-      ? push == null || second === undefined
-        ? "The model does not decide: no class gets half. Likeliest is "
-        : "The model hardly decides; likeliest is "
+      ? "The model hardly decides; likeliest is "
       : undecided
         ? "The model leans to "
         : "The model classifies the text as ";
@@ -155,11 +165,14 @@ function ofText(
           {chance}.
         </>
       );
+    // No second class at chance or below.
+    const isNamed =
+      second !== undefined && isAboveChance(itemAt(probabilities, second), 1 / labels.length);
     return (
       <>
         {verdict}
         {term(first)}
-        {second !== undefined && !hardly && <>, then {term(second)}</>}
+        {isNamed && <>, then {term(second)}</>}
         {chance}.
       </>
     );

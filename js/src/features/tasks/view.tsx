@@ -188,7 +188,7 @@ export const task: DrawView = (host, outer) => {
         {said === null ? (
           <SentenceLine />
         ) : (
-          <SentenceLine>
+          <SentenceLine of={source.meta.tokens}>
             {said}
             {intact !== null && (
               <span class="aw-muted">

@@ -22,15 +22,11 @@ interface Term {
   readonly value: number;
 }
 
-/** A word with a meaning of its own: an article explains nothing. */
-const isContent = ({ surface, text }: Unit): boolean =>
-  !isFunctionWord(surface.trim()) && !isMask(text);
-
 /** A content word is named before a function word from so much of what that contributes on. */
 const ENOUGH = 0.05;
 
 /** A word is named from so much of the lead on, and from so many logits. */
-const DECIDES = { share: 0.1, logits: 0.3 };
+const DECIDES = { share: 0.2, logits: 0.4 };
 
 interface Deciding {
   /** The word that speaks most; null where none does. */
@@ -42,7 +38,8 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, unless a function word speaks more than twenty times as much.
+ * word that is hidden: a content word, unless a function word beside the hidden one speaks more than twenty times as much. An
+ * article elsewhere explains nothing.
  */
 export function decidingWord(
   found: Pick<
@@ -65,11 +62,15 @@ export function decidingWord(
     terms[firstLargest(terms.map(sizeOf))];
   const any = largest(words);
   if (any === undefined || sizeOf(any) <= 0) return { term: null, content: false, most: false };
-  const word = largest(words.filter(({ unit }) => isContent(unit)));
+  const plain = plainIn(units.map(({ surface }) => surface.trim().toLowerCase()));
+  const word = largest(
+    words.filter(({ unit }) => !plain[units.indexOf(unit)] && !isMask(unit.text)),
+  );
   const content = word !== undefined && sizeOf(word) >= ENOUGH * sizeOf(any);
-  return content
-    ? { term: word, content, most: sizeOf(word) >= sizeOf(any) }
-    : { term: any, content, most: true };
+  const beside = hidden < 0 || any.unit.end === hidden || any.unit.token === hidden + 1;
+  return content || (word !== undefined && !beside)
+    ? { term: word, content: true, most: sizeOf(word) >= sizeOf(any) }
+    : { term: any, content: false, most: true };
 }
 
 /** Sum of all tokens; of a method that does not add up, the outcome. */
@@ -89,11 +90,6 @@ function ofNoWords(names: readonly string[], tokens: TokenColumns): boolean {
     names.length === 2 && names.some((name, i) => plain[words.length + i] && !isFunctionWord(name))
   );
 }
-
-/** A word that may be a function word of another language. */
-const Foreign = ({ text }: { readonly text: string }) => (
-  <bdi dir="ltr">{text.length > 3 ? text : `“${text}”`}</bdi>
-);
 
 interface Props {
   /** The target and its value; null before the first answer. */
@@ -130,14 +126,14 @@ export function WhySentence(props: Props) {
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   if (ofNoWords(of.names, explained.tokens) && position !== undefined)
     return (
-      <SentenceLine>
+      <SentenceLine of={explained.tokens}>
         {masked ? "With " : "At "}
         <TextWord text={label(position)} {...{ tokens, position, choose }} />
         {masked ? " hidden the model" : " the model"}
         {" chooses between "}
-        <Foreign text={first} />
+        <Word text={first} />
         {" and "}
-        <Foreign text={second ?? ""} />, not two content words, so what decides tells little.
+        <Word text={second ?? ""} />, not two content words, so what decides tells little.
       </SentenceLine>
     );
   const { signed, bias, baseline, gap } = found;
@@ -199,7 +195,16 @@ export function WhySentence(props: Props) {
         {size(number)}
       </>
     );
-  const sums = [
+  const [lean, before] =
+    bias === null ? [baseline ?? 0, "with all words masked"] : [bias, "before any word is read"];
+  const leads = (number: number): boolean => number !== 0 && number < 0 === value < 0;
+  const because =
+    leads(lean) && (!agrees || Math.abs(lean) >= Math.abs(together))
+      ? `, since the model leans to it ${before}`
+      : agrees && gap !== null
+        ? ", by all words together"
+        : "";
+  const all = [
     gap !== null && (bias ?? baseline) !== null
       ? (["All tokens together ", together, "add ", "speak for "] as const)
       : null,
@@ -210,8 +215,11 @@ export function WhySentence(props: Props) {
       ? (["With all words masked the model ", baseline, "has ", "leans to "] as const)
       : null,
   ].filter((sum) => sum !== null);
+  // Sums that agree change nothing about the answer.
+  const opposed = all.some(([, number]) => number < 0 !== value < 0);
+  const sums = !little && (second === undefined || opposed) ? all : [];
   return (
-    <SentenceLine>
+    <SentenceLine of={explained.tokens}>
       {position !== undefined && (
         <>
           {masked ? "With " : next ? "After " : "At "}
@@ -225,10 +233,6 @@ export function WhySentence(props: Props) {
           <Word text={first} />
           {" and "}
           <Word text={second} />
-          {most ? ": " : ": of these "}
-          {named(term)}
-          {" gives most, "}
-          {size(term.value)}
         </>
       ) : term === null ? (
         <>
@@ -246,15 +250,16 @@ export function WhySentence(props: Props) {
           {size(term.value)}
         </>
       )}
-      {"; "}
+      {little ? ": " : "; "}
       {side(value)}
-      {second === undefined ? " has a logit of " : ` ${agrees ? "" : "still "}leads by `}
+      {second === undefined ? " has a logit of " : ` ${agrees || little ? "" : "still "}leads by `}
       <Num
         part="why-value"
         value={value}
         text={formatNumber({ value: second === undefined ? value : Math.abs(value), error })}
       />
-      {second !== undefined && " logits"}.
+      {second !== undefined && " logits"}
+      {little && because}.
       {sums.map(([of, number, one, two], i) => (
         <Fragment key={of}>
           {i === 0 ? ` ${of}` : `; ${of.toLowerCase()}`}

@@ -9,7 +9,7 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
-import { AgainstChance, FocusWord, quoted, SentenceLine, Share, Which } from "../../ui/sentence";
+import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { TokenFacts } from "./facts";
 
 const LETTER = /[\p{L}\p{N}]|\[MASK\]/u;
@@ -95,7 +95,7 @@ export function Sentence({
   const focusOn = (unit: Unit) => (choose === undefined ? null : () => choose(unit.token));
   const named = (names: readonly string[], at: number) => (
     <span>
-      <bdi dir="ltr">{quoted(itemAt(names, at))}</bdi>
+      <Quoted text={itemAt(names, at)} />
       <Which {...{ names, at }} />
     </span>
   );
@@ -110,7 +110,7 @@ export function Sentence({
       {labels.written?.[i] != null && (
         <>
           {" → "}
-          <bdi dir="ltr">{quoted(labels.written[i])}</bdi>
+          <Quoted text={labels.written[i]} />
         </>
       )}
     </>
@@ -138,7 +138,7 @@ export function Sentence({
     const only = above.filter(isAbove);
     only.sort((a, b) => numOfLink(b).value - numOfLink(a).value);
     return (
-      <SentenceLine>
+      <SentenceLine of={tokens}>
         {where}
         {query(row)}
         {only.length === 0 ? " attends to no token above chance" : " attends only to "}
@@ -157,7 +157,7 @@ export function Sentence({
     );
   }
   return (
-    <SentenceLine>
+    <SentenceLine of={tokens}>
       {where}
       {query(link[0])}
       {` ${verb} `}

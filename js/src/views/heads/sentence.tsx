@@ -1,7 +1,7 @@
-/** The selected head in words: where it stands out among all heads of the model; a sink is called one. */
+/** The selected head in words: where it stands out among all heads of the model, and what else it links; a sink is called one. */
 
 import { isAboveChance } from "../../figures/chance";
-import { formatCount, formatOrdinal } from "../../figures/format";
+import { formatCount, formatNumber, formatOrdinal } from "../../figures/format";
 import type { Patterns, Specialization } from "../../figures/head-figures";
 import { headName } from "../../figures/names";
 import { nothingToSee } from "../../figures/nothing-to-see";
@@ -15,7 +15,7 @@ import { TextWord } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
-/** Object of "gives", by the figure that measures it. */
+/** What a head attends to, by the figure that measures it. */
 const TARGETS: Readonly<Record<string, string>> = {
   syntax: "function words",
   semantics: "content words",
@@ -24,11 +24,11 @@ const TARGETS: Readonly<Record<string, string>> = {
   entities: "named entities",
   long_range: "tokens five or more places away",
   self: "the token itself",
-  previous: "the token before",
-  next: "the token after",
+  previous: "the previous token",
+  next: "the next token",
 };
-/** A head stands out among so many of all, by share, and where chance is known from so many times chance on. */
-const FIRST = 0.05;
+/** A head stands out among so many of all, by share and by number, first where chance is known from so many times chance on. */
+const FIRST = { share: 0.14, heads: 10 };
 const NOTABLE = 1.5;
 /** A head that gives its first token this share of its attention is a sink. */
 const SINK = 0.5;
@@ -132,17 +132,6 @@ export function standingsIn(
   return { sink, above };
 }
 
-interface Props {
-  readonly source: Source;
-  readonly layer: number;
-  readonly head: HeadIndex;
-  readonly standings: Standings;
-  /** Null where the focus token has no link that is worth telling. */
-  readonly link?: Link | null;
-  /** Make a token the focus token. */
-  readonly choose: (token: number) => void;
-}
-
 /** Nothing in a profile, where no chance is known. */
 const Chance = ({ chance }: { readonly chance: number }) =>
   Number.isNaN(chance) ? null : (
@@ -152,44 +141,52 @@ const Chance = ({ chance }: { readonly chance: number }) =>
     </>
   );
 
-const place = (rank: number): string => (rank === 1 ? "most" : `${formatOrdinal(rank)} most`);
-
-/** A figure in words: `gives content words the 2nd most: 71% of a query’s attention, chance 50%`. */
+/** A figure in words: `is 2nd of the 72 heads in attention to content words: 71%, chance 50%`. */
 function Said({
   standing: { key, raw, chance, rank },
-  several,
+  all,
   first,
 }: {
   readonly standing: Standing;
-  readonly several: boolean;
+  /** `72 heads`. */
+  readonly all: string;
   /** Name of the first token where it is special. */
   readonly first: string | null;
 }) {
   if (key === "widely" || key === "narrowly")
     return (
       <>
-        {`${several ? "spread" : "spreads"} attention the ${place(rank)} ${key}: over `}
-        <Num value={raw} />
-        {" keys of a query"}
+        {`is the ${rank === 1 ? "" : `${formatOrdinal(rank)} `}${key === "widely" ? "widest" : "narrowest"} of the ${all}: a token looks at about `}
+        <Num value={raw} text={formatNumber(raw, 2)} />
+        {" tokens"}
       </>
     );
   return (
     <>
-      {several ? "give " : "gives "}
+      {`is ${formatOrdinal(rank)} of the ${all} in attention to `}
       {key === "cls" && first !== null ? <bdi dir="ltr">{first}</bdi> : TARGETS[key]}
-      {` the ${place(rank)}: `}
+      {": "}
       <Share value={raw} />
-      {" of a query’s attention"}
       <Chance chance={chance} />
     </>
   );
 }
 
+interface Props {
+  readonly source: Source;
+  readonly layer: number;
+  readonly head: HeadIndex;
+  readonly standings: Standings;
+  /** A link of the head that is not the focus token's; null where none tells. */
+  readonly link?: Link | null;
+  /** Make a token the focus token. */
+  readonly choose: (token: number) => void;
+}
+
 /**
- * `In L3 · H1 “it” attends to trophy: 61%, chance 5.9%.`, where the focus token has a link that tells, and then what the head
- * is: `Of the 72 heads, L2 · H3 gives content words the 2nd most: 71% of a query’s attention, chance 40%.` `L0 · H1 is a sink:
- * [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this text: none of its figures stands out
- * among the 72 heads.`
+ * `L2 · H3 is 2nd of the 72 heads in attention to content words: 71%, chance 40%. Elsewhere it links tree to climbed: 16%,
+ * chance 7.1%.` `L0 · H1 is a sink: [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this
+ * text: 14th of the 72 heads at best, in attention to punctuation.`
  */
 export function HeadSentence({ source, layer, head, standings, link = null, choose }: Props) {
   const { model, profile, tokens } = source.meta;
@@ -197,26 +194,22 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const mean = head === "mean";
   const index = mean ? layer : layer * nHeads + head;
   const { sink, above } = standings;
+  const keys = keysOf(source.meta);
   if (above.length === 0 && sink === undefined) return <SentenceLine />;
-  const nothing = profile === null ? nothingToSee(keysOf(source.meta)) : null;
+  const nothing = profile === null ? nothingToSee(keys) : null;
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
-  const first = Math.max(1, Math.round(FIRST * count));
+  const first = Math.max(1, Math.min(FIRST.heads, Math.round(FIRST.share * count)));
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
-  const name = mean ? `the heads of layer ${layer}` : headName(layer, head);
-  const who = link === null ? name : mean ? "these heads" : "this head";
-  const begin = (words: string) =>
-    over === "" ? words[0]?.toUpperCase() + words.slice(1) : over + words;
-  const best = above.find(({ rank, raw, chance }) => rank <= first && !(raw < NOTABLE * chance));
+  const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
+  const among = above.filter(({ rank }) => rank <= first);
+  const best = among.find(({ raw, chance }) => !(raw < NOTABLE * chance)) ?? among[0];
   const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
+  const firstToken = tokens.special[0] === true ? (tokens.text[0] ?? null) : null;
   const said = best && (
     <>
-      <Said
-        standing={best}
-        several={mean}
-        first={tokens.special[0] === true ? (tokens.text[0] ?? null) : null}
-      />
+      <Said standing={best} {...{ all, first: firstToken }} />
       {ends && (
         <>
           {" (95% interval "}
@@ -226,55 +219,55 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
           {")"}
         </>
       )}
+      {mean && " (mean of its heads)"}
     </>
   );
-  // Behind a link nothing is added that would stand under most texts: an ordinary head, or a sink that is not among the first.
-  const next = said ? null : (link?.next ?? null);
-  const isSink = sink !== undefined && (link === null || sink.rank <= first);
-  const rest = link === null || said || next !== null || isSink;
-  const keys = keysOf(source.meta);
-  const attends = ({ query, key, tokens: [from, to] }: Omit<Link, "next">, verb: string) => (
+  const links = link !== null && (
     <>
-      <TextWord text={query} position={from} {...{ tokens, choose }} />
-      {verb}
-      <TextWord text={key} position={to} tokens={keys} choose={keys === tokens ? choose : null} />
+      <TextWord text={link.query} position={link.tokens[0]} {...{ tokens, choose }} />
+      {" to "}
+      <TextWord
+        text={link.key}
+        position={link.tokens[1]}
+        tokens={keys}
+        choose={keys === tokens ? choose : null}
+      />
+      <AgainstChance {...link.weight} chance={link.chance} />
     </>
   );
-  const is = mean ? "are ordinary" : `is ${link === null ? "an ordinary head" : "ordinary"}`;
+  const [at] = above;
+  const figure = () =>
+    at?.key === "widely" || at?.key === "narrowly"
+      ? `for how ${at.key} it looks`
+      : `in attention to ${at?.key === "cls" && firstToken !== null ? firstToken : TARGETS[at?.key ?? ""]}`;
   return (
-    <SentenceLine>
-      {link !== null && (
+    <SentenceLine of={keys}>
+      {`${over}${name} `}
+      {sink !== undefined ? (
         <>
-          {`In ${name} `}
-          {attends(link, " attends to ")}
-          <AgainstChance {...link.weight} chance={link.chance} />
-          {rest && ". "}
-        </>
-      )}
-      {next !== null ? (
-        <>
-          {"Elsewhere the head links "}
-          {attends(next, " to ")}
-          <AgainstChance {...next.weight} chance={next.chance} />
-        </>
-      ) : !rest ? null : isSink ? (
-        <>
-          {`${begin(`${who} is a sink`)}: `}
-          {tokens.special[0] === true ? <bdi dir="ltr">{tokens.text[0]}</bdi> : TARGETS.cls}
+          {"is a sink: "}
+          {firstToken === null ? TARGETS.cls : <bdi dir="ltr">{firstToken}</bdi>}
           {" gets "}
           <Share value={sink.raw} />
           {" of a query’s attention"}
           <Chance {...sink} />
-          {said && `; of the ${all} it `}
-          {said}
-        </>
-      ) : said ? (
-        <>
-          {begin(`of the ${all}, ${who} `)}
+          {said && "; it "}
           {said}
         </>
       ) : (
-        `${begin(`${who} ${is}`)}${profile === null ? " on this text" : ""}: none of ${mean ? "their" : "its"} figures stands out among the ${all}`
+        (said ??
+        `is an ordinary ${mean ? "layer" : "head"}${profile === null ? " on this text" : ""}`)
+      )}
+      {links ? (
+        <>
+          {said || sink ? ". Elsewhere it links " : "; elsewhere it links "}
+          {links}
+        </>
+      ) : (
+        !said &&
+        sink === undefined &&
+        at !== undefined &&
+        `: ${formatOrdinal(at.rank)} of the ${all} at best, ${figure()}`
       )}
       .
     </SentenceLine>

@@ -3,15 +3,15 @@
 import { medianOf } from "../../figures/derive/dimensions";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatOrdinal } from "../../figures/format";
-import { isFunctionWord } from "../../figures/function-words";
 import { schemeOf, tokenName } from "../../figures/names";
+import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
 import { TextWord, Word } from "../../ui/word";
 import type { Reading } from "./reading";
-import type { Taken } from "./taken";
+import { type Taken, tells } from "./taken";
 
 /** Change of all tokens by a part of a layer, relative to its input, `[L, n]` flat. */
 export interface Change {
@@ -110,7 +110,8 @@ export function mostUnusualOf(
       });
     }).flat(),
   );
-  return mostOf(all.filter(({ unit }) => !isFunctionWord(unit.surface.trim())));
+  const plain = plainIn(among.map(({ surface }) => surface.trim().toLowerCase()));
+  return mostOf(all.filter(({ unit }) => !plain[among.indexOf(unit)]));
 }
 
 /** The part of the model that moves a word most of all parts, where there are too few words to compare. */
@@ -141,7 +142,7 @@ export function InsideSentence({
   readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
-  /** The word from which the focus word takes most in the selected layer; null where none tells. */
+  /** The word from which the focus word, or else another, takes most in the selected layer; null where none tells. */
   readonly taken?: Taken | null;
   /** The focus word where it stands out, else another that does; null where none does. */
   readonly moved: Moved | null;
@@ -155,7 +156,7 @@ export function InsideSentence({
   );
   if (reading)
     return (
-      <SentenceLine>
+      <SentenceLine of={tokens}>
         {reading.next ? "After " : "At "}
         {reading.position === focus.token ? (
           named(focus, tokens)
@@ -173,20 +174,18 @@ export function InsideSentence({
         .
       </SentenceLine>
     );
-  if (taken !== null)
+  if (taken !== null && (tells(taken) || moved === null))
     return (
-      <SentenceLine>
+      <SentenceLine of={tokens}>
         {`In L${taken.layer} `}
-        {named(focus, tokens)}
+        {named(taken.word, tokens)}
         {" takes from "}
-        {named(taken.from, tokens)}
-        {": "}
-        <Share value={taken.value} />
-        {" of what its vector gets from other tokens, chance "}
+        {named(taken.from, tokens)} <Share value={taken.value} />
+        {" of what it gets from other tokens, chance "}
         <Share value={taken.chance} />
         {"; "}
         <Share value={taken.own} />
-        {" of it stays its own (ALTI)."}
+        {" of its vector stays its own (ALTI)."}
       </SentenceLine>
     );
   if (moved === null)
@@ -198,7 +197,7 @@ export function InsideSentence({
   const { unit, part, layer, value, median: usual, extreme, of } = moved;
   const vector = unit.end - unit.token > 1 ? "its vectors (mean of its tokens)" : "its vector";
   return (
-    <SentenceLine>
+    <SentenceLine of={tokens}>
       {extreme === null && "This text has too few different words to compare. "}
       {`The ${part} of L${layer} moves `}
       {named(unit, unit.token === focus.token ? null : tokens)}

@@ -1,4 +1,4 @@
-/** The word from which a layer's attention brings most into another word's vector (ALTI). */
+/** The content word from which a layer's attention brings most into another word's vector (ALTI). */
 
 import type { Unit } from "../../figures/derive/units";
 import { matrixRequest } from "../../figures/matrix";
@@ -9,11 +9,16 @@ import type { Source } from "../../protocol/types";
 
 /** A longer text has no matrix of all tokens at hand. */
 const TOKENS = 512;
-/** A word gives something worth telling from so many times chance on. */
+/** A word gives something worth telling from so many times chance on; less than that where there is nothing else to tell. */
 const TELLS = 1.3;
+const ABOVE = 1.05;
+
+/** True of what is worth telling even where something else is. */
+export const tells = ({ value, chance }: Taken): boolean => value >= TELLS * chance;
 
 export interface Taken {
   readonly layer: number;
+  readonly word: Unit;
   readonly from: Unit;
   /** Share of what the vector gets from all other tokens; and of what it is made of, the share of its own. */
   readonly value: number;
@@ -21,7 +26,7 @@ export interface Taken {
   readonly own: number;
 }
 
-/** The content word that gives a word the largest share; null where none tells. `weights`: `[n, n]`, rows sum to 1. */
+/** The content word that gives a word the largest share; null where none is above chance. `weights`: `[n, n]`, rows sum to 1. */
 export function takenFrom(
   weights: ArrayLike<number>,
   layer: number,
@@ -47,7 +52,21 @@ export function takenFrom(
   const [from, value] = [words[best], shares[best]];
   if (from === undefined || value === undefined || word.special) return null;
   const chance = (from.end - from.token) / (n - size);
-  return value >= TELLS * chance ? { layer, from, value, chance, own: own / all } : null;
+  return value > ABOVE * chance ? { layer, word, from, value, chance, own: own / all } : null;
+}
+
+/** What a content word takes, by the largest multiple of chance, where the focus word takes nothing that tells. */
+function takenElsewhere(
+  weights: ArrayLike<number>,
+  layer: number,
+  words: readonly Unit[],
+): Taken | null {
+  const plain = plainIn(words.map(({ surface }) => surface.trim().toLowerCase()));
+  const all = words.flatMap((word, i): Taken[] => {
+    const taken = plain[i] ? null : takenFrom(weights, layer, word, words);
+    return taken === null ? [] : [taken];
+  });
+  return all[firstLargest(all.map(({ value, chance }) => value / chance))] ?? null;
 }
 
 /** Null where the mask lets a token look back alone, or the page has no answer. */
@@ -63,5 +82,6 @@ export async function askTaken(
   const has = source.has?.(request) ?? source.live;
   if (!has || mask !== undefined || tokens.text.length > TOKENS) return null;
   const weights = arrayOf(await source.ask(request, { signal }), "weights").data;
-  return takenFrom(weights, layer, word, words);
+  const own = takenFrom(weights, layer, word, words);
+  return own !== null && tells(own) ? own : takenElsewhere(weights, layer, words);
 }

@@ -91,13 +91,13 @@ function createSentence(
     const waits = found === null && changesOf.failure.value === null;
     if (waits || read?.token !== focus.value) return <SentenceLine />;
     const { reading, taken } = read;
-    if (reading === null && !several) {
-      const [because] = nothingToSee(tokens)?.split(", so ") ?? [];
-      if (because !== undefined)
-        return (
-          <SentenceLine>{`${because}, so no word is moved more, or less, than another.`}</SentenceLine>
-        );
-    }
+    const [because] = nothingToSee(tokens)?.split(", so ") ?? [];
+    if (reading === null && because !== undefined)
+      return (
+        <SentenceLine>
+          {`${because}, so ${several ? "what a layer does to one tells little" : "no word is moved more, or less, than another"}.`}
+        </SentenceLine>
+      );
     if (reading === null && found === null) return <SentenceLine />;
     return (
       <InsideSentence

@@ -21,12 +21,35 @@ const LETTER = /[\p{L}\p{N}]/u;
 /** A word of less probability, or a later one, is a surprise. */
 const SURPRISES = { below: 0.01, beyond: 10 };
 
-/** `, where it expects man: 39%`, or the likeliest guess that is a word; nothing where that is the text's own. */
+/** A mark, a symbol or a unit (*°c*), and no piece of a word. */
+const isSign = ({ token, label }: Guess): boolean =>
+  !/^##./u.test(token) &&
+  /[^\p{L}\p{N}\p{M}\s]/u.test(nameOf(label)) &&
+  !/^[[<]./u.test(label.text);
+/** A word is named after a sign from so much of what that gets on. */
+const AFTER_SIGN = 0.1;
+
+/** `, where it expects man: 39%`, the sign that is likelier than any word, or the likeliest guess that is a word; nothing where that is the text's own. */
 function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
   const word = guesses.find(isWord);
-  return word === undefined || word.original ? null : (
+  const [first] = guesses;
+  if (word === undefined ? first === undefined || !isSign(first) : word.original) return null;
+  if (first !== undefined && word !== first && isSign(first))
+    return (
+      <>
+        {", where it expects the sign "}
+        <Expected {...first} />
+        {word !== undefined && word.probability >= AFTER_SIGN * first.probability && (
+          <>
+            {", then "}
+            <Expected {...word} />
+          </>
+        )}
+      </>
+    );
+  return word === undefined ? null : (
     <>
-      {word === guesses[0] ? ", where it expects " : ", where the likeliest word is "}
+      {word === first ? ", where it expects " : ", where the likeliest word is "}
       <Expected {...word} />
     </>
   );
@@ -77,7 +100,9 @@ export function PredictionsSentence({
   const word = (label: TokenLabel, position: number) => (
     <TextWord key="word" text={nameOf(label)} {...{ tokens, position, choose }} />
   );
-  const say = (...parts: readonly ComponentChildren[]) => <SentenceLine>{parts}.</SentenceLine>;
+  const say = (...parts: readonly ComponentChildren[]) => (
+    <SentenceLine of={tokens}>{parts}.</SentenceLine>
+  );
   if (predictions.mode === "next") {
     const position = mostSurprising(predictions, tokens);
     const answer = position === null ? null : at(position);

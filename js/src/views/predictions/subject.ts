@@ -1,8 +1,7 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
-import { isFunctionWord } from "../../figures/function-words";
 import { isMask, isUnknown, isWhole } from "../../figures/nothing-to-see";
-import { plainIn } from "../../figures/plain-words";
+import { isElsewhere, plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";
@@ -26,9 +25,9 @@ export const countedIn = ({ tokens, masked }: Text): readonly number[] =>
 export function isForeign(position: number, { tokens }: Text): boolean {
   const counts = tokens.surface.map((surface, i) => [i, surface.trim().toLowerCase()] as const);
   const whole = counts.filter(([i]) => tokens.special[i] !== true && isWhole(tokens, i));
-  const plain = plainIn(whole.map(([, name]) => name));
+  const names = whole.map(([, name]) => name);
   const at = whole.findIndex(([i]) => i === position);
-  return plain[at] === true && !isFunctionWord(whole[at]?.[1] ?? "");
+  return isElsewhere(names) && plainIn(names)[at] === true;
 }
 
 /**
@@ -49,8 +48,8 @@ export function subjectOf(
   const whole = counted.filter((i) => isWhole(meta.tokens, i));
   const names = whole.map((i) => (meta.tokens.surface[i] ?? "").trim().toLowerCase());
   const plain = plainIn(names);
-  // Function words of another language cannot be told apart from the sentence; English ones are quoted.
-  const content = whole.filter((_, k) => !plain[k] || isFunctionWord(names[k] ?? ""));
+  // English function words may surprise; of another language the list knows but some.
+  const content = isElsewhere(names) ? whole.filter((_, k) => !plain[k]) : whole;
   const words = content.length > 0 ? content : whole.length > 0 ? whole : counted;
   return words[firstLargest(words.map((i) => -(originalProbability.data[i] ?? 0)))] ?? null;
 }

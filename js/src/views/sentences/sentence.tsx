@@ -41,9 +41,7 @@ function Pair({
   );
 }
 
-const ALONE = "The text is one sentence, with no other to compare";
-
-/** `The text is one sentence, with no other to compare. Within it, over all heads, valid looks at tickets: with 22% of its attention to other words, chance 7.2%.` */
+/** `Over all heads valid looks at tickets: with 22% of its attention to other words, chance 7.2%.`: a text of one sentence has no other to compare. */
 export function OneSentence({
   block,
   tokens,
@@ -59,15 +57,16 @@ export function OneSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const pair = block && strongestPair(block, tokens);
   return (
-    <SentenceLine>
-      {pair !== null && (
+    <SentenceLine of={tokens}>
+      {pair === null ? (
+        `${block === null ? "This text is one sentence" : "Over all heads no content word looks much more at one word of this text than at others"}`
+      ) : (
         <>
           {"Over all heads "}
           <Pair {...{ pair, tokens, choose }} others="other words" />
-          {". "}
         </>
       )}
-      {ALONE}.
+      .
     </SentenceLine>
   );
 }
@@ -134,7 +133,7 @@ export function SentencesSentence({
   const taken = elsewhere?.some((share) => share > 0) ? number(itemAt(elsewhere, row)) : null;
   const pair = block && strongestPair(block, tokens);
   const said = (...parts: readonly unknown[]) => (
-    <SentenceLine>
+    <SentenceLine of={tokens}>
       {pair !== null && (
         <>
           {`From ${name} to ${other} `}

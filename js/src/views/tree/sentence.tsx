@@ -1,13 +1,12 @@
-/** The tree in words: the root's strongest link, and on from the token that it leads to where that tells. */
+/** The tree in words: where the path goes on behind the token that the root leads to. */
 
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { isUnknown, isWhole, nothingToSee, wordsOf } from "../../figures/nothing-to-see";
-import { plainIn } from "../../figures/plain-words";
+import { contentOf, isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
-import { AgainstChance, FocusWord, quoted, SentenceLine, Share, Which } from "../../ui/sentence";
+import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
 /** A second step is named from so many times chance on. */
@@ -20,30 +19,36 @@ interface Link extends Num {
   readonly chance: number;
 }
 
-/** The root's strongest link, and that of the token that it leads to, which may lead back; fewer where there are none. */
-export function strongestLinks({
-  whole,
-  matrix,
-  link,
-}: Pick<Grown, "whole" | "matrix" | "link">): readonly Link[] {
-  const { root, childrenOf } = whole;
-  const square = matrix.queries === matrix.keys;
-  const linkTo = (from: TreeNode, to: TreeNode): Link => ({ from, to, ...link(from, to) });
-  const [child] = childrenOf(root);
-  if (child === undefined) return [];
-  const [on] = childrenOf(child);
-  const canGoBack =
-    square &&
-    (matrix.allowed === null || matrix.allowed[child.unit * matrix.keys.length + root.unit]);
-  const next = on === undefined ? [] : [linkTo(child, on)];
-  const second = [...next, ...(canGoBack ? [linkTo(child, root)] : [])].filter(
-    ({ value }) => value > 0,
-  );
-  const best = firstLargest(second.map(({ value }) => value));
-  return [linkTo(root, child), ...(best < 0 ? [] : [itemAt(second, best)])];
+type Links = Pick<Grown, "whole" | "matrix" | "link">;
+
+const linkIn = ({ link }: Links, from: TreeNode, to: TreeNode): Link => ({
+  ...{ from, to },
+  ...link(from, to),
+});
+
+/** The strongest link of a token of the tree, which may lead back to the root. */
+function onwards(of: Links, node: TreeNode): Link | null {
+  const { root, childrenOf } = of.whole;
+  const { allowed, keys, queries } = of.matrix;
+  const [on] = childrenOf(node);
+  const back =
+    queries === keys && (allowed === null || allowed[node.unit * keys.length + root.unit] !== 0);
+  const found = [...(on === undefined ? [] : [on]), ...(back ? [root] : [])]
+    .map((to) => linkIn(of, node, to))
+    .filter(({ value }) => value > 0);
+  return found[firstLargest(found.map(({ value }) => value))] ?? null;
 }
 
-/** `From “it” the strongest path leads to trophy: 61%, chance 6%; and from there to suitcase: 15%, chance 6%.`, the second step where it leads to a whole content word. */
+/** The links of the root, the strongest first, each with that of the token that it leads to; null where that has none. */
+export const pathsOf = (of: Links): readonly (readonly [first: Link, second: Link | null])[] =>
+  of.whole
+    .childrenOf(of.whole.root)
+    .map((child) => [linkIn(of, of.whole.root, child), onwards(of, child)]);
+
+/**
+ * `From “it” through trophy the path goes on to suitcase: 15%, chance 6%.`, where a second step leads to a whole content word.
+ * `From “it” a second path, beside that to trophy, leads to brown: 12%, chance 6%.`
+ */
 export function TreeSentence({
   of,
   tokens,
@@ -55,7 +60,8 @@ export function TreeSentence({
   /** Tokens of the keys. */
   readonly tokens: TokenColumns;
 }) {
-  const [first, second] = strongestLinks(of);
+  const paths = pathsOf(of);
+  const first = paths[0]?.[0];
   if (first === undefined) return <SentenceLine />;
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
@@ -67,22 +73,20 @@ export function TreeSentence({
     const roots = choose !== undefined && !across;
     return (
       <FocusWord choose={roots ? () => choose(token) : null}>
-        <bdi dir="ltr">{quoted(name)}</bdi>
+        <Quoted text={name} />
         <Which {...{ names, at }} />
       </FocusWord>
     );
   };
-  const names = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
-  const plain = plainIn(names);
+  const says = contentOf(tokens);
   const isContent = ({ unit }: TreeNode): boolean => {
     const { token, end, special, surface, text } = itemAt(of.matrix.keys, unit);
-    const says = plain[names.indexOf(surface.trim().toLowerCase())] === false;
-    return !special && !isUnknown(text) && says && isWhole(tokens, token, end);
+    return !special && !isUnknown(text) && says(surface) && isWhole(tokens, token, end);
   };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {
     return (
-      <SentenceLine>
+      <SentenceLine of={tokens}>
         {"From "}
         {named(first.from)}
         {` no path leads to another ${across ? "token of the source" : "of the tokens shown"} above chance, `}
@@ -90,24 +94,54 @@ export function TreeSentence({
       </SentenceLine>
     );
   }
+  const tells = (link: Link): boolean =>
+    isAbove(link) && link.value >= TELLS * link.chance && isContent(link.to);
+  const through = paths.find(
+    ([one, second]) => isAbove(one) && isContent(one.to) && second !== null && tells(second),
+  );
+  if (through !== undefined) {
+    const [one, second] = through;
+    const back = second?.to === one.from;
+    return (
+      <SentenceLine of={tokens}>
+        {"From "}
+        {named(one.from)}
+        {across ? " through the source’s " : " through "}
+        {named(one.to)}
+        {across
+          ? ", in the encoder, the path goes on to "
+          : back
+            ? " the path leads back"
+            : " the path goes on to "}
+        {second && !back && named(second.to)}
+        {second && <AgainstChance {...second} />}.
+      </SentenceLine>
+    );
+  }
+  const other = paths.slice(1).find(([one]) => tells(one))?.[0];
+  if (other !== undefined)
+    return (
+      <SentenceLine of={tokens}>
+        {"From "}
+        {named(first.from)}
+        {` a second path, beside that to ${across ? "the source’s " : ""}`}
+        {named(first.to)}
+        {", leads to "}
+        {named(other.to)}
+        <AgainstChance {...other} />.
+      </SentenceLine>
+    );
+  const [next, second] = [paths[1]?.[0], paths[0]?.[1]];
+  const ends = second == null || !isAbove(second);
   return (
-    <SentenceLine>
+    <SentenceLine of={tokens}>
       {"From "}
       {named(first.from)}
-      {` the strongest path leads to ${across ? "the source’s " : ""}`}
+      {` the path ${ends ? "ends at" : "leads to"} ${across ? "the source’s " : ""}`}
       {named(first.to)}
       <AgainstChance {...first} />
-      {second === undefined ? null : !isAbove(second) ? (
-        "; and from there nowhere in particular"
-      ) : second.value < TELLS * second.chance || !isContent(second.to) ? null : (
-        <>
-          {across ? "; from there, in the encoder, " : "; and from there "}
-          {second.to === first.from ? "back to " : "to "}
-          {named(second.to)}
-          <AgainstChance {...second} />
-        </>
-      )}
-      .
+      {!ends && ", and from there to no content word much above chance"}
+      {ends && next !== undefined && !isAbove(next) && "; no other word is above chance"}.
     </SentenceLine>
   );
 }

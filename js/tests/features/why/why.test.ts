@@ -37,8 +37,7 @@ describe("the view", () => {
     expect(part("why-sum").textContent).toContain("= 2.50");
     expect(part("why-heads").querySelector("button")?.dataset.head).toBe("1"); // layer 1, head 1: -2
     expect(part("sentence").textContent).toBe(
-      "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits. " +
-        "All tokens together speak for “are” by 2.00; before any word is read the model leans to “are” by 0.500.",
+      "With “are” hidden, keys decides for “are” over “is”, by 3.00; “are” leads by 2.50 logits.",
     );
     // Folded until they are asked for.
     for (const name of ["lens", "why-agreement", "why-guesses"]) expect(part(name)).toBeNull();

@@ -4,6 +4,7 @@ import { windowsOf } from "../../../draw/heatmap/axis";
 import type { Geometry } from "../../../draw/heatmap/types";
 import { strongestOf } from "../../../figures/derive/matrix";
 import type { LinkList, LongRow, LongStore } from "../../../figures/long/store";
+import { isOfElsewhere } from "../../../figures/nothing-to-see";
 import type { Table } from "../../../figures/table";
 import type { TokenColumns } from "../../../protocol/types";
 import { Num } from "../../../ui/number";
@@ -41,11 +42,12 @@ export function RowSentence({
   const value = row.values[key] ?? 0;
   const seen = row.values.reduce((count, weight) => count + Number(!Number.isNaN(weight)), 0);
   const chance = shares ? 1 / seen : Number.NaN;
+  const elsewhere = isOfElsewhere(tokens);
   return (
     <p class="aw-sentence" data-aw-part="sentence">
-      <Label text={quoted(name(row.token))} nth={row.token} />
+      <Label text={quoted(name(row.token), elsewhere)} nth={row.token} />
       {" attends to "}
-      {key === row.token ? "itself" : <Label text={quoted(name(key))} nth={key} />}
+      {key === row.token ? "itself" : <Label text={quoted(name(key), elsewhere)} nth={key} />}
       <AgainstChance value={value} error={error(value)} chance={chance} />
       {rest !== null && (
         <>
