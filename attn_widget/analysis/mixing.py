@@ -18,11 +18,14 @@ from attn_widget.influence.mixing import (
     lengths_of,
     mixing_layers,
     norms_of_heads,
+    of_block,
     output_of,
     ratio_of,
 )
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
+
+TOGETHER = 64  # tokens of a text for which a block is read once for all its quantities
 
 
 class MixingFigures(Accessor[AttentionFigures]):
@@ -236,6 +239,14 @@ class MixingFigures(Accessor[AttentionFigures]):
                 "mixing", {}
             )
             missing = [layer for layer in layers if (kind, layer) not in matrices]
+        if kind in ("mixing", "alti") and self._analysis.trace.n_tokens <= TOGETHER:
+            for done, layer in enumerate(missing, 1):
+                both, ratio = of_block(run, layer)
+                matrices.update(((name, layer), matrix) for name, matrix in both.items())
+                self._analysis._cached(("mixing_ratio", layer), lambda ratio=ratio: ratio)
+                if progress is not None:
+                    progress(done, len(missing))
+            missing = []
         # It may take seconds, and other figures are asked for meanwhile.
         computed = mixing_layers(run, kind, missing, progress)
         for layer, matrix in zip(missing, computed, strict=True):

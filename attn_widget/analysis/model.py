@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from attn_widget.trace.run import Run
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
+KEPT_BYTES = 80_000_000  # of all layers, kept where they take no more
 
 
 def earlier(
@@ -120,12 +121,42 @@ class ModelFigures(Accessor[AttentionFigures]):
         run = self._analysis._require_model("layers", of_tokens=True)
         layer = index_in(layer, self._analysis.trace.n_layers, "layer")
         with self._analysis._lock:
-            parts = self._analysis._layers.pop(layer, None)
+            kept = self._analysis._layers
+            if len(kept) == self._analysis.trace.n_layers:
+                return kept[layer]
+            parts = kept.pop(layer, None)
             parts = inside(run.encoder, run.encoding, layer) if parts is None else parts
-            self._analysis._layers[layer] = parts
-            while len(self._analysis._layers) > KEPT_LAYERS:
-                del self._analysis._layers[next(iter(self._analysis._layers))]
+            kept[layer] = parts
+            while len(kept) > KEPT_LAYERS:
+                del kept[next(iter(kept))]
             return parts
+
+    def visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
+        """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
+
+        Raises
+        ------
+        NotAvailableError
+            A family whose layers are not known.
+        """
+        run = self._analysis._require_model("layers", of_tokens=True)
+        n_layers, seen = self._analysis.trace.n_layers, dict[int, LayerParts]()
+
+        def keep(parts: LayerParts) -> None:
+            if n_layers * parts.nbytes <= KEPT_BYTES:
+                seen[parts.layer] = parts
+            visit(parts)
+
+        with self._analysis._lock:
+            kept = self._analysis._layers
+        if len(kept) == n_layers:
+            for layer in range(n_layers):
+                visit(kept[layer])
+            return
+        visit_layers(run.encoder, run.encoding, keep)
+        if len(seen) == n_layers:
+            with self._analysis._lock:
+                self._analysis._layers = seen
 
     def ffn(self, layer: int) -> Float32:
         """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size].
@@ -142,11 +173,11 @@ class ModelFigures(Accessor[AttentionFigures]):
     @property
     def residuals(self) -> Residuals:
         """Change of each token by attention and FFN in every layer, ``||out - in|| / ||in||``."""
-        run = self._analysis._require_model("layers", of_tokens=True)
+        self._analysis._require_model("layers", of_tokens=True)
 
         def find() -> Residuals:
             bars: list[tuple[Float32, Float32]] = []
-            visit_layers(run.encoder, run.encoding, lambda parts: bars.append(residual_bars(parts)))
+            self.visit_layers(lambda parts: bars.append(residual_bars(parts)))
             return residuals(bars)
 
         return self._analysis._cached("residuals", find)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from math import gcd
 from typing import Any
+
+from attn_widget.errors import NotAvailableError
 
 DIGITS = 32  # hexadecimal, of a digest
 SPREAD = 0.618  # step of the sampled values as a share of the shorter side: spreads them evenly
@@ -15,6 +20,8 @@ SPREAD = 0.618  # step of the sampled values as a share of the shorter side: spr
 _known: weakref.WeakKeyDictionary[Any, dict[str, tuple[object, bytes]]] = (
     weakref.WeakKeyDictionary()
 )
+
+_read = threading.local()  # states that this thread has read, in `reading_weights_once`
 
 
 def fingerprint(model: Any, *, cached: bool = False) -> str:
@@ -44,8 +51,39 @@ def weights_state(model: Any) -> int:
     It counts what torch counts: steps of optimizers, ``load_state_dict``, any operation in place, and tensors that were moved,
     cast or replaced. A change through ``.data``, or of numpy arrays, has no count: some values of every row and of every column
     are read, so that it is seen unless it touches less than a row or a column. A sum of all values would see
-    every one, for a quarter of the time of each pass (``docs/robustness.md``).
+    every one, for a quarter of the time of each pass (``docs/robustness.md``). Inside `reading_weights_once` they are read once.
     """
+    states: dict[int, tuple[Any, int]] | None = getattr(_read, "states", None)
+    if states is None:
+        return _read_state(model)
+    if id(model) not in states:
+        states[id(model)] = model, _read_state(model)
+    return states[id(model)][1]
+
+
+@contextmanager
+def reading_weights_once() -> Generator[None]:
+    """`weights_state` of this thread reads each model once, and again at the end, instead of before each of many passes.
+
+    Raises `NotAvailableError`: the weights have changed in between.
+    """
+    if getattr(_read, "states", None) is not None:
+        yield
+        return
+    states: dict[int, tuple[Any, int]] = {}
+    _read.states = states
+    try:
+        yield
+    finally:
+        _read.states = None
+    if any(_read_state(model) != state for model, state in states.values()):
+        raise NotAvailableError(
+            "The weights of the model have changed while it was asked, so the answers are of several models.",
+            "Ask again when nothing trains it: analyze(text, model=...).",
+        )
+
+
+def _read_state(model: Any) -> int:
     if hasattr(model, "in_torch"):
         return hash(tuple(_sampled(array).tobytes() for array in model.arrays))
     import torch

@@ -37,6 +37,13 @@ def mixing_layers(
             progress(done, len(layers))
 
 
+def of_block(run: Run, layer: int) -> tuple[dict[str, Float32], Float32]:
+    """``mixing`` and ``alti`` of a layer, float32 [n, n] each, and its mixing ratio [n], of one reading of its parts."""
+    block = attention_block(run, layer)
+    matrices = {"mixing": figures.mixing(block), "alti": figures.alti(block)}
+    return matrices, figures.mixing_ratio(block)
+
+
 def norms_of_heads(run: Run, layer: int) -> Float32:
     """``||A^h_ij v_j^h W_O^h||`` of a layer's heads, float32 [H, n, n]."""
     return figures.head_norms(*projected(run, layer))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import numpy as np
@@ -46,30 +46,30 @@ def value_zeroing(
             "with heads switched off."
         )
     n, n_keys = run.trace.n_tokens, run.trace.n_keys
-    calls = _layer_calls(run)
+    calls = _layer_calls(run, max(layers, default=0))
     widest = max(n, n_keys)
     size = max(1, min(TOKENS_AT_ONCE // n, WEIGHTS_AT_ONCE // (encoder.n_heads * n * widest)))
     done = 0
     for layer in layers:
         module, args, kwargs = calls[layer]
         distances = np.zeros((n, n_keys))
+        mask = run.trace.mask(layer)
         with inference_mode(encoder, eager(encoder), network=encoder.traced):
-            whole = _output(encoder, module, args, kwargs, 1, None)[0]
             for start in range(0, n_keys, size):
                 keys = list(range(start, min(start + size, n_keys)))
-                without = _output(encoder, module, args, kwargs, len(keys), keys)
-                distances[:, keys] = _cosine_distances(whole, without).T
+                changed = None if mask is None else mask[:, keys].T
+                outputs = _outputs(encoder, module, args, kwargs, keys, changed)
+                distances[:, keys] = _cosine_distances(outputs[0], outputs[1:]).T
                 done += len(keys)
                 if progress is not None:
                     progress(done, n_keys * len(layers))
-        mask = run.trace.mask(layer)
         if mask is not None:  # copies of a batch differ in their last digits
             distances[~mask[:]] = 0
         yield rows_normalized(distances)
 
 
-def _layer_calls(run: Run) -> list[tuple[Any, Any, dict[str, Any]]]:
-    """Every layer's module with the arguments that one forward pass gives it."""
+def _layer_calls(run: Run, last: int) -> list[tuple[Any, Any, dict[str, Any]]]:
+    """The module of each layer up to ``last`` with the arguments that one forward pass gives it."""
     encoder = run.encoder
     calls: list[tuple[Any, Any, dict[str, Any]]] = []
 
@@ -78,7 +78,7 @@ def _layer_calls(run: Run) -> list[tuple[Any, Any, dict[str, Any]]]:
 
     layers = layer_modules(encoder.family, encoder.traced) or ()
     with encoder.lock, hooked(layers, before=keep):
-        run_base(encoder, run.encoding, eager(encoder))
+        run_base(encoder, run.encoding, eager(encoder), last=last)
     return calls
 
 
@@ -87,13 +87,20 @@ def eager(encoder: Encoder) -> str | None:
     return None if isinstance(encoder.traced, Module) else "eager"
 
 
-def _output(
-    encoder: Encoder, module: Any, args: Any, kwargs: dict[str, Any], copies: int, keys: Any
+def _outputs(
+    encoder: Encoder,
+    module: Any,
+    args: Any,
+    kwargs: dict[str, Any],
+    keys: list[int],
+    changed: Any,
 ) -> Any:
-    """A layer's output [copies, n, d] for copies of its input, without the values of ``keys``.
+    """A layer's output [1 + keys, n, d], as it is and without the value of each of ``keys``.
 
-    A layer of a decoder that reads a source attends twice: first to the text itself, then to the source.
+    ``changed``, bool [keys, n]: rows that attend to the key, None for all; only these are of use. A layer of a decoder that
+    reads a source attends twice: first to the text itself, then to the source.
     """
+    copies = 1 + len(keys)
     hidden = _copies(hidden_of(args, kwargs), copies)
     positional, named = with_hidden(hidden, args, dict(kwargs))
     if named.get("alibi") is not None:  # BLOOM: heads of the copies in a row
@@ -101,17 +108,22 @@ def _output(
     # XGLM wants a mask for each text.
     positional = tuple(_copies(x, copies) if _is_mask(x) else x for x in positional)
     named = {name: _copies(x, copies) if _is_mask(x) else x for name, x in named.items()}
-    if keys is None:
-        output = module(*positional, **named)
-    elif isinstance(module, Module):
+    if isinstance(module, Module):
         with _zero_values(module, keys):
             output = module(*positional, **named)
     else:
+        import torch
+
+        from attn_widget.trace.changed_rows import ChangedRows
         from attn_widget.trace.softmax_tap import ZeroColumns
 
         softmaxes = 2 if encoder.part in ("decoder", "cross") else 1
         turn = 1 if encoder.part == "cross" else 0
-        with ZeroColumns(encoder.n_heads, keys, turn) as tap:
+        with ExitStack() as stack:
+            if changed is not None:
+                rows = np.concatenate([np.ones_like(changed[:1]), changed])
+                stack.enter_context(ChangedRows(torch.from_numpy(rows).to(encoder.device)))
+            tap = stack.enter_context(ZeroColumns(encoder.n_heads, keys, turn))
             output = module(*positional, **named)
         if tap.seen != softmaxes:
             raise NotAvailableError(
@@ -135,10 +147,10 @@ def _copies(tensor: Any, copies: int) -> Any:
 
 
 def _zero_values(layer: Module, keys: list[int]) -> AbstractContextManager[None]:
-    """Zero values of token ``keys[b]`` in copy ``b``, in a network in numpy."""
+    """Zero values of token ``keys[b]`` in copy ``b + 1``, in a network in numpy."""
 
     def zero(_module: Any, _args: Any, _kwargs: Any, values: Any) -> None:
-        values[range(len(keys)), keys] = 0
+        values[range(1, len(keys) + 1), keys] = 0
 
     return hooked([layer.get_submodule("attention.self.value")], after=zero)
 

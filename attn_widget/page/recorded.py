@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.base import known_language
+from attn_widget.analysis.base import cached, known_language
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.answer import answer
 from attn_widget.trace.embeddings import embedding_parts
 from attn_widget.trace.layer_activations import inside
+from attn_widget.trace.run import Run
 
 Asked = dict[str, Any]
 Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
@@ -123,10 +124,13 @@ def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered
 
 def widths(analysis: Analysis) -> dict[str, int]:
     """Columns of three tensors, whatever the text: found with a very short one, where one text is read. Empty where unknown."""
-    if analysis.run is None:
-        return {}
-    encoder = analysis.run.encoder
-    shortest = analysis.run.encoding if encoder.parts else encoder.encode("a")
+    run = analysis.run
+    return {} if run is None else cached(analysis, "widths", lambda: _widths(run))
+
+
+def _widths(run: Run) -> dict[str, int]:
+    encoder = run.encoder
+    shortest = run.encoding if encoder.parts else encoder.encode("a")
     try:
         parts, embeddings = inside(encoder, shortest, 0), embedding_parts(encoder, shortest)
     except NotAvailableError:

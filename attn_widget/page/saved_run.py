@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.host.fingerprint import reading_weights_once
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.snapshot import Snapshot, exact_snapshot, snapshot
 from attn_widget.page.spec import WHOLE, PageSpec, check_views
@@ -50,9 +51,10 @@ def saved_run(
         view = selection.view if selection.view in views else views[0]
         selection = replace(selection, **opened.selected(), view=view)
         spec.check_run(analysis)
-        recorded = of_parts(
-            analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)
-        )
+        with reading_weights_once():
+            recorded = of_parts(
+                analysis, selection, spec, analysis.model.parts if parts else (analysis.part,)
+            )
     picture = picture_of(source, selection) if pictured else None
     return SavedRun(spec.title or source.title, source.n_tokens, recorded, picture=picture)
 

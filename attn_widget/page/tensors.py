@@ -15,7 +15,7 @@ from attn_widget.page.recorded import Answered, Asked, record, widths
 from attn_widget.page.token_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TABLES
 from attn_widget.trace import QKVTrace
-from attn_widget.trace.layer_activations import LayerParts, visit_layers
+from attn_widget.trace.layer_activations import LayerParts
 
 MIN_POSITIONS, MAX_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
@@ -121,7 +121,7 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 
     if columns and analysis.run is not None:
         with suppress(NotAvailableError):  # a family whose layers are not known
-            visit_layers(analysis.run.encoder, analysis.run.encoding, visit)
+            analysis.model.visit_layers(visit)
     return windows_by_key
 
 

@@ -16,7 +16,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.page.recorded import Answered
 from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER
-from attn_widget.trace.layer_activations import LayerParts, visit_layers
+from attn_widget.trace.layer_activations import LayerParts
 
 WINDOW = {
     "ffn_activation": 96,
@@ -82,7 +82,7 @@ def token_row(
         with suppress(NotAvailableError):
             put(name, name, analysis.model.embeddings.part(name)[token])
     with suppress(NotAvailableError):
-        visit_layers(analysis.run.encoder, analysis.run.encoding, visit)
+        analysis.model.visit_layers(visit)
     with suppress(NotAvailableError):
         for layer, states in enumerate(analysis.model.hidden_states):
             if ("hidden", layer) not in in_page:

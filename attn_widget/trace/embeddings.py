@@ -80,7 +80,7 @@ def embedding_parts(encoder: Encoder, encoding: Encoding) -> EmbeddingParts:
         known_modules = _embedding_modules(encoder, names)
         modules = {key: module for key, module in known_modules.items() if module}
         with recording({**modules, "layer": layers[0]}) as seen:
-            run_base(encoder, encoding)
+            run_base(encoder, encoding, last=0)
 
     def side(name: str, side: str) -> Floats:
         # The first call: an encoder and a decoder may share a table.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -126,9 +126,25 @@ def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
     return {name: tensor.to(encoder.device) for name, tensor in inputs.items()}
 
 
-def run_base(encoder: Encoder, encoding: Encoding, attention: str | None = None) -> None:
-    """A pass of `Encoder.traced`, for those who have hooks on it."""
-    with inference_mode(encoder, attention, network=encoder.traced):
+class _DoneError(Exception):
+    """The last layer that is of interest is done."""
+
+
+def run_base(
+    encoder: Encoder, encoding: Encoding, attention: str | None = None, *, last: int | None = None
+) -> None:
+    """A pass of `Encoder.traced`, for those who have hooks on it; it ends after layer ``last`` where no two share a module."""
+    layers = layer_modules(encoder.family, encoder.traced) or []
+    ends = layers[last : last + 1] if last is not None and len({*layers}) == len(layers) else []
+
+    def stop(*_call: Any) -> None:
+        raise _DoneError
+
+    with (
+        suppress(_DoneError),
+        inference_mode(encoder, attention, network=encoder.traced),
+        hooked(ends, after=stop),
+    ):
         encoder.traced.base_model(**inputs_of(encoder, encoding))
 
 

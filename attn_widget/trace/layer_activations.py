@@ -78,6 +78,11 @@ class LayerParts:
     layer_output: Floats
     notes: tuple[str, ...] = ()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(getattr(part, "nbytes", 0) for part in vars(self).values())
+
 
 def inside(encoder: Encoder, encoding: Encoding, layer: int) -> LayerParts:
     """Run the model once more and keep what layer ``layer`` computes.
@@ -123,7 +128,7 @@ def visit_layers(
                 stack.enter_context(
                     hooked([module], after=_at_end(uses, block, seen, wanted, visit))
                 )
-        run_base(encoder, encoding)
+        run_base(encoder, encoding, last=max(wanted, default=0))
 
 
 def _at_end(

@@ -145,7 +145,7 @@ def capture_softmax(encoder: Encoder, encoding: Encoding, progress: Progress | N
 
 
 class ZeroColumns(SoftmaxMode):
-    """Zeroes column ``keys[b]`` of the attention weights of copy ``b``, in the softmax number ``turn``."""
+    """Zeroes column ``keys[b]`` of the attention weights of copy ``b + 1``, in the softmax number ``turn``; copy 0 is whole."""
 
     def __init__(self, n_heads: int, keys: list[int], turn: int = 0) -> None:
         super().__init__(n_heads)
@@ -154,10 +154,10 @@ class ZeroColumns(SoftmaxMode):
         self.seen = 0
 
     def after(self, weights: torch.Tensor) -> torch.Tensor:
-        if weights.dim() == 4 and weights.shape[0] == len(self.keys):
+        if weights.dim() == 4 and weights.shape[0] == len(self.keys) + 1:
             if self.seen == self.turn:
                 weights = weights.clone()
-                for copy, key in enumerate(self.keys):
+                for copy, key in enumerate(self.keys, 1):
                     weights[copy, :, :, key] = 0
             self.seen += 1
         return weights

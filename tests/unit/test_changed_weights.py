@@ -12,7 +12,8 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
-from attn_widget.host.fingerprint import weights_state
+from attn_widget.host import fingerprint
+from attn_widget.host.fingerprint import reading_weights_once, weights_state
 from attn_widget.model import encoder
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
@@ -119,6 +120,37 @@ def test_a_head_pruned_through_data_is_seen() -> None:
     output.data[:, a.trace.head_dim : 2 * a.trace.head_dim] = 0
     with pytest.raises(NotAvailableError, match=CHANGED):
         a.model.layer(0)
+
+
+def test_weights_that_are_read_once_are_read_again_at_the_end() -> None:
+    model = torch.nn.Linear(5, 7)
+    with reading_weights_once():
+        before = weights_state(model)
+
+    def trained_meanwhile() -> None:
+        with reading_weights_once():
+            assert weights_state(model) == before
+            with reading_weights_once():
+                through_data(model)
+            assert weights_state(model) == before
+
+    with pytest.raises(NotAvailableError, match="have changed"):
+        trained_meanwhile()
+    assert weights_state(model) != before
+
+
+def test_a_page_reads_the_weights_once_and_takes_what_was_computed_before_they_changed(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer = own("bert")
+    a = aw.analyze(TEXT, model=(model, tokenizer), tagger=None, progress=False)
+    read = fingerprint._read_state  # pyright: ignore[reportPrivateUsage]
+    reads: list[int] = []
+    monkeypatch.setattr(fingerprint, "_read_state", lambda of: reads.append(1) or read(of))
+    aw.to_html(a, tmp_path / "page.html")
+    assert 2 <= len(reads) < 12, len(reads)
+    through_data(model)
+    aw.to_html(a, tmp_path / "page.html", why=False)
 
 
 @pytest.mark.parametrize("question", ["head effects", "value zeroing", "mixing", "patch"])

@@ -31,6 +31,20 @@ def apply(module: Any, array: Any) -> Any:
         return module(torch.from_numpy(array)).numpy()
 
 
+def test_a_pass_for_one_layer_ends_there() -> None:
+    encoder = aw.load(tiny_models.build("llama", num_hidden_layers=4))
+    layers = layer_modules(encoder.family, encoder.model)
+    assert layers is not None
+    ran: list[int] = []
+    for index, layer in enumerate(layers):
+        layer.register_forward_hook(lambda *_, index=index: ran.append(index))
+    encoding = encoder.encode(TEXT)
+    inside(encoder, encoding, 1)
+    assert ran == [0, 1]
+    embedding_parts(encoder, encoding)
+    assert ran == [0, 1, 0]
+
+
 def test_the_parts_of_every_layer_add_up(encoder: Encoder) -> None:
     encoding = encoder.encode(TEXT)
     states = capture(encoder, encoding).hidden_states

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -27,16 +29,24 @@ from attn_widget.trace.softmax_tap import SoftmaxMode
 
 STEPS = 64  # of the path; doubled until the gap is small
 MAX_STEPS = 1024
+SHORT = 64  # tokens of a text for which gradients by vectors and by weights come from one pass
 SMALL_GAP = 0.01  # of the difference that the contributions add up to
 
 
 def gradient_x_input(run: Run, bound: BoundTarget) -> Float64:
     """``<d s / d e_j, e_j>`` with the vectors ``e_j`` that enter the first layer, float64 [n]."""
+    if _shared(run, bound):
+        with suppress(NotAvailableError):
+            return _of_one_pass(run, bound).inputs
     encoder = run.encoder
     vectors = first_vectors(run).requires_grad_()
     with differentiable(encoder, fast_attention(encoder)), entering(run, vectors):
         value = bound.value(encoder, run.encoding.inputs)[0]
         (slope,) = torch.autograd.grad(value, [vectors])
+    return _times(slope, vectors)
+
+
+def _times(slope: torch.Tensor, vectors: torch.Tensor) -> Float64:
     return (slope.double() * vectors.detach().double()).sum(dim=-1)[0].cpu().numpy()
 
 
@@ -114,17 +124,53 @@ def attention_gradient(run: Run, bound: BoundTarget) -> Float32:
     Chefer, Gur & Wolf (2021), Generic Attention-model Explainability for Interpreting Bi-Modal and
     Encoder-Decoder Transformers, ICCV.
     """
+    if _shared(run, bound):
+        return _of_one_pass(run, bound).attention
+    return _rolled(run, bound, weights_and_slopes(run, bound))
+
+
+def _rolled(run: Run, bound: BoundTarget, pairs: list[tuple[Float64, Float64]]) -> Float32:
     n = run.trace.n_tokens
     rolled = np.eye(n)
-    for weights, slopes in weights_and_slopes(run, bound):
+    for weights, slopes in pairs:
         step = np.maximum(weights * slopes, 0).mean(axis=0)
         rolled = rolled + step @ rolled
     rows = list(bound.rows)
     return (rolled[rows].mean(axis=0) - np.eye(n)[rows].mean(axis=0)).astype(np.float32)
 
 
+class _OfOnePass(NamedTuple):
+    """Two methods for one target, which share their pass and most of its way back."""
+
+    of: BoundTarget
+    inputs: Float64  # [n]; gradient_x_input
+    attention: Float32  # [n]; attention_gradient
+
+
+_latest: WeakKeyDictionary[Run, _OfOnePass] = WeakKeyDictionary()
+
+
+def _shared(run: Run, bound: BoundTarget) -> bool:
+    """True for a short text, whose weights of all layers are no burden, and a target that its fields tell from others."""
+    return run.trace.n_tokens <= SHORT and bound.other is None
+
+
+def _of_one_pass(run: Run, bound: BoundTarget) -> _OfOnePass:
+    """Both methods; the latest target's are kept, for a page asks for both of them."""
+    found = _latest.get(run)
+    if found is None or found.of != bound:
+        pairs, inputs = _slopes(run, bound)
+        found = _latest[run] = _OfOnePass(bound, inputs, _rolled(run, bound, pairs))
+    return found
+
+
 def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Float64]]:
     """Attention weights of each layer, and the target's derivative by them: float64 [H, n, n] each."""
+    return _slopes(run, bound)[0]
+
+
+def _slopes(run: Run, bound: BoundTarget) -> tuple[list[tuple[Float64, Float64]], Float64]:
+    """`weights_and_slopes`, and what they leave for the vectors that enter: `gradient_x_input`."""
     encoder = run.encoder
     vectors = first_vectors(run).requires_grad_()  # so that every softmax is part of the graph
     tap = _Weights(encoder.n_heads, run.trace.n_tokens)
@@ -136,12 +182,13 @@ def weights_and_slopes(run: Run, bound: BoundTarget) -> list[tuple[Float64, Floa
                 f"The weights of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
                 "not one n x n matrix for each head and layer."
             )
-        slopes = torch.autograd.grad(value, tap.seen)
+        *slopes, entering_slope = torch.autograd.grad(value, [*tap.seen, vectors])
     n = run.trace.n_tokens
-    return [
+    pairs = [
         (w.detach()[0, ..., :n].double().cpu().numpy(), slope[0, ..., :n].double().cpu().numpy())
         for w, slope in zip(tap.seen, slopes, strict=True)
     ]
+    return pairs, _times(entering_slope, vectors)
 
 
 class _Weights(SoftmaxMode):

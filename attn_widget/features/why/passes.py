@@ -15,6 +15,7 @@ from attn_widget.figures.arrays import Float64
 from attn_widget.influence.attention_block import layer_of, layers_of
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import submodule
+from attn_widget.trace.changed_rows import ChangedRows
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.hooks import hooked, with_hidden
 from attn_widget.trace.run import Run
@@ -151,10 +152,10 @@ def of_masked(
         size = max(1, min(size, WEIGHTS_AT_ONCE // (encoder.n_heads * n * n)))
     for start in range(0, len(groups), size):
         chosen = groups[start : start + size]
-        batch = {name: tensor.repeat(len(chosen), 1) for name, tensor in inputs.items()}
         if encoder.predicts == "next":
-            logits = _knocked_out(run, bound, batch, chosen)
+            logits = _knocked_out(run, bound, chosen)
         else:
+            batch = {name: tensor.repeat(len(chosen), 1) for name, tensor in inputs.items()}
             mask = encoder.mask_token_id
             assert mask is not None  # the caller has asked
             for row, positions in enumerate(chosen):
@@ -169,37 +170,47 @@ def of_masked(
 
 def before_target(run: Run, bound: BoundTarget, words: list[list[int]]) -> list[list[int]]:
     """The words that the target can depend on: in a causal run, those before its last position."""
-    if not all(looks_back(run.trace.mask(layer)) for layer in range(run.trace.n_layers)):
+    if not _is_causal(run):
         return words
     return [pieces for pieces in words if pieces[0] < max(bound.rows)]
 
 
-def _knocked_out(
-    run: Run, bound: BoundTarget, batch: dict[str, Any], groups: Sequence[Sequence[int]]
-) -> torch.Tensor:
+def _is_causal(run: Run) -> bool:
+    return all(looks_back(run.trace.mask(layer)) for layer in range(run.trace.n_layers))
+
+
+def _knocked_out(run: Run, bound: BoundTarget, groups: Sequence[Sequence[int]]) -> torch.Tensor:
     """Logits of copies of the text, in each of which no other token looks at a group of positions, in any layer.
 
-    A token without a stand-in (a mask token) is taken out of what the others read: attention knock-out.
+    A token without a stand-in (a mask token) is taken out of what the others read: attention knock-out. Copy 0 of the batch is
+    the text as it is: in a causal run the others have its rows up to the first position that is out.
 
     References
     ----------
     Geva, Bastings, Filippova & Globerson (2023), Dissecting Recall of Factual Associations in Auto-Regressive Language
     Models, EMNLP.
     """
-    encoder, n = run.encoder, run.trace.n_tokens
-    forbidden = torch.zeros(len(groups), n, n, dtype=torch.bool, device=encoder.device)
-    for row, positions in enumerate(groups):
+    encoder, n, copies = run.encoder, run.trace.n_tokens, 1 + len(groups)
+    forbidden = torch.zeros(copies, n, n, dtype=torch.bool, device=encoder.device)
+    changed = torch.ones(copies, n, dtype=torch.bool, device=encoder.device)
+    # A head that is off may give each position its mean over all of them.
+    causal = _is_causal(run) and not encoder.heads_off
+    for row, positions in enumerate(groups, 1):
         for key in positions:
             forbidden[row, :, key] = True
             forbidden[row, key, key] = False
-    with inference_mode(encoder, "eager"), _Forbidding(encoder.n_heads, forbidden) as tap:
+        if causal:
+            changed[row, : min(positions, default=n)] = False
+    batch = {name: tensor.repeat(copies, 1) for name, tensor in run.encoding.inputs.items()}
+    tap = _Forbidding(encoder.n_heads, forbidden)
+    with inference_mode(encoder, "eager"), ChangedRows(changed), tap:
         logits = bound.logits(encoder, batch)
     if tap.seen != encoder.n_layers:
         raise NotAvailableError(
             f"The weights of {encoder.name} ({encoder.family.name}) cannot be followed: they are not one n x n matrix for "
             "each head and layer, so no token can be knocked out."
         )
-    return logits
+    return logits[1:]
 
 
 class _Forbidding(SoftmaxMode):

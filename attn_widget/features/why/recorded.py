@@ -16,7 +16,9 @@ from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 
 TESTED_TOKENS = 10  # up to here a page tests all methods of Why: at most 256 sets of masked words
-FEW_HEADS = 144  # up to here a page measures effects of heads unasked: a pass takes half of the layers for each
+# Up to here a page measures effects of heads unasked, a pass through half of the layers for each, and value zeroing, which runs
+# each layer for each token: a third of the time of a page of a decoder with 270 heads.
+FEW_HEADS = 144
 # Methods whose contributions take one or two passes of the model.
 QUICK = (
     "decomposition",
@@ -27,8 +29,8 @@ QUICK = (
     "mixing",
     "alti",
 )
-# Methods that a page of its own also has of a short text: a pass per token, layer or head of it.
-MORE = ("occlusion", "value_zeroing")
+# Methods that a page of its own also has of a short text: a pass per token of it, and with few heads every layer per token.
+MORE, WITH_FEW_HEADS = ("occlusion",), ("occlusion", "value_zeroing")
 NEVER = ("integrated_gradients",)  # refused by decoders, without a pass
 
 
@@ -70,7 +72,7 @@ def why_slices(
     """Answers about `targets`, and the list of them; nothing without any.
 
     ``whole``: all methods, their tests and the effects of heads; else what takes one or two passes.
-    ``short``: the effects of heads, where these are few, and methods with a pass for each token or layer, too.
+    ``short``: methods with a pass for each token, and where heads are few their effects and value zeroing, too.
     A method that a decoder does not have is recorded with the reason, and so are numbers from elsewhere about another target,
     and the test of an encoder-decoder.
     """
@@ -78,6 +80,8 @@ def why_slices(
         return
     decoder = analysis.model.default_mode == "next"
     two_texts = analysis.part != "self"
+    few_heads = analysis.trace.n_layers * analysis.trace.n_heads <= FEW_HEADS
+    more = WITH_FEW_HEADS if few_heads else MORE
     # On cross-attention the decoder answers for all but the effects of heads.
     methods_of = () if analysis.part == "cross" else analysis.why.methods
     yield {"kind": "targets"}, {"targets": [described(analysis, target) for target in targets]}, {}
@@ -89,7 +93,7 @@ def why_slices(
             if whole
             or two_texts
             or method in (*QUICK, *methods_from_elsewhere(analysis))
-            or (short and method in MORE)
+            or (short and method in more)
             or (decoder and method in NEVER)
         ]
         answers: list[Answered] = []
@@ -105,7 +109,7 @@ def why_slices(
             reply = answer(analysis, request)
             found = list(replied(request, reply))
             yield from found or ([refused(request, reply)] if two_texts else [])
-        if whole or (short and analysis.trace.n_layers * analysis.trace.n_heads <= FEW_HEADS):
+        if whole or (short and few_heads):
             yield from record(analysis, {"kind": "head_effects", "target": target})
         yield from record(analysis, {"kind": "logit_lens", "target": target})
         if decoder:

@@ -83,7 +83,7 @@ def test_a_page_escapes_the_words_of_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("few", "expected"), [(144, True), (71, False)])
-def test_a_page_measures_the_effects_of_few_heads_unasked(
+def test_a_page_measures_the_effects_of_few_heads_and_runs_their_layers_per_token_unasked(
     few: int, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The embedded model has 72."""
@@ -91,3 +91,5 @@ def test_a_page_measures_the_effects_of_few_heads_unasked(
     monkeypatch.setattr(recorded, "FEW_HEADS", few)
     answers = recorded.answers_of(a, {}, PageSpec())
     assert ("head_effects" in {request["kind"] for request, _, _ in answers}) == expected
+    methods = {request.get("method") for request, _, _ in answers}
+    assert ("value_zeroing" in methods) == expected and "occlusion" in methods
