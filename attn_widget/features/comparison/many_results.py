@@ -64,6 +64,7 @@ class ManyComparisons(Many):
 
     @property
     def measured(self) -> NDArray[np.float32]:
+        """What is averaged: `distances`. float32 [pairs, L, H]."""
         return self.distances
 
     @cached_property
