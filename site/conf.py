@@ -76,7 +76,7 @@ html_copy_source = False
 html_permalinks_icon = "#"
 html_extra_path = [str(HERE / "404.html")]
 html_search_scorer = str(HERE / "search.js")
-# Of a project's pages on GitHub; elsewhere addresses stay relative.
+# On GitHub the address of the project's pages; elsewhere addresses stay relative.
 address = repository()
 html_baseurl = pages_of(address)
 html_sidebars = {

@@ -1,4 +1,4 @@
-/* What the search puts first: pages that explain, before pages that list. */
+/* Order of the search: pages that explain, before pages that list. */
 var Scorer = {
   score: ([name, , , , score]) => {
     const place = [/^docs\/|^guide$|^README$/, /^notebooks\/|^index$|^gallery$/, /^reference\//].findIndex((each) => each.test(name));

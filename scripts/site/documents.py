@@ -132,7 +132,7 @@ def repository() -> str | None:
 
 
 def pages_of(address: str | None) -> str:
-    """Where GitHub serves the pages of a repository; empty while its address is unknown or another host's.
+    """Address at which GitHub serves the pages of a repository; empty while its address is unknown or another host's.
 
     Examples
     --------

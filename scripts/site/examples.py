@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attn_widget as aw
-from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import saved_run
 from attn_widget.page.spec import PageSpec
 from scripts.sentence import SENTENCE
+from scripts.site.kept import digest, kept, package
+from scripts.site.recorded import chunks_of, write_run
 
 MASKED = "Paris is the [MASK] of France."
 AGREEMENT = "The keys to the cabinet [MASK] on the table."
@@ -121,29 +121,28 @@ EXAMPLES = (
 )
 
 
-def chunks_of(recorded: Recorded) -> dict[str, str]:
-    """A run as the page's script reads it."""
-    widget = recorded.widget
-    run = saved_run(widget._shown_source, widget.selection, recorded.spec, pictured=False)
-    return {name: deflate(chunk).decode() for name, chunk in run.snapshot.chunks.items()}
+def record(example: Example) -> dict[str, Any]:
+    """The runs of an example, and its sentence."""
+    recorded = example.record()
+    made = {"runs": chunks_of(recorded.widget, recorded.spec), "said": recorded.said}
+    recorded.widget.close()
+    return made
 
 
-def write_examples(folder: Path) -> tuple[str, dict[str, str]]:
+def write_examples() -> tuple[str, dict[str, str]]:
     """Write the files of all examples but the first; give the buttons as HTML, and the first run's chunks."""
     buttons: list[str] = []
     first: dict[str, str] = {}
+    made_from = digest([Path(__file__)], package(), SENTENCE)
     for example in EXAMPLES:
-        recorded = example.record()
-        chunks = chunks_of(recorded)
-        recorded.widget.close()
+        made = kept(f"example-{example.name}", made_from, partial(record, example))
         if not buttons:
-            first = chunks
+            (first,) = made["runs"]
         else:
-            text = f"(globalThis.attnWidgetExamples??={{}})[{json.dumps(example.name)}]={json.dumps(chunks)};\n"
-            (folder / f"example-{example.name}.js").write_text(text, encoding="utf-8")
+            write_run(example.name, made["runs"])
         buttons.append(
             f'<button type="button" class="example" data-example="{example.name}" '
-            f'data-said="{html.escape(recorded.said)}" aria-pressed="{str(not buttons).lower()}">'
+            f'data-said="{html.escape(made["said"])}" aria-pressed="{str(not buttons).lower()}">'
             f"<strong>{example.label}</strong> <span>{html.escape(example.question)}</span></button>"
         )
     row = "\n".join(buttons)

@@ -16,6 +16,7 @@ from attn_widget.protocol.built import bundle
 from scripts.sentence import SENTENCE
 from scripts.site.documents import repository
 from scripts.site.examples import write_examples
+from scripts.site.kept import write
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
 from scripts.site.tutorials import raw
 
@@ -48,7 +49,7 @@ def write_assets(folder: Path = ASSETS) -> None:
 
 def playground() -> str:
     """The place of the front page's widget: a picture at first, then a recorded run, then whatever is chosen or typed."""
-    buttons, run = write_examples(ASSETS)
+    buttons, run = write_examples()
     pictures = "".join(
         f'<picture class="only-{theme}"><source media="(max-width: 700px)" '
         f'srcset="_static/playground-{theme}-390.png">'
@@ -91,7 +92,7 @@ def citation() -> str:
 
 
 def source() -> str:
-    """Where the source lies, in a sentence."""
+    """Address of the source, in a sentence."""
     address = repository()
     if address is None:
         return "The source is in every checkout and in the package itself; its public address comes with the first release."
@@ -114,4 +115,4 @@ def write_front() -> None:
         for mark, value in filled.items():
             if mark in text:
                 text = text.replace(mark, value())
-        (SOURCE / path.name).write_text(text, encoding="utf-8")
+        write(SOURCE / path.name, text)

@@ -239,6 +239,20 @@ def test_the_front_page_leads_to_source_license_version_and_citation() -> None:
     assert f"version = {{{aw.__version__}}}" in (OUT / "about.html").read_text(encoding="utf-8")
 
 
+def test_the_gallery_is_alive_on_a_phone(browser: Browser, home: str) -> None:
+    visit = Visit(browser, home, 390)
+    page = visit.open("gallery.html")
+    places = page.locator(".aw-place")
+    for place in places.all():
+        place.scroll_into_view_if_needed()
+        expect(place).to_have_attribute("data-aw-open", "", timeout=60_000)
+        expect(place.locator("[role=alert]:visible")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert visit.asked == []
+    assert visit.errors == []
+    page.close()
+
+
 def test_a_tutorials_widget_is_alive_and_can_be_typed_into(browser: Browser, home: str) -> None:
     visit = Visit(browser, home, 1200)
     page = visit.open("notebooks/quickstart.html")

@@ -64,7 +64,7 @@ class ManyComparisons(Many):
 
     @property
     def measured(self) -> NDArray[np.float32]:
-        """What is averaged: `distances`. float32 [pairs, L, H]."""
+        """The figure that is averaged, float32 [pairs, L, H]: `distances`."""
         return self.distances
 
     @cached_property

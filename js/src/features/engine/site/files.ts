@@ -34,3 +34,15 @@ export function runOnce(file: string): () => Promise<void> {
     return running;
   };
 }
+
+/** Runs that files of the site hold, by their names: each one, or the two of a comparison, by the names of their chunks. */
+type WithRuns = { attnWidgetRuns?: Record<string, readonly Readonly<Record<string, string>>[]> };
+
+/** The runs of a file, loaded once. */
+export async function runsOf(name: string): Promise<readonly ((chunk: string) => string | null)[]> {
+  const files = globalThis as WithRuns;
+  if (files.attnWidgetRuns?.[name] === undefined) await runFile(`run-${name}.js`);
+  return required(files.attnWidgetRuns?.[name], `The run ${name}`).map(
+    (chunks) => (chunk) => (Object.hasOwn(chunks, chunk) ? (chunks[chunk] ?? null) : null),
+  );
+}

@@ -6,25 +6,15 @@ import type { Chunks } from "../../../protocol/saved/run";
 import type { Meta } from "../../../protocol/types";
 import { fromAddress } from "../../../state/address";
 import { fit } from "../../../state/state";
-import { runFile } from "./files";
+import { runsOf } from "./files";
 import { openRun, type SiteRun } from "./run";
 
 /** Characters of a text that an address holds; a longer one is typed or pasted. */
 const LONGEST = 2000;
 const KEPT = ["view", "layer", "head", "token"] as const;
-/** What is said of a text that is typed: the engine has no gradients. */
+/** Sentence below the examples once a text was typed: the engine has no gradients. */
 const TYPED =
   "Computed in this browser. Why needs gradients: the examples have it recorded, and a notebook has it for any text.";
-
-/** Given by the files of the examples, by their names. */
-type WithExamples = { attnWidgetExamples?: Record<string, Record<string, string>> };
-
-async function chunksOf(name: string): Promise<Chunks> {
-  const files = globalThis as WithExamples;
-  if (files.attnWidgetExamples?.[name] === undefined) await runFile(`example-${name}.js`);
-  const chunks = required(files.attnWidgetExamples?.[name], "The example");
-  return (chunk) => (Object.hasOwn(chunks, chunk) ? (chunks[chunk] ?? null) : null);
-}
 
 /** A reader's own words in a sentence of ours: short, and without line breaks. */
 const quoted = (text: string): string =>
@@ -76,7 +66,7 @@ export async function startFront(place: HTMLElement, first: Chunks): Promise<voi
   async function open(button: HTMLButtonElement): Promise<SiteRun | null> {
     const mine = ++turn;
     const name = nameOf(button);
-    const chunks = button === opening ? first : await chunksOf(name);
+    const chunks = button === opening ? first : required((await runsOf(name))[0], "The example");
     if (mine !== turn) return null;
     place.style.minHeight = `${place.offsetHeight}px`;
     shown?.run.close();

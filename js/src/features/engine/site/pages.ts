@@ -2,13 +2,15 @@
  * Entry for the pages of the site: every saved run in its place, and one engine for all of a page, loaded when a text is
  * first typed.
  *
- * A place is an element `.aw-place` that holds a run's chunks and its picture. The model's file lies next to this script.
+ * A place is an element `.aw-place` that holds a picture and the chunks of a run, or names the file that holds those. That file and the
+ * model's lie next to this script.
  */
 
 import { h } from "../../../draw/dom";
 import { messageOf } from "../../../protocol/failure";
 import { required } from "../../../protocol/required";
 import { lazyCode } from "../../../views/contract";
+import { runsOf } from "./files";
 import { startFront } from "./front";
 import { openRun, runViews } from "./run";
 
@@ -26,26 +28,36 @@ const headingBefore = (place: HTMLElement): HTMLElement | undefined =>
     .filter((heading) => place.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_PRECEDING)
     .at(-1);
 
+/** The runs that lie in a place: one, or the two of a comparison. */
+function runsIn(place: HTMLElement): ((name: string) => string | null)[] {
+  const has = (run: number): boolean => place.querySelector(`[data-run="${run}"]`) !== null;
+  return [0, 1]
+    .filter(has)
+    .map(
+      (run) => (name) =>
+        place.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
+          ?.textContent ?? null,
+    );
+}
+
 /** Draw a place's run; one that cannot be opened leaves its picture. */
 async function open(place: HTMLElement): Promise<void> {
-  const chunksOf =
-    (run: number) =>
-    (name: string): string | null =>
-      place.querySelector(`script.aw-data[data-run="${run}"][data-chunk="${CSS.escape(name)}"]`)
-        ?.textContent ?? null;
   try {
-    if (place.querySelector('[data-run="1"]') !== null) {
+    const { awFile, awFront } = place.dataset;
+    const [first, second] = awFile === undefined ? runsIn(place) : await runsOf(awFile);
+    const chunks = required(first, "The run");
+    if (second !== undefined) {
       const both = h("div");
       place.append(both);
       await runViews();
       const { openPair } = required(lazyCode.peek(), "The code of the views");
-      await required(openPair, "The code of comparisons")(both, [chunksOf(0), chunksOf(1)]);
+      await required(openPair, "The code of comparisons")(both, [chunks, second]);
     } else {
       if (headingBefore(place)?.tagName === "H1")
         place.append(h("h2", { class: "visually-hidden" }, "Widget"));
-      if (place.dataset.awFront !== undefined) await startFront(place, chunksOf(0));
+      if (awFront !== undefined) await startFront(place, chunks);
       else {
-        const { frame } = await openRun(place, chunksOf(0));
+        const { frame } = await openRun(place, chunks);
         frame.element.setAttribute("aria-label", nameOf(place, frame.element.ariaLabel ?? ""));
       }
     }

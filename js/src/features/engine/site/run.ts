@@ -18,7 +18,7 @@ type WithEngine = { attnWidgetEngine?: Engine };
 
 const { name: modelName, views, ...facts } = MODEL;
 
-/** What pages load when it is first needed: the views besides the first one, and the engine. */
+/** Loads the views besides the first one. They and the engine come when they are first needed. */
 export const runViews = runOnce("attn-widget-views.js");
 codeInPage(runViews);
 const runEngine = runOnce("engine.js");
@@ -49,7 +49,7 @@ export interface SiteRun {
   close(): void;
 }
 
-/** Draw a run into `place`; `shown` hears of each further one that the reader types. */
+/** Draw a run into `place`; `shown` is called with each further one that the reader types. */
 export async function openRun(
   place: HTMLElement,
   chunk: Parameters<typeof openSaved>[0],
