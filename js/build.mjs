@@ -17,7 +17,7 @@
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
@@ -25,6 +25,7 @@ import { encode85 } from "./base85.mjs";
 import { compileKernels } from "./engine/compile.mjs";
 import { writeLazyFeatures } from "./features.mjs";
 import { noticesOf, packagesIn } from "./notices.mjs";
+import { splitting } from "./split.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const out = join(root, "..", "attn_widget", "static");
@@ -99,47 +100,7 @@ async function text(options) {
   return (await bundle(options))[0].text;
 }
 
-/** Several entries, and the one module that all of them import. */
-async function split(...entries) {
-  const outputFiles = await bundle({
-    entryPoints: entries.map((entry) => join(root, "src", `${entry}.ts`)),
-    entryNames: "[name]",
-    outdir: out,
-    format: "esm",
-    splitting: true,
-  });
-  const made = new Map(outputFiles.map((file) => [basename(file.path), file.text]));
-  const [name, ...more] = [...made.keys()].filter((file) => file.startsWith("chunk-"));
-  if (name === undefined || more.length > 0)
-    throw new Error(`One shared module is expected: ${[...made.keys()]}`);
-  return {
-    name,
-    common: made.get(name),
-    scripts: entries.map((entry) => made.get(`${basename(entry)}.js`)),
-  };
-}
-
-/** Saved pages may not import: their module as a function, two entries as ends of it, and one that comes later. */
-async function splitScript(...entries) {
-  const { common, scripts } = await split(...entries);
-  const pairs = (list) => list.split(",").map((pair) => pair.split(" as "));
-  const [found, list] = /export\{([^}]*)\};\s*$/.exec(common);
-  const inner = new Map(pairs(list).map(([local, outer]) => [outer ?? local, local]));
-  const parts = scripts.map((script) => {
-    const [head, names] = /^import\{([^}]*)\}from"[^"]*";/.exec(script);
-    const given = pairs(names);
-    const parameters = given.map(([outer, local]) => local ?? outer);
-    const values = given.map(([outer]) => inner.get(outer));
-    return { run: `(${parameters})=>{${script.slice(head.length).trim()}}`, values };
-  });
-  const later = parts.pop();
-  const give = `globalThis.attnWidgetLazy=run=>run(${later.values})`;
-  return {
-    body: `"use strict";(()=>{${common.slice(0, -found.length)};${give};\n`,
-    ends: parts.map(({ run, values }) => `(${run})(${values})})();\n`),
-    later: `"use strict";attnWidgetLazy(${later.run});\n`,
-  };
-}
+const { split, splitScript } = splitting(bundle, root);
 
 const {
   name,

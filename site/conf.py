@@ -11,8 +11,8 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 from attn_widget import __version__
-from scripts.site.documents import repository
-from scripts.site.front import ENGINE, SCRIPT, STYLE
+from scripts.site.documents import pages_of, repository
+from scripts.site.front import SCRIPT, SOCIAL, STYLE
 from scripts.site.places import ASSETS
 
 HERE = Path(__file__).resolve().parent
@@ -36,10 +36,11 @@ templates_path = [str(HERE / "templates")]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 myst_html_meta = {
-    "description": "What a BERT-family model does with a text: every attention head, the predictions, the figures behind them."
+    "description": "What a transformer does with a text: every attention head, what the model expects, and why, in a notebook or in a page."
 }
-# A console session or a sketch is no program of the named language: colored as far as it is one.
-suppress_warnings = ["misc.highlighting_failure", "myst.header"]
+# A console session or a sketch is no program of the named language: colored as far as it is one. An attribute's bare name
+# may be that of several classes.
+suppress_warnings = ["misc.highlighting_failure", "myst.header", "ref.python"]
 
 # Docstrings: `name` in single backticks is a name of the package.
 default_role = "py:obj"
@@ -73,23 +74,40 @@ html_favicon = str(HERE / "static" / "mark.svg")
 html_show_sourcelink = False
 html_copy_source = False
 html_permalinks_icon = "#"
-html_sidebars = {"index": [], "README": [], "gallery": [], "**": ["sidebar-nav-bs"]}
+html_extra_path = [str(HERE / "404.html")]
+html_search_scorer = str(HERE / "search.js")
+# On GitHub the address of the project's pages; elsewhere addresses stay relative.
+address = repository()
+html_baseurl = pages_of(address)
+html_sidebars = {
+    "index": [],
+    "README": [],
+    "gallery": [],
+    "about": [],
+    "404": [],
+    "**": ["sidebar-nav-bs"],
+}
 html_theme_options = {
     "logo": {"text": "attn_widget", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher", "navbar-icon-links"],
-    "icon_links": [{"name": "Source", "url": address, "icon": "fa-solid fa-code"}] if (address := repository()) else [],
+    "icon_links": [{"name": "Source", "url": address, "icon": "fa-solid fa-code"}] if address else [],
     "show_prev_next": True,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-    "footer_start": ["copyright"],
+    "footer_start": ["colophon"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "back_to_top_button": False,
 }  # fmt: skip
-html_context = {"default_mode": "auto"}
+html_context = {
+    "default_mode": "auto",
+    "repository": address,
+    "description": myst_html_meta["description"],
+    "social_image": f"{html_baseurl}_static/{SOCIAL}",
+}
 
 
 def inline(self, node) -> None:
@@ -109,8 +127,7 @@ def live(app, pagename, templatename, context, doctree) -> None:
     if 'class="aw-place' not in context.get("body", ""):
         return
     app.add_css_file(STYLE)
-    for script in (ENGINE, SCRIPT):
-        app.add_js_file(script, defer="defer")
+    app.add_js_file(SCRIPT, defer="defer")
 
 
 def setup(app) -> None:

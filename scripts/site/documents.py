@@ -132,6 +132,20 @@ def repository() -> str | None:
     return repository_of((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 
+def pages_of(address: str | None) -> str:
+    """Address at which GitHub serves the pages of a repository; empty while its address is unknown or another host's.
+
+    Examples
+    --------
+    >>> pages_of("https://github.com/Someone/attn_widget")
+    'https://someone.github.io/attn_widget/'
+    >>> pages_of(None)
+    ''
+    """
+    found = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)(?:\.git)?/?", address or "")
+    return f"https://{found[1].lower()}.github.io/{found[2]}/" if found else ""
+
+
 def write_documents() -> None:
     """Copy all documents and their pictures below the source folder."""
     address = repository()

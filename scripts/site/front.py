@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,19 +12,24 @@ from pathlib import Path
 import attn_widget as aw
 from attn_widget.features.engine.live import SUFFIX, page_model
 from attn_widget.features.engine.options import LIVE_VIEWS
-from attn_widget.page.compress import deflate
-from attn_widget.page.saved_run import saved_run
-from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.built import bundle
 from scripts.sentence import SENTENCE
+from scripts.site.documents import repository
+from scripts.site.examples import write_examples
+from scripts.site.kept import write
 from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
 from scripts.site.tutorials import raw
 
 ENGINE = "engine.js"
 SCRIPT = "attn-widget.js"
 STYLE = "attn-widget.css"
+SOCIAL = "social.png"  # what a link to the site shows elsewhere
 PLAYGROUND, SIZE = "<!-- playground -->", "<!-- size -->"  # places in site/index.md
+CFF_FIELD = re.compile(r'^([\w-]+): "?(.*?)"?$', re.MULTILINE)
 POSTERS = ("light", "dark")
+NO_SCRIPT = (
+    "This is a picture: the widget itself needs JavaScript, and WebAssembly to run what you type."
+)
 
 
 def write_assets(folder: Path = ASSETS) -> None:
@@ -42,22 +48,22 @@ def write_assets(folder: Path = ASSETS) -> None:
 
 
 def playground() -> str:
-    """The place of the front page's widget: a picture at first, then a recorded run, then whatever is typed."""
-    widget = aw.show(SENTENCE, progress=False)
-    kept = PageSpec(views=LIVE_VIEWS)
-    run = saved_run(widget._shown_source, widget.selection, kept)
-    widget.close()
+    """The place of the front page's widget: a picture at first, then a recorded run, then whatever is chosen or typed."""
+    buttons, run = write_examples()
     pictures = "".join(
         f'<picture class="only-{theme}"><source media="(max-width: 700px)" '
         f'srcset="_static/playground-{theme}-390.png">'
-        f'<img src="_static/playground-{theme}-1200.png" alt="{html.escape(about())}"></picture>'
+        f'<img loading="lazy" src="_static/playground-{theme}-1200.png" alt="{html.escape(about())}"></picture>'
         for theme in POSTERS
     )
     chunks = "\n".join(
-        f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{deflate(chunk).decode()}</script>'
-        for name, chunk in run.snapshot.chunks.items()
+        f'<script type="text/plain" class="aw-data" data-run="0" data-chunk="{name}">{chunk}</script>'
+        for name, chunk in run.items()
     )
-    return f'<div id="playground" class="aw-place playground">\n{pictures}\n{chunks}\n</div>'
+    return (
+        f'{buttons}\n<p id="example-said" role="status">{NO_SCRIPT}</p>\n'
+        f'<div id="playground" class="aw-place playground" data-aw-front="">\n{pictures}\n{chunks}\n</div>'
+    )
 
 
 def about() -> str:
@@ -68,11 +74,45 @@ def about() -> str:
     )
 
 
+def citation() -> str:
+    """The entry of CITATION.cff for a bibliography."""
+    fields = dict(CFF_FIELD.findall((ROOT / "CITATION.cff").read_text(encoding="utf-8")))
+    title, year = fields["title"], fields["date-released"][:4]
+    address = repository()
+    lines = [
+        "@software{attn_widget,",
+        "  author = {{The attn_widget developers}},",
+        f"  title = {{{title}}},",
+        f"  version = {{{fields['version']}}},",
+        f"  year = {{{year}}},",
+        *([f"  url = {{{address}}},"] if address else []),
+        "}",
+    ]
+    return "\n".join(["```text", *lines, "```"])
+
+
+def source() -> str:
+    """Address of the source, in a sentence."""
+    address = repository()
+    if address is None:
+        return "The source is in every checkout and in the package itself; its public address comes with the first release."
+    return f"[{address.split('://')[1]}]({address})"
+
+
 def write_front() -> None:
-    """Write the front page and the guide's below the source folder."""
+    """Write the site's own pages below the source folder: the front, the guide, what it is and how to cite it."""
+    filled = {
+        PLAYGROUND: lambda: raw(playground()),
+        SIZE: lambda: (
+            f"{sum(path.stat().st_size for path in ASSETS.glob(f'*{SUFFIX}')) / 1e6:.0f} MB"
+        ),
+        "<!-- version -->": lambda: aw.__version__,
+        "<!-- source -->": source,
+        "<!-- citation -->": citation,
+    }
     for path in SETTINGS.glob("*.md"):
         text = path.read_text(encoding="utf-8")
-        if PLAYGROUND in text:
-            size = sum(path.stat().st_size for path in ASSETS.glob(f"*{SUFFIX}"))
-            text = text.replace(PLAYGROUND, raw(playground())).replace(SIZE, f"{size / 1e6:.0f} MB")
-        (SOURCE / path.name).write_text(text, encoding="utf-8")
+        for mark, value in filled.items():
+            if mark in text:
+                text = text.replace(mark, value())
+        write(SOURCE / path.name, text)

@@ -1,85 +1,184 @@
-"""The gallery as a page: a chosen few of the pictures of `make gallery`, each in light and dark.
+"""The gallery as a page: questions, the code that answers each, and its live picture.
 
-Pictures that lie in build/gallery are taken; those that lack are drawn.
+The code on the page is the code that is run. `make gallery` draws the wall of pictures that developers compare.
 """
 
 from __future__ import annotations
 
-import shutil
+import ast
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from attn_widget.figures.catalog.choices import VIEWS
-from scripts import gallery
-from scripts.lab import chromium
-from scripts.probe import sentiment
+import attn_widget as aw
+from attn_widget.page.spec import PageSpec
+from scripts.sentence import SENTENCE
+from scripts.site.kept import digest, kept, package, write
 from scripts.site.places import SOURCE
+from scripts.site.recorded import chunks_of, picture_of, place, write_run
+from scripts.site.tutorials import FENCE, raw
 
-# Name of a shot without its theme, where it has both: text and width.
-SENTENCE = "60-{theme}-1200"
-SINGLE = {
-    "300-light-1200": "A text of 300 tokens",
-    "chinese-light-1200": "Chinese",
-    "hebrew-dark-1200": "Hebrew, from right to left, in dark",
+TEXTS = (
+    "The train leaves at nine. It stops in four villages and reaches the lake before noon. "
+    "From there a narrow path leads to an old bridge."
+)
+QUERY = "How do I reset my password?"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One picture: its question, a sentence, the code, and where to read on."""
+
+    name: str
+    question: str
+    about: str
+    code: str
+    more: str
+    spec: PageSpec = PageSpec(tensors=0.0)  # noqa: RUF009
+
+
+PARTS: dict[str, tuple[Entry, ...]] = {
+    "One text": (
+        Entry(
+            "head",
+            "Where does a head look?",
+            "The matrix of one head, its links, and the words that the chosen word attends to.",
+            f'aw.show("{SENTENCE}")',
+            "[Attention](docs/views.md)",
+        ),
+        Entry(
+            "heads",
+            "What is special about this head?",
+            "Every head by one figure, and where the chosen one stands out among all.",
+            f'aw.show("{SENTENCE}", view="heads")',
+            "[Definitions](docs/definitions.md)",
+        ),
+        Entry(
+            "tree",
+            "Through which words does it get there?",
+            "The words that a word attends to, the words that those attend to, and so on.",
+            f'aw.show("{SENTENCE}", view="tree")',
+            "[Definitions](docs/definitions.md)",
+        ),
+        Entry(
+            "sentences",
+            "Which sentence reads which?",
+            "How much each sentence attends to each other one.",
+            f'aw.show(\n    "{TEXTS}",\n    view="sentences",\n)',
+            "[Sentences and influence](notebooks/sentences-and-influence.md)",
+        ),
+        Entry(
+            "inside",
+            "What happens in a layer?",
+            "The model as a map, and every tensor on the way through a layer.",
+            'aw.show("Time flies like an arrow.", view="inside")',
+            "[Inside a layer](notebooks/inside-a-layer.md)",
+            PageSpec(),
+        ),
+    ),
+    "Predictions": (
+        Entry(
+            "predictions",
+            "Which word fills the gap?",
+            "The five best words at every position, with their probabilities.",
+            'aw.show("Paris is the [MASK] of France.", view="predictions")',
+            "[Masked words](notebooks/masked-words.md)",
+        ),
+        Entry(
+            "why",
+            "Which words are the reason?",
+            "What each word contributes, by several methods, and which of them survive a test.",
+            'aw.show("The keys to the cabinet [MASK] on the table.", view="why")',
+            "[Influence](docs/influence.md)",
+        ),
+        Entry(
+            "write",
+            "What does a language model expect next?",
+            "Each token by how much it surprises, and the text that the model writes.",
+            'aw.show("The capital of France is", model="smollm2", generate=6, view="predictions")',
+            "[A model that writes](notebooks/a-model-that-writes.md)",
+            PageSpec(views=("attention", "heads", "predictions"), tensors=0.0, light=True),
+        ),
+        Entry(
+            "dates",
+            "What is read for each letter that is written?",
+            "Cross-attention of a model that reads a date and writes it in digits.",
+            'aw.show("the 8th of November 1987", model="dates", generate=12)',
+            "[Reading and writing](notebooks/reading-and-writing.md)",
+        ),
+    ),
+    "Two texts": (
+        Entry(
+            "similarity",
+            "Why are these texts similar?",
+            "The score as a sum over pairs of words.",
+            'aw.similarity("The movie was good.", "The movie was not good.")',
+            "[Similarity](docs/similarity.md)",
+            PageSpec(),
+        ),
+        Entry(
+            "ranking",
+            "Why does this passage come first?",
+            "A ranking, and each score taken apart.",
+            f'aw.similarity(\n    "{QUERY}",\n    ["Recover access to your account.", "Opening hours.", "How to change a password."],\n)',
+            "[Why does search find this?](notebooks/why-does-search-find-this.md)",
+            PageSpec(),
+        ),
+        Entry(
+            "compared",
+            "What does one word change?",
+            "Two runs side by side, aligned and subtracted.",
+            'aw.compare("The keys are here.", "The key is here.")',
+            "[Two runs](docs/compare.md)",
+        ),
+    ),
+    "Other languages": (
+        Entry(
+            "hebrew",
+            "And from right to left?",
+            "The ribbon, the matrix and the tree follow the direction of the text.",
+            'aw.show("החתול ישב על המחצלת.")',
+            "[Other models](docs/models.md)",
+        ),
+    ),
 }
-SINGLE_VIEWS = {"300-light-1200": "sentences", "chinese-light-1200": "attention", "hebrew-dark-1200": "attention"}  # fmt: skip
-THEMES = ("light", "dark")
-ABOUT = {
-    "attention": "One head: its matrix, its links, and the arithmetic behind a pinned pair.",
-    "heads": "Where a head stands out among all heads, and the radar of its specializations.",
-    "tree": "The tokens that a token attends to, those that they attend to, and so on.",
-    "sentences": "How much each sentence attends to each other one.",
-    "predictions": "The five best tokens at every position, with their probabilities.",
-    "inside": "The model as a map, and every tensor on the way through a layer.",
-    "task": "A classifier's probabilities, and where its first token attends to.",
-    "why": "What each word contributes to a prediction, by ten methods, and which of them survive a test.",
-}
 
 
-def pictures() -> list[str]:
-    """File names of all pictures of the page."""
-    both = [f"{view}-{SENTENCE.format(theme=theme)}.png" for view in VIEWS for theme in THEMES]
-    return both + [f"{SINGLE_VIEWS[shot]}-{shot}.png" for shot in SINGLE]
+def run(code: str) -> Any:
+    """The widget that the code of an entry makes: its last expression, shown as a cell shows it."""
+    value = eval(compile(ast.parse(code, mode="eval"), "gallery", "eval"), {"aw": aw})
+    return value if hasattr(value, "_shown") else aw.show(value)
 
 
-def page() -> str:
-    """The page, in Markdown."""
-    lines = ["# Gallery", "", "Every view on one paragraph, drawn by the embedded model in light and in dark.", ""]  # fmt: skip
-    for view in VIEWS:
-        lines += [f"## {view.capitalize()}", "", ABOUT[view], ""]
-        for theme in THEMES:
-            name = f"{view}-{SENTENCE.format(theme=theme)}.png"
-            lines += [image(name, f"The view {view.capitalize()}, {theme}", f"only-{theme}"), ""]
-    lines += ["## Other texts", ""]
-    for shot, title in SINGLE.items():
-        name = f"{SINGLE_VIEWS[shot]}-{shot}.png"
-        lines += [f"{title}:", "", image(name, title, "dark-light"), ""]
-    lines += ["`make gallery` in a checkout draws the views in both themes, narrow and wide, on five texts.", ""]  # fmt: skip
+def record(entry: Entry) -> dict[str, Any]:
+    """The picture and the runs of an entry."""
+    print(f"[site] running the gallery's {entry.name}", flush=True)
+    widget = run(entry.code)
+    made = {"picture": picture_of(widget), "runs": chunks_of(widget, entry.spec)}
+    widget.close()
+    return made
+
+
+def page(pictures: dict[str, str]) -> str:
+    """The page, in Markdown, with the pictures of its entries."""
+    lines = ["# Gallery", "", "Questions, the line of code that answers each, and its live picture: click, point, and where there is a field, type.", ""]  # fmt: skip
+    for part, entries in PARTS.items():
+        lines += [f"## {part}", ""]
+        for entry in entries:
+            code = (
+                f"import attn_widget as aw\n\n{entry.code}" if entry.name == "head" else entry.code
+            )
+            lines += [f"### {entry.question}", "", f"{entry.about} {entry.more}", ""]
+            lines += [f"{FENCE}python\n{code}\n{FENCE}", "", raw(place(entry.name, pictures[entry.name])), ""]  # fmt: skip
     return "\n".join(lines)
 
 
-def image(name: str, alt: str, classes: str) -> str:
-    """A picture that opens in full size."""
-    return f"```{{image}} gallery/{name}\n:class: picture {classes}\n:alt: {alt}\n:target: _images/{name}\n```"
-
-
-def draw(names: list[str]) -> None:
-    """Draw the pictures of these names into build/gallery."""
-    gallery.OUT.mkdir(parents=True, exist_ok=True)
-    with chromium() as browser:
-        for shot in gallery.SHOTS:
-            views = [view for view in VIEWS if f"{view}-{shot.name}.png" in names]
-            plain = [view for view in views if view != "task"]
-            if plain:
-                gallery.take(browser, shot, plain, None)
-            if "task" in views:
-                gallery.take(browser, shot, ["task"], sentiment())
-
-
 def write_gallery() -> None:
-    """Write the page and its pictures below the source folder."""
-    missing = [name for name in pictures() if not (gallery.OUT / name).exists()]
-    if missing:
-        draw(missing)
-    (SOURCE / "gallery").mkdir(parents=True, exist_ok=True)
-    for name in pictures():
-        shutil.copyfile(gallery.OUT / name, SOURCE / "gallery" / name)
-    (SOURCE / "gallery.md").write_text(page(), encoding="utf-8")
+    """Write the page below the source folder, and the runs among the assets."""
+    pictures: dict[str, str] = {}
+    for entry in (entry for entries in PARTS.values() for entry in entries):
+        made_from = digest([], package(), entry.code, str(entry.spec))
+        made = kept(f"gallery-{entry.name}", made_from, partial(record, entry))
+        pictures[entry.name] = made["picture"]
+        write_run(entry.name, made["runs"])
+    write(SOURCE / "gallery.md", page(pictures))

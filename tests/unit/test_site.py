@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import attn_widget
 from attn_widget.features import tasks
-from scripts.site import documents, links, reference, tutorials
+from scripts.site import documents, examples, gallery, kept, links, reference, tutorials
 from scripts.site.places import ROOT, SETTINGS
 
 
@@ -107,6 +108,36 @@ def test_a_link_to_a_file_that_is_no_page_leads_to_the_repository() -> None:
     address = "https://example.org/aw"
     found = documents.page("docs/x.md", text, address)
     assert found == f"[the license]({address}/blob/HEAD/LICENSE) and `[a](b)`"
+
+
+def test_the_gallery_shows_the_code_that_is_run_and_leads_to_pages() -> None:
+    entries = [entry for part in gallery.PARTS.values() for entry in part]
+    names = [entry.name for entry in entries]
+    others = {example.name for example in examples.EXAMPLES}
+    assert len({*names}) == len(names) and not others & {*names}, "each has a file of its own"
+    text = gallery.page(dict.fromkeys(names, ""))
+    for entry in entries:
+        assert isinstance(ast.parse(entry.code, mode="eval").body, ast.Call)
+        assert entry.code in text and f'data-aw-file="{entry.name}"' in text
+        (path,) = re.findall(r"\]\(([^)]+)\.md\)", entry.more)
+        assert any((ROOT / f"{path}{kind}").exists() for kind in (".md", ".ipynb")), path
+    assert "make " not in text
+
+
+def test_what_is_kept_is_made_again_only_from_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "KEPT", tmp_path)
+    made: list[int] = []
+
+    def make() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    first, other = "0" * 16, "1" * 16
+    asked = [kept.kept("a", name, make) for name in (first, first, other, other)]
+    assert asked == [0, 0, 1, 1] and made == [0, 1]
+    assert [path.name for path in tmp_path.iterdir()] == [f"a-{other}.json"]
 
 
 def test_an_output_of_the_widget_becomes_a_place_without_code() -> None:

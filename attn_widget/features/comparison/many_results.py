@@ -64,6 +64,7 @@ class ManyComparisons(Many):
 
     @property
     def measured(self) -> NDArray[np.float32]:
+        """The figure that is averaged, float32 [pairs, L, H]: `distances`."""
         return self.distances
 
     @cached_property
