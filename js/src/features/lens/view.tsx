@@ -1,7 +1,7 @@
 /**
  * Logit lens: the likeliest token of every layer at every position.
  *
- * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, surprisal, sentence.
+ * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, sentence.
  */
 
 import { computed, signal } from "@preact/signals-core";
@@ -19,7 +19,6 @@ import { blockOf, layerName, lensRequest, lensTable, type Mode } from "./data";
 import { createLensGrid } from "./grid";
 import { createReading, type Reading } from "./reading";
 import { askedAt, LensSentence } from "./sentence";
-import { SurprisalStrip, surprisalWords } from "./words";
 
 /** Texts up to here are read whole, unasked; longer ones where they are in sight (`recorded.py` keeps no more either). */
 const WHOLE = 128;
@@ -163,9 +162,6 @@ export const lens: DrawView<RunContext> = (host, context) => {
     );
   });
 
-  const surprisal = n <= WHOLE ? source.arrays.get("next_surprisal") : undefined;
-  const words = surprisal === undefined ? [] : surprisalWords(tokens, surprisal.data);
-
   function View() {
     const failure = reading.value.failure.value;
     return (
@@ -187,7 +183,6 @@ export const lens: DrawView<RunContext> = (host, context) => {
             <Card />
           </div>
         )}
-        <SurprisalStrip words={words} theme={theme.value} />
         <details class="aw-disclosure" data-aw-part="lens-note">
           <summary>What a lens is not</summary>
           <p class="aw-view-note">{NOT}</p>

@@ -1,7 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it } from "vitest";
 import { lens } from "../../../src/features/lens/view";
-import { surprisalWords } from "../../../src/features/lens/words";
 import { SliceFailure } from "../../../src/protocol/failure";
 import { itemAt } from "../../../src/protocol/required";
 import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../../../src/protocol/types";
@@ -255,38 +254,6 @@ describe("lens of a decoder", () => {
     ]);
     expect(table?.rows.length).toBe(3 * 200 * 5);
     expect(table?.rows[5 * 203]).toEqual([1, 3, "w3", 1, "river", expect.closeTo(0.4), 5, 2, 1]);
-  });
-
-  it("shades the words by the sum of their tokens' surprisals", async () => {
-    const pieces = ["\u0120un", "believ", "able", "\u0120cat", "."];
-    const change = decoder(pieces);
-    const { tokens } = metaOf(pieces);
-    const columns = {
-      ...tokens,
-      surface: ["un", "believ", "able", "cat", "."],
-      before: ["", "", "", " ", ""],
-    };
-    expect(surprisalWords(columns, [1, 2, 4, 0.5, Number.NaN])).toEqual([
-      { text: "unbelievable", bits: Number.NaN },
-      { text: "cat.", bits: 4.5 },
-    ]);
-    const spaced = {
-      ...columns,
-      surface: ["a", " ", "b", "\n", "c"],
-      before: ["", "", "", "", ""],
-    };
-    expect(surprisalWords(spaced, [1, 2, 4, 8, Number.NaN]).slice(1)).toEqual([
-      { text: "b", bits: 3 },
-      { text: "c", bits: 12 },
-    ]);
-    await draw(pieces, () => 4, {
-      change: { ...change, tokens: columns },
-      arrays: new Map([
-        ["next_surprisal", { data: Float32Array.of(1, 2, 4, 0.5, Number.NaN), shape: [5] }],
-      ]),
-    });
-    const words = [...part("surprisal").querySelectorAll<HTMLElement>(".aw-lensgrid-word")];
-    expect(words.map(({ title }) => title)).toEqual(["Nothing stands before it", "4.50 bits"]);
   });
 
   it("says why there is no answer, and asks again", async () => {
