@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it } from "vitest";
+import { lens as feature } from "../../../src/features/lens";
 import { lens } from "../../../src/features/lens/view";
 import { SliceFailure } from "../../../src/protocol/failure";
 import { itemAt } from "../../../src/protocol/required";
@@ -270,5 +271,27 @@ describe("lens of a decoder", () => {
     element.querySelector<HTMLElement>(".aw-heads-again")?.click();
     for (let i = 0; i < 5; i++) await settled();
     expect(cell(0, 0).textContent).toBe("river");
+  });
+});
+
+describe("the tab", () => {
+  const { available } = itemAt(feature.views ?? [], 0);
+  const of = (part: Meta["part"], mlm: boolean, next: string | null): boolean => {
+    const meta = metaOf(["a"]);
+    const { model } = meta;
+    return available({
+      ...meta,
+      part,
+      next_token: next,
+      model: { ...model, has: { ...model.has, mlm } },
+    } as Meta);
+  };
+  it("stands for a head, and on cross-attention for what the decoder has written", () => {
+    expect(of(undefined, true, null)).toBe(true);
+    expect(of(undefined, false, null)).toBe(false);
+    expect(of("decoder", true, "a")).toBe(true);
+    expect(of("cross", false, "a")).toBe(true);
+    expect(of("cross", false, null)).toBe(false);
+    expect(of("encoder", false, "a")).toBe(false);
   });
 });
