@@ -4,7 +4,14 @@ import { lens as feature } from "../../../src/features/lens";
 import { lens } from "../../../src/features/lens/view";
 import { SliceFailure } from "../../../src/protocol/failure";
 import { itemAt } from "../../../src/protocol/required";
-import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../../../src/protocol/types";
+import type {
+  Meta,
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  TypedArray,
+} from "../../../src/protocol/types";
 import type { State } from "../../../src/state/selection";
 import type { ViewHandle } from "../../../src/views/contract";
 import { fakeRun, opened, settled } from "../../fake";
@@ -71,7 +78,7 @@ async function draw(
     change?: Partial<Meta>;
     live?: boolean;
     arrays?: ReadonlyMap<string, NdArray>;
-    answer?: (request: SliceRequest) => Slice;
+    answer?: (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
   } = {},
 ): Promise<void> {
   const run = fakeRun(metaOf(texts, change), answer, {
@@ -271,6 +278,49 @@ describe("lens of a decoder", () => {
     element.querySelector<HTMLElement>(".aw-heads-again")?.click();
     for (let i = 0; i < 5; i++) await settled();
     expect(cell(0, 0).textContent).toBe("river");
+  });
+});
+
+describe("masked passes", () => {
+  it("say how far they are, stop, and go on", async () => {
+    const texts = Array.from({ length: 20 }, (_, i) => `w${i}`);
+    let aborted = 0;
+    let hangs = true;
+    await draw(texts, () => 4, {
+      answer: (request, { signal, progress }) => {
+        const [first] = fieldsOf(request).rows as [number, number];
+        if (fieldsOf(request).mode !== "masked" || first === 0 || !hangs)
+          return answerOf(() => 4, request);
+        progress?.(3, 4);
+        return new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => {
+            aborted++;
+            reject(new DOMException("", "AbortError"));
+          });
+        });
+      },
+    });
+    const settle = async () => {
+      for (let i = 0; i < 8; i++) await settled();
+    };
+    element.querySelector<HTMLElement>("[data-mode=masked]")?.click();
+    await settle();
+    const bar = part("lens-progress");
+    expect(bar.textContent).toBe("19 / 20 positionsCancel");
+    expect(bar.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("19");
+    bar.querySelector("button")?.click();
+    await settle();
+    expect(aborted).toBe(1);
+    expect(bar.textContent).toBe("Stopped: 16 / 20 positionsGo on");
+    expect(cell(0, 3).textContent).toBe("river");
+    const before = asked.length;
+    expect(element.querySelector("[aria-busy=true]")).toBeNull();
+    hangs = false;
+    bar.querySelector("button")?.click();
+    await settle();
+    expect(asked.length).toBe(before + 1);
+    expect(bar.hidden).toBe(true);
+    expect(cell(0, 18).textContent).toBe("river");
   });
 });
 
