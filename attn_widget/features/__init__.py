@@ -138,7 +138,10 @@ FEATURES = {
         views_of_results={"similarity": "catalog_view:SIMILARITY"},
         commands={"similarity": "command:main"},
     ),
-    "surprisal": Feature(uses=("corpus",), names={"surprisals": "run"}, commands={"surprisal": "command:main"}),
+    "surprisal": Feature(
+        uses=("corpus",), names={"surprisals": "run"}, commands={"surprisal": "command:main"},
+        slices={"word_surprisal": "slices"}, carried={"predictions": "saved:answers_of"},
+    ),
     "tasks": Feature(
         uses=("comparison", "corpus"),
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},

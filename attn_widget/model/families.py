@@ -89,6 +89,8 @@ class Family:
     embeddings: Embeddings | None = Embeddings()
     projections: Projections | None = None
     lm: Head | None = None  # the language-model head alone
+    # The same of an encoder-decoder, whose predictions always take a pass over both texts.
+    written: Head | None = None
     predicts: Predicts = "here"  # "here" or "next"; which token that head predicts at a position
     # Name below the base model of the module that gives the last hidden states; None: itself.
     base: str | None = None
@@ -145,6 +147,25 @@ def _opt_next(model: Any, hidden: Any) -> Any:
     if project is not None and hidden.shape[-1] == project.in_features:
         hidden = project(hidden)
     return _next(model, hidden)
+
+
+def _written(model: Any, hidden: Any) -> Any:
+    """Head of an encoder-decoder: the scaled states of T5's kin, the bias of BART's kin, Gemma's cap on the logits."""
+    config = model.config
+    if _scales(config):
+        hidden = hidden * config.d_model**-0.5
+    head = model.lm_head
+    logits = getattr(head, "out_proj", head)(hidden)
+    logits = logits + getattr(model, "final_logits_bias", 0)
+    cap = getattr(getattr(config, "decoder", None), "final_logit_softcapping", None)
+    return logits if cap is None else (logits / cap).tanh() * cap
+
+
+def _scales(config: Any) -> bool:
+    """True if the hidden states are scaled for a head that is the embeddings."""
+    if config.model_type == "t5":
+        return getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)
+    return config.model_type in ("umt5", "switch_transformers") and config.tie_word_embeddings
 
 
 NO_SEGMENTS = ("segment", "has no segment embeddings: only separators distinguish a pair")
@@ -388,6 +409,7 @@ def _two_texts(
             predicts="here" if kind == "encoder" else "next",
             base=stack,
             final_norm=None if final_norm is None else f"{stack}.{final_norm}",
+            written=_written if kind == "decoder" else None,
         )
 
     return {kind: part(kind) for kind in PARTS}
@@ -488,6 +510,16 @@ def _t5gemma() -> dict[Part, Family]:
     return _two_texts("t5gemma", "layers", block, "norm", _rotary("encoder.embed_tokens"))
 
 
+def _of_decoder(family: Family) -> Head:
+    """Head of the decoder that an `EncoderDecoderModel` holds."""
+
+    def head(model: Any, hidden: Any) -> Any:
+        assert family.lm is not None
+        return family.lm(model.decoder, hidden)
+
+    return head
+
+
 def _composed(model: Any) -> dict[Part, Family]:
     """Families of an `EncoderDecoderModel`: the parts of BERT and its kin, whose decoder got cross-attention."""
     base = model.base_model
@@ -517,6 +549,7 @@ def _composed(model: Any) -> dict[Part, Family]:
             block=replace(block, notes=_notes(part, block.notes)),
             embeddings=embeddings,
             lm=None,
+            written=_of_decoder(family) if part == "decoder" else None,
             predicts="here" if part == "encoder" else "next",
             base=below,
         )

@@ -162,14 +162,19 @@ class Run:
         by_rank = ("ids", "logits", "probabilities")
         return {name: a[:, :top_k] if name in by_rank else a for name, a in arrays.items()}
 
-    def masked_logits(self, positions: list[int]) -> Any:
-        """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place."""
+    def masked_logits(self, positions: list[int], spans: Sequence[slice] = ()) -> Any:
+        """Logits [p, vocabulary]: row r is position ``positions[r]`` with the mask token in its place.
+
+        ``spans``: for each row, what is masked with it.
+        """
         held = self.encoding.arrays
         copies = held["input_ids"].repeat(len(positions), axis=0)
         places = np.array(positions)
         mask = self.encoder.mask_token_id
         assert mask is not None  # `Analysis` has refused a tokenizer without one
         copies[range(len(positions)), places] = mask
+        for copy, span in zip(copies, spans, strict=False):
+            copy[span] = mask
         extra = {name: held.get(name) for name in ("token_type_ids", "attention_mask")}
         given: dict[str, Any] = {"input_ids": copies, "positions": places, **extra}
         if not isinstance(self.encoder.traced, Module):

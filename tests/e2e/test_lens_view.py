@@ -16,7 +16,6 @@ from scripts.widget_parts import agree
 from tests.e2e.saved import offline
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import FLOAT32, choose, part, settle
-from tests.unit import tiny_models
 
 TEXT = "The capital of France is [MASK], and the old king lived there."
 
@@ -90,24 +89,4 @@ def test_a_saved_page_has_the_lens_without_a_kernel(browser: Browser, tmp_path: 
         expect(part(one.page, "lens-mode")).to_have_count(0)
         assert violations(one.page) == []
         assert one.asked == [] and one.errors == []
-    widget.close()
-
-
-def test_words_of_a_decoder_have_the_surprisal_of_python(browser: Browser, tmp_path: Path) -> None:
-    pair = tiny_models.build("llama")
-    text = "The cat sat on the mat, unbelievably."
-    widget = aw.show(text, model=pair, view="lens", tagger=None, progress=False)
-    path = widget.to_html(tmp_path / "decoder.html")
-    words = aw.surprisals([text], model=pair, correction=False, progress=False)
-    with offline(browser, path) as one:
-        choose(one.page, "lens")
-        check_marks(one.page, widget.analysis.lens())
-        shown = part(one.page, "surprisal").locator(".aw-lensgrid-word")
-        expect(shown).to_have_text(words["word"].tolist())
-        agree(
-            part(one.page, "surprisal").locator("p [data-aw-value]"),
-            words["surprisal"].dropna(),
-            rtol=1e-4,
-        )
-        assert one.errors == []
     widget.close()

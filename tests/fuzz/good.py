@@ -289,7 +289,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
 }
 SLICES = (
     "weights", "scores", "qkv", "metrics", "predictions", "softmax", "language", "rollout", "flow",
-    "mixing", "mixing_rollout", "mixing_pair", "value_lengths", "lens",
+    "mixing", "mixing_rollout", "mixing_pair", "value_lengths", "lens", "word_surprisal",
     "layer_change", "specialization", "patterns", "roles", "sentences", "drill", "tensor", "hidden_path",
     "residuals", "architecture", "classification", "next_sentence", "first_token", "class_gradient", "beside",
     "run", "mask", "cancel",

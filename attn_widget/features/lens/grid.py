@@ -116,7 +116,7 @@ def lens(
     import torch
 
     encoder = run.encoder
-    head = encoder.family.lm
+    head = encoder.family.lm or encoder.family.written
     if head is None:
         raise NotAvailableError(
             f"The language-model head of {encoder.name} cannot be taken by itself, so it reads no layer."

@@ -15,11 +15,13 @@ STEP = 16  # positions of a request, as the page asks
 
 def answers_of(analysis: Analysis, _chosen: Mapping[str, Any], spec: PageSpec) -> list[Answered]:
     """Answers of every position, in the mode that the view opens in."""
+    analysis = analysis.model.writing if analysis.part == "cross" else analysis
     run = analysis.run
     n = analysis.trace.n_tokens
     if spec.light or n > TOKENS or run is None or analysis.base is not None:
         return []
-    if not run.encoder.has_lm or run.encoder.family.lm is None:
+    family = run.encoder.family
+    if not run.encoder.has_lm or (family.lm or family.written) is None:
         return []
     return [
         answered

@@ -7,5 +7,6 @@ export { exports } from "./exports";
 export { lens } from "./lens";
 export { qk } from "./qk";
 export { similarity } from "./similarity";
+export { surprisal } from "./surprisal";
 export { tasks } from "./tasks";
 export { why } from "./why";

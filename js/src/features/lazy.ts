@@ -6,5 +6,6 @@ export * from "./exports/lazy";
 export * from "./lens/lazy";
 export * from "./qk/lazy";
 export * from "./similarity/lazy";
+export * from "./surprisal/lazy";
 export * from "./tasks/lazy";
 export * from "./why/lazy";

@@ -155,10 +155,24 @@ export interface OpenView {
   readonly drawn: ViewHandle | null;
 }
 
+/** A feature's part of a view: while it is open it stands for the rest, and its files for those of the view. */
+export interface AddedPart {
+  readonly open: ReadonlySignal<boolean>;
+  /** The switch, and what it opens. */
+  View(): ComponentChild;
+  table(): Table | null;
+  svg(): SVGSVGElement | null;
+}
+
 /** Code that comes after the first picture, lazy views under their names: each part declares itself where it is written. */
 export interface LazyCode {
   /** Fills a section of the view Heads, where a feature does. */
   readonly addToHeads?: (section: HTMLElement, context: RunContext) => void;
+  /** A part of the view Predictions, drawn in `host`, where a feature has one; null where the run has nothing for it. */
+  readonly addToPredictions?: (
+    host: HTMLElement,
+    context: RunContext & Pick<ViewContext, "overlay">,
+  ) => AddedPart | null;
   /** Opens two runs of a saved page as one, where a feature does. */
   readonly openPair?: OpenPair;
 }

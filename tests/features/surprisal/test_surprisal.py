@@ -228,11 +228,20 @@ def test_tables_keep_their_index_and_failures_are_listed() -> None:
         aw.surprisals(frame, column="s", failures="raise", progress=False)
 
 
-def test_one_of_many_texts_that_fails_loses_nothing() -> None:
-    texts = ["a cat"] * 600 + [" "] + ["a dog"] * 10
-    with pytest.warns(UserWarning, match="1 of 611 texts"):
+def test_one_of_ten_thousand_texts_that_fails_loses_nothing() -> None:
+    texts = [f"a cat {k % 7}" for k in range(10_000)]
+    texts[6000] = " "
+    with pytest.warns(UserWarning, match="1 of 10000 texts"):
         table = aw.surprisals(texts, model=tiny_models.build("gpt2"), progress=False)
-    assert table.text_id.nunique() == 610 and table.attrs["failed"][0]["index"] == 600
+    assert table.text_id.tolist() == [k for k in range(10_000) if k != 6000 for _ in range(3)]
+    assert [one["index"] for one in table.attrs["failed"]] == [6000]
+    again = aw.surprisals(texts[:7], model=tiny_models.build("gpt2"), progress=False)
+    np.testing.assert_allclose(table.surprisal[:21], again.surprisal, atol=1e-5)
+
+
+def test_one_word_is_a_text() -> None:
+    table = aw.surprisals(["hello"], progress=False)
+    assert table.word.tolist() == ["hello"] and table.surprisal[0] > 0
 
 
 def test_it_goes_on_from_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,10 @@ const STEP = 16;
 
 export const blockOf = (position: number): number => Math.floor(position / STEP);
 
+/** Number of positions of a block of a text of `n` tokens. */
+export const sizeOf = (block: number, n: number): number =>
+  Math.min(n, (block + 1) * STEP) - block * STEP;
+
 /** The request for a block of a text of `n` tokens. */
 export const lensRequest = (mode: Mode, block: number, n: number): SliceRequest => ({
   kind: "lens",

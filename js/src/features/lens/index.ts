@@ -7,8 +7,10 @@ import type { Feature } from "../../views/feature";
 
 const view = {
   ...VIEWS.lens,
-  // Predictions says why a model has no head. That of an encoder-decoder cannot be taken by itself.
-  available: (meta: Meta) => ofOneRun(meta) && !meta.part && meta.model.has.mlm,
+  written: true,
+  // Predictions says why a model has no head. On cross-attention the decoder answers, where one with a head has written.
+  available: (meta: Meta) =>
+    ofOneRun(meta) && (meta.model.has.mlm || (meta.part === "cross" && meta.next_token != null)),
 } as const satisfies ViewDefinition;
 
 export const lens: Feature = { views: [view] };

@@ -13,8 +13,12 @@ export interface Reading {
   readonly progress: ReadonlySignal<readonly [done: number, total: number] | null>;
   /** Read these blocks in this order, and no others that are still to come. Resolves when they are there, or have failed. */
   want(blocks: readonly number[]): Promise<void>;
+  /** True once the reader has stopped it: what is wanted waits until it goes on. */
+  readonly stopped: ReadonlySignal<boolean>;
   /** Give up what is being read. */
   stop(): void;
+  /** Stop, or go on with what is wanted. */
+  toggle(): void;
   /** Try again after a failure. */
   again(): void;
 }
@@ -24,6 +28,7 @@ export function createReading(source: Source, mode: Mode, until: AbortSignal): R
   const blocks = signal<ReadonlyMap<number, Block>>(new Map());
   const failure = signal<Failure | null>(null);
   const progress = signal<readonly [number, number] | null>(null);
+  const stopped = signal(false);
   const next = latest(until);
   let wanted: readonly number[] = [];
   let running: Promise<void> | null = null;
@@ -45,7 +50,7 @@ export function createReading(source: Source, mode: Mode, until: AbortSignal): R
   }
 
   function start(): Promise<void> {
-    if (failure.peek() !== null) return Promise.resolve();
+    if (failure.peek() !== null || stopped.peek()) return Promise.resolve();
     if (running !== null) return running;
     const mine = read()
       .catch((error: unknown) => {
@@ -61,17 +66,28 @@ export function createReading(source: Source, mode: Mode, until: AbortSignal): R
     return mine;
   }
 
+  function stop(): void {
+    next();
+    [running, progress.value] = [null, null];
+  }
+
   return {
     blocks,
     failure,
     progress,
+    stopped,
     want(these) {
       wanted = these;
       return start();
     },
     stop() {
-      next();
-      [wanted, running, progress.value] = [[], null, null];
+      stop();
+      wanted = [];
+    },
+    toggle() {
+      stopped.value = !stopped.peek();
+      if (stopped.peek()) stop();
+      else void start();
     },
     again() {
       failure.value = null;

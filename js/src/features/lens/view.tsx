@@ -1,25 +1,25 @@
 /**
  * Logit lens: the likeliest token of every layer at every position.
  *
- * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, surprisal, sentence.
+ * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, sentence.
  */
 
 import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
-import { copyExactValues, formatCount, tokenScheme } from "../../figures/format";
+import { copyExactValues, tokenScheme } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
 import { Segmented } from "../../ui/controls";
 import { HoverCard } from "../../ui/hover-card";
 import { Mark, RampLegend } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
+import { TaskProgress } from "../../ui/task-progress";
 import type { DrawView, RunContext } from "../../views/contract";
 import { LensCard } from "./card";
-import { blockOf, layerName, lensRequest, lensTable, type Mode } from "./data";
+import { blockOf, layerName, lensRequest, lensTable, type Mode, sizeOf } from "./data";
 import { createLensGrid } from "./grid";
 import { createReading, type Reading } from "./reading";
 import { askedAt, LensSentence } from "./sentence";
-import { SurprisalStrip, surprisalWords } from "./words";
 
 /** Texts up to here are read whole, unasked; longer ones where they are in sight (`recorded.py` keeps no more either). */
 const WHOLE = 128;
@@ -94,13 +94,17 @@ export const lens: DrawView<RunContext> = (host, context) => {
   watch(() => void reading.value.want(wanted.value), until);
   const busy = computed(
     () =>
-      reading.value.failure.value === null && wanted.value.some((each) => !blocks.value.has(each)),
+      reading.value.failure.value === null &&
+      !reading.value.stopped.value &&
+      wanted.value.some((each) => !blocks.value.has(each)),
   );
 
   const canMask =
     model.predicts !== "next" && (live || source.has?.(lensRequest("masked", 0, n)) === true);
   function choose(of: Mode): void {
     reading.peek().stop();
+    const { stopped, toggle } = readingOf(of);
+    if (stopped.peek()) toggle();
     mode.value = of;
   }
 
@@ -134,14 +138,20 @@ export const lens: DrawView<RunContext> = (host, context) => {
   });
 
   const Progress = memo(function Progress(_: object) {
-    const now = reading.value.progress.value;
-    if (mode.value !== "masked" || now === null) return null;
-    const left = wanted.value.filter((each) => !blocks.value.has(each)).length;
+    const { progress, stopped, toggle } = reading.value;
+    const sum = (some: readonly number[]) => some.reduce((all, each) => all + sizeOf(each, n), 0);
+    const known = sum(wanted.value.filter((each) => blocks.value.has(each)));
+    const total = sum(wanted.value);
+    const [now, waits] = [progress.value, stopped.value && known < total];
+    const shown = mode.value === "masked" && (now !== null || waits);
     return (
-      <p class="aw-small aw-muted" role="status" data-aw-part="lens-progress">
-        {`Masked passes: ${formatCount(now[0])} of ${formatCount(now[1])} positions` +
-          (left > 1 ? `, then ${left - 1} more of the blocks in sight` : "")}
-      </p>
+      <TaskProgress
+        part="lens-progress"
+        label="Masked inputs that have run"
+        unit="positions"
+        now={shown ? { done: known + (now?.[0] ?? 0), total, running: !waits } : null}
+        toggle={toggle}
+      />
     );
   });
 
@@ -162,9 +172,6 @@ export const lens: DrawView<RunContext> = (host, context) => {
       </HoverCard>
     );
   });
-
-  const surprisal = n <= WHOLE ? source.arrays.get("next_surprisal") : undefined;
-  const words = surprisal === undefined ? [] : surprisalWords(tokens, surprisal.data);
 
   function View() {
     const failure = reading.value.failure.value;
@@ -187,7 +194,6 @@ export const lens: DrawView<RunContext> = (host, context) => {
             <Card />
           </div>
         )}
-        <SurprisalStrip words={words} theme={theme.value} />
         <details class="aw-disclosure" data-aw-part="lens-note">
           <summary>What a lens is not</summary>
           <p class="aw-view-note">{NOT}</p>

@@ -5,6 +5,7 @@ import type { Source } from "../../protocol/types";
 import type { State } from "../../state/selection";
 import { Button, Segmented } from "../../ui/controls";
 import { Percent } from "../../ui/number";
+import { TaskProgress } from "../../ui/task-progress";
 import { type Mode, predictionsRequest } from "./data";
 import { TOP_K } from "./lists";
 import type { PredictionsModel } from "./model";
@@ -84,35 +85,17 @@ export const NoHead = ({ model: { name, predicts } }: Pick<Source["meta"], "mode
   );
 };
 
-/** `23 / 60 tokens`, a line that grows, and a button to stop or to go on. */
+/** Progress of a masked run. */
 export function MaskedProgress({ model, source }: HeadProps) {
-  const n = source.meta.tokens.text.length;
-  const { done, running } = model.progress.value ?? { done: 0, running: false };
-  const count = `${formatCount(done)} / ${formatCount(n)} tokens`;
+  const now = model.progress.value;
   return (
-    <div
-      class="aw-masked-progress aw-cluster aw-small"
-      data-aw-part="masked-progress"
-      hidden={model.progress.value === null}
-    >
-      <span
-        class="aw-masked-bar"
-        role="progressbar"
-        aria-label="Masked inputs that have run"
-        aria-valuemin={0}
-        aria-valuemax={n}
-        aria-valuenow={done}
-      >
-        <span class="aw-masked-fill" style={{ scale: `${done / n} 1` }} />
-      </span>
-      <span role="status">{running ? count : `Stopped: ${count}`}</span>
-      <Button
-        class="aw-plain-button"
-        onClick={() => (running ? model.cancel() : void model.show("masked"))}
-      >
-        {running ? "Cancel" : "Go on"}
-      </Button>
-    </div>
+    <TaskProgress
+      part="masked-progress"
+      label="Masked inputs that have run"
+      unit="tokens"
+      now={now && { ...now, total: source.meta.tokens.text.length }}
+      toggle={() => (now?.running ? model.cancel() : void model.show("masked"))}
+    />
   );
 }
 

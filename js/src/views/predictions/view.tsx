@@ -6,7 +6,7 @@ import { copyExactValues } from "../../figures/format";
 import { isLong } from "../../protocol/meta";
 import { mount, setter, watch } from "../../ui/mount";
 import { createNearRows } from "../../ui/near-rows";
-import type { DrawView, RunContext, ViewHandle } from "../contract";
+import { type DrawView, lazyCode, type RunContext, type ViewHandle } from "../contract";
 import { answeredId } from "./answers";
 import { predictionsTable } from "./data";
 import { Head, MaskedProgress, MaskedStrip, NoHead } from "./head";
@@ -52,6 +52,7 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     if (position >= first.value) near.add(position);
   });
   const NextSentence = createNextSentence({ ...context, signal: until });
+  const added = lazyCode.peek()?.addToPredictions?.(host, context) ?? null;
 
   function View() {
     const { token } = selection.value;
@@ -63,56 +64,62 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
     const continues = interaction.continuing();
     // A decoder has no mask token.
     const masking = act !== null && !next;
+    const covered = added?.open.value === true;
     return (
       <div
         class={`aw-predictions${masking ? " aw-can-mask" : ""}${next ? " aw-next" : ""}`}
         dir="ltr"
         aria-busy={model.busy.value ? "true" : undefined}
       >
-        <PredictionsSentence
-          predictions={listed}
-          subject={model.subject.value}
-          meta={meta}
-          scheme={scheme.value}
-          choose={(token) => state.set({ token })}
-        />
-        <Head model={model} source={source} />
-        <MaskedStrip model={model} source={source} state={state} />
-        {NextSentence !== null && <NextSentence />}
-        {changed.value !== null && <Intact changed={changed.value} context={context} />}
-        <MaskedProgress model={model} source={source} />
-        <p class="aw-predictions-status aw-small" role="status">
-          {model.status.value}
-        </p>
-        <div
-          class={`aw-predictions-list aw-scroll aw-small${n > ROWS_PER_FRAME ? " is-long" : ""}`}
-          role="grid"
-          aria-label="Predictions by position"
-          aria-rowcount={n + 1}
-          aria-colcount={COLUMNS}
-          onClick={interaction.onClick}
-          onKeyDown={interaction.onKey}
-        >
-          {listed !== null && <HeaderRow topK={listed.topK} masks={masking} next={next} />}
-          {listed !== null &&
-            meta.tokens.text.flatMap((_, i) => [
-              <Row
-                key={i}
-                position={i}
-                meta={meta}
-                scheme={scheme.value}
-                answer={answers.value[i] ?? null}
-                filled={i < first.value || near.has(i)}
-                hidden={!shown.has(i)}
-                focused={i === token}
-                next={next}
-                continues={continues}
-                masked={masking ? masks.value.has(i) : null}
-                entry={entry.position === i ? entry.column : null}
-                expanded={open?.position === i ? open.from : null}
-              />,
-              open?.position === i && <SoftmaxRow key="softmax" />,
-            ])}
+        {!covered && (
+          <PredictionsSentence
+            predictions={listed}
+            subject={model.subject.value}
+            meta={meta}
+            scheme={scheme.value}
+            choose={(token) => state.set({ token })}
+          />
+        )}
+        {added !== null && <added.View />}
+        <div hidden={covered}>
+          <Head model={model} source={source} />
+          <MaskedStrip model={model} source={source} state={state} />
+          {NextSentence !== null && <NextSentence />}
+          {changed.value !== null && <Intact changed={changed.value} context={context} />}
+          <MaskedProgress model={model} source={source} />
+          <p class="aw-predictions-status aw-small" role="status">
+            {model.status.value}
+          </p>
+          <div
+            class={`aw-predictions-list aw-scroll aw-small${n > ROWS_PER_FRAME ? " is-long" : ""}`}
+            role="grid"
+            aria-label="Predictions by position"
+            aria-rowcount={n + 1}
+            aria-colcount={COLUMNS}
+            onClick={interaction.onClick}
+            onKeyDown={interaction.onKey}
+          >
+            {listed !== null && <HeaderRow topK={listed.topK} masks={masking} next={next} />}
+            {listed !== null &&
+              meta.tokens.text.flatMap((_, i) => [
+                <Row
+                  key={i}
+                  position={i}
+                  meta={meta}
+                  scheme={scheme.value}
+                  answer={answers.value[i] ?? null}
+                  filled={i < first.value || near.has(i)}
+                  hidden={!shown.has(i)}
+                  focused={i === token}
+                  next={next}
+                  continues={continues}
+                  masked={masking ? masks.value.has(i) : null}
+                  entry={entry.position === i ? entry.column : null}
+                  expanded={open?.position === i ? open.from : null}
+                />,
+                open?.position === i && <SoftmaxRow key="softmax" />,
+              ])}
+          </div>
         </div>
       </div>
     );
@@ -176,7 +183,9 @@ function draw(host: HTMLElement, context: RunContext): ViewHandle {
       cancelAnimationFrame(growing);
       render(null, host);
     },
+    ...(added !== null && { svg: () => added.svg() }),
     table: async () => {
+      if (added?.open.peek() === true) return added.table();
       await stopped();
       return current.value && predictionsTable(current.value, meta.tokens, state.get().special);
     },

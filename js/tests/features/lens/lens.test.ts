@@ -1,10 +1,17 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it } from "vitest";
+import { lens as feature } from "../../../src/features/lens";
 import { lens } from "../../../src/features/lens/view";
-import { surprisalWords } from "../../../src/features/lens/words";
 import { SliceFailure } from "../../../src/protocol/failure";
 import { itemAt } from "../../../src/protocol/required";
-import type { Meta, NdArray, Slice, SliceRequest, TypedArray } from "../../../src/protocol/types";
+import type {
+  Meta,
+  NdArray,
+  Slice,
+  SliceOptions,
+  SliceRequest,
+  TypedArray,
+} from "../../../src/protocol/types";
 import type { State } from "../../../src/state/selection";
 import type { ViewHandle } from "../../../src/views/contract";
 import { fakeRun, opened, settled } from "../../fake";
@@ -71,7 +78,7 @@ async function draw(
     change?: Partial<Meta>;
     live?: boolean;
     arrays?: ReadonlyMap<string, NdArray>;
-    answer?: (request: SliceRequest) => Slice;
+    answer?: (request: SliceRequest, options: SliceOptions) => Slice | Promise<Slice>;
   } = {},
 ): Promise<void> {
   const run = fakeRun(metaOf(texts, change), answer, {
@@ -257,38 +264,6 @@ describe("lens of a decoder", () => {
     expect(table?.rows[5 * 203]).toEqual([1, 3, "w3", 1, "river", expect.closeTo(0.4), 5, 2, 1]);
   });
 
-  it("shades the words by the sum of their tokens' surprisals", async () => {
-    const pieces = ["\u0120un", "believ", "able", "\u0120cat", "."];
-    const change = decoder(pieces);
-    const { tokens } = metaOf(pieces);
-    const columns = {
-      ...tokens,
-      surface: ["un", "believ", "able", "cat", "."],
-      before: ["", "", "", " ", ""],
-    };
-    expect(surprisalWords(columns, [1, 2, 4, 0.5, Number.NaN])).toEqual([
-      { text: "unbelievable", bits: Number.NaN },
-      { text: "cat.", bits: 4.5 },
-    ]);
-    const spaced = {
-      ...columns,
-      surface: ["a", " ", "b", "\n", "c"],
-      before: ["", "", "", "", ""],
-    };
-    expect(surprisalWords(spaced, [1, 2, 4, 8, Number.NaN]).slice(1)).toEqual([
-      { text: "b", bits: 3 },
-      { text: "c", bits: 12 },
-    ]);
-    await draw(pieces, () => 4, {
-      change: { ...change, tokens: columns },
-      arrays: new Map([
-        ["next_surprisal", { data: Float32Array.of(1, 2, 4, 0.5, Number.NaN), shape: [5] }],
-      ]),
-    });
-    const words = [...part("surprisal").querySelectorAll<HTMLElement>(".aw-lensgrid-word")];
-    expect(words.map(({ title }) => title)).toEqual(["Nothing stands before it", "4.50 bits"]);
-  });
-
   it("says why there is no answer, and asks again", async () => {
     let fails = true;
     await draw(texts, () => 4, {
@@ -303,5 +278,70 @@ describe("lens of a decoder", () => {
     element.querySelector<HTMLElement>(".aw-heads-again")?.click();
     for (let i = 0; i < 5; i++) await settled();
     expect(cell(0, 0).textContent).toBe("river");
+  });
+});
+
+describe("masked passes", () => {
+  it("say how far they are, stop, and go on", async () => {
+    const texts = Array.from({ length: 20 }, (_, i) => `w${i}`);
+    let aborted = 0;
+    let hangs = true;
+    await draw(texts, () => 4, {
+      answer: (request, { signal, progress }) => {
+        const [first] = fieldsOf(request).rows as [number, number];
+        if (fieldsOf(request).mode !== "masked" || first === 0 || !hangs)
+          return answerOf(() => 4, request);
+        progress?.(3, 4);
+        return new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => {
+            aborted++;
+            reject(new DOMException("", "AbortError"));
+          });
+        });
+      },
+    });
+    const settle = async () => {
+      for (let i = 0; i < 8; i++) await settled();
+    };
+    element.querySelector<HTMLElement>("[data-mode=masked]")?.click();
+    await settle();
+    const bar = part("lens-progress");
+    expect(bar.textContent).toBe("19 / 20 positionsCancel");
+    expect(bar.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow")).toBe("19");
+    bar.querySelector("button")?.click();
+    await settle();
+    expect(aborted).toBe(1);
+    expect(bar.textContent).toBe("Stopped: 16 / 20 positionsGo on");
+    expect(cell(0, 3).textContent).toBe("river");
+    const before = asked.length;
+    expect(element.querySelector("[aria-busy=true]")).toBeNull();
+    hangs = false;
+    bar.querySelector("button")?.click();
+    await settle();
+    expect(asked.length).toBe(before + 1);
+    expect(bar.hidden).toBe(true);
+    expect(cell(0, 18).textContent).toBe("river");
+  });
+});
+
+describe("the tab", () => {
+  const { available } = itemAt(feature.views ?? [], 0);
+  const of = (part: Meta["part"], mlm: boolean, next: string | null): boolean => {
+    const meta = metaOf(["a"]);
+    const { model } = meta;
+    return available({
+      ...meta,
+      part,
+      next_token: next,
+      model: { ...model, has: { ...model.has, mlm } },
+    } as Meta);
+  };
+  it("stands for a head, and on cross-attention for what the decoder has written", () => {
+    expect(of(undefined, true, null)).toBe(true);
+    expect(of(undefined, false, null)).toBe(false);
+    expect(of("decoder", true, "a")).toBe(true);
+    expect(of("cross", false, "a")).toBe(true);
+    expect(of("cross", false, null)).toBe(false);
+    expect(of("encoder", false, "a")).toBe(false);
   });
 });

@@ -1,0 +1,20 @@
+"""The surprisal of words in a saved page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attn_widget.analysis import Analysis
+from attn_widget.page.recorded import Answered, record
+
+TOKENS = 1024  # longer texts have none in a page
+
+
+def answers_of(analysis: Analysis, _chosen: Mapping[str, Any]) -> Iterator[Answered]:
+    """The words of a decoder's run, which follow from its pass; an encoder would run once more for every token."""
+    run = analysis.run
+    if run is None or analysis.base is not None or analysis.trace.n_tokens > TOKENS:
+        return
+    if run.encoder.has_lm and run.encoder.predicts == "next" and analysis.trace.square:
+        yield from record(analysis, {"kind": "word_surprisal"})

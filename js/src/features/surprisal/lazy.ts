@@ -1,0 +1,1 @@
+export { wordsPart as addToPredictions } from "./part";
