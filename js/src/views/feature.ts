@@ -1,6 +1,7 @@
 /** Parts that a feature adds to the page before its lazy code is there (`features/index.ts` lists the features). */
 
 import type { ReadonlySignal } from "@preact/signals-core";
+import type { Sections } from "../figures/sections";
 import type { Invoke } from "../protocol/comm/invoke";
 import type { Notice } from "../protocol/failure";
 import type { Meta, PastRun, Source } from "../protocol/types";
@@ -15,6 +16,8 @@ export interface Feature {
   readonly tool?: (context: ViewContext, panel: HTMLElement, open: () => OpenView) => HTMLElement;
   /** A part below a pinned pair of Attention, drawn once for a run. */
   readonly pair?: PairPart;
+  /** Sections of a run's text. */
+  readonly sections?: (meta: Meta) => Sections | null;
   /** A part of a live widget next to its frame. */
   readonly widget?: (context: WidgetContext) => WidgetPart;
 }

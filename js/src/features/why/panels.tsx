@@ -12,7 +12,7 @@ import { NoAnswer } from "../../ui/answered";
 import { Disclosure } from "../../ui/disclosure";
 import { LensPanel } from "../../ui/lens";
 import { memo } from "../../ui/memo";
-import type { ViewContext } from "../../views/contract";
+import { lazyCode, type ViewContext } from "../../views/contract";
 import { ComponentsPanel } from "./components";
 import type { Effects } from "./data";
 import { HeadBars } from "./head-bars";
@@ -27,12 +27,27 @@ interface PanelsProps {
   readonly mode: Mode;
 }
 
+declare module "../../views/contract" {
+  interface LazyCode {
+    /** Fills a place below the contributions, where a feature has something to say of a run. */
+    readonly belowWhy?: (place: HTMLElement, context: ViewContext) => void;
+  }
+}
+
+/** A place that a feature fills, once. */
+const Below = memo(function Below({ context }: { readonly context: ViewContext }) {
+  const fill = lazyCode.peek()?.belowWhy;
+  return fill === undefined ? null : <div ref={(place) => void (place && fill(place, context))} />;
+});
+
 export function Panels(props: PanelsProps) {
   const { context, model, mode } = props;
   const [trust, method, lens] = [model.trust.value, model.current.value?.method, model.lens.value];
   const components = model.components.value;
   return (
     <div class="aw-why-below">
+      {/* After the first answer, which would wait for it. */}
+      {(model.titled.value !== null || model.absent.value !== null) && <Below context={context} />}
       <div class="aw-why-pair">
         {trust !== null && method !== undefined && <MaskingTest trust={trust} method={method} />}
         <div class="aw-why-panel">

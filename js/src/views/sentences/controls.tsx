@@ -101,7 +101,7 @@ export function Readout({ shown, at }: { readonly shown: SentenceMatrix; readonl
   );
   return (
     <>
-      {quote(sentenceName(at.row), itemAt(shown.texts, at.row))}
+      {quote(sentenceName(shown, at.row), itemAt(shown.texts, at.row))}
       <span class="aw-isa-arrow" aria-hidden="true">
         →
       </span>

@@ -15,6 +15,8 @@ import { HEIGHT, layoutGrid, linesInSight } from "./layout";
 
 /** Up to this number of sentences all cells are in the page: 3,600 of them. */
 const MAX_WHOLE = 60;
+/** Names of sections stand upright over cells narrower than this (px). */
+const UPRIGHT = 72;
 /** Numbers longer than this have smaller digits. */
 const LONG_NUMBER = 6;
 const SEGMENTS = ["A", "B"];
@@ -30,13 +32,15 @@ interface Shared {
   readonly to: number;
 }
 /** `S3`, and of a pair of texts the letter of its text. */
-const nameOf = ({ segments }: SentenceMatrix, index: number, paired: boolean) => (
-  <span class="aw-isa-name">
-    {data.sentenceName(index)}
+const nameOf = (matrix: SentenceMatrix, index: number, paired: boolean) => (
+  <bdi class="aw-isa-name">
+    {data.sentenceName(matrix, index)}
     {paired && (
-      <span class="aw-isa-segment">{SEGMENTS[segments[index] ?? 0] ?? segments[index]}</span>
+      <span class="aw-isa-segment">
+        {SEGMENTS[matrix.segments[index] ?? 0] ?? matrix.segments[index]}
+      </span>
     )}
-  </span>
+  </bdi>
 );
 
 const Head = memo(function Head({ matrix, paired, from, to }: Shared) {
@@ -69,7 +73,12 @@ const Head = memo(function Head({ matrix, paired, from, to }: Shared) {
           </div>
         );
       })}
-      {elsewhere && title("outside", "elsewhere", `Share on tokens in no sentence: ${outside}`)}
+      {elsewhere &&
+        title(
+          "outside",
+          "elsewhere",
+          `Share on tokens in no ${data.nounsOf(matrix.sections)[0]}: ${outside}`,
+        )}
       {elsewhere && title("sum", "sum", "Sum of the row")}
     </div>
   );
@@ -197,7 +206,7 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
       const [title, spoken] = Number.isNaN(value)
         ? ["The model's mask forbids every link here", "impossible, masked"]
         : [exact(number), formatNumber(number)];
-      const names = `${data.sentenceName(at.row)} to ${data.keyName(matrix, at.column)}`;
+      const names = `${data.sentenceName(matrix, at.row)} to ${data.keyName(matrix, at.column)}`;
       setAttributes(cell, { title, "aria-label": `${names}: ${spoken}` });
     },
     reveal(cell, grid) {
@@ -227,7 +236,9 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
     const [[top, bottom], [from, to]] = inSight(matrix);
     const columnOf = (place: Place | null, row: number): number =>
       place?.row === row ? place.column : -1;
-    const kinds = { printed: layout.value?.printed, tight, tall };
+    const named = matrix.sections !== null;
+    const upright = named && cell < UPRIGHT;
+    const kinds = { printed: layout.value?.printed, tight, tall, named, upright };
     const is = Object.entries(kinds).map(([name, on]) => (on ? ` is-${name}` : ""));
     const has = `${elsewhere === null ? "" : " has-outside"}${sum ? " has-sum" : ""}`;
     const shared = {
@@ -244,7 +255,7 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
         class={`aw-isa aw-scroll aw-small${is.join("")}${has}`}
         role="grid"
         data-aw-part="sentence-matrix"
-        aria-label="Attention between sentences: rows are queries, columns are keys"
+        aria-label={`Attention between ${data.nounsOf(matrix.sections)[1]}: rows are queries, columns are keys`}
         aria-rowcount={size + 1}
         aria-colcount={width + 1 + (elsewhere === null ? 0 : 2)}
         style={{
