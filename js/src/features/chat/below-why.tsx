@@ -2,22 +2,25 @@
 
 import { computed } from "@preact/signals-core";
 import { render } from "preact";
+import { palette } from "../../draw/color/theme";
 import { required } from "../../protocol/required";
 import { shareOf, Task } from "../../protocol/task";
 import { NoAnswer } from "../../ui/answered";
 import { Button } from "../../ui/controls";
 import { modeSignal, mount, selectionOf } from "../../ui/mount";
-import type { ViewContext } from "../../views/contract";
+import type { ViewContext, ViewHandle } from "../../views/contract";
 import { contributionsOf, REQUEST, type TurnContributions } from "./data";
+import { turnsDrawing } from "./drawing";
 import { TurnsPanel } from "./panel";
+import { pictureOf } from "./rows";
 
 /** Up to this many tokens of a chat, times those written, the panel is computed without a click. */
 const QUICK = 4000;
 
-export function belowWhy(place: HTMLElement, context: ViewContext): void {
+export function belowWhy(place: HTMLElement, context: ViewContext): Pick<ViewHandle, "svg"> {
   const { source, state, signal: until, sections } = context;
   const { meta, live } = source;
-  if (meta.chat === undefined || !sections || !(live || source.has?.(REQUEST))) return;
+  if (meta.chat === undefined || !sections || !(live || source.has?.(REQUEST))) return {};
   const n = meta.tokens.text.length;
   const task = new Task<TurnContributions | null>(
     async (step) => contributionsOf(await source.ask(REQUEST, step), sections, meta),
@@ -68,4 +71,10 @@ export function belowWhy(place: HTMLElement, context: ViewContext): void {
   until.addEventListener("abort", () => render(null, place), { once: true });
   const count = meta.written === undefined ? 1 : n - meta.written;
   if (!live || n * count <= QUICK) start();
+  return {
+    svg() {
+      const { value } = task.state.peek();
+      return value === null ? null : turnsDrawing(pictureOf(value), palette(place));
+    },
+  };
 }

@@ -11,6 +11,7 @@ import { Num, Percent } from "../../ui/number";
 import { RovingList } from "../../ui/roving-list";
 import { Headings } from "../../ui/table";
 import { type TurnContributions, turnTable, type Written } from "./data";
+import { BIASES, pictureOf, termsOf } from "./rows";
 import { TurnsSentence } from "./sentence";
 
 interface Props {
@@ -20,15 +21,6 @@ interface Props {
   readonly choose: (written: number) => void;
   readonly mode: Mode;
 }
-
-/** Biases below this share of all contributions are rounding: the model has none. */
-const ROUNDING = 1e-6;
-
-const hasBias = ({ values, bias }: Written): boolean =>
-  Math.abs(bias) > ROUNDING * values.reduce((sum, value) => sum + Math.abs(value), 0);
-
-/** Terms of a written token in the order of the rows: turns, then biases. */
-const termsOf = (of: Written): readonly number[] => [...of.values, hasBias(of) ? of.bias : 0];
 
 /** Bars of one written token, above and below the same zero in each row. */
 function Column({
@@ -123,9 +115,7 @@ function Numbers({ found }: Pick<Props, "found">) {
 
 export const TurnsPanel = memo(function TurnsPanel({ found, chosen, choose, mode }: Props) {
   const { written, means } = found;
-  const names = [...found.names, ...(written.some(hasBias) ? ["biases"] : [])];
-  const all = written.flatMap((of) => termsOf(of));
-  const ends = [Math.min(0, ...all), Math.max(0, ...all)] as const;
+  const { names, ends } = pictureOf(found);
   return (
     <>
       <TurnsSentence {...found} />
@@ -156,10 +146,10 @@ export const TurnsPanel = memo(function TurnsPanel({ found, chosen, choose, mode
             </li>
           ))}
           {names.length > means.length && <li />}
-          <li class="aw-muted">mean share</li>
+          <li class="aw-muted">share</li>
         </ul>
       </div>
-      <Sum of={itemAt(written, chosen)} names={[...found.names, "biases"]} />
+      <Sum of={itemAt(written, chosen)} names={[...found.names, BIASES]} />
       <p class="aw-hint">
         Each written token’s logit as a sum over the turns and the biases, on one scale: bars up
         speak for the token, bars down against it. Shares are of the turns, by the size of

@@ -172,7 +172,8 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
   const layout = computed(() => {
     const matrix = shown.value;
     if (matrix === null || matrix.size === 0 || width.value === 0) return null;
-    return layoutGrid(matrix.width, width.value, matrix.elsewhere !== null);
+    const { elsewhere, sections } = matrix;
+    return layoutGrid(matrix.width, width.value, elsewhere !== null, sections !== null);
   });
   const isWhole = ({ size, width }: SentenceMatrix): boolean => Math.max(size, width) <= MAX_WHOLE;
   function inSight(matrix: SentenceMatrix) {
