@@ -4,6 +4,8 @@ export interface Sections {
   readonly names: readonly string[];
   /** The first token of each, in order. */
   readonly starts: readonly number[];
+  /** Text of a section. */
+  readonly text: (section: number) => string;
   /** What one and several are called: `turn`, `turns`. */
   readonly noun: readonly [one: string, many: string];
   /** Tabs that have another label for such a text, by view. */

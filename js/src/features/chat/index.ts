@@ -28,11 +28,23 @@ export function turnNames(roles: readonly string[]): string[] {
   });
 }
 
-export function turnsOf({ chat }: Meta): Sections | null {
+export function turnsOf({ chat, tokens: { special, before, surface } }: Meta): Sections | null {
   if (chat === undefined) return null;
   return {
     names: turnNames(chat.roles),
     starts: chat.start,
+    // Without control tokens and the role, which its name repeats.
+    text(turn) {
+      const from = chat.start[turn] ?? 0;
+      const said = surface
+        .slice(from, chat.stop[turn])
+        .map((text, i) => (special[from + i] ? "" : (before[from + i] ?? "") + text))
+        .join("")
+        .trim();
+      const role = chat.roles[turn] ?? "";
+      const rest = said.startsWith(role) ? said.slice(role.length) : "";
+      return /^\s*\n/.test(rest) ? rest.trim() : said;
+    },
     noun: ["turn", "turns"],
     labels: { sentences: "Turns" },
   };

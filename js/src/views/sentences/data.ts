@@ -251,6 +251,8 @@ function slicedBlock(
 
 export const sentenceName = ({ sections }: SentenceMatrix, index: number): string =>
   sections?.names[index] ?? `S${index}`;
+export const sentenceText = ({ sections, texts }: SentenceMatrix, index: number): string =>
+  sections?.text(index) ?? itemAt(texts, index);
 /** What the units are called: sentences, or the turns of a chat. */
 export const nounsOf = (sections: Sections | null | undefined): Sections["noun"] =>
   sections?.noun ?? ["sentence", "sentences"];

@@ -66,7 +66,7 @@ const Head = memo(function Head({ matrix, paired, from, to }: Shared) {
             class="aw-isa-column"
             data-b={b}
             aria-colindex={b + 2}
-            title={`${name} ${text}`}
+            title={`${name} ${data.ofTwoTexts(matrix) ? text : data.sentenceText(matrix, b)}`}
             style={{ gridColumn: String(b + 2) }}
           >
             {own ?? nameOf(matrix, b, paired)}
@@ -95,7 +95,7 @@ interface RowProps extends Shared {
   readonly pinned: number;
 }
 const Row = memo(function Row({ matrix, a, paired, from, to, entry, ...props }: RowProps) {
-  const { width, values, max, texts, elsewhere, error } = matrix;
+  const { width, values, max, elsewhere, error } = matrix;
   const { css, rgb } = ramp("weight", props.mode);
   const best = data.strongestOther(matrix, a);
   const near = Array.from({ length: to - from }, (_, i) => from + i);
@@ -140,10 +140,10 @@ const Row = memo(function Row({ matrix, a, paired, from, to, entry, ...props }: 
   const sum = values.subarray(a * width, (a + 1) * width).reduce((s, v) => s + (v || 0), outside);
   return (
     <div role="row" class={`aw-isa-row${entry < 0 ? "" : " is-active"}`} data-a={a}>
-      <div role="rowheader" class="aw-isa-label" title={texts[a]}>
+      <div role="rowheader" class="aw-isa-label" title={data.sentenceText(matrix, a)}>
         {nameOf(matrix, a, paired)}
         <bdi class="aw-isa-text" dir="auto">
-          {oneLine(itemAt(texts, a))}
+          {oneLine(data.sentenceText(matrix, a))}
         </bdi>
       </div>
       {columns.map(cell)}

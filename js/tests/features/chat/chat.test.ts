@@ -62,6 +62,16 @@ describe("the turns of a chat", () => {
     expect(labelOf("sentences", metaOf(TEXTS))).toBe("Sentences");
   });
 
+  it("have texts without control tokens and role", () => {
+    const { text } = sectionsOf(
+      metaOf(["[CLS]", "user", "\n", "Hi", "there", "[SEP]", "\n"], {
+        chat: { roles: ["user"], start: [0], stop: [7] },
+      }),
+    );
+    expect(text(0)).toBe("Hi there");
+    expect([0, 1, 2].map(sectionsOf(CHAT).text)).toEqual(["be brief", "which river", "the seine"]);
+  });
+
   it("hold every token", () => {
     const at = TEXTS.map((_, token) => sectionAt(sectionsOf(CHAT), token));
     expect(at).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
