@@ -36,6 +36,15 @@ export interface TurnContributions {
   readonly written: readonly Written[];
   /** By turn: mean of `shares` over the written tokens. */
   readonly means: readonly number[];
+  /** The same without the text's first token, on which heads rest; null where its part is not known. */
+  readonly meansWithoutFirst: readonly number[] | null;
+}
+
+/** Sizes of contributions that sum to 1, without `first` in that of the first turn. */
+function sharesOf(values: readonly number[], first: number): number[] {
+  const sizes = values.map((value, turn) => Math.abs(turn === 0 ? value - first : value));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.map((size) => size / (total || 1));
 }
 
 export function contributionsOf(
@@ -60,11 +69,15 @@ export function contributionsOf(
     };
   });
   if (written.length === 0) return null;
-  const means = names.map(
-    (_, turn) =>
-      written.reduce((sum, { shares }) => sum + itemAt(shares, turn), 0) / written.length,
-  );
-  return { names, roles: chat?.roles ?? names, written, means };
+  const meanOf = (shares: readonly (readonly number[])[]): number[] =>
+    names.map((_, turn) => shares.reduce((sum, row) => sum + itemAt(row, turn), 0) / shares.length);
+  const first = slice.arrays.get("first")?.data;
+  const without = first && written.map(({ values }, w) => sharesOf(values, itemAt(first, w)));
+  return {
+    ...{ names, roles: chat?.roles ?? names, written },
+    means: meanOf(written.map(({ shares }) => shares)),
+    meansWithoutFirst: without ? meanOf(without) : null,
+  };
 }
 
 /** A row for each written token. */

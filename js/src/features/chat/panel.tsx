@@ -7,12 +7,16 @@ import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { Disclosure } from "../../ui/disclosure";
 import { memo } from "../../ui/memo";
-import { Num, Percent } from "../../ui/number";
+import { Num } from "../../ui/number";
 import { RovingList } from "../../ui/roving-list";
+import { Share } from "../../ui/sentence";
 import { Headings } from "../../ui/table";
 import { type TurnContributions, turnTable, type Written } from "./data";
 import { BIASES, pictureOf, termsOf } from "./rows";
 import { TurnsSentence } from "./sentence";
+
+/** Names of more written tokens than this stand upright. */
+const MANY = 8;
 
 interface Props {
   readonly found: TurnContributions;
@@ -119,7 +123,7 @@ export const TurnsPanel = memo(function TurnsPanel({ found, chosen, choose, mode
   return (
     <>
       <TurnsSentence {...found} />
-      <div class="aw-turns-picture" dir="ltr">
+      <div class={`aw-turns-picture${written.length > MANY ? " is-dense" : ""}`} dir="ltr">
         <ul class="aw-turns-names">
           {names.map((name, i) => (
             <li key={i} title={name}>
@@ -142,7 +146,7 @@ export const TurnsPanel = memo(function TurnsPanel({ found, chosen, choose, mode
         <ul class="aw-turns-means" aria-label="Mean share of each turn">
           {means.map((mean, i) => (
             <li key={i} title={`Mean share of ${names[i]}: ${formatPercent(mean)}`}>
-              <Percent value={mean} />
+              <Share value={mean} />
             </li>
           ))}
           {names.length > means.length && <li />}

@@ -12,11 +12,21 @@ const Name = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
+/** The first token is told of from this part of its turn's share on. */
+const RESTS = 2 / 3;
+
 /**
  * `user decides most, 46% of each written token on the mean of 24; the system prompt carries 12%.` Where the reply decides
- * most itself, the strongest of the other turns follows.
+ * most itself, the strongest of the other turns follows. What the first turn has without the first token is told where it
+ * is less than two thirds of its share.
  */
-export function TurnsSentence({ names, roles, written, means }: TurnContributions) {
+export function TurnsSentence({
+  names,
+  roles,
+  written,
+  means,
+  meansWithoutFirst: without,
+}: TurnContributions) {
   const last = names.length - 1;
   const first = firstLargest(means);
   const other = firstLargest(means.slice(0, last));
@@ -52,7 +62,24 @@ export function TurnsSentence({ names, roles, written, means }: TurnContribution
           <Share value={ofSystem} />
         </>
       )}
-      {one ? "." : `, on the mean of the ${formatCount(written.length)} written tokens.`}
+      {!one && `, on the mean of the ${formatCount(written.length)} written tokens`}.
+      {without !== null && itemAt(without, 0) < RESTS * itemAt(means, 0) && (
+        <>
+          {" Without the first token, on which heads rest that find nothing to look at, "}
+          {name(0)}
+          {" carries "}
+          <Share value={itemAt(without, 0)} />
+          {firstLargest(without) !== first && (
+            <>
+              {", and "}
+              {name(firstLargest(without))}
+              {" most, "}
+              <Share value={itemAt(without, firstLargest(without))} />
+            </>
+          )}
+          .
+        </>
+      )}
     </p>
   );
 }
