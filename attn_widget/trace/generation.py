@@ -236,7 +236,7 @@ def _written_ids(
                 logits_processor=LogitsProcessorList([check]),
                 stopping_criteria=StoppingCriteriaList([report]),
                 tokenizer=encoder.reader,  # for `stop_strings`
-                **writing.options,
+                **{name: x for name, x in writing.options.items() if not hasattr(config, name)},
             )
         finally:
             network.generation_config = own
@@ -316,6 +316,9 @@ def config_of(encoder: Encoder, writing: Writing) -> Any:
         config.use_cache = False
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
+    for name, value in writing.options.items():
+        if hasattr(config, name):  # `generate` warns of settings that are given beside its config
+            setattr(config, name, value)
     return config
 
 
