@@ -317,19 +317,28 @@ def run_text(
             "Leave windows out.",
         )
     encoder = encoder.pinned()
-    options: dict[str, Any] = {"truncation": truncation, "any_length": span is not None}
-    options["add_special_tokens"] = add_special_tokens
+    options: dict[str, Any] = {"truncation": truncation, "add_special_tokens": add_special_tokens}
+    windowed = span is not None
     with activity.busy():
         for name, given in (("text", text), ("text_pair", text_pair)):
             if span is not None and isinstance(given, str):
                 check_length(encoder, given, name, *span)
         try:
             encoding = read_input(
-                encoder, text, text_pair, output=output, writes=bool(generate), **options
+                encoder,
+                text,
+                text_pair,
+                output=output,
+                writes=bool(generate),
+                any_length=windowed,
+                **options,
             )
             if encoding is None and output is not None:
                 raise one_text(encoder)
-            encoding = encoding or encode(encoder, text, text_pair, **options)
+            if encoding is None and windowed:
+                encoding = encode(encoder, text, text_pair, any_length=True, **options)
+            elif encoding is None:
+                encoding = encoder.encode(text, text_pair, **options)  # a role may have its own
         except TooLongError as error:
             if not generate:
                 raise

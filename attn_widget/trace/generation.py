@@ -47,7 +47,7 @@ REPLACED: dict[str, Any] = {
     "output_attentions": False, "output_hidden_states": False, "output_scores": False, "output_logits": False,
     "return_dict_in_generate": False,
 }  # fmt: skip
-# What one text in a row needs, however it is written.
+# Settings of `REPLACED` that hold for every way of writing: one text comes back, as ids.
 OF_ONE_TEXT = (
     "num_return_sequences", "max_length", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "return_dict_in_generate",
@@ -75,7 +75,7 @@ CHOOSING = (
 
 @dataclass(frozen=True)
 class Writing:
-    """How a text is written: by the likeliest token at each step, or as ``model.generate`` writes with some options.
+    """Way of writing a text: by the likeliest token at each step, or as ``model.generate`` writes with some options.
 
     ``count``: largest number of tokens. ``options``: of ``model.generate``. ``seed``: of its random numbers.
     """
@@ -236,7 +236,7 @@ def _written_ids(
                 logits_processor=LogitsProcessorList([check]),
                 stopping_criteria=StoppingCriteriaList([report]),
                 tokenizer=encoder.reader,  # for `stop_strings`
-                **writing.options,
+                **{name: x for name, x in writing.options.items() if not hasattr(config, name)},
             )
         finally:
             network.generation_config = own
@@ -316,6 +316,9 @@ def config_of(encoder: Encoder, writing: Writing) -> Any:
         config.use_cache = False
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
+    for name, value in writing.options.items():
+        if hasattr(config, name):  # `generate` warns of settings next to a config
+            setattr(config, name, value)
     return config
 
 

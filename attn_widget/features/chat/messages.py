@@ -62,7 +62,9 @@ def _message(given: object, k: int) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise InputTypeError(f"Message {k} is {short_repr(given)}, expected a dict with role and content.", EXAMPLE)  # fmt: skip
     for name in TOOLS:
-        if given.get(name):
+        value = given.get(name)
+        empty = isinstance(value, (list, tuple, str, Mapping)) and not value
+        if value is not None and not empty:
             raise NotAvailableError(f"Message {k} has {name}, and tools are not read.", "Leave it out, or write what the tool was asked and said as text.")  # fmt: skip
     role = given.get("role")
     if not isinstance(role, str) or not role.strip():

@@ -46,7 +46,7 @@ def recovered(template: Template, text: str) -> list[tuple[str, int]]:
 
 
 def _signs(template: Template) -> list[Sign]:
-    """What begins a turn of each role; a role whose turns begin without a text of their own is known by what ends the turn before."""
+    """Texts that begin a turn of each role; a role whose turns begin without a text of their own is known by what ends the turn before."""
     beginning = str(getattr(template.encoder.reader, "bos_token", None) or "")
     openers: dict[str, str] = {}
     closers: set[Sign] = set()

@@ -164,7 +164,7 @@ class Template:
         k: int,
         following: str,
     ) -> int:
-        """Where in the text between two contents the second turn begins; message ``k`` stands before it."""
+        """Place in the text between two contents at which the second turn begins; message ``k`` stands before it."""
         key = (marked[k]["role"], following, gap)
         if key not in self._gaps:
             shorter = self._rendered(marked[: k + 1])
@@ -216,7 +216,7 @@ def _marks(messages: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _pieces(text: str, marks: Sequence[str]) -> list[str]:
-    """What stands around marks, which come in this order."""
+    """Texts around marks, which come in this order."""
     pieces: list[str] = []
     for mark in marks:
         before, _, text = text.partition(mark)
@@ -227,7 +227,7 @@ def _pieces(text: str, marks: Sequence[str]) -> list[str]:
 def _contents(
     text: str, pieces: Sequence[str], contents: Sequence[str]
 ) -> list[tuple[int, int]] | None:
-    """Where contents stand between pieces, each whole or trimmed; None where the text is another."""
+    """Places of contents between pieces, each whole or trimmed; None where the text is another."""
     found: list[tuple[int, int]] = []
     at = len(pieces[0])
     if not text.startswith(pieces[0]):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attn_widget as aw
@@ -51,6 +52,7 @@ def said(content: Any, role: Any = "user", **more: Any) -> list[dict[str, Any]]:
         (InputTypeError, "part 0", said([5])),
         (InputTypeError, "part 0 with the text None", said([{"type": "text"}])),
         (NotAvailableError, "tool_calls", [USER, *said("", "assistant", tool_calls=[{"id": "1"}])]),
+        (NotAvailableError, "tool_calls", said("hi", tool_calls=np.ones(2))),
         (NotAvailableError, "'tool'", [USER, *said("4", "tool")]),
         (InputError, "lone surrogate|surrogate", said("a\ud800")),
         (InputError, "refuses these messages .*must alternate", [USER, USER]),
