@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from attn_widget.features import declared, loaded
 OPTIONS = {
     "output": OUTPUT,
     "title": TITLE,
-    "written": Option("what an encoder-decoder writes for the text", {"metavar": "TEXT"}, (), ("windows",)),
+    "written": Option("what an encoder-decoder writes for the text, or a decoder as its turn in a chat", {"metavar": "TEXT"}, (), ("windows",)),
     "generate": Option("let a decoder or an encoder-decoder write up to N tokens", {"metavar": "N", "type": int}, (), ("windows",)),
     "pair": Option("a second segment", {"metavar": "TEXT"}),
     "model": Option("hub name or folder; the embedded model unless given", {}),
@@ -65,16 +65,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sum(getattr(options, name) is not None for name in ("text", *instead)) != 1:
         other = "".join(f", or {flag(name)} {known[name].texts}" for name in instead)
         parser.error(f"give a text{other}")
-    for feature in features:
-        if hasattr(feature, "prepare"):
-            feature.prepare(options)
     if options.windows is not None:
         options.windows = windows_written(options.windows) or parser.error(
             f"--windows is {options.windows!r}, expected auto or two numbers: --windows 256,64"
         )
-    return ended(
-        partial(write_page_of, features) if options.output is not None else print_analysis, options
-    )
+    work = partial(write_page_of, features) if options.output is not None else print_analysis
+    return ended(partial(prepared, features, work), options)
+
+
+def prepared(
+    features: Sequence[Any],
+    work: Callable[[argparse.Namespace], None],
+    options: argparse.Namespace,
+) -> None:
+    """The work, after what the features do to the options."""
+    for feature in features:
+        if hasattr(feature, "prepare"):
+            feature.prepare(options)
+    work(options)
 
 
 def windows_written(written: str) -> Literal[True] | tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from attn_widget.analysis import Analysis
@@ -59,12 +60,14 @@ def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: .
 
 @overload
 def show(
-    text: str | TokenIds, text_pair: str | None = None, **options: Unpack[ShowOptions]
+    text: str | TokenIds | Sequence[Mapping[str, Any]],
+    text_pair: str | None = None,
+    **options: Unpack[ShowOptions],
 ) -> AttentionWidget: ...
 
 
 def show(
-    text: str | TokenIds | Analysis | Result,
+    text: str | TokenIds | Sequence[Mapping[str, Any]] | Analysis | Result,
     text_pair: str | None = None,
     **options: Any,
 ) -> Any:
@@ -74,7 +77,7 @@ def show(
 
     Parameters
     ----------
-    text : str, Analysis, Profile, Comparison, Similarity or Ranking
+    text : str, messages of a chat, Analysis, Profile, Comparison, Similarity or Ranking
         A text as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both

@@ -29,10 +29,12 @@ def stub() -> str:
     names = dict(declared("names"))
     lines = [
         "# Written by `make catalog` from the registry, for type checkers alone.",
+        "from collections.abc import Mapping, Sequence",
         "from typing import Literal, overload",
         "from typing_extensions import Unpack",
         "from attn_widget.analysis import Analysis",
         "from attn_widget.api import ShowOptions, WidgetOptions",
+        "from attn_widget.model.prepared import TokenIds",
         "from attn_widget.widget import AttentionWidget",
         *(f"from {names[name]} import {name} as {name}" for name in sorted(names)),
     ]
@@ -66,11 +68,10 @@ def stub() -> str:
     classes_of.append(f"ViewName = Literal[{', '.join(map(repr, VIEWS))}]")
     overloads += [
         "@overload\ndef show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...",
-        "@overload\ndef show(text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...",
+        "@overload\ndef show(text: str | TokenIds | Sequence[Mapping[str, Any]], text_pair: str | None = None, **options: Unpack[ShowOptions]) -> AttentionWidget: ...",
     ]
     exported = f"__all__ = {sorted([*names, 'show'])!r}"
-    if any(" Any)" in overload for overload in overloads):
-        lines.append("from typing import Any")
+    lines.append("from typing import Any")
     return "\n".join([*dict.fromkeys(lines), "", exported, "", *classes_of, *overloads]) + "\n"
 
 

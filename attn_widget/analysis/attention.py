@@ -7,6 +7,7 @@ from typing import Any
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.long.layered import LayeredWalk
+from attn_widget.analysis.units import numbered, units_of
 from attn_widget.checks import (
     index_in,
     slice_in,
@@ -109,7 +110,10 @@ class AttentionFigures(AnalysisBase):
 
     @property
     def sentences(self) -> SentenceAttention:
-        """Attention between the sentences of the text; of cross-attention from those of the target to those of the source."""
+        """Attention between the sentences of the text; of cross-attention from those of the target to those of the source.
+
+        Of a text whose input names its parts, as a chat its turns, between these.
+        """
         if self.base is not None and not self.trace.square:
             raise NotAvailableError(
                 "Attention between sentences of two texts is of their tokens.", self._where_to_ask
@@ -217,7 +221,8 @@ class AttentionFigures(AnalysisBase):
         return [self.trace.mask(layer) for layer in range(self.trace.n_layers)]
 
     def _sentences(self) -> SentenceAttention:
-        members, texts = _sentences_of(self.language)
+        units = units_of(self) if self.trace.square else []
+        members, texts = _sentences_in(self, units) if units else _sentences_of(self.language)
         if self.trace.square:
             first = next((group for group in members if 0 in group), [])
             # Token 0 of a decoder takes most of the attention of every sentence, whatever the text.
@@ -226,6 +231,18 @@ class AttentionFigures(AnalysisBase):
             return SentenceAttention(self.trace, members, texts)
         keys, key_texts = _sentences_of(self.of("encoder").language)
         return SentenceAttention(self.trace, members, texts, keys, key_texts)
+
+
+def _sentences_in(
+    analysis: AttentionFigures, units: list[tuple[str, int, int]]
+) -> tuple[list[list[int]], list[str]]:
+    """The tokens and the name of each part that the input names, in the place of sentences; special tokens where it has no other."""
+    tokens = analysis.trace.tokens
+    members: list[list[int]] = []
+    for _, start, stop in units:
+        plain = [i for i in range(start, stop) if not tokens[i].special]
+        members.append(plain or [*range(start, stop)])
+    return members, numbered([name for name, _, _ in units])
 
 
 def _sentences_of(language: Language) -> tuple[list[list[int]], list[str]]:

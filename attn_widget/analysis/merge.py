@@ -155,6 +155,11 @@ class MergedTrace(Trace):
         self.has_scores = self._why_no_scores() is None and trace.has_scores
 
     @property
+    def first_tokens(self) -> NDArray[np.intp]:
+        """The first token of each position, of all tokens of the trace that is seen; int [m]."""
+        return self._groups.first
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the trace that is seen; the view holds nothing of its own."""
         return self._trace.nbytes

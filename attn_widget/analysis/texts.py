@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import with_comparison_texts
 from attn_widget.analysis.comparison_texts import MAX_COMPARISON_TEXTS, comparison_text_of
+from attn_widget.analysis.inputs import read_input
 from attn_widget.checks import (
-    check_count,
     check_flag,
     is_iterable,
     known_keywords,
@@ -26,7 +26,7 @@ from attn_widget.model.tokenizing import encode
 from attn_widget.model.two_texts import encode_source, encode_target
 from attn_widget.trace.capture import capture
 from attn_widget.trace.forward import Progress
-from attn_widget.trace.generation import chosen_by, continued, translated
+from attn_widget.trace.generation import check_writing, chosen_by, continued, translated
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.plan import check_windows
 from attn_widget.trace.windows.run import check_length, run_in_windows
@@ -49,7 +49,7 @@ class RunOptions(TextOptions, total=False):
     windows: bool | tuple[int, int]
     masked: Iterable[int]
     compare_with: Iterable[str | tuple[str, str]] | None
-    generate: int
+    generate: int | Mapping[str, Any]
     output: str | None
     add_special_tokens: bool
     progress: bool
@@ -57,7 +57,7 @@ class RunOptions(TextOptions, total=False):
 
 @known_keywords
 def analyze(
-    text: str | TokenIds,
+    text: str | TokenIds | Sequence[Mapping[str, Any]],
     text_pair: str | None = None,
     *,
     model: Any = None,
@@ -66,7 +66,7 @@ def analyze(
     windows: bool | tuple[int, int] = False,
     masked: Iterable[int] = (),
     compare_with: Iterable[str | tuple[str, str]] | None = (),
-    generate: int = 0,
+    generate: int | Mapping[str, Any] = 0,
     output: str | None = None,
     add_special_tokens: bool = True,
     progress: bool = True,
@@ -75,9 +75,10 @@ def analyze(
 
     Parameters
     ----------
-    text : str, or token ids
+    text : str, token ids, or messages
         What the model reads. Ids (a list of int, an array or tensor [n] or [1, n], or the `BatchEncoding` of one text)
-        are read exactly as they are.
+        are read exactly as they are. Messages (a list of dicts with ``role`` and ``content``) are a chat, written by the tokenizer's own
+        template (docs/chats.md).
     text_pair : str, optional
         A second segment, as in sentence-pair tasks.
     model : optional
@@ -98,13 +99,14 @@ def analyze(
     compare_with : iterable of str or (str, str), optional
         Other texts (or pairs) for a text classifier, to compare with this one in the Task view: for
         example, a text of each class. At most 50.
-    generate : int
+    generate : int or dict
         How many tokens a decoder writes after the text, or an encoder-decoder for it, the likeliest one at each step,
-        fewer where it ends the text itself. The figures are of the whole text; `Analysis.model.generated` has the tokens that the
+        fewer where it ends the text itself; or options of ``model.generate``, with ``max_new_tokens``, and ``seed`` for its random numbers,
+        such as ``{"max_new_tokens": 40, "do_sample": True, "seed": 1}``. The figures are of the whole text; `Analysis.model.generated` has the tokens that the
         model wrote.
     output : str, optional
-        What an encoder-decoder (T5, BART, Marian ...) writes for the text: its decoder reads this, whatever it would
-        write itself. The analysis is of the decoder; `Analysis.of` gives the encoder and cross-attention.
+        What an encoder-decoder (T5, BART, Marian ...) writes for the text, or a decoder as its turn in a chat: it reads this, whatever it
+        would write itself. Of an encoder-decoder the analysis is of the decoder; `Analysis.of` gives the encoder and cross-attention.
     add_special_tokens : bool
         Whether the tokenizer adds its special tokens to ``text``, such as ``[CLS]``. The beginning token of a decoder is not
         added to a text that begins with it, such as that of a chat template.
@@ -121,7 +123,7 @@ def analyze(
         The text is empty, not a str, or holds lone surrogates; ``truncation`` is not a bool; the model cannot
         read the windows; more tokens to write than it can read; an encoder-decoder without ``output`` and ``generate``.
     NotAvailableError
-        ``generate`` of an encoder; ``output`` of any model but an encoder-decoder.
+        ``generate`` of an encoder; ``output`` of any model but an encoder-decoder, unless the text is a chat.
     TooLongError
         More tokens than the model allows, without ``truncation``.
     ModelLoadError
@@ -144,7 +146,7 @@ def analyze(
     others = check_beside(compare_with)
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    generate = check_count(generate, "generate", 0)
+    check_writing(generate)
     encoder = load(model, progress=progress)
     if encoder.part is not None:
         given = {"text_pair": text_pair, "windows": windows, "masked": listed(masked, "masked")}
@@ -161,8 +163,6 @@ def analyze(
             ),
             generate,
         )
-    if output is not None:
-        raise one_text(encoder)
     if others and encoder.classifier != "sequence":
         raise InputError(
             f"{encoder.name} does not classify texts, so there is nothing to compare beside them.",
@@ -176,6 +176,7 @@ def analyze(
         windows=windows,
         tagger=tagger,
         generate=generate,
+        output=output,
         add_special_tokens=add_special_tokens,
     )
     warn_of_writing(analysis, generate)
@@ -185,17 +186,17 @@ def analyze(
     return analysis.mask(masked)
 
 
-def warn_of_writing(analysis: Analysis, generate: int) -> Analysis:
+def warn_of_writing(analysis: Analysis, generate: int | Mapping[str, Any]) -> Analysis:
     """The analysis, after a warning if the model wrote nothing, or was kept from the likeliest tokens."""
     if not generate or analysis.run is None:
         return analysis
     encoder = analysis.run.encoder
     if not analysis.model.generated:
         warn_caller(
-            f"generate is {generate:,}, and {encoder.name} ended the text at once: it wrote nothing. "
+            f"generate is {check_writing(generate).count:,}, and {encoder.name} ended the text at once: it wrote nothing. "
             "Change the text that it reads; predictions() of the analysis has what else it would have written."
         )
-    elif chosen := chosen_by(encoder):
+    elif isinstance(generate, int) and (chosen := chosen_by(encoder)):
         warn_caller(
             f"The generation config of {encoder.name} has {chosen}, which generate obeys: "
             "a token that is written need not be the likeliest."
@@ -204,7 +205,7 @@ def warn_of_writing(analysis: Analysis, generate: int) -> Analysis:
 
 
 def check_two_texts(
-    encoder: Encoder, output: object, generate: int, others: dict[str, Any]
+    encoder: Encoder, output: object, generate: int | Mapping[str, Any], others: dict[str, Any]
 ) -> None:
     """Refuse what an encoder-decoder cannot be asked, before it runs; ``others`` are options of one text."""
     for name, given in others.items():
@@ -235,10 +236,10 @@ def one_text(encoder: Encoder) -> NotAvailableError:
 
 def run_two_texts(
     encoder: Encoder,
-    source: str | TokenIds,
+    source: str | TokenIds | Sequence[Mapping[str, Any]],
     output: str | None,
     *,
-    generate: int = 0,
+    generate: int | Mapping[str, Any] = 0,
     truncation: bool = False,
     add_special_tokens: bool = True,
     tagger: Any,
@@ -246,10 +247,11 @@ def run_two_texts(
 ) -> Analysis:
     """`analyze` with an encoder-decoder that is loaded: the analysis of its decoder; ``progress`` as of `run_text`."""
     encoder = encoder.of("decoder").pinned()
+    options = {"truncation": truncation, "add_special_tokens": add_special_tokens}
     with activity.busy():
-        read = encode_source(
-            encoder, source, truncation=truncation, add_special_tokens=add_special_tokens
-        )
+        given = {"output": output, "writes": bool(generate), "any_length": False}
+        read_input(encoder, source, None, **given, **options)  # refuses what is no text
+        read = encode_source(encoder, source, **options)
         if output is None:
             tell_on("Writing")
             encoding = translated(encoder, read, generate, progress)
@@ -291,13 +293,14 @@ def check_beside(texts: Iterable[str | tuple[str, str]] | None) -> list[tuple[st
 
 def run_text(
     encoder: Encoder,
-    text: str | TokenIds,
+    text: str | TokenIds | Sequence[Mapping[str, Any]],
     text_pair: str | None,
     *,
     truncation: bool,
     windows: bool | tuple[int, int] = False,
     tagger: Any,
-    generate: int = 0,
+    generate: int | Mapping[str, Any] = 0,
+    output: str | None = None,
     add_special_tokens: bool = True,
     progress: Progress | None = None,
 ) -> Analysis:
@@ -314,34 +317,39 @@ def run_text(
             "Leave windows out.",
         )
     encoder = encoder.pinned()
+    options: dict[str, Any] = {"truncation": truncation, "add_special_tokens": add_special_tokens}
+    windowed = span is not None
     with activity.busy():
-        if span is None:
-            try:
-                encoding = encoder.encode(
-                    text, text_pair, truncation=truncation, add_special_tokens=add_special_tokens
-                )
-            except TooLongError as error:
-                if not generate:
-                    raise
-                hint = "Shorten it: what is written follows the whole of it."
-                raise TooLongError(error.message, hint) from None
-            if generate:
-                tell_on("Writing")
-                encoding = continued(encoder, encoding, generate)
-            tell_on("Running the model")
-            run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
-        else:
-            for name, given in (("text", text), ("text_pair", text_pair)):
-                if isinstance(given, str):
-                    check_length(encoder, given, name, *span)
-            encoding = encode(
+        for name, given in (("text", text), ("text_pair", text_pair)):
+            if span is not None and isinstance(given, str):
+                check_length(encoder, given, name, *span)
+        try:
+            encoding = read_input(
                 encoder,
                 text,
                 text_pair,
-                truncation=False,
-                any_length=True,
-                add_special_tokens=add_special_tokens,
+                output=output,
+                writes=bool(generate),
+                any_length=windowed,
+                **options,
             )
-            tell_on("Running the model")
+            if encoding is None and output is not None:
+                raise one_text(encoder)
+            if encoding is None and windowed:
+                encoding = encode(encoder, text, text_pair, any_length=True, **options)
+            elif encoding is None:
+                encoding = encoder.encode(text, text_pair, **options)  # a role may have its own
+        except TooLongError as error:
+            if not generate:
+                raise
+            hint = "Shorten it: what is written follows the whole of it."
+            raise TooLongError(error.message, hint) from None
+        if generate:
+            tell_on("Writing")
+            encoding = continued(encoder, encoding, generate)
+        tell_on("Running the model")
+        if span is None:
+            run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))
+        else:
             run = run_in_windows(encoder, encoding, *span, progress=progress)
     return Analysis(run.trace, run=run, tagger=tagger)

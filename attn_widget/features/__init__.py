@@ -23,6 +23,10 @@ class Feature(NamedTuple):
         Other features that it imports.
     names : mapping
         Its public names, as in ``attn_widget.profile``, and their modules.
+    inputs : mapping
+        Under any name, what reads inputs of `analyze` that are no plain texts (`attn_widget.analysis.inputs`).
+    meta : mapping
+        By name, a field of what a page reads of a run, and what gives it, or None of a run without one.
     slices : mapping
         Kinds of slices that it answers, and the modules that do.
     results : mapping
@@ -67,6 +71,8 @@ class Feature(NamedTuple):
 
     uses: tuple[str, ...] = ()
     names: Mapping[str, str] = NONE
+    inputs: Mapping[str, str] = NONE
+    meta: Mapping[str, str] = NONE
     slices: Mapping[str, str] = NONE
     results: Mapping[str, str] = NONE
     addresses: Mapping[str, str] = NONE
@@ -95,6 +101,11 @@ class Feature(NamedTuple):
 
 
 FEATURES = {
+    "chat": Feature(
+        uses=("why",), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
+        analysis={"chat": "figures:OfChat"}, slices=dict.fromkeys(("turns", "turn_contributions"), "slices"),
+        carried={"why": "recorded:answers_of"}, options={"chat": "command"},
+    ),
     "comparison": Feature(
         uses=("corpus", "why"),
         names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "call"},

@@ -1,4 +1,5 @@
 # Written by `make catalog` from the registry, for type checkers alone.
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from typing_extensions import Unpack
@@ -6,6 +7,7 @@ from typing_extensions import Unpack
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.api import ShowOptions, WidgetOptions
+from attn_widget.features.chat.figures import OfChat
 from attn_widget.features.comparison.call import compare as compare
 from attn_widget.features.comparison.comparison import Comparison as Comparison
 from attn_widget.features.comparison.many_results import ManyComparisons as ManyComparisons
@@ -31,6 +33,7 @@ from attn_widget.features.why.targets import Target as Target
 from attn_widget.features.why.targets import target as target
 from attn_widget.features.why.traits import WhyTraits
 from attn_widget.features.why.trust import OfWhy
+from attn_widget.model.prepared import TokenIds
 from attn_widget.widget import AttentionWidget
 from attn_widget.widget.traits import CheckedWidget, RunTraits
 
@@ -52,7 +55,7 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(LensFigures, QKFigures, OfWhy, AttentionFigures): ...
+class OfAnalysis(OfChat, LensFigures, QKFigures, OfWhy, AttentionFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(WhyTraits, RunTraits): ...
@@ -77,5 +80,7 @@ def show(text: Similarity, **options: Unpack[SimilarityTraits]) -> SimilarityWid
 def show(text: Analysis, **options: Unpack[WidgetOptions]) -> AttentionWidget: ...
 @overload
 def show(
-    text: str, text_pair: str | None = None, **options: Unpack[ShowOptions]
+    text: str | TokenIds | Sequence[Mapping[str, Any]],
+    text_pair: str | None = None,
+    **options: Unpack[ShowOptions],
 ) -> AttentionWidget: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +62,9 @@ class Encoding:
         How many it was asked for; it writes fewer where it ends the text, or none.
     note : str
         How the text was read, where that is not as usual.
+    units : tuple of (str, int)
+        Parts that the input itself names: name and first token of each, in order; each reaches to the next, the last one to the end of
+        the text.
     both : TwoTexts or None
         The source and the target, of which an encoder-decoder reads this one.
     """
@@ -74,6 +78,7 @@ class Encoding:
     written: int = 0
     asked: int = 0
     note: str = ""
+    units: tuple[tuple[str, int], ...] = ()
     both: TwoTexts | None = None
 
     @cached_property
@@ -85,6 +90,12 @@ class Encoding:
     @property
     def n_tokens(self) -> int:
         return len(self.tokens)
+
+    @property
+    def unit_spans(self) -> list[tuple[str, int, int]]:
+        """Name and tokens ``[start, stop)`` of each of `units` that has a token."""
+        starts = pairwise([*self.units, ("", self.n_tokens)])
+        return [(name, start, stop) for (name, start), (_, stop) in starts if start < stop]
 
     @property
     def text_ids(self) -> list[int]:

@@ -157,7 +157,7 @@ def snapshot(
                     views.remove(view)
         for view, path in declared("carried"):
             if view in views:
-                answers = chain(answers, loaded(path)(analysis, chosen))
+                answers = chain(answers, loaded(path)(analysis, chosen, spec))
         if "inside" in views and not light:
             answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
         if budget > 0 and analysis.trace.square:

@@ -17,6 +17,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.opening import Opening, opening
 from attn_widget.errors import NotAvailableError
+from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.metrics import TAU
 from attn_widget.host.installed import imported
@@ -115,6 +116,9 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
+    for name, path in declared("meta"):
+        if (value := loaded(path)(analysis)) is not None:
+            meta[name] = value
     if trace.has_rest:
         meta["rest"] = True
     looking_back = [

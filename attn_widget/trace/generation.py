@@ -1,19 +1,28 @@
-"""Text that a decoder writes after a prompt, or an encoder-decoder from a source: `generate` of transformers, greedily.
+"""Text that a decoder writes after a prompt, or an encoder-decoder from a source: `generate` of transformers, greedily unless asked otherwise.
 
 Nothing of a step is kept: each is a row of one pass over the finished text.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from attn_widget.checks import short_repr
-from attn_widget.errors import InputError, NotAvailableError, NotFiniteError
+from attn_widget.checks import check_count, check_seed, first_line, nearest, short_repr
+from attn_widget.errors import (
+    AttnWidgetError,
+    InputError,
+    InputTypeError,
+    NotAvailableError,
+    NotFiniteError,
+)
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.families import PERMUTED
@@ -38,6 +47,19 @@ REPLACED: dict[str, Any] = {
     "output_attentions": False, "output_hidden_states": False, "output_scores": False, "output_logits": False,
     "return_dict_in_generate": False,
 }  # fmt: skip
+# Settings of `REPLACED` that hold for every way of writing: one text comes back, as ids.
+OF_ONE_TEXT = (
+    "num_return_sequences", "max_length", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
+    "return_dict_in_generate",
+)  # fmt: skip
+# Arguments of ``model.generate`` that are given here already.
+TAKEN = (
+    *(*OF_ONE_TEXT, "inputs", "input_ids", "attention_mask", "decoder_input_ids", "inputs_embeds", "generation_config"),
+    *("logits_processor", "stopping_criteria", "streamer", "tokenizer", "synced_gpus", "kwargs", "self"),
+)  # fmt: skip
+EXAMPLE = (
+    'For example generate={"max_new_tokens": 40, "do_sample": True, "temperature": 0.7, "seed": 1}.'
+)
 REFUSED = {
     "constraints": "which needs beams",
     "force_words_ids": "which needs beams",
@@ -49,6 +71,56 @@ CHOOSING = (
     "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
     "sequence_bias", "exponential_decay_length_penalty", "watermarking_config", "remove_invalid_values",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Way of writing a text: by the likeliest token at each step, or as ``model.generate`` writes with some options.
+
+    ``count``: largest number of tokens. ``options``: of ``model.generate``. ``seed``: of its random numbers.
+    """
+
+    count: int
+    options: Mapping[str, Any] = field(default_factory=lambda: {})
+    seed: int | None = None
+    greedy: bool = True
+
+
+def check_writing(generate: object) -> Writing:
+    """``generate`` of `attn_widget.analyze`: a number of tokens, or options of ``model.generate``.
+
+    >>> check_writing({"max_new_tokens": 40, "do_sample": True, "seed": 1})
+    Writing(count=40, options={'do_sample': True}, seed=1, greedy=False)
+    """
+    if not isinstance(generate, Mapping):
+        return Writing(check_count(generate, "generate", 0))
+    options: dict[str, Any] = {**generate}
+    for name in options:
+        if not isinstance(name, str):
+            raise InputTypeError(f"generate holds {short_repr(name)}, expected a name.", EXAMPLE)
+        if name in TAKEN:
+            raise InputError(
+                f"generate holds {name!r}, which is set here: one text is written.", "Leave it out."
+            )
+    if "max_new_tokens" not in options:
+        raise InputError("generate has no 'max_new_tokens'.", EXAMPLE)
+    count = check_count(options.pop("max_new_tokens"), "max_new_tokens", 1)
+    seed = options.pop("seed", None)
+    if seed is not None:
+        check_seed(seed)
+    return Writing(count, options, seed, greedy=False)
+
+
+def _check_names(encoder: Encoder, options: Mapping[str, Any]) -> None:
+    """Refuse options that ``model.generate`` does not have."""
+    own = encoder.network.generation_config.to_dict()
+    known = {*own, *inspect.signature(encoder.network.generate).parameters} - {*TAKEN}
+    for name in options:
+        if name not in known and not hasattr(encoder.network.generation_config, name):
+            raise InputTypeError(
+                f"generate holds {short_repr(name)}, and model.generate has no such option.",
+                nearest(name, known) or EXAMPLE,
+            )
 
 
 def check_generate(encoder: Encoder, length: int, count: int) -> None:
@@ -80,57 +152,66 @@ def check_generate(encoder: Encoder, length: int, count: int) -> None:
 
 
 def continued(
-    encoder: Encoder, prompt: Encoding, count: int, progress: Progress | None = None
+    encoder: Encoder,
+    prompt: Encoding,
+    generate: int | Mapping[str, Any],
+    progress: Progress | None = None,
 ) -> Encoding:
     """The prompt with what the model writes after it: up to ``count`` tokens, fewer where it stops by itself.
 
-    ``encoder``: its heads that are off stay off. ``count``: largest number of tokens. ``progress``: called with
+    ``encoder``: its heads that are off stay off. ``generate``: largest number of tokens, or see `check_writing`. ``progress``: called with
     ``(tokens written, count)`` after each; an exception that it raises ends the work. Returns: ``written`` says how
     many tokens the model wrote; a token with which it stops is not among them. Raises `NotAvailableError`,
     `InputError`: as `check_generate`. Raises `NotFiniteError`: the model gives NaN.
     """
-    check_generate(encoder, prompt.n_tokens, count)
+    writing = check_writing(generate)
+    check_generate(encoder, prompt.n_tokens, writing.count)
     with encoder.lock:
-        ids = _written_ids(encoder, prompt, count, progress)
+        ids = _written_ids(encoder, prompt, writing, progress)
         text, tokens = _tokens(encoder, prompt, ids)
-    return replace(_joined(prompt, text, tokens), asked=count)
+    return replace(_joined(prompt, text, tokens), asked=writing.count)
 
 
 def translated(
-    encoder: Encoder, source: Encoding, count: int, progress: Progress | None = None
+    encoder: Encoder,
+    source: Encoding,
+    generate: int | Mapping[str, Any],
+    progress: Progress | None = None,
 ) -> Encoding:
     """The source with what an encoder-decoder writes: up to ``count`` tokens after its start token.
 
-    Greedily, whatever beams its generation config names, and obeying its other settings (docs/configs.md).
+    For a number of tokens greedily, whatever beams its generation config names, and obeying its other settings (docs/configs.md).
 
     ``encoder``: of the decoder. Heads that are off stay off. ``source``: by
-    `attn_widget.model.two_texts.encode_source`. ``count``: largest number of tokens. ``progress``: as in
+    `attn_widget.model.two_texts.encode_source`. ``generate``: as in `continued`. ``progress``: as in
     `continued`. Raises `NotAvailableError`, `InputError`, `NotFiniteError`: as `continued`.
     """
-    check_generate(encoder, 1, count)
+    writing = check_writing(generate)
+    check_generate(encoder, 1, writing.count)
     with encoder.lock:
         start = start_token(encoder, start_id(encoder))
         prompt = joined(source, Encoding("", None, (start,), {}))
-        ids = _written_ids(encoder, prompt, count, progress)
+        ids = _written_ids(encoder, prompt, writing, progress)
         text, tokens = _tokens(encoder, prompt, ids)
     special = set(encoder.reader.all_special_ids)
     tokens = tuple(
         start_token(encoder, token.id) if token.id in special else token for token in tokens
     )
-    target = Encoding(text, None, (start, *tokens), {}, written=len(tokens), asked=count)
+    target = Encoding(text, None, (start, *tokens), {}, written=len(tokens), asked=writing.count)
     return joined(source, target)
 
 
 def _written_ids(
-    encoder: Encoder, prompt: Encoding, count: int, progress: Progress | None
+    encoder: Encoder, prompt: Encoding, writing: Writing, progress: Progress | None
 ) -> list[int]:
     """Ids of what ``generate`` of transformers writes, without the token it stops with."""
     from transformers import LogitsProcessorList, StoppingCriteriaList
 
-    network, config = encoder.network, greedy_config(encoder, count)
+    _check_names(encoder, writing.options)
+    network, config = encoder.network, config_of(encoder, writing)
     inputs = on_device(encoder, prompt.inputs)
     begun = inputs["input_ids" if prompt.both is None else "decoder_input_ids"].shape[1]
-    stops = stop_ids(encoder)
+    stops = _stops_of(encoder, writing)
 
     def check(ids: Any, scores: Any) -> Any:
         if not bool(scores.max() < np.inf):
@@ -142,11 +223,11 @@ def _written_ids(
 
     def report(ids: Any, _scores: Any) -> Any:
         if progress is not None and int(ids[0, -1]) not in stops:
-            progress(ids.shape[1] - begun, count)
+            progress(ids.shape[1] - begun, writing.count)
         return ids.new_zeros(len(ids)).bool()
 
     own = network.generation_config
-    with inference_mode(encoder):
+    with inference_mode(encoder), _seeded(encoder, writing.seed), _refusals(writing):
         network.generation_config = config  # `generate` takes from there whatever is None
         try:
             written = network.generate(
@@ -155,27 +236,67 @@ def _written_ids(
                 logits_processor=LogitsProcessorList([check]),
                 stopping_criteria=StoppingCriteriaList([report]),
                 tokenizer=encoder.reader,  # for `stop_strings`
+                **{name: x for name, x in writing.options.items() if not hasattr(config, name)},
             )
         finally:
             network.generation_config = own
     ids: list[int] = written[0, begun:].tolist()
-    return ids[:-1] if ids and ids[-1] in stops else ids
+    # The rest of a beam that ends early is padding.
+    return ids[: next((k for k, token in enumerate(ids) if token in stops), len(ids))]
 
 
-def greedy_config(encoder: Encoder, count: int) -> Any:
-    """The model's generation config, with the likeliest token in place of beams, samples and other strategies.
+def _stops_of(encoder: Encoder, writing: Writing) -> set[int]:
+    """Ids of the tokens with which the model ends this text."""
+    given = writing.options.get("eos_token_id")
+    if given is None:
+        return stop_ids(encoder)
+    return {given} if isinstance(given, int) else {int(one) for one in given}
+
+
+@contextmanager
+def _seeded(encoder: Encoder, seed: int | None) -> Generator[None]:
+    """Random numbers from a seed; those of the caller go on afterwards as if nothing had been drawn."""
+    import torch
+
+    if seed is None:
+        yield
+        return
+    device = encoder.device
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _refusals(writing: Writing) -> Generator[None]:
+    """Name options that `transformers` refuses."""
+    try:
+        yield
+    except AttnWidgetError:
+        raise
+    except (ValueError, TypeError) as error:
+        if writing.greedy:
+            raise
+        raise InputError(
+            f"model.generate refuses generate: {first_line(error)}.", EXAMPLE
+        ) from error
+
+
+def config_of(encoder: Encoder, writing: Writing) -> Any:
+    """The model's generation config; without options, with the likeliest token in place of beams, samples and other strategies.
 
     Raises `NotAvailableError`: a setting of `REFUSED`.
     """
     own = encoder.network.generation_config
+    replaced = REPLACED if writing.greedy else {name: REPLACED[name] for name in OF_ONE_TEXT}
     for name, why in REFUSED.items():
-        if _is_set(own, name):
+        if writing.greedy and _is_set(own, name):
             raise NotAvailableError(
                 f"The generation config of {encoder.name} has {name}={short_repr(getattr(own, name))}, {why}.",
                 f"Set model.generation_config.{name} = None, or write the text with model.generate() and analyze it.",
             )
     config = deepcopy(own)
-    for name, value in REPLACED.items():
+    for name, value in replaced.items():
         if hasattr(config, name):
             setattr(config, name, value)
     # A tokenizer of many languages marks what is written, where the config names no language.
@@ -187,7 +308,7 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
     ):
         config.forced_bos_token_id = int(encoder.reader.convert_tokens_to_ids(language))
     stops = sorted(stop_ids(encoder))
-    config.max_new_tokens, config.eos_token_id = count, stops or None
+    config.max_new_tokens, config.eos_token_id = writing.count, stops or None
     # The cache that `generate` makes of T5, and of a decoder taken from BART, has a place for each layer of the encoder.
     shape = encoder.network.config
     named = (getattr(shape, name, None) for name in ("num_decoder_layers", "decoder_layers"))
@@ -195,6 +316,9 @@ def greedy_config(encoder: Encoder, count: int) -> Any:
         config.use_cache = False
     if config.pad_token_id is None and stops:
         config.pad_token_id = stops[0]
+    for name, value in writing.options.items():
+        if hasattr(config, name):  # `generate` warns of settings next to a config
+            setattr(config, name, value)
     return config
 
 

@@ -458,6 +458,7 @@ describe("Sentences", () => {
       keyTokens: Array.from({ length: size }, (_, i) => [2 * i + 1, 2 * i + 2]),
       elsewhere: Float32Array.from({ length: size }, () => 0.5),
       outside: "special tokens",
+      sections: null,
       asked: { aggregation, layer: null, head: null, quantity: null },
     }) as never;
   const say = (...given: Parameters<typeof matrix>): string =>

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import attn_widget as aw
-from attn_widget.errors import InputError, NotAvailableError, TooLongError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.initial_payload import first_paint
@@ -191,3 +191,77 @@ def test_an_opened_softmax_has_its_sums_at_other_temperatures() -> None:
     for temperature, total in opened["temperatures"]:
         expected = np.exp((logits - logits.max()) / temperature).sum()
         assert total == pytest.approx(expected)
+
+
+SAMPLED = {"max_new_tokens": 10, "do_sample": True, "temperature": 0.7, "seed": 1}
+WAYS = {
+    "sampled": SAMPLED,
+    "top p": {**SAMPLED, "top_p": 0.8, "seed": 2},
+    "beams": {"max_new_tokens": 6, "num_beams": 3},
+    "greedy": {"max_new_tokens": 6},
+    "another end": {"max_new_tokens": 10, "eos_token_id": 40, "repetition_penalty": 1.5},
+}
+
+
+def of_generate(model: Any, inputs: dict[str, Any], options: dict[str, Any]) -> list[int]:
+    """What `generate` writes with the caller's own random numbers."""
+    if (seed := options.get("seed")) is not None:
+        torch.manual_seed(seed)
+    rest = {name: value for name, value in options.items() if name != "seed"}
+    given = {"pad_token_id": 0, **rest}
+    return model.generate(**inputs, **given)[0].tolist()
+
+
+def until_end(encoder: Encoder, ids: list[int], options: dict[str, Any]) -> list[int]:
+    end = options.get("eos_token_id", encoder.model.generation_config.eos_token_id)
+    return ids[: ids.index(end)] if end in ids else ids
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_options_of_generate_write_what_it_writes(way: str) -> None:
+    encoder, options = aw.load(tiny_models.build("llama")), WAYS[way]
+    prompt = [token.id for token in analysis(encoder).tokens]
+    inputs = {"input_ids": torch.tensor([prompt])}
+    inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+    plain = of_generate(encoder.model, inputs, options)[len(prompt) :]
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    a = analysis(encoder, generate=options)
+    assert [token.id for token in a.model.generated] == until_end(encoder, plain, options)
+    if "seed" in options:  # the caller's own random numbers go on as they were
+        assert torch.equal(torch.rand(3), expected)
+
+
+def test_options_of_generate_are_those_of_an_encoder_decoder_too() -> None:
+    encoder = aw.load(tiny_models.build("t5"))
+    options = {**SAMPLED, "use_cache": False}  # its own cache lacks layers
+    a = analysis(encoder, generate=options)
+    source = a.of("encoder").run.encoding
+    inputs = {
+        name: torch.from_numpy(source.arrays[name]) for name in ("input_ids", "attention_mask")
+    }
+    plain = of_generate(encoder.model, inputs, options)[1:]
+    assert [token.id for token in a.model.generated] == until_end(encoder, plain, options)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, InputError, "no 'max_new_tokens'"),
+        ({"do_sample": True}, InputError, "no 'max_new_tokens'"),
+        ({"max_new_tokens": 0}, InputError, "max_new_tokens is 0"),
+        ({"max_new_tokens": "4"}, InputTypeError, "max_new_tokens is a str"),
+        ({"max_new_tokens": 4, "seed": -1}, InputError, "seed is -1"),
+        ({"max_new_tokens": 4, "temprature": 1}, InputTypeError, "Did you mean 'temperature'"),
+        ({"max_new_tokens": 4, 5: 1}, InputTypeError, "generate holds 5"),
+        ({"max_new_tokens": 4, "num_return_sequences": 2}, InputError, "is set here"),
+        ({"max_new_tokens": 4, "input_ids": [1]}, InputError, "is set here"),
+        ({"max_new_tokens": 4, "do_sample": True, "temperature": -1.0}, InputError, "refuses"),
+        ({"max_new_tokens": 4000}, InputError, "reads at most"),
+        ("8", InputTypeError, "generate is a str"),
+    ],
+)
+def test_options_that_generate_does_not_take(given: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        analysis(aw.load(tiny_models.build("llama")), generate=given)

@@ -31,7 +31,9 @@ def remember(analysis: AnalysisBase, request: Request, answer: Answer | None = N
     known[:] = [*others, (asked, answer)][-KEPT:]
 
 
-def answers_of(analysis: Any, chosen: Mapping[str, Any]) -> Iterator[Answered]:
+def answers_of(
+    analysis: Any, chosen: Mapping[str, Any], _spec: object = None
+) -> Iterator[Answered]:
     """Answers about the pinned pair of the selection, if any was asked for: its sum by default, and all others."""
     if chosen.get("pair") is None:
         return

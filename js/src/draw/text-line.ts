@@ -2,6 +2,7 @@
 
 import { partOf, type Unit, unitsOf } from "../figures/derive/units";
 import { visible } from "../figures/format";
+import { type Sections, sectionAt } from "../figures/sections";
 import { itemAt } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import { h } from "./dom";
@@ -102,8 +103,11 @@ export function buildLine(
   units: readonly Unit[],
   meta: Meta,
   tags: Tags | null,
+  sections: Sections | null = null,
 ): { nodes: Node[]; buttons: HTMLElement[] } {
   const { tokens } = meta;
+  /** Sections, and the count of nodes before each. */
+  const cuts: (readonly [section: number, at: number])[] = [];
   const nodes: Node[] = [];
   let segment = -1;
   /** Pieces of one tagged word stand in one box, over the tag. */
@@ -111,6 +115,10 @@ export function buildLine(
   const buttons = units.map((unit, i) => {
     const before = itemAt(tokens.before, unit.token);
     const word = tags?.wordOf(unit.token) ?? null;
+    const section = sections === null ? -1 : sectionAt(sections, unit.token);
+    const begins = section >= 0 && section !== cuts.at(-1)?.[0];
+    if (begins) cuts.push([section, nodes.length]);
+    if (begins) box = null;
     if (box !== null && box.word !== word) box = null;
     if (meta.text_pair !== null && unit.segment !== segment && !unit.special) {
       segment = unit.segment;
@@ -119,7 +127,9 @@ export function buildLine(
     }
     const button = tokenButton(unit, meta);
     const gap: Node[] = [];
-    if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
+    if (begins) {
+      // It stands on a line of its own.
+    } else if (/[\n\r]/.test(before) && i > 0) gap.push(h("span", { class: "aw-ribbon-break" }));
     else if (i > 0) {
       // The ribbon separates tokens where the text does, and breaks lines where the text may.
       const apart = /\s/.test(before) || unit.special || units[i - 1]?.special === true;
@@ -148,6 +158,7 @@ export function buildLine(
     }
     const last = nodes.at(-1);
     if (
+      !begins &&
       gap.length === 0 &&
       last instanceof HTMLElement &&
       CLOSING.test(itemAt(tokens.text, unit.token))
@@ -161,5 +172,18 @@ export function buildLine(
     } else nodes.push(standing);
     return button;
   });
-  return { nodes, buttons };
+  return { nodes: sections === null ? nodes : ruledOff(nodes, cuts, sections), buttons };
 }
+
+/** The nodes of a line in a group for each section, under its name. */
+const ruledOff = (
+  nodes: readonly Node[],
+  cuts: readonly (readonly [section: number, at: number])[],
+  { names }: Sections,
+): Node[] =>
+  cuts.map(([section, at], i) => {
+    const name = names[section] ?? "";
+    const mark = h("bdi", { class: "aw-section-name", title: name, "aria-hidden": "true" }, name);
+    const text = h("span", {}, ...nodes.slice(at, cuts[i + 1]?.[1]));
+    return h("span", { class: "aw-section", role: "group", "aria-label": name }, mark, text);
+  });

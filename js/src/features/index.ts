@@ -1,5 +1,6 @@
 /** The features of the page, a line each: remove a line with its folder, and everything else builds. */
 
+export { chat } from "./chat";
 export { comparison } from "./comparison";
 export { corpus } from "./corpus";
 export { engine } from "./engine";

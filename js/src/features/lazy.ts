@@ -1,5 +1,6 @@
 /** Written by the build from the list in index.ts. Do not edit. */
 
+export * from "./chat/lazy";
 export * from "./comparison/lazy";
 export * from "./corpus/lazy";
 export * from "./exports/lazy";

@@ -6,7 +6,7 @@ import type { State } from "../state/selection";
 import { Button } from "../ui/controls";
 import { selectionOf } from "../ui/mount";
 import { Tabs } from "../ui/tabs";
-import { viewNamed } from "../views";
+import { labelOf } from "../views";
 import { lazyCode, ofOneRun, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { createMessages, createProgress } from "./messages";
@@ -107,7 +107,7 @@ export function Outline({
         part="tabs"
         controls={panelId}
         tabs={views.map((each, i) => {
-          const { label } = viewNamed(each);
+          const label = meta ? labelOf(each, meta) : "";
           return { name: each, label, title: `${label} (${i + 1})` };
         })}
         chosen={name}

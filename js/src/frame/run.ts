@@ -7,7 +7,7 @@ import { measureOf } from "../figures/quantities";
 import type { RowStore } from "../figures/row";
 import { isLong } from "../protocol/meta";
 import type { Activity, Progress } from "../protocol/types";
-import { FEATURES } from "../views";
+import { FEATURES, sectionsOf } from "../views";
 import { createOverlay, ofOneRun, type ViewContext, withLazyCode } from "../views/contract";
 import type { Actions } from "./actions";
 import { bar } from "./bar";
@@ -63,7 +63,8 @@ export function drawRun(
   }, signal);
 
   const pairs = FEATURES.flatMap(({ pair }) => pair ?? []);
-  const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs };
+  const sections = sectionsOf(meta);
+  const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs, sections };
   const disposers: (() => void)[] = [];
   const drawText = (rows?: RowStore): void => {
     disposers.push(ribbon(parts.ribbon, context, memory, rows));

@@ -7,7 +7,7 @@ import { messageOf } from "../protocol/failure";
 import { isLong } from "../protocol/meta";
 import { itemAt, required } from "../protocol/required";
 import type { Meta, Source } from "../protocol/types";
-import { drawOf, VIEWS, viewNamed } from "../views";
+import { drawOf, labelOf, VIEWS, viewNamed } from "../views";
 import {
   type DrawView,
   lazyCode,
@@ -76,7 +76,7 @@ export function openViews(
     const signal = nextView();
     close();
     name = next;
-    const { label } = viewNamed(name);
+    const label = labelOf(name, source.meta);
     const element = h("div", { class: `aw-view-${name}`, "data-view": name });
     panel.replaceChildren(element);
     panel.setAttribute("aria-label", label);

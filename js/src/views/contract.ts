@@ -4,6 +4,7 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
 import type { ComponentChild } from "preact";
 import type { LayerProgress } from "../figures/layer-progress";
 import type { MatrixStore } from "../figures/matrix";
+import type { Sections } from "../figures/sections";
 import type { Table } from "../figures/table";
 import { onAbort } from "../protocol/abort";
 import type { Chunks } from "../protocol/saved/run";
@@ -38,6 +39,8 @@ export interface ViewContext extends RunContext {
   readonly display?: Signal<DisplayPart | null>;
   /** Parts of features below a pinned pair. */
   readonly pairs?: readonly PairPart[];
+  /** Sections of the text, where a feature knows any. */
+  readonly sections?: Sections | null;
 }
 
 /** A pinned pair of a head's weights or scores, by tokens. */

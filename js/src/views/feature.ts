@@ -1,6 +1,7 @@
 /** Parts that a feature adds to the page before its lazy code is there (`features/index.ts` lists the features). */
 
 import type { ReadonlySignal } from "@preact/signals-core";
+import type { Sections } from "../figures/sections";
 import type { Invoke } from "../protocol/comm/invoke";
 import type { Notice } from "../protocol/failure";
 import type { Meta, PastRun, Source } from "../protocol/types";
@@ -17,6 +18,8 @@ export interface Feature {
   readonly pair?: PairPart;
   /** A part below a pinned pair of two runs that are compared. */
   readonly comparedPair?: ComparedPairPart;
+  /** Sections of a run's text. */
+  readonly sections?: (meta: Meta) => Sections | null;
   /** A part of a live widget next to its frame. */
   readonly widget?: (context: WidgetContext) => WidgetPart;
 }

@@ -2,7 +2,9 @@
 
 import { VIEWS as NAMES } from "../catalog/selection";
 import * as features from "../features";
+import type { Sections } from "../figures/sections";
 import { required } from "../protocol/required";
+import type { Meta } from "../protocol/types";
 import { type DrawView, lazyCode, type ViewDefinition } from "./contract";
 import { CORE } from "./core";
 import type { Feature } from "./feature";
@@ -24,6 +26,13 @@ export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntrie
 /** The view of a name in `VIEWS`. */
 export const viewNamed = (name: string): ViewDefinition =>
   required(VIEWS[name], `The view "${name}"`);
+
+export const sectionsOf = (meta: Meta): Sections | null =>
+  FEATURES.map(({ sections }) => sections?.(meta) ?? null).find((found) => found !== null) ?? null;
+
+/** The label of a view's tab. */
+export const labelOf = (name: string, meta: Meta): string =>
+  sectionsOf(meta)?.labels[name] ?? viewNamed(name).label;
 
 /** The function that draws a view of a short or a long text; null while its code is not here. */
 export function drawOf(name: string, long = false): DrawView | null {

@@ -12,7 +12,7 @@ import { NoAnswer } from "../../ui/answered";
 import { Disclosure } from "../../ui/disclosure";
 import { LensPanel } from "../../ui/lens";
 import { memo } from "../../ui/memo";
-import type { ViewContext } from "../../views/contract";
+import { lazyCode, type ViewContext, type ViewHandle } from "../../views/contract";
 import { ComponentsPanel } from "./components";
 import type { Effects } from "./data";
 import { HeadBars } from "./head-bars";
@@ -25,14 +25,43 @@ interface PanelsProps {
   readonly context: ViewContext;
   readonly model: WhyModel;
   readonly mode: Mode;
+  /** Receives the drawing of a part that a feature adds. */
+  readonly drawn: (drawing: Drawing) => void;
 }
 
+declare module "../../views/contract" {
+  interface LazyCode {
+    /** Fills a place below the contributions, where a feature has something to say of a run; its drawing is the view's. */
+    readonly belowWhy?: (place: HTMLElement, context: ViewContext) => Drawing;
+  }
+}
+
+type Drawing = Pick<ViewHandle, "svg">;
+
+/** A place that a feature fills, once. */
+const Below = memo(function Below({
+  context,
+  drawn,
+}: {
+  readonly context: ViewContext;
+  readonly drawn: (drawing: Drawing) => void;
+}) {
+  const fill = lazyCode.peek()?.belowWhy;
+  return fill === undefined ? null : (
+    <div ref={(place) => void (place && drawn(fill(place, context)))} />
+  );
+});
+
 export function Panels(props: PanelsProps) {
-  const { context, model, mode } = props;
+  const { context, model, mode, drawn } = props;
   const [trust, method, lens] = [model.trust.value, model.current.value?.method, model.lens.value];
   const components = model.components.value;
   return (
     <div class="aw-why-below">
+      {/* After the first answer, which would wait for it. */}
+      {(model.titled.value !== null || model.absent.value !== null) && (
+        <Below context={context} drawn={drawn} />
+      )}
       <div class="aw-why-pair">
         {trust !== null && method !== undefined && <MaskingTest trust={trust} method={method} />}
         <div class="aw-why-panel">
@@ -72,7 +101,11 @@ const PART_NAMES = {
 } as const;
 
 /** Effects of all heads, or how to get them. */
-function Heads({ context: { state, source, shown = source }, model, mode }: PanelsProps) {
+function Heads({
+  context: { state, source, shown = source },
+  model,
+  mode,
+}: Omit<PanelsProps, "drawn">) {
   const task = model.heads.value;
   if (task === null) return null;
   const start = () => void task.start();

@@ -6,11 +6,12 @@ import { onResize } from "../../draw/resize";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { copyExactValues } from "../../figures/format";
 import { schemeOf, tokenName, unitLabel } from "../../figures/names";
+import { type Sections, sectionAt } from "../../figures/sections";
 import type { Table } from "../../figures/table";
 import { nameOf } from "../../figures/targets";
 import { itemAt } from "../../protocol/required";
 import { modeSignal, mount, onChange, watch } from "../../ui/mount";
-import type { DrawView, ViewContext } from "../../views/contract";
+import type { DrawView, ViewContext, ViewHandle } from "../../views/contract";
 import type { Explained } from "./both-texts";
 import { Chooser } from "./chooser";
 import type { Contributions } from "./data";
@@ -125,6 +126,12 @@ export const why: DrawView<ViewContext> = (host, context) => {
     return byReason;
   });
 
+  /** The drawing of a part that a feature adds. */
+  let drawing: Pick<ViewHandle, "svg"> = {};
+  const drawn = (below: typeof drawing): void => {
+    drawing = below;
+  };
+
   function View() {
     const found = current.value;
     return (
@@ -163,7 +170,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
         <p class="aw-why-said" role="status" data-aw-part="why-said">
           <Verdict model={model} />
         </p>
-        <Panels context={context} model={model} mode={mode.value} />
+        <Panels {...{ context, model, drawn }} mode={mode.value} />
       </div>
     );
   }
@@ -201,7 +208,8 @@ export const why: DrawView<ViewContext> = (host, context) => {
       if (overlay) overlay.painted.value = null;
       render(null, host);
     },
-    table: () => current.value && tableOf(current.value, explained),
+    table: () => current.value && tableOf(current.value, explained, context.sections ?? null),
+    svg: () => drawing.svg?.() ?? null,
     options(): Readonly<Record<string, string>> {
       if (shown.value === null) return {};
       const { position, masked } = shown.value.target;
@@ -215,17 +223,24 @@ export const why: DrawView<ViewContext> = (host, context) => {
 };
 
 /** One row a token. */
-function tableOf(found: Contributions, explained: Explained): Table {
+function tableOf(found: Contributions, explained: Explained, sections: Sections | null): Table {
   const both = explained.sources > 0;
   const cells = Array.from(found.values, (number, i) => {
     const { token, ofSource } = explained.placeOf(i);
     return [
       ...(both ? [ofSource ? "source" : "target"] : []),
+      ...(sections === null ? [] : [sections.names[sectionAt(sections, token)] ?? null]),
       ...[token, itemAt(explained.tokens.text, i), Number.isNaN(number) ? null : number],
     ];
   });
   return {
-    columns: [...(both ? ["text"] : []), "position", "token", "contribution"],
+    columns: [
+      ...(both ? ["text"] : []),
+      ...(sections === null ? [] : [sections.noun[0]]),
+      "position",
+      "token",
+      "contribution",
+    ],
     rows: cells,
   };
 }

@@ -4,6 +4,7 @@ import { setAttributes } from "../../draw/dom";
 import { buildLine, sameUnits, type Tags } from "../../draw/text-line";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
 import { chunksAround, tokensOf } from "../../figures/long/chunks";
+import type { Sections } from "../../figures/sections";
 import { isLong } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
@@ -32,6 +33,7 @@ export class RibbonLine {
     readonly state: State,
     /** The tags to be shown in the line. */
     readonly tags: () => Tags | null,
+    readonly sections: Sections | null = null,
   ) {
     this.long = isLong(meta);
     this.n = meta.tokens.text.length;
@@ -72,7 +74,7 @@ export class RibbonLine {
     this.colors = [];
     this.#marked = [];
     const tags = this.tags();
-    const { buttons, nodes } = buildLine(next.slice(from, to), meta, tags);
+    const { buttons, nodes } = buildLine(next.slice(from, to), meta, tags, this.sections);
     this.first = from;
     this.buttons = buttons;
     element.replaceChildren(...nodes);

@@ -33,7 +33,7 @@ export function ribbon(
     paint();
   });
   const masks = createMasking(context, memory);
-  const line = new RibbonLine(meta, state, tagging.inLine);
+  const line = new RibbonLine(meta, state, tagging.inLine, context.sections);
   const { long } = line;
   const painter = createPainter(host, context, rows, line);
   const { above, rowHere } = painter;

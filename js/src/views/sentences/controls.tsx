@@ -16,6 +16,7 @@ import {
   type Scope,
   type SentenceMatrix,
   sentenceName,
+  sentenceText,
   valueAt,
 } from "./data";
 import { oneLine } from "./grid";
@@ -101,14 +102,17 @@ export function Readout({ shown, at }: { readonly shown: SentenceMatrix; readonl
   );
   return (
     <>
-      {quote(sentenceName(at.row), itemAt(shown.texts, at.row))}
+      {quote(sentenceName(shown, at.row), sentenceText(shown, at.row))}
       <span class="aw-isa-arrow" aria-hidden="true">
         →
       </span>
       {at.row === at.column && !ofTwoTexts(shown) ? (
         <span class="aw-ellipsis aw-muted">itself</span>
       ) : (
-        quote(keyName(shown, at.column), itemAt(shown.keyTexts, at.column))
+        quote(
+          keyName(shown, at.column),
+          ofTwoTexts(shown) ? itemAt(shown.keyTexts, at.column) : sentenceText(shown, at.column),
+        )
       )}
       {Number.isNaN(value) ? <span>–</span> : <Num value={value} error={shown.error(value)} />}
     </>

@@ -4,6 +4,7 @@ import { shown } from "../../figures/format";
 import { errorsOf, matrixRequest as tokenMatrixRequest } from "../../figures/matrix";
 import { placeName } from "../../figures/names";
 import { hasHead, type Measure, measureOf } from "../../figures/quantities";
+import type { Sections } from "../../figures/sections";
 import type { Place } from "../../marks/navigate";
 import { wholeCells } from "../../protocol/cells";
 import { isLong, keysOf } from "../../protocol/meta";
@@ -50,6 +51,8 @@ export interface SentenceMatrix {
   /** Share on tokens in no sentence, `[size]`; for `mass`. And these tokens in words. */
   readonly elsewhere: Float32Array | null;
   readonly outside: string;
+  /** Sections of the text that stand in place of its sentences. */
+  readonly sections: Sections | null;
   /** Why there is nothing to compare. */
   readonly note: string | null;
   /** Layer, head and tokens of a maximum. */
@@ -92,8 +95,17 @@ export const linkAt = ({ queries, keys }: Pick<TokenBlock, "queries" | "keys">, 
 });
 
 /** Weights as the source gives them; other quantities are gathered here. */
-export const ask = (of: Asked, source: Source, options: SliceOptions): Promise<Answer> =>
-  of.quantity === null ? askWeights(of, source, options) : askCarried(of, source, options);
+export async function ask(
+  of: Asked,
+  source: Source,
+  options: SliceOptions,
+  sections: Sections | null = null,
+): Promise<Answer> {
+  const gather = of.quantity === null ? askWeights : askCarried;
+  const { matrix, block } = await gather(of, source, options);
+  const same = sections?.names.length === matrix.size && !ofTwoTexts(matrix);
+  return { matrix: same ? { ...matrix, sections } : matrix, block };
+}
 
 async function askWeights(of: Asked, source: Source, options: SliceOptions): Promise<Answer> {
   const { aggregation, layer, head } = of;
@@ -211,6 +223,7 @@ export function slicedMatrix(
     error: (value) => error(value, of.aggregation === "mass" ? m : 1),
     elsewhere: array("elsewhere"),
     outside: meta.mask && !first ? "the first token" : "special tokens",
+    sections: null,
     note: (data.note as string | null) ?? null,
     witness({ row, column }) {
       const at = row * width + column;
@@ -236,12 +249,18 @@ function slicedBlock(
   return { queries, keys, weights, error };
 }
 
-export const sentenceName = (index: number): string => `S${index}`;
+export const sentenceName = ({ sections }: SentenceMatrix, index: number): string =>
+  sections?.names[index] ?? `S${index}`;
+export const sentenceText = ({ sections, texts }: SentenceMatrix, index: number): string =>
+  sections?.text(index) ?? itemAt(texts, index);
+/** What the units are called: sentences, or the turns of a chat. */
+export const nounsOf = (sections: Sections | null | undefined): Sections["noun"] =>
+  sections?.noun ?? ["sentence", "sentences"];
 /** True where the sentences that are looked at are of another text. */
 export const ofTwoTexts = ({ texts, keyTexts }: SentenceMatrix): boolean => texts !== keyTexts;
 /** Name of a sentence that is looked at: `S3`, or one of the source's, `source 3`. */
 export const keyName = (matrix: SentenceMatrix, index: number): string =>
-  ofTwoTexts(matrix) ? `source ${index}` : sentenceName(index);
+  ofTwoTexts(matrix) ? `source ${index}` : sentenceName(matrix, index);
 export const valueAt = ({ values, width }: SentenceMatrix, { row, column }: Place): number =>
   itemAt(values, row * width + column);
 

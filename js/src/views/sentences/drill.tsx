@@ -47,7 +47,7 @@ export function createDrill(context: ViewContext, { drilled, selection, mode, cl
   const queryNamed = (position: number): string => tokenName(queryTokens, position, scheme);
   const keyNamed = (position: number): string => tokenName(keyTokens, position, scheme);
   const namesOf = ({ place, matrix }: Drilled) =>
-    [sentenceName(place.row), keyName(matrix, place.column)] as const;
+    [sentenceName(matrix, place.row), keyName(matrix, place.column)] as const;
   function pin(query: number, key: number): void {
     state.set({ token: query, pair: [query, key] });
     announce(`Pinned ${queryNamed(query)} to ${keyNamed(key)}.`);
@@ -130,7 +130,7 @@ export function createDrill(context: ViewContext, { drilled, selection, mode, cl
     const { total, mean, digits } = massSum(block);
     return [
       `Mean over the ${queries.length === 1 ? "token" : `${count} tokens`} of ` +
-        `${sentenceName(place.row)} of what each ` +
+        `${sentenceName(matrix, place.row)} of what each ` +
         `${matrix.asked.quantity === null ? "gives to" : "takes from"} ` +
         `${keyName(matrix, place.column)}: all cells sum to `,
       strong(total, error(total, weights.length), digits),

@@ -15,6 +15,8 @@ import { HEIGHT, layoutGrid, linesInSight } from "./layout";
 
 /** Up to this number of sentences all cells are in the page: 3,600 of them. */
 const MAX_WHOLE = 60;
+/** Names of sections stand upright over cells narrower than this (px). */
+const UPRIGHT = 72;
 /** Numbers longer than this have smaller digits. */
 const LONG_NUMBER = 6;
 const SEGMENTS = ["A", "B"];
@@ -30,13 +32,15 @@ interface Shared {
   readonly to: number;
 }
 /** `S3`, and of a pair of texts the letter of its text. */
-const nameOf = ({ segments }: SentenceMatrix, index: number, paired: boolean) => (
-  <span class="aw-isa-name">
-    {data.sentenceName(index)}
+const nameOf = (matrix: SentenceMatrix, index: number, paired: boolean) => (
+  <bdi class="aw-isa-name">
+    {data.sentenceName(matrix, index)}
     {paired && (
-      <span class="aw-isa-segment">{SEGMENTS[segments[index] ?? 0] ?? segments[index]}</span>
+      <span class="aw-isa-segment">
+        {SEGMENTS[matrix.segments[index] ?? 0] ?? matrix.segments[index]}
+      </span>
     )}
-  </span>
+  </bdi>
 );
 
 const Head = memo(function Head({ matrix, paired, from, to }: Shared) {
@@ -62,14 +66,19 @@ const Head = memo(function Head({ matrix, paired, from, to }: Shared) {
             class="aw-isa-column"
             data-b={b}
             aria-colindex={b + 2}
-            title={`${name} ${text}`}
+            title={`${name} ${data.ofTwoTexts(matrix) ? text : data.sentenceText(matrix, b)}`}
             style={{ gridColumn: String(b + 2) }}
           >
             {own ?? nameOf(matrix, b, paired)}
           </div>
         );
       })}
-      {elsewhere && title("outside", "elsewhere", `Share on tokens in no sentence: ${outside}`)}
+      {elsewhere &&
+        title(
+          "outside",
+          "elsewhere",
+          `Share on tokens in no ${data.nounsOf(matrix.sections)[0]}: ${outside}`,
+        )}
       {elsewhere && title("sum", "sum", "Sum of the row")}
     </div>
   );
@@ -86,7 +95,7 @@ interface RowProps extends Shared {
   readonly pinned: number;
 }
 const Row = memo(function Row({ matrix, a, paired, from, to, entry, ...props }: RowProps) {
-  const { width, values, max, texts, elsewhere, error } = matrix;
+  const { width, values, max, elsewhere, error } = matrix;
   const { css, rgb } = ramp("weight", props.mode);
   const best = data.strongestOther(matrix, a);
   const near = Array.from({ length: to - from }, (_, i) => from + i);
@@ -131,10 +140,10 @@ const Row = memo(function Row({ matrix, a, paired, from, to, entry, ...props }: 
   const sum = values.subarray(a * width, (a + 1) * width).reduce((s, v) => s + (v || 0), outside);
   return (
     <div role="row" class={`aw-isa-row${entry < 0 ? "" : " is-active"}`} data-a={a}>
-      <div role="rowheader" class="aw-isa-label" title={texts[a]}>
+      <div role="rowheader" class="aw-isa-label" title={data.sentenceText(matrix, a)}>
         {nameOf(matrix, a, paired)}
         <bdi class="aw-isa-text" dir="auto">
-          {oneLine(itemAt(texts, a))}
+          {oneLine(data.sentenceText(matrix, a))}
         </bdi>
       </div>
       {columns.map(cell)}
@@ -163,7 +172,8 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
   const layout = computed(() => {
     const matrix = shown.value;
     if (matrix === null || matrix.size === 0 || width.value === 0) return null;
-    return layoutGrid(matrix.width, width.value, matrix.elsewhere !== null);
+    const { elsewhere, sections } = matrix;
+    return layoutGrid(matrix.width, width.value, elsewhere !== null, sections !== null);
   });
   const isWhole = ({ size, width }: SentenceMatrix): boolean => Math.max(size, width) <= MAX_WHOLE;
   function inSight(matrix: SentenceMatrix) {
@@ -197,7 +207,7 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
       const [title, spoken] = Number.isNaN(value)
         ? ["The model's mask forbids every link here", "impossible, masked"]
         : [exact(number), formatNumber(number)];
-      const names = `${data.sentenceName(at.row)} to ${data.keyName(matrix, at.column)}`;
+      const names = `${data.sentenceName(matrix, at.row)} to ${data.keyName(matrix, at.column)}`;
       setAttributes(cell, { title, "aria-label": `${names}: ${spoken}` });
     },
     reveal(cell, grid) {
@@ -227,7 +237,9 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
     const [[top, bottom], [from, to]] = inSight(matrix);
     const columnOf = (place: Place | null, row: number): number =>
       place?.row === row ? place.column : -1;
-    const kinds = { printed: layout.value?.printed, tight, tall };
+    const named = matrix.sections !== null;
+    const upright = named && cell < UPRIGHT;
+    const kinds = { printed: layout.value?.printed, tight, tall, named, upright };
     const is = Object.entries(kinds).map(([name, on]) => (on ? ` is-${name}` : ""));
     const has = `${elsewhere === null ? "" : " has-outside"}${sum ? " has-sum" : ""}`;
     const shared = {
@@ -244,7 +256,7 @@ export function createGrid({ matrix: shown, width, scale, mode, ...options }: Gr
         class={`aw-isa aw-scroll aw-small${is.join("")}${has}`}
         role="grid"
         data-aw-part="sentence-matrix"
-        aria-label="Attention between sentences: rows are queries, columns are keys"
+        aria-label={`Attention between ${data.nounsOf(matrix.sections)[1]}: rows are queries, columns are keys`}
         aria-rowcount={size + 1}
         aria-colcount={width + 1 + (elsewhere === null ? 0 : 2)}
         style={{

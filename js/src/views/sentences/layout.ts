@@ -1,7 +1,14 @@
 /** Sizes of the matrix of sentences, and which of its lines are in sight: numbers alone. */
 
 /** Widths of the texts, of a cell, and of the share that lands in no sentence (px). */
-const LABEL = { least: 140, tight: 96, share: 0.44, most: 560, scrolled: 0.34 } as const;
+const LABEL = {
+  least: 140,
+  tight: 96,
+  share: 0.44,
+  named: 0.3,
+  most: 560,
+  scrolled: 0.34,
+} as const;
 /** `roomy` shows a number at its own size, `printed` a smaller one. */
 const CELL = { least: 24, most: 76, roomy: 50, printed: 42 } as const;
 const OUTSIDE = 72;
@@ -28,16 +35,26 @@ interface GridLayout {
 
 /**
  * Choose the size of a cell for `size` sentences in `available` px: numbers where they fit, else small cells, and
- * scrolling at last. `mass`: a column next to the cells holds the weight outside all sentences.
+ * scrolling at last. `mass`: a column next to the cells holds the weight outside all sentences. `named`: columns have names,
+ * which need more width than the texts.
  */
-export function layoutGrid(size: number, available: number, mass: boolean): GridLayout {
+export function layoutGrid(
+  size: number,
+  available: number,
+  mass: boolean,
+  named = false,
+): GridLayout {
   const width = available - SPARE;
   const cellOf = (label: number, beside: number): number => (width - label - beside) / size;
   const whole = mass ? OUTSIDE + SUM : 0;
   // Numbers come first: then the texts, then the column that says that they sum to 1.
   const narrow = { wanted: LABEL.least, beside: whole, least: CELL.roomy };
   const tries = [
-    { wanted: Math.max(LABEL.least, width * LABEL.share), beside: whole, least: CELL.roomy },
+    {
+      wanted: Math.max(LABEL.least, width * (named ? LABEL.named : LABEL.share)),
+      beside: whole,
+      least: CELL.roomy,
+    },
     narrow,
     { wanted: LABEL.least, beside: mass ? OUTSIDE : 0, least: CELL.printed },
   ];

@@ -8,12 +8,14 @@ import { SentenceLine, Share } from "../../ui/sentence";
 import { TextWord } from "../../ui/word";
 import {
   keyName,
+  nounsOf,
   ofTwoTexts,
   type SentenceMatrix,
   sentenceName,
   strongestOther,
   type TokenBlock,
 } from "./data";
+import { SectionSentence } from "./section-sentence";
 import { type Bridge, strongestPair } from "./strongest-pair";
 
 /** `valid looks at tickets: with 22% of its attention to other words, chance 7.2%`. */
@@ -46,12 +48,15 @@ export function OneSentence({
   block,
   tokens,
   choose,
+  noun = "sentence",
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
+  /** What it is called. */
+  readonly noun?: string;
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
@@ -59,7 +64,7 @@ export function OneSentence({
   return (
     <SentenceLine of={tokens}>
       {pair === null ? (
-        `${block === null ? "This text is one sentence" : "Over all heads no content word looks much more at one word of this text than at others"}`
+        `${block === null ? `This text is one ${noun}` : "Over all heads no content word looks much more at one word of this text than at others"}`
       ) : (
         <>
           {"Over all heads "}
@@ -94,10 +99,11 @@ function preferenceOf(
 
 /**
  * The row that the view opens at: of three sentences or more the one that prefers another most beyond its length; of two
- * the one that gives the other more.
+ * the one that gives the other more; of sections the last, which looks back on all of them.
  */
 export function openingRow(matrix: SentenceMatrix): number {
-  const { size, width, values } = matrix;
+  const { size, width, values, sections } = matrix;
+  if (sections !== null) return size - 1;
   const preference = Array.from({ length: size }, (_, row) => {
     const { share, byLength } = preferenceOf(matrix, row) ?? { share: 0, byLength: 1 };
     const best = strongestOther(matrix, row);
@@ -125,7 +131,8 @@ export function SentencesSentence({
   const { size, width, values, elsewhere, outside, asked, error } = matrix;
   if (size === 0 || width === 0) return <SentenceLine />;
   const weights = asked.quantity === null;
-  const name = sentenceName(row);
+  const name = sentenceName(matrix, row);
+  const [noun, many] = nounsOf(matrix.sections);
   const best = strongestOther(matrix, row);
   const other = best === null ? "" : keyName(matrix, best);
   const number = (value: number) => <Num value={value} error={error(value)} />;
@@ -158,8 +165,8 @@ export function SentencesSentence({
   if (asked.aggregation === "max") {
     const within = "within it, the strongest link is ";
     if (best === null)
-      return said(`No token of ${name} can look at another sentence; ${within}`, at(row));
-    const to = `The strongest link from ${name} to another sentence is to ${other}, `;
+      return said(`No token of ${name} can look at another ${noun}; ${within}`, at(row));
+    const to = `The strongest link from ${name} to another ${noun} is to ${other}, `;
     return said(to, at(best), `; the strongest within ${name} is `, at(row));
   }
   const share = (value: number) => <Share value={value} error={error(value)} />;
@@ -172,9 +179,20 @@ export function SentencesSentence({
     ` ${weights ? "lands on" : "comes from"} ${outside}`,
   ];
   if (best === null) {
-    const none = `The model’s mask lets ${name} ${weights ? "look at" : "take from"} no other sentence; `;
+    const none = `The model’s mask lets ${name} ${weights ? "look at" : "take from"} no other ${noun}; `;
     return said(none, shareAt(row, row), own, special);
   }
+  if (matrix.sections !== null && weights)
+    return (
+      <SectionSentence {...{ matrix, row, best }}>
+        {pair && (
+          <>
+            {` From ${name} to ${other} `}
+            <Pair {...{ pair, tokens, choose }} others={`words of ${other}`} />.
+          </>
+        )}
+      </SectionSentence>
+    );
   const stays = ["; ", shareAt(row, row), own, special];
   const [gives, to] = weights
     ? [`${name} gives ${other} `, " of its attention"]
@@ -197,7 +215,7 @@ export function SentencesSentence({
   const [of, gets] = weights ? ["gives to", "gets"] : ["takes from", "gives"];
   const prefers = preference.share > preference.byLength;
   return said(
-    `Of what ${name} ${of} other sentences, ${other} ${gets} most${prefers ? "" : ", yet not beyond its length"}: `,
+    `Of what ${name} ${of} other ${many}, ${other} ${gets} most${prefers ? "" : ", yet not beyond its length"}: `,
     <Share key="share" value={preference.share} />,
     ", ",
     <Share key="length" value={preference.byLength} />,

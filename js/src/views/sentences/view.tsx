@@ -20,6 +20,8 @@ import {
   askedOf,
   carriedName,
   firstOf,
+  keyName,
+  nounsOf,
   ofTwoTexts,
   placeOfPair,
   type SentenceMatrix,
@@ -92,7 +94,7 @@ function createOpened(
       ...{ place, matrix },
       block: await answer.block(place, { signal }),
     }));
-    const [a, b] = [sentenceName(place.row), sentenceName(place.column)];
+    const [a, b] = [sentenceName(matrix, place.row), keyName(matrix, place.column)];
     if (before === null && drilled.peek() !== null && !isSingle(matrix))
       announce(`Tokens of ${a} and ${b} are open below.`);
     silent = false;
@@ -187,7 +189,9 @@ function createModel(host: HTMLElement, context: ViewContext) {
     const [of, shown] = [wanted.peek(), answers.answer.peek()];
     const same = JSON.stringify(shown?.matrix.asked) === JSON.stringify(of);
     await answers.ask((signal) =>
-      same && shown !== null ? Promise.resolve(shown) : ask(of, source, { signal }),
+      same && shown !== null
+        ? Promise.resolve(shown)
+        : ask(of, source, { signal }, context.sections),
     );
   }
   /** The last good picture stays, and the controls name it. */
@@ -230,7 +234,8 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
   const why = shown === null ? answers.failure.value : null;
   const note = why === null ? (shown?.note ?? null) : messageOf(why);
   const { aggregation, quantity } = wanted.value;
-  const [weights, carried] = MEANING[aggregation];
+  const [one, many] = nounsOf(context.sections);
+  const [weights, carried] = MEANING[aggregation].map((text) => text.replaceAll("sentence", one));
   const single = shown !== null && isSingle(shown);
   const none = shown === null || shown.size === 0 || single;
   const busy = answers.busy.value;
@@ -252,6 +257,7 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
             block={shown.asked.layer === null && aggregation === "mass" ? block : null}
             tokens={source.meta.tokens}
             choose={choose}
+            noun={one}
           />
         )
       ) : bridge.waits.value ? (
@@ -285,9 +291,11 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
         {note}
       </p>
       <p class="aw-isa-waiting" hidden={!busy || shown !== null}>
-        Comparing sentences …
+        {`Comparing ${many} …`}
       </p>
-      {single && <Example mode={mode.value} causal={source.meta.mask !== undefined} run={run} />}
+      {single && !context.sections && (
+        <Example mode={mode.value} causal={source.meta.mask !== undefined} run={run} />
+      )}
       <div class="aw-isa-picture" hidden={none}>
         {!none && <Grid matrix={shown} />}
         <p class="aw-readout" data-aw-part="readout">

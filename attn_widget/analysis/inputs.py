@@ -1,0 +1,40 @@
+"""Inputs that are no plain texts: features read them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from attn_widget.features import declared, loaded
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
+
+
+class ReadInput(Protocol):
+    """Function that a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other.
+
+    ``output``: a text that the model is to be forced to write. ``writes``: whether the model goes on with the input. The other
+    options are those of `attn_widget.model.tokenizing.encode`.
+    """
+
+    def __call__(
+        self,
+        encoder: Encoder,
+        given: Any,
+        text_pair: object,
+        *,
+        output: str | None,
+        writes: bool,
+        truncation: bool,
+        any_length: bool,
+        add_special_tokens: bool,
+    ) -> Encoding | None: ...
+
+
+def read_input(encoder: Encoder, given: Any, text_pair: object, **options: Any) -> Encoding | None:
+    """The encoding of an input that a feature knows; None of a plain text."""
+    for _, path in declared("inputs"):
+        read: ReadInput = loaded(path)
+        encoding = read(encoder, given, text_pair, **options)
+        if encoding is not None:
+            return encoding
+    return None

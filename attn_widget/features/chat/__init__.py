@@ -1,0 +1,1 @@
+"""Chats: messages written by a tokenizer's own template, their turns, and what each turn is to a reply."""

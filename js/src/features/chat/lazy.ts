@@ -1,0 +1,1 @@
+export { belowWhy } from "./below-why";
