@@ -249,9 +249,9 @@ def draw_page(page: Path) -> str:
         shown = context.new_page()
         shown.goto(page.as_uri())
         shown.wait_for_function("() => performance.getEntriesByName('aw:drawn').length > 0")
-        sentence = shown.locator(".attn-widget").inner_text()
+        sentence = shown.locator(".aw-sentence", has_text="attends to").inner_text()
         context.close()
-    return next(line for line in sentence.splitlines() if "trophy" in line and "." in line)
+    return sentence
 
 
 def draw_in_lab(python: Path, place: Path) -> str:
