@@ -1,4 +1,4 @@
-/** How far work has come that takes one pass after another, and a button to stop it or to go on. */
+/** Progress of work that takes one pass after another, and a button to stop it or to go on. */
 
 import { formatCount } from "../figures/format";
 import { Button } from "./controls";

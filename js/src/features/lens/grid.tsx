@@ -11,12 +11,15 @@ import { navigateGrid, type Place } from "../../marks/navigate";
 import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 import { memo } from "../../ui/memo";
+import { createRuler } from "../../views/tree/measure";
 import { type Block, blockOf, layerName } from "./data";
 import type { Blocks } from "./sentence";
 
 /** Widths, px. */
 const LABEL = 44;
 const CELL = { least: 58, most: 112 } as const;
+/** Beside the text of a cell. */
+const PAD = 4;
 /** Columns beyond what is in sight, in whole steps of which the page draws. */
 const NEAR = 4;
 /** As many columns are there at once, so that a picture of a sentence or two has all of them. */
@@ -44,6 +47,8 @@ interface PiecesProps {
   readonly cell: number;
   readonly positions: readonly number[];
   readonly blockAt: (position: number) => Block | undefined;
+  /** A text in the width of a cell. Each cell that clips its own would be a layer of the drawing. */
+  readonly fit: (text: string) => string;
   /** Blocks of the first and of the last column: with another one the cells are drawn again. */
   readonly first: Block | undefined;
   readonly last: Block | undefined;
@@ -67,7 +72,7 @@ const tone = (probability: number, theme: Theme) => {
 
 /** A few cells of a row: what comes into sight is drawn, and what stays is left alone. */
 const Cells = memo(function Cells(props: PiecesProps) {
-  const { row, from, to, cell, positions, blockAt, scheme, theme, entry, token } = props;
+  const { row, from, to, cell, positions, blockAt, fit, scheme, theme, entry, token } = props;
   return positions.slice(from, to).map((position, i) => {
     const column = from + i;
     const block = blockAt(position);
@@ -96,18 +101,17 @@ const Cells = memo(function Cells(props: PiecesProps) {
         {...shared}
         role="gridcell"
         class={`aw-lensgrid-cell${block.settled(position) === row ? " is-settled" : ""}${focus}`}
+        dir="ltr"
         style={{ left, ...tone(probability, theme) }}
         aria-label={`${text}, ${formatPercent(probability)}`}
       >
-        <bdi class="aw-ellipsis" dir="ltr">
-          {text}
-        </bdi>
+        {fit(text)}
       </div>
     );
   });
 });
 
-export function createLensGrid(options: Options, until: AbortSignal) {
+export function createLensGrid(host: HTMLElement, options: Options, until: AbortSignal) {
   const { tokens, rows, positions, blocks, scheme, theme, width, chosen, next } = options;
   const scrolled = signal(0);
   /** Point of the card, px of the grid's content. */
@@ -122,6 +126,11 @@ export function createLensGrid(options: Options, until: AbortSignal) {
     const count = Math.ceil((width.value - LABEL) / cell.value);
     const from = Math.max(0, NEAR * Math.floor((first - NEAR) / NEAR));
     return `${from},${Math.min(n, NEAR * Math.ceil((first + count + NEAR) / NEAR))}`;
+  });
+  const ruler = createRuler(host);
+  const fit = computed(() => {
+    const most = cell.value - 2 * PAD;
+    return (text: string) => ruler.fit(text, 12, 600, most).text;
   });
   const blockAt = (position: number) => blocks.peek().get(blockOf(position));
   const drawn = computed(() => {
@@ -211,6 +220,7 @@ export function createLensGrid(options: Options, until: AbortSignal) {
       cell: cell.value,
       positions: at,
       blockAt,
+      fit: fit.value,
       scheme: scheme.value,
       theme: theme.value,
     };

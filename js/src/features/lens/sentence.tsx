@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { TokenScheme } from "../../figures/format";
-import { isFunctionWord } from "../../figures/function-words";
+import { isForeignFunctionWord, isFunctionWord } from "../../figures/function-words";
 import { schemeOf, tokenName } from "../../figures/names";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask } from "../../figures/nothing-to-see";
@@ -24,7 +24,9 @@ interface Settled {
 
 /** A word that says something alone: no mark, no piece, no single letter, no function word. */
 const isContent = (word: string): boolean =>
-  /^(?!##|[[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) && !isFunctionWord(word);
+  /^(?!##|[[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) &&
+  !isFunctionWord(word) &&
+  !isForeignFunctionWord(word);
 
 /** The position that the sentence asks about: the first mask, or the end of a decoder's text; null for no particular one. */
 export const askedAt = ({ tokens: { text }, masked }: Meta, mode: Mode): number | null => {
@@ -107,15 +109,17 @@ export function LensSentence({
   const middle = most(all);
   const by = middle === 0 ? "in the embedding" : middle === last ? "only" : `by L${middle - 1}`;
   const half = `most positions settle ${by}`;
-  const [slowest] = all
+  const content = all
     .filter(({ word }) => isContent(word))
     .sort((a, b) => b.row - a.row || b.probability - a.probability);
+  const [slowest] = content;
   if (slowest === undefined || slowest.row <= middle)
     return say(
       half.replace("most", "Most"),
       middle === last ? ` in the last layer, L${last - 1}` : `; the last layer is L${last - 1}`,
     );
   const { position, row, word } = slowest;
+  const others = content.filter((each) => each.row === row).length - 1;
   return say(
     <Word text={word} />,
     " (",
@@ -130,6 +134,7 @@ export function LensSentence({
       />,
       " ",
     ],
-    `settles last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
+    others > 0 && `and ${others === 1 ? "another word" : `${others} other words`} `,
+    `${others > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
   );
 }

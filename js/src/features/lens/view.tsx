@@ -69,6 +69,7 @@ export const lens: DrawView<RunContext> = (host, context) => {
     ),
   );
   const grid = createLensGrid(
+    host,
     {
       ...{ tokens, rows, positions, blocks, scheme, theme, width, next },
       chosen: selection,

@@ -62,9 +62,9 @@ export interface Summary {
   readonly count: number;
 }
 
-/** Null where fewer than two words have a surprisal. */
-export function summaryOf({ rows }: Pick<Words, "rows">): Summary | null {
-  const known = rows.filter(({ bits }) => !Number.isNaN(bits));
+/** Of a decoder without the word that comes after one token alone, which tells it nothing; null below two words. */
+export function summaryOf({ rows, masked }: Pick<Words, "rows" | "masked">): Summary | null {
+  const known = rows.filter(({ bits, first }) => !Number.isNaN(bits) && (masked || first > 1));
   const [first] = known;
   if (first === undefined || known.length < 2) return null;
   const most = known.reduce((best, row) => (row.bits > best.bits ? row : best), first);

@@ -27,7 +27,7 @@ import { WordsSentence } from "./sentence";
 /** Words in the page; a file has all of them. */
 const SHOWN = 600;
 
-/** Where the reader has chosen words: the next run opens on them. */
+/** Selections of readers who have chosen words: the next run opens on them. */
 const chosen = new WeakSet<State>();
 
 const noteOf = ({ correction, masked }: Words): string =>

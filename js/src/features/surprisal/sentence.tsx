@@ -39,8 +39,8 @@ export function WordsSentence({
   const lead =
     most.bits < STANDS_OUT * mean
       ? hidden === ""
-        ? "No word stands out: "
-        : `${hidden}no word stands out: `
+        ? "No word stands out; "
+        : `${hidden}no word stands out; `
       : hidden;
   return (
     <SentenceLine>

@@ -164,6 +164,14 @@ describe("lens of an encoder", () => {
     expect(part("sentence").textContent).toBe(
       "river (60%) settles last, in L1; most positions settle in the embedding.",
     );
+    drawn?.dispose();
+    element.remove();
+    await draw(["[CLS]", "a", "b", "c", "d", "e", "[SEP]"], (row, position) =>
+      position === 3 || position === 4 ? (row < 2 ? 1 : position + 1) : 1,
+    );
+    expect(part("sentence").textContent).toBe(
+      "river (60%) and another word settle last, in L1; most positions settle in the embedding.",
+    );
   });
 
   it("runs masked passes when asked, and a page that lacks them offers none", async () => {

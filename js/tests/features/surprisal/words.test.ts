@@ -58,8 +58,12 @@ describe("the words of a slice", () => {
   it("have no mean where only one has a surprisal", () => {
     expect(summaryOf(words)).toBeNull();
     const [first, second] = words.rows as [(typeof words.rows)[0], (typeof words.rows)[0]];
-    const summary = summaryOf({ rows: [{ ...first, bits: 1.5 }, second] });
+    const summary = summaryOf({ rows: [{ ...first, bits: 1.5 }, second], masked: true });
     expect([summary?.most.text, summary?.mean]).toEqual(["cat.", 5.5]);
+    const later = { ...second, first: 5, bits: 2.5 };
+    const early = { ...first, bits: 30 };
+    const next = summaryOf({ rows: [early, second, later], masked: false });
+    expect([next?.most.text, next?.mean, next?.count]).toEqual(["cat.", 6, 2]);
   });
   it("are named without the marks around them", () => {
     expect(["“cat,”", "don't", "…"].map(bare)).toEqual(["cat", "don't", "…"]);
@@ -139,10 +143,10 @@ describe("words in the view Predictions", () => {
       data: Float32Array.of(1, 9.5),
       shape: [2],
     });
-    await draw(() => ({ ...two, arrays }));
+    await draw(() => ({ ...two, arrays, data: { ...two.data, masked: true } }));
     await press("words");
     expect(part("sentence")?.textContent).toBe(
-      "No word stands out: cat surprises the model most: 9.5 bits, against 5.3 bits on average over 2 words.",
+      "With each word hidden in turn, no word stands out; cat surprises the model most: 9.5 bits, against 5.3 bits on average over 2 words.",
     );
   });
 
