@@ -16,6 +16,7 @@ from scripts.widget_parts import agree
 from tests.e2e.sources import opened
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import FLOAT32, part
+from tests.unit.needs import needs_smollm2
 
 TEXT = "The man lost his keys because he was tired."
 LAYER, HEAD, QUERY, KEY = 3, 1, 4, 2
@@ -174,4 +175,28 @@ def test_the_same_cell_of_two_runs(page: Page) -> None:
     page.locator('[data-by="parts"]').locator("visible=true").click()
     expect(part(page, "qk-compared-key")).to_contain_text("L0 FFN")
     assert violations(page) == []
+    widget.close()
+
+
+@needs_smollm2
+def test_the_heads_that_feed_induction_are_found_by_clicking(page: Page) -> None:
+    """By what is written on the page, in four clicks from the text alone."""
+    text = "The cat sat near a big red barn. Later on, the cat sat near"
+    widget = aw.show(text, model="smollm2", progress=False)
+    mount(page, widget, width=1200)
+    expect(part(page, "pair")).to_contain_text(
+        "click a cell to pin it and open its arithmetic and “Why here?”"
+    )
+    page.get_by_role("button", name="layer 18, head 6").click()
+    page.get_by_role("group", name="Tokens: choose").get_by_role("button", name="near").last.click()
+    page.get_by_role("list").get_by_role("button", name="a 0.676").click()
+    page.get_by_role("button", name="Why here?").click()
+    table = page.get_by_role("table", name="Key side: what a")
+    expect(table).to_be_visible(timeout=60_000)
+    first, second = table.get_by_role("button").all()[:2]
+    expect(first).to_have_text("L16 · H0")
+    expect(second).to_have_text("L17 · H8")
+    first.click()
+    expect(page.get_by_role("button", name="back to L18 · H6")).to_be_visible(timeout=60_000)
+    assert (widget.layer, widget.head, list(widget.pair)) == (16, 0, [4, 3])
     widget.close()

@@ -9,8 +9,9 @@ TOKENS = (
     "It is not what would happen without the token: tick 'without it' to run that."
 )
 PARTS = (
-    "What each part writes straight into this head. Its effect by way of later layers is not in it: in SmolLM2 the full "
-    "effect of the largest part was about a fifth of this on the key side, somewhat less than half on the query side."
+    "What each part writes straight into this head; a head read most of it from the token that stands behind “from”. "
+    "Its effect by way of later layers is not in it: in SmolLM2 the full effect of the largest part was about a fifth "
+    "of this on the key side, somewhat less than half on the query side."
 )
 POST_NORM = "In encoders of this kind FFN parts say nothing about what switching them off would do."
 

@@ -54,11 +54,11 @@ export interface PinnedCell {
 }
 
 /** Draws into `place` for as long as the context's signal lasts; `cell` is null while no pair is shown. */
-export type PairPart = (
-  place: HTMLElement,
-  context: ViewContext,
-  cell: ReadonlySignal<PinnedCell | null>,
-) => void;
+export interface PairPart {
+  (place: HTMLElement, context: ViewContext, cell: ReadonlySignal<PinnedCell | null>): void;
+  /** What a pinned pair opens besides its arithmetic, for the hint while none is pinned. */
+  readonly hint?: string;
+}
 
 type OfBoth<T> = Readonly<Record<"a" | "b", T>>;
 

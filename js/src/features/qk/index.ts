@@ -3,8 +3,9 @@
 import { type ComparedPairPart, type PairPart, withLazyCode } from "../../views/contract";
 import type { Feature } from "../../views/feature";
 
-const pair: PairPart = (place, context, cell) =>
+const draw: PairPart = (place, context, cell) =>
   withLazyCode((code) => code.qk(place, context, cell), context.signal);
+const pair: PairPart = Object.assign(draw, { hint: "“Why here?”" });
 
 const comparedPair: ComparedPairPart = (place, compared) =>
   withLazyCode((code) => code.qkCompared(place, compared), compared.signal);

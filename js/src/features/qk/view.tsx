@@ -26,7 +26,7 @@ import { createTrace } from "./trace-view";
 
 const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
-/** In a note, where a saved page cannot run it. */
+/** In a note, until it is run, and where a saved page cannot run it. */
 const TICK = /: tick 'without it' to run that/;
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
@@ -236,7 +236,7 @@ export const qk: PairPart = (place, context, pinned) => {
                 .filter((note) => note !== now.fallback)
                 .map((note) => (
                   <p class="aw-view-note" key={note}>
-                    {model.checks.value ? note : note.replace(TICK, "")}
+                    {model.checks.value && !model.checking.value ? note : note.replace(TICK, "")}
                   </p>
                 ))}
             </div>

@@ -63,7 +63,7 @@ const Below = memo(function Below({
             hold={place.hold}
           />
         ) : (
-          <PairHint empty={isEmpty(shown)} />
+          <PairHint empty={isEmpty(shown)} context={context} />
         )}
       </div>
       <MatrixTable

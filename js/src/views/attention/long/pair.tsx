@@ -60,7 +60,7 @@ export function pairCard(host: Element, context: ViewContext, store: LongStore):
         shown = "";
         element.classList.remove("aw-has-pair");
         place.show(null);
-        render(<PairHint empty={matrix.rows * matrix.columns === 0} />, element);
+        render(<PairHint empty={matrix.rows * matrix.columns === 0} context={context} />, element);
         return;
       }
       if (key === shown) return;
