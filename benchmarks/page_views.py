@@ -46,7 +46,8 @@ def main() -> None:
     found: dict[str, list[float]] = {name: [] for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
-        aw.to_html(aw.analyze(text, model=encoder, progress=False), path)
+        a = aw.analyze(text, model=encoder, progress=False)
+        aw.to_html(a, path)
         for _ in range(options.rounds):
             for name, kept in ways.items():
                 a = aw.analyze(text, model=encoder, progress=False)

@@ -295,13 +295,13 @@ class Analysis(OfAnalysis):
         Raises
         ------
         NotAvailableError
-            Nothing tells the heads apart, or scikit-learn is not installed.
+            Nothing tells the heads apart.
         InputError, InputTypeError
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = check_seed(seed)
         key = ("roles", seed)
-        if key not in self._cache:  # found without the lock: to load scikit-learn takes seconds
+        if key not in self._cache:  # found without the lock
             roles = head_roles(self.heads.specialization.zscores(), seed)
             return self._cached(key, lambda: roles)
         return self._cache[key]

@@ -10,8 +10,8 @@ import numpy as np
 
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.catalog.specializations import ALIGNMENT
+from attn_widget.figures.ranks import mean_ranks
 from attn_widget.host.frames import dataframe, head_records
-from attn_widget.host.installed import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,13 +82,10 @@ def alignment(layers: Sequence[Float32]) -> Alignment:
 
 def _monotony(expected: Float64) -> Float64:
     """Spearman's correlation of places [..., n] with 0 to n - 1."""
-    require("scipy", "A rank correlation")
-    from scipy.stats import rankdata
-
     n = expected.shape[-1]
     if n < MIN_ROWS:
         return np.full(expected.shape[:-1], np.nan)
-    ranks = rankdata(expected.round(DECIMALS), axis=-1)
+    ranks = mean_ranks(expected.round(DECIMALS))
     ranks = ranks - ranks.mean(axis=-1, keepdims=True)
     order = np.arange(n) - (n - 1) / 2
     scale = np.sqrt((ranks**2).sum(axis=-1) * (order**2).sum())

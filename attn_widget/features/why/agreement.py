@@ -11,8 +11,8 @@ import numpy as np
 from attn_widget.features.why.contributions import Contributions, maskable_words
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float64
+from attn_widget.figures.ranks import mean_ranks
 from attn_widget.host.frames import dataframe
-from attn_widget.host.installed import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -101,12 +101,9 @@ def spearman(a: Sequence[float] | Float64, b: Sequence[float] | Float64) -> floa
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
     """
-    require("scipy", "A rank correlation")
-    from scipy.stats import rankdata
-
     if len(a) < MIN_WORDS:
         return float("nan")
-    x, y = rankdata(a), rankdata(b)
+    x, y = mean_ranks(a), mean_ranks(b)
     x, y = x - x.mean(), y - y.mean()
     size = float(np.sqrt((x**2).sum() * (y**2).sum()))
     return float((x * y).sum()) / size if size else float("nan")

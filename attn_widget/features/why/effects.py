@@ -16,8 +16,8 @@ from attn_widget.features.why.gradients import weights_and_slopes
 from attn_widget.features.why.passes import TOKENS_AT_ONCE, finite
 from attn_widget.features.why.targets import Target
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.figures.ranks import mean_ranks
 from attn_widget.host.frames import Records, records
-from attn_widget.host.installed import require
 from attn_widget.influence.attention_block import layers_of
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.families import Part
@@ -59,16 +59,12 @@ class HeadEffects(Records):
     @property
     def correlation(self) -> float:
         """Spearman's correlation of the proxy and ``|effects|`` over all heads; NaN where one is constant."""
-        require("scipy", "A rank correlation")
-        from scipy.stats import spearmanr
-
         exact, guessed = np.abs(self.effects).ravel(), self.proxy.ravel()
         if np.isnan(guessed).any():
             return float("nan")
         if not np.ptp(exact) or not np.ptp(guessed):
             return float("nan")
-        result: Any = spearmanr(exact, guessed)
-        return float(result.statistic)
+        return float(np.corrcoef(mean_ranks(exact), mean_ranks(guessed))[0, 1])
 
     def to_records(self) -> list[dict[str, Any]]:
         """One record a head: ``layer, head, effect, divergence, proxy``; of an encoder-decoder also ``part``."""
