@@ -106,13 +106,16 @@ def unpack_pyodide() -> None:
 
 
 def contents(into: Path) -> None:
-    """The quickstart without the cells that need PyTorch, and with the line that installs the package in a browser's kernel."""
+    """The quickstart without its checks and the cells that need PyTorch, and with the line that installs the package in a browser's kernel."""
     into.mkdir()
     notebook = json.loads((ROOT / "notebooks/quickstart.ipynb").read_text(encoding="utf-8"))
     cells: list[dict[str, Any]] = []
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
-        if not any(word in source for word in ("import torch", "task.", "## Another model")):
+        hidden = "remove-cell" in cell["metadata"].get("tags", [])
+        if not hidden and not any(
+            word in source for word in ("import torch", "task.", "## Another model")
+        ):
             cells.append({**cell, "source": source})
     first = next(cell for cell in cells if cell["cell_type"] == "code")
     first["source"] = "%pip install -q attn-widget\n" + first["source"]
@@ -124,8 +127,22 @@ def contents(into: Path) -> None:
     (into / "quickstart.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
 
 
+def made_from() -> str:
+    """Hash of what the folder is made from: the package with its page, the quickstart, this script and what it fetched."""
+    total = hashlib.sha256(repr(MADE_FROM).encode())
+    files = [path for path in (ROOT / "attn_widget").rglob("*") if path.is_file()]
+    more = ("notebooks/quickstart.ipynb", "pyproject.toml", "scripts/lite.py", "README.md")
+    for path in sorted([*files, *(ROOT / name for name in more)]):
+        if "__pycache__" not in path.parts:
+            total.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
 def build() -> None:
-    """Write build/site/lite."""
+    """Write build/site/lite, unless it was made from the same."""
+    stamp = WORK / "made-from"
+    if stamp.is_file() and OUT.is_dir() and stamp.read_text() == made_from():
+        return
     shutil.rmtree(WORK, ignore_errors=True)
     shutil.rmtree(OUT, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -146,6 +163,7 @@ def build() -> None:
     )
     run(TOOLS / "bin/jupyter", "lite", "build", cwd=WORK)
     shutil.copytree(PYODIDE, OUT / "static/pyodide")
+    stamp.write_text(made_from())
     size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
     print(f"[lite] {OUT.relative_to(ROOT)}: {size / 1e6:.0f} MB")
 

@@ -34,6 +34,9 @@ LIMIT_S = 900  # of a cell, against one that hangs
 WIDTH, HEIGHT = 1100, 3000  # px of a picture's page; what sticks to its lower edge is drawn once
 SETTLE_MS = 600  # for what is drawn after a view's first answer
 PICTURE = "picture"  # tag of the cell whose output is the tutorial's picture
+HIDDEN = (
+    "remove-cell"  # tag of a cell that checks what the others say: it runs, and no page shows it
+)
 MAX_BYTES = 150_000  # of a picture
 SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -48,6 +51,11 @@ HERE = ("file", "data", "blob", "about")  # schemes of what is on this machine
 def read(name: str) -> Any:
     """The notebook ``notebooks/<name>.ipynb``."""
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+
+
+def visible(notebook: Any) -> list[Any]:
+    """The cells that a page shows."""
+    return [cell for cell in notebook.cells if HIDDEN not in cell.metadata.get("tags", [])]
 
 
 def solutions(notebook: Any) -> list[str]:
@@ -96,6 +104,7 @@ class TutorialExporter(HTMLExporter):
 def page_of(notebook: Any, name: str) -> str:
     """The page of a notebook that was run."""
     without_bars(notebook)
+    notebook.cells = visible(notebook)
     exporter = TutorialExporter(
         config=Config(
             {"Exporter": {"preprocessors": ["attn_widget.features.exports.notebook.LivePages"]}}

@@ -1,5 +1,8 @@
 """`make site`: writes the pages' sources to build/site-source, and the site to build/site.
 
+Each step makes again only what has changed since the last build: outputs of notebooks and recorded runs by the content of
+what they were made from, pages by their sources.
+
 ``python -m scripts.site [--reuse]``: ``--reuse`` takes the tutorials' last outputs whatever has changed since.
 """
 
@@ -9,18 +12,33 @@ import argparse
 import shutil
 import sys
 import time
+from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
 from scripts import lite
-from scripts.site.documents import write_documents
+from scripts.site.documents import documents, notebooks, write_documents
 from scripts.site.front import write_assets, write_front
 from scripts.site.gallery import write_gallery
+from scripts.site.kept import package
 from scripts.site.links import check
 from scripts.site.places import OUT, ROOT, SETTINGS, SOURCE
 from scripts.site.posters import write_posters
-from scripts.site.reference import write_reference
+from scripts.site.reference import all_entries, write_reference
 from scripts.site.tutorials import write_tutorials
+
+
+def forgotten() -> list[Path]:
+    """Sources and pages of documents that are no longer there: a later build writes over an earlier one."""
+    names = {name.rsplit(".", 1)[0] for name in [*documents(), *notebooks()]}
+    names |= {entry.document for entry in all_entries()} | {"reference/index", "gallery"}
+    names |= {path.stem for path in SETTINGS.glob("*.md")}
+    sources = [path for kind in ("md", "rst") for path in SOURCE.rglob(f"*.{kind}")]
+    gone = [
+        path for path in sources if path.relative_to(SOURCE).with_suffix("").as_posix() not in names
+    ]
+    pages = [OUT / path.relative_to(SOURCE).with_suffix(".html") for path in gone]
+    return [*gone, *(page for page in pages if page.exists())]
 
 
 def main(arguments: list[str]) -> None:
@@ -32,22 +50,26 @@ def main(arguments: list[str]) -> None:
     def say(text: str) -> None:
         print(f"[site] {time.monotonic() - begun:4.0f} s  {text}", flush=True)
 
-    shutil.rmtree(SOURCE, ignore_errors=True)
-    SOURCE.mkdir(parents=True)
+    say("tutorials")
+    write_tutorials(reuse=reuse)
     say("documents, API reference")
     write_documents()
     write_reference()
-    say("tutorials")
-    write_tutorials(reuse=reuse)
     say("gallery")
     write_gallery()
     say("playground and engine")
     write_assets()
     write_front()
     write_posters()
+    for page in forgotten():
+        page.unlink()
     say("Sphinx")
-    shutil.rmtree(OUT, ignore_errors=True)
-    options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", str(OUT.with_name("site-doctrees"))]
+    # The reference reads docstrings, of which Sphinx does not know when they change: then all is read again.
+    doctrees = OUT.with_name("site-doctrees")
+    for folder in doctrees.parent.glob("site-doctrees*"):
+        if folder.name != f"site-doctrees-{package()}":
+            shutil.rmtree(folder)
+    options = ["-q", "-W", "--keep-going", "-j", "auto", "-d", f"{doctrees}-{package()}"]
     if build_main([*options, "-c", str(SETTINGS), "-b", "html", str(SOURCE), str(OUT)]):
         sys.exit("[site] Sphinx found something wrong; see above.")
     say("JupyterLite")

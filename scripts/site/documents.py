@@ -16,7 +16,9 @@ from posixpath import normpath
 
 from scripts.badges import as_text
 from scripts.hatch_readme import LINK, repository_of
-from scripts.site.places import ROOT, SOURCE
+from scripts.site.cards import with_cards
+from scripts.site.kept import write
+from scripts.site.places import ASSETS, ROOT, SOURCE
 
 TUTORIALS = "notebooks/README.md"
 # Pages besides those of docs/.
@@ -114,7 +116,7 @@ def page(document: str, text: str, repository: str | None) -> str:
     """A document as Sphinx reads it."""
     text = as_text(twin_pictures(FRONT_MATTER.sub("", text)))
     if document == TUTORIALS:
-        text += contents(text)
+        text = with_cards(text, ASSETS) + contents(text)
     heading = re.search(r"^# .+$", text, re.MULTILINE)
     if heading is not None:  # a forge shows a picture above it
         text = f"{heading[0]}\n{text[: heading.start()]}{text[heading.end() :]}"
@@ -150,10 +152,8 @@ def write_documents() -> None:
     """Copy all documents and their pictures below the source folder."""
     address = repository()
     for name in documents():
-        target = SOURCE / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
-        target.write_text(page(name, text, address), encoding="utf-8")
+        write(SOURCE / name, page(name, text, address))
     for pattern in PICTURES:
         for path in ROOT.glob(pattern):
             target = SOURCE / path.relative_to(ROOT)

@@ -17,7 +17,7 @@ from scripts.sentence import SENTENCE
 from scripts.site.documents import repository
 from scripts.site.examples import write_examples
 from scripts.site.kept import write
-from scripts.site.places import ASSETS, ROOT, SETTINGS, SOURCE
+from scripts.site.places import ASSETS, OUT, ROOT, SETTINGS, SOURCE
 from scripts.site.tutorials import raw
 
 ENGINE = "engine.js"
@@ -38,6 +38,9 @@ def write_assets(folder: Path = ASSETS) -> None:
     encoder = aw.load(progress=False)
     model = page_model(encoder, [(SENTENCE, None)], folder=folder)
     facts = {**model.facts, "name": encoder.name, "views": LIVE_VIEWS}
+    for earlier in [*folder.glob(f"*{SUFFIX}"), *(OUT / "_static").glob(f"*{SUFFIX}")]:
+        if earlier.name != facts["beside"]["src"]:
+            earlier.unlink()
     (folder / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     subprocess.run(["node", ROOT / "js" / "site.mjs", folder], check=True, cwd=ROOT)
     (folder / "model.json").unlink()

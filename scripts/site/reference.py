@@ -15,6 +15,7 @@ from typing import Any
 
 from traitlets import HasTraits, TraitType
 
+from scripts.site.kept import write
 from scripts.site.places import SOURCE
 
 FOLDER = "reference"
@@ -271,7 +272,6 @@ def index() -> str:
 
 def write_reference() -> None:
     """Write all pages below the source folder."""
-    (SOURCE / FOLDER).mkdir(parents=True, exist_ok=True)
-    (SOURCE / FOLDER / "index.rst").write_text(index(), encoding="utf-8")
+    write(SOURCE / FOLDER / "index.rst", index())
     for entry in all_entries():
-        (SOURCE / f"{entry.document}.rst").write_text(page(entry), encoding="utf-8")
+        write(SOURCE / f"{entry.document}.rst", page(entry))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
 
+from scripts.site import cards
 from scripts.tutorials import (
+    HIDDEN,
     LIMIT_S,
     NOTEBOOKS,
     PICTURE,
@@ -15,6 +18,7 @@ from scripts.tutorials import (
     read,
     solutions,
     title_of,
+    visible,
 )
 from tests.notebooks.conftest import Executed
 
@@ -68,6 +72,19 @@ def test_one_cell_has_the_picture(name: str) -> None:
 
 
 @every
+def test_checks_stand_in_cells_that_no_page_shows(name: str) -> None:
+    notebook = read(name)
+    for cell in visible(notebook):
+        if cell.cell_type == "code":
+            body = ast.parse(re.sub("^[%!].*$", "", cell.source, flags=re.MULTILINE)).body
+            assert not [line for line in body if isinstance(line, ast.Assert)], cell.source
+    for cell in notebook.cells:
+        if HIDDEN in cell.metadata.get("tags", []):
+            assert cell.metadata["jupyter"] == {"source_hidden": True}, "JupyterLab folds it"
+
+
+@every
 def test_stands_in_the_index(name: str) -> None:
     index = (NOTEBOOKS / "README.md").read_text(encoding="utf-8")
-    assert f"## [{title_of(read(name))}]({name}.ipynb)" in index
+    assert f"### [{title_of(read(name))}]({name}.ipynb)" in index
+    assert name in {card.name for card in cards.listed(index)}, "minutes and level, as the others"

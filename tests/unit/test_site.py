@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import attn_widget
 from attn_widget.features import tasks
-from scripts.site import documents, examples, gallery, kept, links, reference, tutorials
+from scripts.site import cards, documents, examples, gallery, kept, links, reference, tutorials
 from scripts.site.places import ROOT, SETTINGS
+from scripts.tutorials import HIDDEN
 
 
 @pytest.mark.parametrize("module", [attn_widget, tasks])
@@ -121,7 +124,7 @@ def test_the_gallery_shows_the_code_that_is_run_and_leads_to_pages() -> None:
         assert entry.code in text and f'data-aw-file="{entry.name}"' in text
         (path,) = re.findall(r"\]\(([^)]+)\.md\)", entry.more)
         assert any((ROOT / f"{path}{kind}").exists() for kind in (".md", ".ipynb")), path
-    assert "make " not in text
+    assert "`make" not in text
 
 
 def test_what_is_kept_is_made_again_only_from_something_else(
@@ -138,6 +141,37 @@ def test_what_is_kept_is_made_again_only_from_something_else(
     asked = [kept.kept("a", name, make) for name in (first, first, other, other)]
     assert asked == [0, 0, 1, 1] and made == [0, 1]
     assert [path.name for path in tmp_path.iterdir()] == [f"a-{other}.json"]
+
+
+def test_the_tutorials_stand_as_cards_in_three_paths(tmp_path: Path) -> None:
+    index = (ROOT / documents.TUTORIALS).read_text(encoding="utf-8")
+    found = cards.listed(index)
+    assert {card.name for card in found} == {Path(path).stem for path in documents.notebooks()}
+    assert re.findall("^## (.*)$", index, re.MULTILINE)[:3] == ["Teach", "Research", "Debug"]
+    (tmp_path / "tutorials").mkdir()
+    (tmp_path / "tutorials" / "induction.png").write_bytes(b"")
+    text = cards.with_cards(index, tmp_path)
+    assert text.count('class="card-link"') == len(found) and text.count('class="cards"') == 3
+    assert text.count("<img") == 1, "no picture of a notebook that never ran"
+    assert all(f"{card.minutes} minutes · {card.level}" in text for card in found)
+    assert "`make" not in text
+
+
+def test_a_tutorials_checks_are_on_no_page() -> None:
+    cell, check = (nbformat.v4.new_code_cell(source) for source in ("print(1)", "assert 1 == 1"))
+    check.metadata["tags"] = [HIDDEN]
+    text = tutorials.markdown(nbformat.v4.new_notebook(cells=[cell, check]), "notebooks/a.ipynb")
+    assert "print(1)" in text and "assert" not in text
+
+
+def test_a_page_is_written_only_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "a.md"
+    kept.write(path, "one")
+    os.utime(path, (1, 1))
+    kept.write(path, "one")
+    assert path.stat().st_mtime == 1
+    kept.write(path, "two")
+    assert path.read_text() == "two" and path.stat().st_mtime > 1
 
 
 def test_an_output_of_the_widget_becomes_a_place_without_code() -> None:

@@ -90,7 +90,7 @@ export async function startFront(place: HTMLElement, first: Chunks): Promise<voi
 
   /** Show what the address names, and say what of it cannot be shown. */
   async function follow(): Promise<void> {
-    // What is shown on the way changes the address.
+    // The address changes on the way.
     const { hash } = location;
     const given = new URLSearchParams(hash.slice(1));
     const [text, pair] = [given.get("text") ?? "", given.get("pair")];

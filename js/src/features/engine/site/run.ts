@@ -18,7 +18,7 @@ type WithEngine = { attnWidgetEngine?: Engine };
 
 const { name: modelName, views, ...facts } = MODEL;
 
-/** Loads the views besides the first one. They and the engine come when they are first needed. */
+/** Loads the views besides the first one; pages get them, and the engine, when they are first needed. */
 export const runViews = runOnce("attn-widget-views.js");
 codeInPage(runViews);
 const runEngine = runOnce("engine.js");
