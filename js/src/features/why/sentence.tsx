@@ -38,7 +38,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, unless a function word beside the hidden one speaks more than twenty times as much. An
+ * word that is hidden: a content word, unless a function word next to the hidden one speaks more than twenty times as much. An
  * article elsewhere explains nothing.
  */
 export function decidingWord(

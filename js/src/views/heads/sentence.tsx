@@ -15,7 +15,7 @@ import { TextWord } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
-/** What a head attends to, by the figure that measures it. */
+/** Object of "attention to", by the figure that measures it. */
 const TARGETS: Readonly<Record<string, string>> = {
   syntax: "function words",
   semantics: "content words",

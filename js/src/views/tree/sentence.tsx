@@ -55,7 +55,7 @@ function largestOf({ whole, matrix, link }: Links, from: TreeNode): Link | null 
 
 /**
  * `From “it” through trophy the path goes on to suitcase: 15%, chance 6%.`, where a second step leads to a whole content word.
- * `From “it” a second path, beside that to trophy, leads to brown: 12%, chance 6%.`
+ * Without one, a second path of the root; without that, what the strongest word gives most to.
  */
 export function TreeSentence({
   of,
