@@ -367,10 +367,18 @@ describe("Tree", () => {
     expect(say(0.7)).toBe(
       "From trophy through suitcase the path goes on to big: 70%, chance 20%. true",
     );
-    const first = "From trophy the path leads to suitcase: 60%, chance 20%";
-    // A special token, a function word, a piece, an unknown word.
-    for (const line of [say(0.05), say(0.7, "of"), say(0.7, "##s"), say(0.7, "[UNK]")])
-      expect(line).toBe(`${first}, and from there to no content word much above chance. true`);
+    // A special token, a function word, a piece, an unknown word: what gets most is said.
+    expect(say(0.05)).toBe(
+      "From trophy through suitcase the path runs into [SEP]: 70%, chance 20%. true",
+    );
+    for (const [third, name] of [
+      ["of", "“of”"],
+      ["##s", "“##s”"],
+      ["[UNK]", "[UNK]"],
+    ] as const)
+      expect(say(0.7, third)).toBe(
+        `From trophy through suitcase the path goes on to ${name}: 70%, chance 20%. true`,
+      );
     const words = (...rows: number[][]): string => {
       const meta = metaOf(["cat", "dog", "bird"]);
       const three = { ...meta, tokens: { ...meta.tokens, before: ["", " ", " "] } };
@@ -386,9 +394,10 @@ describe("Tree", () => {
     };
     const even = [0.3, 0.4, 0.3];
     expect(words([0.1, 0.6, 0.3], even, even)).toBe(
-      "From cat the path ends at dog: 60%, chance 33%; no other word is above chance. true false false",
+      "From cat the path ends at dog, which attends most to itself: 40%, chance 33%. true false false",
     );
-    expect(words([0, 0.6, 0.4], [0.34, 0.32, 0.34], even)).toMatch(
+    const alike = [0.34, 0.33, 0.33];
+    expect(words([0, 0.6, 0.4], alike, even)).toMatch(
       /^From cat the path ends at dog: 60%, chance 33%\. /,
     );
     expect(words([0, 0.5, 0.5], even, even)).toMatch(
@@ -686,16 +695,16 @@ describe("Why", () => {
 
   it("names no word that gives next to nothing of the lead", () => {
     expect(say({ values: Float32Array.from([2.5, 0.0625, 0.125, 0.125, 0, 0.125]) })).toMatch(
-      /^With “are” hidden, no single word decides between “are” and “is”: “are” leads by 2\.50 logits, by all words together\.$/,
+      /^With “are” hidden, no single word decides between “are” and “is”: all tokens together speak for “are”, which leads by 2\.50 logits\.$/,
     );
     const against = Float32Array.from([-1, -0.125, -0.125, -0.125, -0.125, 0]);
     expect(say({ values: against, bias: 4 })).toBe(
-      "With “are” hidden, no single word decides between “are” and “is”: “are” leads by 2.50 logits, " +
-        "since the model leans to it before any word is read.",
+      "With “are” hidden, no single word decides between “are” and “is”: " +
+        "before any word is read the model leans to “are”, which leads by 2.50 logits.",
     );
     // The function word gives more: the claim is of the others.
     expect(say({ values: Float32Array.from([2.5, 1, 0.125, 0.125, 0, 0.125]) })).toMatch(
-      /^With “are” hidden, no content word decides between “are” and “is”: “are” leads by 2\.50 logits, by/,
+      /^With “are” hidden, no content word decides between “are” and “is”: all tokens together speak for “are”, which leads/,
     );
   });
 
@@ -762,7 +771,9 @@ describe("Why", () => {
     });
     const none = values.map(() => Number.NaN);
     expect(decidingWord({ ...base, values: none }, words).term).toBeNull();
-    expect(say({ values: none })).toContain("no word speaks for “are” over “is”; ");
+    expect(say({ values: none })).toContain(
+      "no word decides between “are” and “is”: all tokens together speak for “are”, which leads",
+    );
   });
 });
 

@@ -38,7 +38,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, unless a function word beside the hidden one speaks more than twenty times as much. An
+ * word that is hidden: a content word, unless a function word next to the hidden one speaks more than twenty times as much. An
  * article elsewhere explains nothing.
  */
 export function decidingWord(
@@ -166,10 +166,9 @@ export function WhySentence(props: Props) {
     </>
   );
   const little =
-    term !== null &&
     signed &&
     second !== undefined &&
-    Math.abs(term.value) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
+    Math.abs(term?.value ?? 0) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
   const towards = agrees ? value : -value;
   const against = second === undefined && together < 0;
   const verb = !signed
@@ -200,9 +199,9 @@ export function WhySentence(props: Props) {
   const leads = (number: number): boolean => number !== 0 && number < 0 === value < 0;
   const because =
     leads(lean) && (!agrees || Math.abs(lean) >= Math.abs(together))
-      ? `, since the model leans to it ${before}`
+      ? `${before} the model leans to `
       : agrees && gap !== null
-        ? ", by all words together"
+        ? "all tokens together speak for "
         : "";
   const all = [
     gap !== null && (bias ?? baseline) !== null
@@ -229,7 +228,7 @@ export function WhySentence(props: Props) {
       )}
       {little ? (
         <>
-          {`no ${most ? "single" : "content"} word decides between `}
+          {`no ${term === null ? "" : most ? "single " : "content "}word decides between `}
           <Word text={first} />
           {" and "}
           <Word text={second} />
@@ -250,16 +249,16 @@ export function WhySentence(props: Props) {
           {size(term.value)}
         </>
       )}
-      {little ? ": " : "; "}
+      {little && because !== "" ? `: ${because}` : "; "}
       {side(value)}
+      {little && because !== "" && ", which"}
       {second === undefined ? " has a logit of " : ` ${agrees || little ? "" : "still "}leads by `}
       <Num
         part="why-value"
         value={value}
         text={formatNumber({ value: second === undefined ? value : Math.abs(value), error })}
       />
-      {second !== undefined && " logits"}
-      {little && because}.
+      {second !== undefined && " logits"}.
       {sums.map(([of, number, one, two], i) => (
         <Fragment key={of}>
           {i === 0 ? ` ${of}` : `; ${of.toLowerCase()}`}

@@ -1,4 +1,4 @@
-/** A link of a head beside the one that it is opened at: the strongest of the other words. */
+/** A second link of a head: the strongest of the words other than the focus token. */
 
 import { chanceOf } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";

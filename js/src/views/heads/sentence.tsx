@@ -15,7 +15,7 @@ import { TextWord } from "../../ui/word";
 import { intervalOf, rankOf, standardized, summarize } from "./figures";
 import type { Link } from "./link";
 
-/** What a head attends to, by the figure that measures it. */
+/** Object of "attention to", by the figure that measures it. */
 const TARGETS: Readonly<Record<string, string>> = {
   syntax: "function words",
   semantics: "content words",
@@ -27,8 +27,8 @@ const TARGETS: Readonly<Record<string, string>> = {
   previous: "the previous token",
   next: "the next token",
 };
-/** A head stands out among so many of all, by share and by number, first where chance is known from so many times chance on. */
-const FIRST = { share: 0.14, heads: 10 };
+/** A head stands out among so many of all, by share and by number: where chance is known from so many times chance on, and nearer to chance among fewer (`near`). */
+const FIRST = { share: 0.14, heads: 10, near: 3 };
 const NOTABLE = 1.5;
 /** A head that gives its first token this share of its attention is a sink. */
 const SINK = 0.5;
@@ -204,7 +204,9 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
   const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
   const among = above.filter(({ rank }) => rank <= first);
-  const best = among.find(({ raw, chance }) => !(raw < NOTABLE * chance)) ?? among[0];
+  const best =
+    among.find(({ raw, chance }) => !(raw < NOTABLE * chance)) ??
+    among.find(({ rank }) => rank <= FIRST.near);
   const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
   const firstToken = tokens.special[0] === true ? (tokens.text[0] ?? null) : null;
   const said = best && (

@@ -55,7 +55,7 @@ export function takenFrom(
   return value > ABOVE * chance ? { layer, word, from, value, chance, own: own / all } : null;
 }
 
-/** What a content word takes, by the largest multiple of chance, where the focus word takes nothing that tells. */
+/** The content word that takes the largest multiple of chance from another, where the focus word takes nothing that tells. */
 function takenElsewhere(
   weights: ArrayLike<number>,
   layer: number,

@@ -45,9 +45,17 @@ export const pathsOf = (of: Links): readonly (readonly [first: Link, second: Lin
     .childrenOf(of.whole.root)
     .map((child) => [linkIn(of, of.whole.root, child), onwards(of, child)]);
 
+/** The largest link of a token of all, to itself and to what the tree leaves out as well; null where there is none. */
+function largestOf({ whole, matrix, link }: Links, from: TreeNode): Link | null {
+  const { keys, weights } = matrix;
+  const unit = firstLargest(keys.map((_, key) => itemAt(weights, from.unit * keys.length + key)));
+  const to = unit === from.unit ? from : { ...whole.root, unit };
+  return unit < 0 ? null : { from, to, ...link(from, to) };
+}
+
 /**
  * `From “it” through trophy the path goes on to suitcase: 15%, chance 6%.`, where a second step leads to a whole content word.
- * `From “it” a second path, beside that to trophy, leads to brown: 12%, chance 6%.`
+ * Without one, a second path of the root; without that, what the strongest word gives most to.
  */
 export function TreeSentence({
   of,
@@ -131,17 +139,31 @@ export function TreeSentence({
         <AgainstChance {...other} />.
       </SentenceLine>
     );
-  const [next, second] = [paths[1]?.[0], paths[0]?.[1]];
-  const ends = second == null || !isAbove(second);
+  const most = across ? null : largestOf(of, first.to);
+  const rests = most?.to === first.to;
+  const special = most !== null && itemAt(of.matrix.keys, most.to.unit).special;
   return (
     <SentenceLine of={tokens}>
       {"From "}
       {named(first.from)}
-      {` the path ${ends ? "ends at" : "leads to"} ${across ? "the source’s " : ""}`}
-      {named(first.to)}
-      <AgainstChance {...first} />
-      {!ends && ", and from there to no content word much above chance"}
-      {ends && next !== undefined && !isAbove(next) && "; no other word is above chance"}.
+      {most === null || !isAbove(most) ? (
+        <>
+          {` the path ends at ${across ? "the source’s " : ""}`}
+          {named(first.to)}
+          <AgainstChance {...first} />
+        </>
+      ) : (
+        <>
+          {rests ? " the path ends at " : " through "}
+          {named(first.to)}
+          {rests
+            ? ", which attends most to itself"
+            : ` the path ${special ? "runs into" : "goes on to"} `}
+          {!rests && named(most.to)}
+          <AgainstChance {...most} />
+        </>
+      )}
+      .
     </SentenceLine>
   );
 }
