@@ -228,7 +228,10 @@ class AttentionFigures(AnalysisBase):
             # Token 0 of a decoder takes most of the attention of every sentence, whatever the text.
             if len(first) > 1 and all(map(looks_back, self._masks())):
                 first.remove(0)
-            return SentenceAttention(self.trace, members, texts)
+            found = SentenceAttention(self.trace, members, texts)
+            if len(units) == 1:
+                found.note = f"The text is one part ({texts[0][:40]}), so there is no other to compare it with."
+            return found
         keys, key_texts = _sentences_of(self.of("encoder").language)
         return SentenceAttention(self.trace, members, texts, keys, key_texts)
 

@@ -104,7 +104,7 @@ FEATURES = {
     "chat": Feature(
         uses=("why",), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
         analysis={"chat": "figures:OfChat"}, slices=dict.fromkeys(("turns", "turn_contributions"), "slices"),
-        carried={"why": "recorded:answers_of"}, options={"chat": "command"},
+        carried={"why": "recorded:answers_of"}, sections={"turns": "turns:section"}, options={"chat": "command"},
     ),
     "comparison": Feature(
         uses=("corpus", "why"),

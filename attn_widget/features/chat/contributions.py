@@ -36,6 +36,8 @@ class TurnContributions(Records):
         Contributions, in logits. Of a reply's own turn: of the tokens before this one in it.
     bias : float32 [W]
         Of all biases of the model together.
+    first : float32 [W]
+        Contribution of the text's first token, a part of its turn's: heads rest on it, whatever it says.
     """
 
     turns: tuple[Turn, ...]
@@ -45,6 +47,7 @@ class TurnContributions(Records):
     logits: Float32
     values: Float32
     bias: Float32
+    first: Float32
 
     @property
     def shares(self) -> Float32:
@@ -127,6 +130,7 @@ def turn_contributions(
         logits=logits[0].float().cpu().numpy(),
         values=np.add.reduceat(np.stack(by_token), starts, axis=1).astype(np.float32),
         bias=np.array(biases, np.float32),
+        first=np.stack(by_token)[:, 0].astype(np.float32),
     )
     check_closes(contributions.gap, "The contributions of turns", run)
     return contributions

@@ -30,4 +30,5 @@ def turn_contributions(analysis: Analysis, _request: Request, progress: Progress
         "shares": found.shares,
         "bias": found.bias,
         "logit": found.logits,
+        "first": found.first,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from attn_widget.analysis.base import AnalysisBase
@@ -44,3 +45,9 @@ def meta(analysis: AnalysisBase) -> dict[str, list[Any]] | None:
         "start": [turn.start for turn in turns],
         "stop": [turn.stop for turn in turns],
     }
+
+
+def section(analysis: AnalysisBase) -> Callable[[], list[dict[str, Any]]] | None:
+    """Function that gives the turns for the command line's JSON; None of a text that is no chat."""
+    turns = turns_of(analysis)
+    return (lambda: [turn._asdict() for turn in turns]) if turns else None

@@ -6,7 +6,7 @@ export interface Sections {
   readonly starts: readonly number[];
   /** Text of a section. */
   readonly text: (section: number) => string;
-  /** What one and several are called: `turn`, `turns`. */
+  /** Words for one and for several: `turn`, `turns`. */
   readonly noun: readonly [one: string, many: string];
   /** Tabs that have another label for such a text, by view. */
   readonly labels: Readonly<Record<string, string>>;

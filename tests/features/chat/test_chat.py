@@ -137,6 +137,7 @@ def test_contributions_of_turns_close_and_are_sums_over_tokens(family: str) -> N
         by_token = a.why.contributions(number).values
         by_turn = [by_token[turn.start : turn.stop].sum() for turn in a.chat.turns]
         np.testing.assert_allclose(c.values[w], by_turn, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(c.first[w], by_token[0], rtol=1e-4, atol=1e-4)
     system = [turn.role for turn in a.chat.turns].index("system")
     np.testing.assert_array_equal(c.system, c.shares[:, system])
     assert len(c.to_dataframe()) == len(at) * len(c.turns)

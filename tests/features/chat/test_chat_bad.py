@@ -176,7 +176,9 @@ def test_the_command_line_reads_a_chat(folder: str, tmp_path: Path, capsys: Any)
         file.write_text(json.dumps(given), encoding="utf-8")
         status, out, err = run(["--chat", str(file), "--model", folder, "--json"], capsys)
         assert status == 0, err
-        assert json.loads(out)["text"] == analysis("llama3", CHATS["long"]).text
+        a, printed = analysis("llama3", CHATS["long"]), json.loads(out)
+        assert printed["text"] == a.text
+        assert printed["turns"] == [turn._asdict() for turn in a.chat.turns]
     page = tmp_path / "page.html"
     status, _, err = run(["--chat", str(file), "--model", folder, "--generate", "3", "-o", str(page)], capsys)  # fmt: skip
     assert status == 0, err

@@ -157,8 +157,7 @@ export const TurnsPanel = memo(function TurnsPanel({ found, chosen, choose, mode
       <p class="aw-hint">
         Each written token’s logit as a sum over the turns and the biases, on one scale: bars up
         speak for the token, bars down against it. Shares are of the turns, by the size of
-        contributions. The first turn has the first token, on which heads rest that find nothing to
-        look at.
+        contributions.
       </p>
       <Disclosure summary="All contributions of turns as numbers" label="Contributions of turns">
         {() => <Numbers found={found} />}

@@ -12,13 +12,13 @@ const Name = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
-/** The first token is told of from this part of its turn's share on. */
+/** Ratio of the first turn's share without the first token to the whole, below which a sentence says so. */
 const RESTS = 2 / 3;
 
 /**
  * `user decides most, 46% of each written token on the mean of 24; the system prompt carries 12%.` Where the reply decides
- * most itself, the strongest of the other turns follows. What the first turn has without the first token is told where it
- * is less than two thirds of its share.
+ * most itself, the strongest of the other turns follows. The share of the first turn without the first token
+ * comes last, where it is much less.
  */
 export function TurnsSentence({
   names,

@@ -253,7 +253,7 @@ export const sentenceName = ({ sections }: SentenceMatrix, index: number): strin
   sections?.names[index] ?? `S${index}`;
 export const sentenceText = ({ sections, texts }: SentenceMatrix, index: number): string =>
   sections?.text(index) ?? itemAt(texts, index);
-/** What the units are called: sentences, or the turns of a chat. */
+/** Words for one unit and for several: sentences, or the sections of the text. */
 export const nounsOf = (sections: Sections | null | undefined): Sections["noun"] =>
   sections?.noun ?? ["sentence", "sentences"];
 /** True where the sentences that are looked at are of another text. */

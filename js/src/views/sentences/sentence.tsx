@@ -55,7 +55,7 @@ export function OneSentence({
   readonly tokens: TokenColumns;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
-  /** What it is called. */
+  /** Word for it. */
   readonly noun?: string;
 }) {
   const nothing = nothingToSee(tokens);

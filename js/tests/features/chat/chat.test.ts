@@ -227,6 +227,20 @@ describe("contributions of turns", () => {
     );
   });
 
+  it("tell what the first turn carries without the first token, where that is much less", () => {
+    const given = slice([7, 2, 1, 3, 1, 1]);
+    const say = (first: number[]): string => {
+      const arrays = new Map([...given.arrays, ["first", nd(first, 2)] as const]);
+      return drawn(h(TurnsSentence, foundOf({ ...given, arrays })));
+    };
+    const all =
+      "system decides most of what is written: it carries 65% of it, on the mean of the 2 written tokens.";
+    expect(say([1, 0])).toBe(all);
+    expect(say([6, 3])).toBe(
+      `${all} Without the first token, on which heads rest that find nothing to look at, system carries 13%, and user most, 50%.`,
+    );
+  });
+
   it("are a table whose rows sum to the logits", () => {
     const { columns, rows } = turnTable(foundOf(slice()));
     expect(columns).toEqual(["position", "token", "system", "user", "assistant", "bias", "logit"]);
