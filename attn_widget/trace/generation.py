@@ -52,10 +52,11 @@ OF_ONE_TEXT = (
     "num_return_sequences", "max_length", "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "return_dict_in_generate",
 )  # fmt: skip
-# Arguments of ``model.generate`` that are given here already.
+# Arguments of ``model.generate`` that are given here already, or that load code.
 TAKEN = (
     *(*OF_ONE_TEXT, "inputs", "input_ids", "attention_mask", "decoder_input_ids", "inputs_embeds", "generation_config"),
     *("logits_processor", "stopping_criteria", "streamer", "tokenizer", "synced_gpus", "kwargs", "self"),
+    "custom_generate",
 )  # fmt: skip
 EXAMPLE = (
     'For example generate={"max_new_tokens": 40, "do_sample": True, "temperature": 0.7, "seed": 1}.'
@@ -100,7 +101,8 @@ def check_writing(generate: object) -> Writing:
             raise InputTypeError(f"generate holds {short_repr(name)}, expected a name.", EXAMPLE)
         if name in TAKEN:
             raise InputError(
-                f"generate holds {name!r}, which is set here: one text is written.", "Leave it out."
+                f"generate holds {name!r}, which is not taken: one text is written, by the generate of the model itself.",
+                "Leave it out.",
             )
     if "max_new_tokens" not in options:
         raise InputError("generate has no 'max_new_tokens'.", EXAMPLE)
@@ -113,10 +115,10 @@ def check_writing(generate: object) -> Writing:
 
 def _check_names(encoder: Encoder, options: Mapping[str, Any]) -> None:
     """Refuse options that ``model.generate`` does not have."""
-    own = encoder.network.generation_config.to_dict()
+    own = (name for name in vars(encoder.network.generation_config) if not name.startswith("_"))
     known = {*own, *inspect.signature(encoder.network.generate).parameters} - {*TAKEN}
     for name in options:
-        if name not in known and not hasattr(encoder.network.generation_config, name):
+        if name not in known:
             raise InputTypeError(
                 f"generate holds {short_repr(name)}, and model.generate has no such option.",
                 nearest(name, known) or EXAMPLE,

@@ -30,7 +30,7 @@ def read(
     writes: bool,
     truncation: bool,
     any_length: bool,
-    add_special_tokens: bool,  # noqa: ARG001 - the template writes them
+    add_special_tokens: bool,
 ) -> Encoding | None:
     """See `attn_widget.analysis.inputs.ReadInput`."""
     options: dict[str, Any] = {"truncation": truncation, "any_length": any_length}
@@ -50,7 +50,8 @@ def read(
     if not may_be or text_pair is not None or not takes_chats(encoder):
         return None
     if isinstance(given, str):
-        return _of_text(encoder, given, output, options, writes=writes)
+        begins = add_special_tokens
+        return _of_text(encoder, given, output, options, writes=writes, begins=begins)
     encoding = encode(encoder, given, None, **options)
     turns = recovered(Template(encoder), encoding.text)
     if turns and output is not None:
@@ -62,9 +63,15 @@ def read(
 
 
 def _of_text(
-    encoder: Encoder, text: str, output: str | None, options: dict[str, Any], *, writes: bool
+    encoder: Encoder,
+    text: str,
+    output: str | None,
+    options: dict[str, Any],
+    *,
+    writes: bool,
+    begins: bool,
 ) -> Encoding | None:
-    """A text that the template wrote; None of any other. A beginning token that the template writes is there once."""
+    """A text that the template wrote; None of any other. A beginning token that the template writes is there once, if ``begins``."""
     if not any(control in text for control in control_texts(encoder)):
         return None
     template = Template(encoder)
@@ -73,7 +80,7 @@ def _of_text(
         return None
     reply = _reply(output, writes)
     whole, begun = text + (reply or ""), text.startswith(str(encoder.reader.bos_token))
-    begins = template.begins and not begun
+    begins = begins and template.begins and not begun
     encoding = encode(encoder, whole, None, add_special_tokens=begins, **options)
     if begun:  # the tokenizer might have begun it too
         note = encode(encoder, whole, None, add_special_tokens=True, **options).note

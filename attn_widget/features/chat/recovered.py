@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from attn_widget.errors import InputError
+from attn_widget.errors import AttnWidgetError
 from attn_widget.features.chat.template import Template
 
 PROBES = (("system", "user", "assistant", "user"), ("user", "assistant", "user", "assistant"))
@@ -54,7 +54,7 @@ def _signs(template: Template) -> list[Sign]:
         messages = [{"role": role, "content": f"probe{k}probe"} for k, role in enumerate(roles)]
         try:
             whole = template.written(messages, prompt=False)
-        except InputError:  # without a system turn
+        except AttnWidgetError:  # without a system turn, or none that can be read
             continue
         for turn in whole.turns:
             opener = whole.text[turn.start : turn.first].strip()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from attn_widget.checks import first_line
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError
 from attn_widget.features.chat.messages import Messages
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.tokenizing import control_ids
@@ -118,7 +118,7 @@ class Template:
     def _rendered(self, messages: Sequence[dict[str, Any]], *, prompt: bool = False) -> str | None:
         try:
             return self.render(messages, prompt=prompt)
-        except InputError:
+        except AttnWidgetError:
             return None
 
     def _searched(self, text: str, messages: Messages) -> list[tuple[int, int]]:

@@ -216,3 +216,24 @@ def test_show_takes_messages() -> None:
     w = aw.show([USER], model=chat_models.build("llama3"), tagger=None, progress=False)
     assert w.text.startswith("<|begin_of_text|>")
     w.close()
+
+
+@pytest.mark.parametrize("template", ["{{ 1 / 0 }}", "{% for", "{{ messages[0].content }}"])
+def test_a_template_that_fails_leaves_texts_and_ids_alone(template: str) -> None:
+    model, _ = chat_models.build("llama3")
+    tokenizer = chat_models.tokenizer.__wrapped__("llama3")
+    text = tokenizer.apply_chat_template([USER], tokenize=False)
+    tokenizer.chat_template = template
+    for given in (text, tokenizer(text)["input_ids"]):
+        a = analysis("llama3", given, model=(model, tokenizer))
+        with pytest.raises(NotAvailableError, match="not of a chat"):
+            _ = a.chat.turns
+
+
+def test_a_rendered_text_without_its_beginning_token_gets_it() -> None:
+    whole = analysis("llama3", CHATS["long"])
+    cut = whole.text.removeprefix("<|begin_of_text|>")
+    a, b = analysis("llama3", cut), analysis("llama3", cut, add_special_tokens=False)
+    assert [t.id for t in a.tokens] == [t.id for t in whole.tokens]
+    assert [t.id for t in b.tokens] == [t.id for t in whole.tokens[1:]]
+    assert [turn.role for turn in b.chat.turns] == [turn.role for turn in whole.chat.turns]
