@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import attn_widget as aw
 from scripts.widget_parts import values
 from tests.e2e.saved import offline
+from tests.e2e.saving import save
 from tests.e2e.sources import SOURCES, opened
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import FLOAT32, choose, part, settle
@@ -83,6 +85,14 @@ def test_turns_are_ruled_off_and_their_numbers_are_pythons(
         assert logit == pytest.approx(found.logits[-1], rel=1e-5)
         assert sum(shown) == pytest.approx(logit, abs=1e-5 * float(np.abs(terms).max()))
         settle(page)
+        drawing = save(page, "svg", tmp_path).read_text("utf-8")
+        assert all(f">{name}<" in drawing for name in NAMES)
+        with save(page, "csv", tmp_path).open(encoding="utf-8", newline="") as file:
+            table = list(csv.DictReader(file))
+        assert [row["section"] for row in table] == [
+            turn.name for turn in a.chat.turns for _ in range(turn.start, turn.stop)
+        ]
+        assert [*table[0]] == [*widget.to_dataframe().columns]
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             assert violations(page) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.units import numbered, units_of
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.slices import as_target
@@ -15,7 +16,8 @@ from attn_widget.protocol.selection import Selection
 def why_table(analysis: Analysis, selection: Selection) -> Columns:
     """One row a token: ``position, token, contribution`` to the target by the chosen method.
 
-    Of an encoder-decoder also ``text``: the source's tokens come first, then the target's.
+    Of an encoder-decoder also ``text``: the source's tokens come first, then the target's. Of a text whose input names its
+    parts, as a chat its turns, also ``section``: the name of the token's part.
     """
     analysis = analysis.model.writing if analysis.part == "cross" else analysis
     chosen = selection.target
@@ -27,6 +29,15 @@ def why_table(analysis: Analysis, selection: Selection) -> Columns:
         (i, token.text, float(value))
         for i, (token, value) in enumerate(zip(analysis.tokens, explained.values, strict=True))
     ]
+    if units := units_of(analysis):
+        names = numbered([name for name, _, _ in units])
+        sections = [
+            name
+            for name, (_, start, stop) in zip(names, units, strict=True)
+            for _ in range(start, stop)
+        ]
+        named = [(*row, section) for row, section in zip(rows, sections, strict=True)]
+        return ("position", "token", "contribution", "section"), named
     if explained.source is None:
         return ("position", "token", "contribution"), rows
     tokens = analysis.of("encoder").tokens

@@ -17,7 +17,10 @@ import { pictureOf } from "./rows";
 /** Up to this many tokens of a chat, times those written, the panel is computed without a click. */
 const QUICK = 4000;
 
-export function belowWhy(place: HTMLElement, context: ViewContext): Pick<ViewHandle, "svg"> {
+export function belowWhy(
+  place: HTMLElement,
+  context: ViewContext,
+): Pick<ViewHandle, "svg" | "part"> {
   const { source, state, signal: until, sections } = context;
   const { meta, live } = source;
   if (meta.chat === undefined || !sections || !(live || source.has?.(REQUEST))) return {};
@@ -72,6 +75,10 @@ export function belowWhy(place: HTMLElement, context: ViewContext): Pick<ViewHan
   const count = meta.written === undefined ? 1 : n - meta.written;
   if (!live || n * count <= QUICK) start();
   return {
+    part: (of) =>
+      of === "svg"
+        ? "The drawing shows what each turn adds to the logit of each written token."
+        : null,
     svg() {
       const { value } = task.state.peek();
       return value === null ? null : turnsDrawing(pictureOf(value), palette(place));

@@ -36,7 +36,7 @@ declare module "../../views/contract" {
   }
 }
 
-type Drawing = Pick<ViewHandle, "svg">;
+type Drawing = Pick<ViewHandle, "svg" | "part">;
 
 /** A place that a feature fills, once. */
 const Below = memo(function Below({

@@ -127,7 +127,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
   });
 
   /** The drawing of a part that a feature adds. */
-  let drawing: Pick<ViewHandle, "svg"> = {};
+  let drawing: Pick<ViewHandle, "svg" | "part"> = {};
   const drawn = (below: typeof drawing): void => {
     drawing = below;
   };
@@ -210,6 +210,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
     },
     table: () => current.value && tableOf(current.value, explained, context.sections ?? null),
     svg: () => drawing.svg?.() ?? null,
+    part: (of) => drawing.part?.(of) ?? null,
     options(): Readonly<Record<string, string>> {
       if (shown.value === null) return {};
       const { position, masked } = shown.value.target;
@@ -229,17 +230,15 @@ function tableOf(found: Contributions, explained: Explained, sections: Sections 
     const { token, ofSource } = explained.placeOf(i);
     return [
       ...(both ? [ofSource ? "source" : "target"] : []),
-      ...(sections === null ? [] : [sections.names[sectionAt(sections, token)] ?? null]),
       ...[token, itemAt(explained.tokens.text, i), Number.isNaN(number) ? null : number],
+      ...(sections === null ? [] : [sections.names[sectionAt(sections, token)] ?? null]),
     ];
   });
   return {
     columns: [
       ...(both ? ["text"] : []),
-      ...(sections === null ? [] : [sections.noun[0]]),
-      "position",
-      "token",
-      "contribution",
+      ...["position", "token", "contribution"],
+      ...(sections === null ? [] : ["section"]),
     ],
     rows: cells,
   };
