@@ -57,7 +57,7 @@ class HeadFeeds(Many):
 
     @property
     def described(self) -> dict[str, Any]:
-        """What `loaded` needs besides `columns`."""
+        """Fields that `loaded` needs besides `columns`."""
         return {"qk": [self.layer, self.head], "n_heads": self.n_heads, "failed": self.failed}
 
     @classmethod
@@ -69,7 +69,7 @@ class HeadFeeds(Many):
         meta: dict[str, Any],
         seed: int,
     ) -> HeadFeeds:
-        """What `columns` and `described` gave, of a profile's rows and meta."""
+        """Inverse of `columns` and `described`, given a profile's rows and meta."""
         cells = columns["qk_cells"]
         has = cells[:, 0, 0] >= 0
         found = replace(rows.take(has), figures=columns["qk"][has], observed=None)

@@ -56,7 +56,7 @@ export interface PinnedCell {
 /** Draws into `place` for as long as the context's signal lasts; `cell` is null while no pair is shown. */
 export interface PairPart {
   (place: HTMLElement, context: ViewContext, cell: ReadonlySignal<PinnedCell | null>): void;
-  /** What a pinned pair opens besides its arithmetic, for the hint while none is pinned. */
+  /** Name of the part that a pinned pair opens besides its arithmetic, for the hint while none is pinned. */
   readonly hint?: string;
 }
 
@@ -69,7 +69,7 @@ export interface ComparedPair {
   readonly state: State;
   /** Null while no pair is pinned that both runs have. */
   readonly cells: ReadonlySignal<OfBoth<PinnedCell> | null>;
-  /** What stands in B for a token or a head of A; null without one. */
+  /** Partners in B of a token or a head of A; null without one. */
   readonly partners: {
     token(side: "query" | "key", token: number): number | null;
     head(layer: number, head: number): readonly [layer: number, head: number] | null;

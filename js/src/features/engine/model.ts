@@ -284,7 +284,7 @@ export class Model {
       throw new EngineError("input", `${length} weights were given for ${this.length} tokens.`);
   }
 
-  /** What was carried, `[source][rows][hidden]`. */
+  /** States that were carried, `[source][rows][hidden]`. */
   #states({ x }: { readonly x: number }, count: number): Float32Array {
     return this.#floats(x, count * this.#ran.rows * this.header.hidden);
   }

@@ -1,4 +1,4 @@
-/** What the reader may open next, asked for while nothing else is to be done: one question after another, of a short text. */
+/** Questions that the reader may open next, asked while nothing else is to be done: one question after another, of a short text. */
 
 import type { ReadonlySignal } from "@preact/signals-core";
 import { whenIdle } from "../../draw/wait";
@@ -35,7 +35,7 @@ export function askAhead(
         settled.add(requestKey(question));
         whenIdle(next);
       };
-      // A refusal is said where the reader asks.
+      // A refusal is shown where the reader asks.
       source.ask(question, { signal }).then(go, (error: unknown) => isAbort(error) || go());
     };
     if (left.length > 0) whenIdle(next);

@@ -15,7 +15,7 @@ type Partners = ComparedPair["partners"];
 const keyOf = ({ kind, layer, head, token, text }: Part): string =>
   [kind, layer, head, token, text].join(" ");
 
-/** What an entry of A is called in B; null without a partner. */
+/** The entry of B that belongs to one of A, as a part; null without a partner. */
 function partnerOf(part: Part, side: SideName, { token, head }: Partners): Part | null {
   if (part.kind === "token") {
     const text = part.text === undefined ? side : part.text === 0 ? "key" : "query";

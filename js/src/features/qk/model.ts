@@ -110,7 +110,7 @@ export function createQkModel(
   );
   const effects = computed(() => check.value?.state.value.value ?? null);
 
-  /** What the panel may open next of the sum on screen; nothing while the reader waits for an answer, or has canceled it. */
+  /** Questions that the panel may open next about the sum on screen; none while the reader waits for an answer, or has canceled it. */
   const next = computed((): readonly SliceRequest[] => {
     const [of, now, at] = [further.value, found.value, request.value];
     const waits = [task, check, trace].some(({ value }) =>

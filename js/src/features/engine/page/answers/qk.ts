@@ -30,7 +30,7 @@ interface Projections {
   readonly query: Float32Array;
   readonly key: Float32Array;
 }
-/** Those of the last layer that was asked for. */
+/** Projections of the last layer that was asked for. */
 const kept = new WeakMap<EngineRun, Projections>();
 
 async function projectionsOf(
