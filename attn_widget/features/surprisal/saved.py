@@ -8,7 +8,7 @@ from typing import Any
 from attn_widget.analysis import Analysis
 from attn_widget.page.recorded import Answered, record
 
-TOKENS = 1024  # longer texts have none in a page
+TOKENS = 128  # longer texts have none in a page: each position is a row of the vocabulary
 
 
 def answers_of(analysis: Analysis, _chosen: Mapping[str, Any]) -> Iterator[Answered]:

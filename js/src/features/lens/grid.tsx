@@ -18,7 +18,7 @@ import type { Blocks } from "./sentence";
 /** Widths, px. */
 const LABEL = 44;
 const CELL = { least: 58, most: 112 } as const;
-/** Beside the text of a cell. */
+/** Room left and right of the text of a cell, px. */
 const PAD = 4;
 /** Columns beyond what is in sight, in whole steps of which the page draws. */
 const NEAR = 4;

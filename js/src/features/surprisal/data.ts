@@ -20,7 +20,7 @@ export interface WordRow {
   readonly end: number;
   /** Surprisal; NaN where nothing predicts the word. */
   readonly bits: number;
-  /** Of what may come before its first token, in bits. */
+  /** Entropy of what may come at its first token, in bits. */
   readonly entropy: number;
   /** Surprisal of its tokens, bits. */
   readonly tokens: readonly number[];
@@ -62,7 +62,7 @@ export interface Summary {
   readonly count: number;
 }
 
-/** Of a decoder without the word that comes after one token alone, which tells it nothing; null below two words. */
+/** Null below two words. Words of a decoder that come after one token alone do not count: it tells nothing. */
 export function summaryOf({ rows, masked }: Pick<Words, "rows" | "masked">): Summary | null {
   const known = rows.filter(({ bits, first }) => !Number.isNaN(bits) && (masked || first > 1));
   const [first] = known;

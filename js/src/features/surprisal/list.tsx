@@ -50,7 +50,7 @@ export function WordsList({
   choose,
 }: {
   readonly words: Words;
-  /** Those that are shown. */
+  /** Rows that are shown. */
   readonly rows: readonly WordRow[];
   readonly tokens: TokenColumns;
   readonly scheme: TokenScheme;
