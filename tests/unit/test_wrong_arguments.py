@@ -29,7 +29,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def loaded(*_: Any, **__: Any) -> Any:
         raise AssertionError("a model was loaded")
 
-    monkeypatch.setattr(encoders, "load", loaded)
+    monkeypatch.setattr(encoders, "_loaded", loaded)
 
 
 @pytest.mark.parametrize(
