@@ -84,11 +84,11 @@ def test_bad_input() -> None:
 
 def test_a_page_has_a_decoders_words() -> None:
     a = run_of(TEXT, tiny_models.build("llama"))
-    ((request, data, arrays),) = answers_of(a, {})
+    ((request, data, arrays),) = answers_of(a, {}, PageSpec())
     reply, buffers = answer(a, request)
     assert reply["data"] == data and len(arrays) == len(buffers) == 4
     np.testing.assert_allclose(arrays["surprisal"], words_of_run(a).surprisal, rtol=1e-6)
-    assert [*answers_of(run_of("a cat"), {})] == []
+    assert [*answers_of(run_of("a cat"), {}, PageSpec())] == []
 
 
 def test_it_says_how_far_it_is_and_can_be_stopped() -> None:
