@@ -12,6 +12,7 @@ import attn_widget as aw
 from attn_widget.errors import NotAvailableError, TooLongError
 from attn_widget.features.surprisal.of_run import words_of_run
 from attn_widget.features.surprisal.saved import answers_of
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from tests.unit import tiny_models
 
