@@ -4,7 +4,7 @@
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
  * is there for every run of one text.
  *
- * `node js/catalog.mjs [FOLDER]`; `make catalog` does both.
+ * `node js/catalog.mjs [FOLDER]`; `make catalog` does both. Without a folder js/src/features/lazy.ts is written, too.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { JSDOM } from "jsdom";
 import temml from "temml";
+import { writeLazyFeatures } from "./features.mjs";
 
 const root = dirname(fileURLToPath(import.meta.url));
 const source = process.argv[2] ?? join(root, "src");
@@ -182,3 +183,4 @@ write(
     ) +
     constant("FIRST_TOKEN_TEXTS", "SpecializationTexts", explained(first_token)),
 );
+if (process.argv[2] === undefined) writeLazyFeatures();

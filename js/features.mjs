@@ -1,6 +1,6 @@
 /**
  * The lazy code of the features that js/src/features/index.ts lists, in js/src/features/lazy.ts: each feature's own
- * `lazy.ts`. The build writes it, so that a feature is one line in one list.
+ * `lazy.ts`. The build writes it, and `make catalog`, so that a feature is one line in one list.
  */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
