@@ -91,7 +91,22 @@ def times(options: argparse.Namespace) -> None:
         of_plain, taken = (statistics.median(each) for each in zip(*rounds, strict=True))
         print(f"{name:28} {1000 * taken:8.0f} ms  {taken / of_plain:6.2f} x a plain pass")
     for by in ("tokens", "parts"):
+        new(last, by)()
+        print(f"kept, by {by}: {kept_bytes(a._qk_kept) / 2**20:.1f} MiB")
+    for by in ("tokens", "parts"):
         print(f"by {by}: " + closing(a, by))
+
+
+def kept_bytes(kept: Kept) -> int:
+    """Of the layers' inputs, and of one layer's queries and keys; each tensor's storage once."""
+    stores: dict[int, int] = {}
+    held = [each for split in kept._states.values() for each in split]
+    for one in kept._reads.values():
+        held += [*vars(one).values(), *one.split]
+    for each in held:
+        if hasattr(each, "untyped_storage"):
+            stores[each.untyped_storage().data_ptr()] = each.untyped_storage().nbytes()
+    return sum(stores.values())
 
 
 def closing(a: Any, by: str) -> str:

@@ -13,6 +13,7 @@ from attn_widget.features.qk.reading import Read, read
 from attn_widget.features.qk.recorded import Recorded, recorded
 from attn_widget.features.qk.split import Biases, By, Split
 from attn_widget.figures.arrays import Float32
+from attn_widget.host.fingerprint import reading_weights_once
 from attn_widget.influence.attention_block import layers_of, linear_weight
 from attn_widget.trace.base import to_numpy
 from attn_widget.trace.forward import Progress
@@ -89,8 +90,9 @@ class Kept:
                     self._reads.move_to_end(key)
                     return self._reads[key], head if alone is None else 0
             alone = head if self._alone(layer, by) else None
-            split = self._split(layer, by, biases, progress)
-            found = read(self.run, self.plain, layer, split, alone)
+            with reading_weights_once():
+                split = self._split(layer, by, biases, progress)
+                found = read(self.run, self.plain, layer, split, alone)
             self._reads[layer, by, biases, alone] = found
             while len(self._reads) > LAYERS:
                 self._reads.popitem(last=False)
