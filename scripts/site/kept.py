@@ -1,4 +1,4 @@
-"""What a build leaves for the next one, by the content that it was made from."""
+"""Results that a build leaves for the next one, by the content that they were made from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def package() -> str:
 
 
 def kept(name: str, made_from: str, make: Callable[[], Any]) -> Any:
-    """What ``make`` gives, as JSON, or what it gave when it was made from the same."""
+    """The value of ``make``, as JSON, or the one that was made from the same before."""
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / f"{name}-{made_from}.json"
     if not path.exists():
