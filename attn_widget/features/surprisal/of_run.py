@@ -9,7 +9,6 @@ import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.model import require_predictions
-from attn_widget.errors import TooLongError
 from attn_widget.features.surprisal.boundaries import beginnings
 from attn_widget.features.surprisal.figures import BIT, Float64, Rows, expected, of_words
 from attn_widget.features.surprisal.words import Word, is_unspaced, words_of
@@ -62,8 +61,6 @@ def words_of_run(analysis: Analysis, progress: Progress | None = None) -> RunWor
     ------
     NotAvailableError
         No language-model head, no mask token, or torch is not installed.
-    TooLongError
-        Longer than a masked model reads.
     """
     require_torch("Surprisal of words")
     run, mode = require_predictions(
@@ -151,12 +148,6 @@ def _masked(run: Run, words: list[Word], progress: Progress | None) -> tuple[Flo
     import torch
 
     ids = np.asarray(run.encoding.text_ids)
-    limit = run.encoder.max_length
-    if len(ids) > limit:
-        raise TooLongError(
-            f"The text has {len(ids):,} tokens, and {run.encoder.name} reads {limit:,}, so no word of it is masked.",
-            "Take a shorter text.",
-        )
     at = [(word, token) for word in words for token in range(word.first, word.last)]
     size = max(1, MASKED_TOKENS // max(1, len(ids)))
     found = np.full((len(ids), 2), np.nan)

@@ -84,12 +84,19 @@ class WindowedRun(Run):
         whole = replace(self.encoding, arrays=inputs.whole)
         return run_windows(encoder, whole, self._windowed.plan, progress=progress)
 
-    def masked_logits(self, positions: list[int]) -> Any:
+    def masked_logits(self, positions: list[int], spans: Sequence[slice] = ()) -> Any:
         of, local = self._windowed.plan.of, self._windowed.local
         by_position: dict[int, Any] = {}
         for number in np.unique(of[positions]).tolist():
             mine = [i for i in positions if of[i] == number]
-            logits = self._runs[number].masked_logits([int(local[i]) for i in mine])
+            # A span that passes the end of a window is masked as far as that has it.
+            shift = {i: int(local[i]) - i for i in mine}
+            with_it = [
+                slice(max(0, span.start + shift[i]), span.stop + shift[i])
+                for i, span in zip(positions, spans, strict=False)
+                if i in shift
+            ]
+            logits = self._runs[number].masked_logits([i + shift[i] for i in mine], with_it)
             by_position.update(zip(mine, logits, strict=True))
         rows = [by_position[i] for i in positions]
         if isinstance(rows[0], np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attn_widget as aw
-from attn_widget.errors import NotAvailableError, TooLongError
+from attn_widget.errors import NotAvailableError
 from attn_widget.features.surprisal.of_run import words_of_run
 from attn_widget.features.surprisal.saved import answers_of
 from attn_widget.page.spec import PageSpec
@@ -56,6 +56,20 @@ def test_both_texts_of_a_pair_have_words() -> None:
     assert np.isfinite(found.surprisal).all()
 
 
+def test_a_text_in_windows_has_the_words_of_each_window() -> None:
+    text = "the unbelievably old cat sat on the mat " * 3
+    a = run_of(text, windows=(16, 4))
+    assert a.trace.windows is not None
+    found = words_of_run(a)
+    assert len(found.words) == len(text.split()) and np.isfinite(found.surprisal).all()
+    first = run_of(
+        text[: a.tokens[14].end]
+    )  # what the first window has between its two special tokens
+    word = found.words[1]
+    assert word.last - word.first > 1
+    assert found.surprisal[1] == pytest.approx(words_of_run(first).surprisal[1], abs=1e-3)
+
+
 def test_a_mask_is_no_surprise() -> None:
     found = words_of_run(run_of("the old [MASK] sat"))
     assert np.isnan(found.surprisal).tolist() == [False, False, True, False]
@@ -79,8 +93,6 @@ def test_bad_input() -> None:
     model, tokenizer = tiny_models.build("bert")
     with pytest.raises(NotAvailableError, match="head"):
         words_of_run(run_of("a cat", (model.bert, tokenizer)))
-    with pytest.raises(TooLongError, match="no word of it is masked"):
-        words_of_run(run_of("cat " * 600, windows=True))
 
 
 def test_a_page_has_a_decoders_words() -> None:
