@@ -9,6 +9,7 @@ what they were made from, pages by their sources.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -45,6 +46,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m scripts.site", description=__doc__)
     parser.add_argument("--reuse", action="store_true", help="the tutorials' last outputs")
     reuse = parser.parse_args(arguments).reuse
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two notebooks run at a time
     begun = time.monotonic()
 
     def say(text: str) -> None:
