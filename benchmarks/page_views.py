@@ -1,4 +1,4 @@
-"""What a saved page of a short text costs, view by view, in CPU time of plain forward passes.
+"""Cost of a saved page of a short text, view by view, in CPU time of plain forward passes.
 
 Run: ``OMP_NUM_THREADS=1 python -m benchmarks.page_views`` (the embedded model; ``--model smollm2``: a decoder). A page with *Attention* alone, then
 with one more view each; all of them; without Why. Each page is of a new analysis of the text; the passes take turns with the pages.

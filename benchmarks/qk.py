@@ -98,7 +98,7 @@ def times(options: argparse.Namespace) -> None:
 
 
 def kept_bytes(kept: Kept) -> int:
-    """Of the layers' inputs, and of one layer's queries and keys; each tensor's storage once."""
+    """Bytes of the layers' inputs, and of one layer's queries and keys; each tensor's storage once."""
     stores: dict[int, int] = {}
     held = [each for split in kept._states.values() for each in split]
     for one in kept._reads.values():

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import rankdata
-from sklearn.cluster import KMeans
+from sklearn import cluster
 from sklearn.metrics import silhouette_score
 
 import attn_widget as aw
 from attn_widget.figures.clusters import k_means, mean_silhouette
 from attn_widget.figures.ranks import mean_ranks
 from attn_widget.figures.roles import in_order
+
+KMeans: Any = cluster.KMeans
 
 
 def squares(points: Any, labels: Any) -> float:

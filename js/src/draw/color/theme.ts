@@ -116,7 +116,7 @@ function themeAround(element: Element): string {
 /** Colors and font as a canvas takes them. */
 export function palette(element: Element): Palette {
   // To ask for a computed style makes the browser style all that has just changed, before the picture: what a moment
-  // without work found serves until the theme is declared anew, and the next such moment looks again.
+  // without work found serves until another theme is declared, and the next such moment looks again.
   const theme = themeAround(element);
   const found = known.get(element);
   if (found?.theme !== theme) return look(element, theme);
