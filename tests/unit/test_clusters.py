@@ -1,4 +1,4 @@
-"""K-means, silhouettes and ranks of our own against those of scikit-learn and SciPy."""
+"""K-means, silhouettes and ranks against those of scikit-learn and SciPy."""
 
 from __future__ import annotations
 
