@@ -212,10 +212,13 @@ export const task: DrawView = (host, outer) => {
 
   mount(host, View, until);
   copyExactValues(host, until);
-  void load();
+  const loaded = load();
   return {
     dispose: () => render(null, host),
-    table: () => answer.value && classesTable(answer.value),
+    async table() {
+      await loaded;
+      return answer.value && classesTable(answer.value);
+    },
   };
 };
 

@@ -9,6 +9,7 @@ import { schemeOf, tokenName, unitLabel } from "../../figures/names";
 import { type Sections, sectionAt } from "../../figures/sections";
 import type { Table } from "../../figures/table";
 import { nameOf } from "../../figures/targets";
+import { onAbort } from "../../protocol/abort";
 import { itemAt } from "../../protocol/required";
 import { modeSignal, mount, onChange, watch } from "../../ui/mount";
 import type { DrawView, ViewContext, ViewHandle } from "../../views/contract";
@@ -202,13 +203,23 @@ export const why: DrawView<ViewContext> = (host, context) => {
   if (top !== null) onResize(top, fit, until);
   copyExactValues(host, until);
   void model.open();
+  /** A table that is asked for at once waits for the first answer, or for why there is none. */
+  const answered = new Promise<void>((resolve) => {
+    onAbort(until, resolve);
+    watch(() => {
+      if (current.value !== null || model.absent.value !== null) resolve();
+    }, until);
+  });
 
   return {
     dispose() {
       if (overlay) overlay.painted.value = null;
       render(null, host);
     },
-    table: () => current.value && tableOf(current.value, explained, context.sections ?? null),
+    async table() {
+      await answered;
+      return current.value && tableOf(current.value, explained, context.sections ?? null);
+    },
     svg: () => drawing.svg?.() ?? null,
     part: (of) => drawing.part?.(of) ?? null,
     options(): Readonly<Record<string, string>> {
