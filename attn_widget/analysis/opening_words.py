@@ -184,12 +184,13 @@ def _common(
     """Which words are common in a text of another language: by a list, and where no list knows it by their place in the vocabulary."""
     words = [_is_word(name) for name in names]
     english, elsewhere = (
-        sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE)
+        sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE | ALSO_ENGLISH)
     )
-    foreign = any(name in ELSEWHERE - FUNCTION_WORDS - ALSO_ENGLISH for name in names)
+    foreign = any(name in ELSEWHERE - FUNCTION_WORDS for name in names)
     if foreign and elsewhere > english:
         return [
             name in ELSEWHERE
+            or name in ALSO_ENGLISH
             or (len(name) <= SHORT and not name.isdecimal() and not _is_wide(name))
             for name in names
         ]

@@ -39,51 +39,51 @@ FUNCTION_WORDS = (
 REFERRING = _set(
     "he she it they him her them his hers its their theirs himself herself itself themselves who whom whose which"
 )
-# Of other languages, in a text that has more of these; words of up to three letters are taken for such there anyway.
+# Function words of other languages, with the next ones, in a text that has more of these; words of up to three letters are taken for such there anyway.
 ELSEWHERE = _set(
     # German
-    "der die das den dem des ein eine einen einem einer eines und oder aber nicht ich du er sie es wir ihr mich mir dich dir ihn "
+    "der das dem des ein eine einen einem einer eines und oder aber nicht ich du er sie es wir ihr mich mir dich ihn "
     "ihm ihnen uns euch mein meine meinem meinen meiner dein deine deinem deinen deiner sein seine seinem seinen seiner "
     "ihre ihrem ihren ihrer unser unsere dieser diese dieses diesem diesen "
-    "jeder jede jedes jedem jeden alle aller alles man jemand etwas nichts kein keine keinem keinen "
-    "welche welcher welches einige einigen viele vielen sich selbst war ist sind waren bin bist hat haben hatte "
-    "habe hast wird werden wurde wurden kann können konnte muss müssen musste soll sollen sollte will wollen wollte "
-    "mag möchte auch nur noch schon sehr mehr als wie wenn weil dass daß ob zu zum zur im am vom beim mit auf aus bei "
-    "nach von vor für über unter durch gegen ohne um an in seit bis hinter neben zwischen wegen hier da dort was wer wem "
-    "wen wo warum wann während damit denn sondern so doch dann jetzt nun immer nie wieder oft bald kaum fast also "
+    "jeder jede jedes jedem jeden alle aller alles jemand etwas nichts kein keine keinem keinen "
+    "welche welcher welches einige einigen viele vielen sich selbst ist sind waren bist haben hatte "
+    "habe hast wird werden wurde wurden kann können konnte muss müssen musste soll sollen sollte wollen wollte "
+    "möchte auch nur noch schon sehr mehr als wie wenn weil dass daß ob zu zum zur im am vom beim mit auf aus bei "
+    "nach von vor für über unter durch gegen ohne um an in seit hinter neben zwischen wegen hier da dort was wer wem "
+    "wen wo warum wann während damit denn sondern so doch dann jetzt immer nie wieder oft kaum also "
     "obwohl bevor nachdem "
     # French
-    "le la les un une des du de et ou mais que qui ne pas je tu il elle nous vous ils elles on me te se lui leur leurs eux mon ton son "
-    "ma ta sa mes tes ses notre votre nos vos ce cet cette ces cela quel quelle quelque quelques "
-    "chaque plusieurs tout toute tous toutes rien personne aucun aucune est sont était être été suis es sera "
-    "a ont avait avoir peut doit fait dans sur sous avec pour par sans plus moins très trop en au aux y "
-    "devant derrière depuis pendant selon chez vers entre avant après contre jusque jusqu parmi dès quand comme si dont où "
-    "car donc puis parce ainsi aussi alors ici là jamais toujours encore déjà souvent maintenant "
+    "le la les un une des du de et ou mais que qui ne pas je tu il elle nous vous ils elles on me te se lui leur leurs eux "
+    "ta sa mes tes ses notre votre vos ce cet cette ces cela quel quelle quelque quelques "
+    "chaque plusieurs toute tous toutes rien personne aucun aucune sont était être été suis es "
+    "a ont avait avoir peut doit fait dans sur sous avec moins très trop en au aux y "
+    "devant derrière depuis selon chez vers entre avant après contre jusque jusqu parmi dès quand comme si dont où "
+    "donc puis parce ainsi aussi alors ici là jamais toujours déjà souvent maintenant "
     # Spanish
-    "el los las una unos unas del o pero no yo tú él ella nosotros ellos le su sus mi mis tus nuestro "
-    "nuestra es era fue ser son está están estaba estar ha han había hay con por para sin "
-    "sobre entre hacia hasta desde según durante contra ante bajo más menos muy mucho mucha muchos muchas poco todo toda todos "
+    "el las una unos unas del o pero no tú él nosotros ellos le su sus mi tus nuestro "
+    "nuestra es fue está están estaba estar había por para "
+    "sobre entre hacia hasta desde según durante bajo más menos muy mucho mucha muchos muchas poco todo toda todos "
     "todas otro otra otros otras algo alguien nada nadie alguno alguna como cuando donde cual "
-    "quien qué quién cómo cuándo dónde porque aunque sino mientras pues al lo este esta esto estos estas ese esa eso "
+    "quien qué quién cómo cuándo dónde porque aunque mientras pues este esta esto estos estas ese esa eso "
     "aquí allí ahora siempre nunca también ya aún todavía "
     # Italian
-    "il lo gli dei degli delle della dell di nel nella nelle nello dal dalla dalle dai sul sulla sulle sui al alla alle "
-    "ai che chi cui non sono sei era erano essere hanno per tra fra su ed anche perché "
-    "quando quanto quale questo questa questi queste quello quella quelli quelle mio mia suo sua suoi loro nostro nostra "
-    "noi voi lui lei ogni qualche qualcosa nessuno tutto tutta tutti tutte molto molti più già ancora sempre mai "
-    "ora qui dopo prima verso senza dietro davanti mentre però quindi "
+    "il gli dei degli delle della dell nel nella nelle nello dalla dalle dai sul sulla sulle sui alle "
+    "che cui sono sei erano essere hanno per tra su anche perché "
+    "quando quanto quale questo questa questi queste quello quella quelli quelle mio suo sua suoi loro nostro nostra "
+    "noi voi lui ogni qualche qualcosa nessuno tutto tutta tutti tutte molto molti più già ancora sempre "
+    "qui dopo senza dietro davanti mentre però quindi "
     # Portuguese
-    "os um uma uns da das dos na nas nos em ao aos à às pelo pela não eu ele ela eles elas você nós meu minha "
-    "seu sua seus suas nosso nossa isso isto esse essa são foi foram estava estão tem têm tinha há com até "
+    "os um uma uns da das na nas ao aos à às pelo pela não eu ele ela eles elas você nós meu minha "
+    "seu sua seus suas nosso nossa isso isto esse essa são foi foram estava estão tem têm tinha há até "
     "muito muita mais menos também já ainda quem qual tudo todo cada outro outra agora sempre aqui "
-    "ali lá porém então "
+    "lá porém então "
     # Dutch
-    "het een en niet ik jij je hij zij ze wij hen hun haar zijn mijn jouw ons onze deze dit dat die geen elke ieder "
-    "iets niets alles ben bent heeft hebben wordt werd werden kan kunnen moet moeten zal zou zouden "
-    "met voor naar uit bij tegen tussen onder zonder tijdens ook nog maar omdat terwijl toen waar wie wat waarom "
+    "het een en niet ik jij je hij zij ze wij haar zijn mijn jouw ons onze deze dit dat geen elke ieder "
+    "iets niets alles heeft hebben wordt werd werden kan kunnen moet moeten zal zou zouden "
+    "voor naar uit bij tegen tussen onder zonder tijdens ook nog maar omdat terwijl toen waar wie wat waarom "
     "wanneer zeer veel meer er hier daar nu altijd nooit weer vaak"
 )
-# Of these, words of English that say something: alone they do not make a text one of another language.
+# The same where English has a content word: alone they do not make a text one of another language.
 ALSO_ENGLISH = _set(
     "bin con die met era hat ma par plus pour sans sin son ton war yo pendant car man will mag los non ante hen hun ben bent "
     "sera mai fra ai lo ha dal contra sino prima est hay ora tout fast bald den encore verso nun ali mia ella ed al com alla lei dos chi mis ser em mon nos dir "

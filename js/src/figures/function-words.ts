@@ -9,9 +9,9 @@ import { ALSO_ENGLISH, ELSEWHERE, FUNCTION_WORDS } from "../catalog/function-wor
 export const isFunctionWord = (word: string): boolean =>
   FUNCTION_WORDS.has(word.replace(/^(?:##|[ĠĊ▁\s])+/u, "").toLowerCase());
 
-/** A function word of another language (German, French, Spanish, Italian, Portuguese, Dutch), which may be an English word. */
-export const isFunctionWordElsewhere = (word: string): boolean => ELSEWHERE.has(word.toLowerCase());
+/** A function word of another language (German, French, Spanish, Italian, Portuguese, Dutch), and no English content word. */
+export const isForeignFunctionWord = (word: string): boolean => ELSEWHERE.has(word.toLowerCase());
 
-/** A function word of another language, and no English word. */
-export const isForeignFunctionWord = (word: string): boolean =>
-  isFunctionWordElsewhere(word) && !ALSO_ENGLISH.has(word.toLowerCase());
+/** A function word of another language, which may be an English word. */
+export const isFunctionWordElsewhere = (word: string): boolean =>
+  isForeignFunctionWord(word) || ALSO_ENGLISH.has(word.toLowerCase());

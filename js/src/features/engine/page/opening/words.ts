@@ -66,14 +66,13 @@ function unitsOf({ surface, segment, start, end, special }: Meta["tokens"]): num
 /** Which words are common in a text of another language: by a list, or by their place in the vocabulary. */
 function commonOf(units: readonly number[][], names: readonly string[], id: readonly number[]) {
   const count = (known: ReadonlySet<string>) => names.filter((name) => known.has(name)).length;
-  const [english, elsewhere] = [count(FUNCTION_WORDS), count(ELSEWHERE)];
-  const foreign = names.some(
-    (name) => ELSEWHERE.has(name) && !FUNCTION_WORDS.has(name) && !ALSO_ENGLISH.has(name),
-  );
+  const [english, elsewhere] = [count(FUNCTION_WORDS), count(ELSEWHERE) + count(ALSO_ENGLISH)];
+  const foreign = names.some((name) => ELSEWHERE.has(name) && !FUNCTION_WORDS.has(name));
   if (foreign && elsewhere > english)
     return names.map(
       (name) =>
         ELSEWHERE.has(name) ||
+        ALSO_ENGLISH.has(name) ||
         (Array.from(name).length <= SHORT && !/^\p{Nd}+$/u.test(name) && !WIDE.test(name)),
     );
   if (english > 0 || names.filter(isWord).length < FEW_WORDS) return names.map(() => false);
