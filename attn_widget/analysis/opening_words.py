@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.language.function_words import (
+    ALSO_ENGLISH,
     BEFORE_ADJECTIVES,
     BEFORE_VERBS,
     CONJUNCTIONS,
@@ -22,7 +23,6 @@ from attn_widget.language.function_words import (
     DETERMINERS,
     ELSEWHERE,
     FUNCTION_WORDS,
-    INDEFINITE,
     PRONOUNS,
     REFERRING,
 )
@@ -143,7 +143,9 @@ def _kinds(
 ) -> list[Kind]:
     common = _common(tokens, units, names)
 
-    def kind(unit: Sequence[int], name: str, is_common: bool, before: str, after: str) -> Kind:
+    def kind(
+        unit: Sequence[int], name: str, is_common: bool, before: str, after: str, third: str
+    ) -> Kind:
         first = unit[0]
         if tokens[first].text in MASKS:
             return Kind.MASK
@@ -163,12 +165,17 @@ def _kinds(
             return Kind.PERSON
         if name == "like" and after in DETERMINERS and before not in BEFORE_VERBS:
             return Kind.FUNCTION  # of a comparison
+        if after in APOSTROPHES and third == "t":
+            return Kind.FUNCTION  # *won* of *won't*
         letter = len(name) == 1 and name.isascii() and name.isalpha()
-        is_function = name in FUNCTION_WORDS or name in INDEFINITE or GRAMMAR.fullmatch(name)
+        is_function = name in FUNCTION_WORDS or GRAMMAR.fullmatch(name)
         return Kind.FUNCTION if is_function or is_common or letter else Kind.CONTENT
 
-    padded = ["", *names, ""]
-    return [kind(*one) for one in zip(units, names, common, padded[:-2], padded[2:], strict=True)]
+    around = (["", *names][: len(names)], [*names[1:], ""], [*names[2:], "", ""])
+    return [
+        kind(*one)
+        for one in zip(units, names, common, *(some[: len(names)] for some in around), strict=True)
+    ]
 
 
 def _common(
@@ -177,11 +184,13 @@ def _common(
     """Which words are common in a text of another language: by a list, and where no list knows it by their place in the vocabulary."""
     words = [_is_word(name) for name in names]
     english, elsewhere = (
-        sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE)
+        sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE | ALSO_ENGLISH)
     )
-    if elsewhere > english:
+    foreign = any(name in ELSEWHERE - FUNCTION_WORDS for name in names)
+    if foreign and elsewhere > english:
         return [
             name in ELSEWHERE
+            or name in ALSO_ENGLISH
             or (len(name) <= SHORT and not name.isdecimal() and not _is_wide(name))
             for name in names
         ]

@@ -12,7 +12,7 @@ import { type Classification, classesOf } from "../src/figures/classes";
 import { influenceTree } from "../src/figures/derive/tree";
 import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
-import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
+import { isWhole, nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
 import { type Link, linkOf } from "../src/views/heads/link";
@@ -125,16 +125,16 @@ describe("Heads", () => {
       const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
       return textOf(h(HeadSentence, { ...PROPS, standings, link }));
     };
-    const elsewhere = "lsewhere it links door to lock: 40%, chance 10%.";
+    const also = "t also links door to lock: 40%, chance 10%.";
     expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is an ordinary head on this text; e${elsewhere}`,
+      `L0 · H1 is an ordinary head on this text; i${also}`,
     );
     expect(chosen).toEqual([4, 1]);
     expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is a sink: [CLS] gets 80% of a query’s attention, chance 20%. E${elsewhere}`,
+      `L0 · H1 is a sink: [CLS] gets 80% of a query’s attention, chance 20%. I${also}`,
     );
     expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is 1st of the 6 heads in attention to function words: 50%, chance 20%. E${elsewhere}`,
+      `L0 · H1 is 1st of the 6 heads in attention to function words: 50%, chance 20%. I${also}`,
     );
   });
 
@@ -365,11 +365,11 @@ describe("Tree", () => {
       return `${line} ${of.leadsOn(suitcase!)}`;
     };
     expect(say(0.7)).toBe(
-      "From trophy through suitcase the path goes on to big: 70%, chance 20%. true",
+      "From trophy the path leads to suitcase, which gives 70% to big, chance 20%. true",
     );
     // A special token, a function word, a piece, an unknown word: what gets most is said.
     expect(say(0.05)).toBe(
-      "From trophy through suitcase the path runs into [SEP]: 70%, chance 20%. true",
+      "From trophy the path ends at suitcase, which gives 70% to [SEP], chance 20%. true",
     );
     for (const [third, name] of [
       ["of", "“of”"],
@@ -377,7 +377,7 @@ describe("Tree", () => {
       ["[UNK]", "[UNK]"],
     ] as const)
       expect(say(0.7, third)).toBe(
-        `From trophy through suitcase the path goes on to ${name}: 70%, chance 20%. true`,
+        `From trophy the path leads to suitcase, which gives 70% to ${name}, chance 20%. true`,
       );
     const words = (...rows: number[][]): string => {
       const meta = metaOf(["cat", "dog", "bird"]);
@@ -394,17 +394,17 @@ describe("Tree", () => {
     };
     const even = [0.3, 0.4, 0.3];
     expect(words([0.1, 0.6, 0.3], even, even)).toBe(
-      "From cat the path ends at dog, which attends most to itself: 40%, chance 33%. true false false",
+      "From cat the path ends at dog, which gives 40% to itself, chance 33%. true false false",
     );
     const alike = [0.34, 0.33, 0.33];
     expect(words([0, 0.6, 0.4], alike, even)).toMatch(
       /^From cat the path ends at dog: 60%, chance 33%\. /,
     );
     expect(words([0, 0.5, 0.5], even, even)).toMatch(
-      /^From cat a second path, beside that to dog, leads to bird: 50%, chance 33%\./,
+      /^From cat a second path, beside that to dog, leads to bird, to which cat gives 50%, chance 33%\./,
     );
     expect(words([0.1, 0.6, 0.3], [0.6, 0.1, 0.3], even)).toMatch(
-      /^From cat through dog the path leads back: 60%, chance 33%\./,
+      /^From cat the path leads to dog, which gives 60% back to cat, chance 33%\./,
     );
   });
 
@@ -434,7 +434,23 @@ describe("A text", () => {
       "The model knows 1 of the 3 words of this text, so its links tell little.",
     );
     expect(say("[UNK]", "tea", "cup")).toBeNull();
+    // Of a script without spaces single characters are counted, and called so.
+    const written = (...surfaces: string[]) => {
+      const { tokens } = metaOf(surfaces);
+      const text = surfaces.map((one) => (/[茶。a-z]/.test(one) ? one : "[UNK]"));
+      return nothingToSee({ ...tokens, text });
+    };
+    expect(written("我", "喝", "茶", "。")).toMatch(/^The model knows 1 of the 3 characters of/);
+    expect(written("我", "喝", "茶", "tea", "喜")).toMatch(/ 2 of the 5 words and characters of/);
+    expect(written("喜欢", "喝茶", "早上")).toMatch(/^The model knows 1 of the 3 words of/);
     expect(say("[UNK]", "[UNK]")).toMatch(/^The model knows no word/);
+  });
+
+  it("has no word in a piece of a contraction", () => {
+    const { tokens } = metaOf(["don", "'", "t", "know", "the", "earl", "'", "s", "elbow", "'ll"]);
+    const before = ["", "", "", " ", " ", " ", "", "", " ", ""];
+    const whole = before.map((_, i) => isWhole({ ...tokens, before }, i));
+    expect(tokens.surface.filter((_, i) => whole[i])).toEqual(["know", "the", "earl", "elbow"]);
   });
 
   it("of pieces alone, and of function words of any language, tells little", () => {
@@ -722,6 +738,18 @@ describe("Why", () => {
     expect(chosen).toEqual([1]);
   });
 
+  it("takes a short word of another language for a content word that no list has", () => {
+    const meta = metaOf(["[CLS]", "les", "enfants", "devant", "la", "maison", "[SEP]"]);
+    const found = { ...base, names: ["vie", "maison"], target: { ...base.target, position: 5 } };
+    const line = h(WhySentence, {
+      ...{ titled: { of: found, value: 1, error: 0 }, found, next: false, choose },
+      ...{ tokens: meta.tokens, explained: explainedOf(meta) },
+      ...{ label: (token: number) => itemAt(meta.tokens.text, token), nameUnit: () => "enfants" },
+    });
+    expect(textOf(line)).toMatch(/^With maison hidden, .* (?:for|between) vie (?:over|and) maison/);
+    chosen.length = 0;
+  });
+
   it("lets no function word decide", () => {
     const sayOf = (the: number, keys: number, here = -1) =>
       say({ values: Float32Array.from([0.25, the, keys, 0.125, here, 0.125]) });
@@ -748,7 +776,7 @@ describe("Why", () => {
           ...{ ...props, ...rest, tokens: unknown.tokens, explained: explainedOf(unknown) },
         }),
       ),
-    ).toBe("The model knows no word of this text, so it cannot predict any.");
+    ).toBe("The model knows no word of this text, so what it expects tells little.");
     expect(say({ names: ["”", '"'] })).toContain(
       "for a closing quotation mark over a quotation mark, by 3.00; a closing quotation mark leads",
     );

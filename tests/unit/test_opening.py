@@ -440,3 +440,37 @@ def test_the_largest_weight_between_words_needs_two_of_them(words: int, some: bo
     n = len(tokens)
     run = aw.from_attentions(np.full((1, 1, n, n), 1 / n), tokens, tagger=None)
     assert survey(run).word_max.tolist() == [[np.float32(1 / n) if some else 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("Someone said anything about everything.", "someone anything about everything"),
+        ("She always came here often, now or soon.", "always here often now or soon"),
+        ("You can't, you won't, you don't.", "can won don"),
+        ("Les enfants jouent devant la maison depuis midi.", "les devant la depuis"),
+        ("Der Hund schläft jetzt immer hinter dem Haus.", "der jetzt immer hinter dem"),
+        ("El perro duerme ahora siempre bajo la mesa.", "el ahora siempre bajo la"),
+        ("Il cane dorme sempre dietro alla casa.", "il sempre dietro alla"),
+        ("O gato sempre dorme aqui, porém não agora.", "o sempre aqui porém não agora"),
+        ("De hond slaapt altijd tussen het huis en niets.", "de altijd tussen het en niets"),
+    ],
+)
+def test_words_of_closed_classes_are_no_content(text: str, function: str) -> None:
+    run = aw.analyze(text, tagger=None, progress=False)
+    units = words_of(run.tokens, sinks(run.tokens, None))
+    written = [
+        "".join(run.tokens[i].surface for i in units.pieces(u)).strip().lower()
+        for u in range(len(units.starts))
+    ]
+    content = {
+        name for name, kind in zip(written, units.kinds, strict=True) if kind == Kind.CONTENT
+    }
+    assert len(content) > 0 or "won" in function
+    assert not content & set(function.split())
+
+
+def test_english_words_that_are_function_words_elsewhere_make_no_other_language() -> None:
+    run = aw.analyze("War as no son, pendant car", tagger=None, progress=False)
+    units = words_of(run.tokens, sinks(run.tokens, None))
+    assert (units.kinds == Kind.CONTENT).sum() == 4  # war, son, pendant, car

@@ -24,6 +24,7 @@ TELLING_TOKENS = (
     2_048  # that may run to find the most telling word: some 2 s of bert-base on two cores
 )
 TELLING_WORDS = 4  # looked at in any case
+CHOICES = 10  # among which two words are looked for
 CERTAIN = 0.99  # a probability from which on no other choice is a question
 
 
@@ -55,7 +56,7 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
         targets += [_between(analysis, position) for position in plain[-1:]]
     elif run.encoder.has_lm:
         masks = _masks(run)
-        targets += [_between(analysis, position) for position in masks]
+        targets += [_between(analysis, position, CHOICES) for position in masks]
         if not masks:
             targets += [_most_telling(run, progress)]
     if analysis.text_pair is not None and analysis.run is not None:
@@ -108,10 +109,20 @@ def _masks(run: Run) -> list[int]:
     ]
 
 
-def _between(analysis: Analysis, position: int) -> Target:
+def _between(analysis: Analysis, position: int, choices: int = 2) -> Target:
     """The likeliest word at a mask, or after a token, against the next one."""
-    ids = analysis.predictions(top_k=2, rows=slice(position, position + 1)).ids[0].tolist()
-    return Target(position, *ids)
+    ids = analysis.predictions(top_k=choices, rows=slice(position, position + 1)).ids[0].tolist()
+    first, *others = _two_words(analysis.run, ids)
+    return Target(position, first, others[0] if others else None)
+
+
+def _two_words(run: Run | None, ids: list[int]) -> list[int]:
+    """The first two entries that are words, no pieces like ##r and no marks; the first two of all where there are none."""
+    if run is None or len(ids) <= 2:
+        return ids
+    texts = run.encoder.token_texts(ids)
+    words = [one for one, text in zip(ids, texts, strict=True) if _is_word(text)]
+    return words[:2] if len(words) > 1 else ids[:2]
 
 
 def _most_telling(run: Run, progress: Progress | None) -> Target | None:
@@ -121,7 +132,8 @@ def _most_telling(run: Run, progress: Progress | None) -> Target | None:
     position = telling_word(run, progress)
     if position is None:
         return None
-    first, second = run.guess("masked", [position], 2, None)["ids"][0].tolist()
+    ids = run.guess("masked", [position], CHOICES, None)["ids"][0].tolist()
+    first, second = _two_words(run, ids)
     own = int(run.encoding.text_ids[position])
     asks = own not in (first, second) and _is_content(run.encoder.token_texts([own])[0])
     return Target(position, first, own if asks else second, masked=True)

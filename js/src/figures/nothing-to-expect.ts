@@ -5,7 +5,8 @@ import { knowsNoWord, nothingToSee } from "./nothing-to-see";
 
 /** A sentence; null where it may tell. `next`: of what follows a word, which any text has. */
 export function nothingToExpect(tokens: TokenColumns, next: boolean): string | null {
-  if (knowsNoWord(tokens)) return "The model knows no word of this text, so it cannot predict any.";
+  if (knowsNoWord(tokens))
+    return "The model knows no word of this text, so what it expects tells little.";
   const nothing = next ? null : nothingToSee(tokens);
   if (nothing === null) return null;
   const [because] = nothing.split(", so ");

@@ -35,9 +35,24 @@ const continues = ({ text, surface, before, special }: TokenColumns, i: number):
   );
 };
 
+/** True of a piece of *don't*, *what'll*: “t” and “ll” with or without the apostrophe, and “don” before it. */
+export function isContracted({ surface, before }: TokenColumns, i: number): boolean {
+  const at = (k: number): string => (before[k] === "" ? (surface[k] ?? "") : "");
+  const behind = /^['’](?:s|t|re|ve|ll|d|m)$/i;
+  return (
+    behind.test(at(i)) ||
+    behind.test(at(i - 1) + at(i)) ||
+    /^['’]t$/i.test(at(i + 1)) ||
+    (/^['’]$/.test(at(i + 1)) && /^t$/i.test(at(i + 2)))
+  );
+}
+
 /** True of tokens that are a word of the text, and no mark and no piece. */
 export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
-  LETTER.test(tokens.surface[i] ?? "") && !continues(tokens, i) && !continues(tokens, end);
+  LETTER.test(tokens.surface[i] ?? "") &&
+  !continues(tokens, i) &&
+  !continues(tokens, end) &&
+  !isContracted(tokens, i);
 
 /** True where a word of the text is one token. */
 export const hasWholeWord = (tokens: TokenColumns): boolean =>
@@ -80,6 +95,22 @@ export function contentOf(tokens: TokenColumns): (word: string) => boolean {
   return (word) => !little.has(word.trim().toLowerCase());
 }
 
+const isCharacter = (written: string): boolean =>
+  UNSPACED.test(written) && Array.from(written.trim()).length === 1;
+
+/** `The model knows 2 of the 9 characters of this text`, where it knows less than half of them; null where it knows more. */
+export function knowsFew(tokens: TokenColumns): string | null {
+  const { text, surface, special } = tokens;
+  const known = wordsOf(tokens).map((word) => word.surface);
+  const unknown = surface.filter((_, i) => special[i] !== true && isUnknown(itemAt(text, i)));
+  if (unknown.length <= known.length) return null;
+  const all = [...known, ...unknown];
+  const characters = all.filter(isCharacter).length;
+  const units =
+    characters === 0 ? "words" : characters === all.length ? "characters" : "words and characters";
+  return `The model knows ${known.length} of the ${all.length} ${units} of this text`;
+}
+
 /** Why the links of a text tell nothing about it, in a sentence; null where they may. */
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
@@ -87,9 +118,8 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
   const words = namesOf(tokens);
-  const unknown = plain.filter(isUnknown).length;
-  if (unknown > words.length)
-    return `The model knows ${words.length} of the ${words.length + unknown} words of this text, so its links tell little.`;
+  const few = knowsFew(tokens);
+  if (few !== null) return `${few}, so its links tell little.`;
   if (words.length === 0) return "This text has no word, so its links tell nothing.";
   if (words.length === 1) return "This text is a single word, so it has no link between words.";
   if (new Set(words).size === 1)

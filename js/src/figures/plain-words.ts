@@ -1,4 +1,4 @@
-/** Words that say little of a text, in English and, as far as a short list and their length tell, in German, French and Spanish. */
+/** Words that say little of a text, in English and, as far as lists and their length tell, in six other languages. */
 
 import { isForeignFunctionWord, isFunctionWord, isFunctionWordElsewhere } from "./function-words";
 

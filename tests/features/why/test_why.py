@@ -194,6 +194,17 @@ def test_without_a_mask_it_is_the_word_that_gains_most_from_the_text(
     assert a.run.encoder.token_texts([first.token, first.against]) == names  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize(
+    "text", ["Meine Schwester liest jeden Abend ein altes Buch.", "Dog [MASK]s"]
+)
+def test_no_piece_is_proposed_where_the_model_expects_words_as_well(text: str) -> None:
+    a = aw.analyze(text, tagger=None, progress=False)
+    (first,) = proposals(a)
+    assert a.run is not None and first.token is not None and first.against is not None
+    for name in a.run.encoder.token_texts([first.token, first.against]):
+        assert name.isalnum(), name
+
+
 def test_the_most_telling_word_is_the_largest_gain_over_a_text_that_is_one_mask() -> None:
     a = aw.analyze("Paris is the capital of France.", tagger=None, progress=False)
     assert a.run is not None

@@ -8,7 +8,7 @@ import { largest } from "../../figures/derive/matrix";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { hasWholeWord, isUnknown, ONLY_PIECES, wordsOf } from "../../figures/nothing-to-see";
+import { hasWholeWord, knowsFew, ONLY_PIECES, wordsOf } from "../../figures/nothing-to-see";
 import { areFunctionWords, plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
@@ -110,15 +110,15 @@ function ofText(
       </>
     );
     const words = wordsOf(tokens);
-    const unknown = tokens.text.filter(isUnknown).length;
+    const few = knowsFew(tokens);
     const because =
-      unknown > words.length && words.length > 0
-        ? `The model knows ${words.length} of the ${words.length + unknown} words of this text`
+      few !== null && words.length > 0
+        ? few
         : words.length > 0 && !hasWholeWord(tokens)
           ? ONLY_PIECES
           : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
     const names = words.map(({ surface }) => surface.trim().toLowerCase());
-    if (unknown > words.length || areFunctionWords(names) || !hasWholeWord(tokens))
+    if (few !== null || areFunctionWords(names) || !hasWholeWord(tokens))
       return (
         <>
           {`${because}, so its class tells little: `}

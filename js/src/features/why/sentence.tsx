@@ -3,9 +3,9 @@
 import { Fragment } from "preact";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatSigned } from "../../figures/format";
-import { isFunctionWord } from "../../figures/function-words";
+import { isFunctionWord, isFunctionWordElsewhere } from "../../figures/function-words";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
-import { isMask, wordsOf } from "../../figures/nothing-to-see";
+import { isMask, isOfElsewhere, wordsOf } from "../../figures/nothing-to-see";
 import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -27,6 +27,9 @@ const ENOUGH = 0.05;
 
 /** A word is named from so much of the lead on, and from so many logits. */
 const DECIDES = { share: 0.2, logits: 0.4 };
+
+/** A letter or two, which are no word that a list has; three may be one: *vie*. */
+const LETTERS = /^\p{Script=Latin}{1,2}$/u;
 
 interface Deciding {
   /** The word that speaks most; null where none does. */
@@ -84,11 +87,9 @@ const sumOfTokens = ({
 
 /** True where a text of another language is asked about one of its function words, or about a letter or two. */
 function ofNoWords(names: readonly string[], tokens: TokenColumns): boolean {
-  const words = wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
-  const plain = plainIn([...words, ...names.map((name) => name.toLowerCase())]);
-  return (
-    names.length === 2 && names.some((name, i) => plain[words.length + i] && !isFunctionWord(name))
-  );
+  const isLittle = (name: string): boolean =>
+    !isFunctionWord(name) && (isFunctionWordElsewhere(name) || LETTERS.test(name));
+  return names.length === 2 && isOfElsewhere(tokens) && names.some(isLittle);
 }
 
 interface Props {

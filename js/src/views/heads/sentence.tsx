@@ -184,7 +184,7 @@ interface Props {
 }
 
 /**
- * `L2 · H3 is 2nd of the 72 heads in attention to content words: 71%, chance 40%. Elsewhere it links tree to climbed: 16%,
+ * `L2 · H3 is 2nd of the 72 heads in attention to content words: 71%, chance 40%. It also links tree to climbed: 16%,
  * chance 7.1%.` `L0 · H1 is a sink: [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this
  * text: 14th of the 72 heads at best, in attention to punctuation.`
  */
@@ -262,7 +262,7 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       )}
       {links ? (
         <>
-          {said || sink ? ". Elsewhere it links " : "; elsewhere it links "}
+          {said || sink ? ". It also links " : "; it also links "}
           {links}
         </>
       ) : (

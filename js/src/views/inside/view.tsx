@@ -95,7 +95,7 @@ function createSentence(
     if (reading === null && because !== undefined)
       return (
         <SentenceLine>
-          {`${because}, so ${several ? "what a layer does to one tells little" : "no word is moved more, or less, than another"}.`}
+          {`${because}, so ${because.endsWith("single word") ? "there is none to compare it with" : "what a layer does to one tells little"}.`}
         </SentenceLine>
       );
     if (reading === null && found === null) return <SentenceLine />;

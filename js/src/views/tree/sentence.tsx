@@ -1,11 +1,19 @@
 /** The tree in words: where the path goes on behind the token that the root leads to. */
 
+import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import { contentOf, isUnknown, isWhole, nothingToSee } from "../../figures/nothing-to-see";
+import {
+  contentOf,
+  isContracted,
+  isUnknown,
+  isWhole,
+  nothingToSee,
+} from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
+import { Num as Figure } from "../../ui/number";
 import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 
@@ -53,8 +61,29 @@ function largestOf({ whole, matrix, link }: Links, from: TreeNode): Link | null 
   return unit < 0 ? null : { from, to, ...link(from, to) };
 }
 
+/** `15% to suitcase, chance 6%`, what a word gives; of values without a chance the number as it is. */
+const Given = ({
+  value,
+  error,
+  chance,
+  children,
+}: Num & { readonly chance: number; readonly children?: ComponentChildren }) =>
+  Number.isNaN(chance) ? (
+    <>
+      <Figure {...{ value, error }} />
+      {children}
+    </>
+  ) : (
+    <>
+      <Share {...{ value, error }} />
+      {children}
+      {", chance "}
+      <Share value={chance} />
+    </>
+  );
+
 /**
- * `From “it” through trophy the path goes on to suitcase: 15%, chance 6%.`, where a second step leads to a whole content word.
+ * `From “it” the path leads to trophy, which gives 15% to suitcase, chance 6%.`, where a second step leads to a whole content word.
  * Without one, a second path of the root; without that, what the strongest word gives most to.
  */
 export function TreeSentence({
@@ -74,6 +103,7 @@ export function TreeSentence({
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const across = of.matrix.queries !== of.matrix.keys;
+  const source = across ? "the source’s " : "";
   const named = (node: TreeNode) => {
     const { name } = of.token(node);
     const [names, at] = of.among(node);
@@ -114,15 +144,24 @@ export function TreeSentence({
       <SentenceLine of={tokens}>
         {"From "}
         {named(one.from)}
-        {across ? " through the source’s " : " through "}
+        {one.to === first.to ? (
+          ` the path leads to ${source}`
+        ) : (
+          <>
+            {` a second path, beside that to ${source}`}
+            {named(first.to)}
+            {`, leads to ${source}`}
+          </>
+        )}
         {named(one.to)}
-        {across
-          ? ", in the encoder, the path goes on to "
-          : back
-            ? " the path leads back"
-            : " the path goes on to "}
-        {second && !back && named(second.to)}
-        {second && <AgainstChance {...second} />}.
+        {`, which ${across ? "in the encoder " : ""}gives `}
+        {second && (
+          <Given {...second}>
+            {back ? " back to " : " to "}
+            {named(second.to)}
+          </Given>
+        )}
+        .
       </SentenceLine>
     );
   }
@@ -132,35 +171,39 @@ export function TreeSentence({
       <SentenceLine of={tokens}>
         {"From "}
         {named(first.from)}
-        {` a second path, beside that to ${across ? "the source’s " : ""}`}
+        {` a second path, beside that to ${source}`}
         {named(first.to)}
-        {", leads to "}
+        {`, leads to ${source}`}
         {named(other.to)}
-        <AgainstChance {...other} />.
+        {", to which "}
+        {named(other.from)}
+        {" gives "}
+        <Given {...other} />.
       </SentenceLine>
     );
   const most = across ? null : largestOf(of, first.to);
   const rests = most?.to === first.to;
-  const special = most !== null && itemAt(of.matrix.keys, most.to.unit).special;
+  const { token: at, special } = itemAt(of.matrix.keys, (most ?? first).to.unit);
+  const ends = most === null || !isAbove(most) || isContracted(tokens, at);
   return (
     <SentenceLine of={tokens}>
       {"From "}
       {named(first.from)}
-      {most === null || !isAbove(most) ? (
+      {ends ? (
         <>
-          {` the path ends at ${across ? "the source’s " : ""}`}
+          {` the path ends at ${source}`}
           {named(first.to)}
           <AgainstChance {...first} />
         </>
       ) : (
         <>
-          {rests ? " the path ends at " : " through "}
+          {rests || special ? " the path ends at " : " the path leads to "}
           {named(first.to)}
-          {rests
-            ? ", which attends most to itself"
-            : ` the path ${special ? "runs into" : "goes on to"} `}
-          {!rests && named(most.to)}
-          <AgainstChance {...most} />
+          {", which gives "}
+          <Given {...most}>
+            {" to "}
+            {rests ? "itself" : named(most.to)}
+          </Given>
         </>
       )}
       .

@@ -1,6 +1,7 @@
 /** Words of a text as a link reads them: attn_widget/analysis/opening_words.py, which gives the reasons, in the page. */
 
 import {
+  ALSO_ENGLISH,
   BEFORE_ADJECTIVES,
   BEFORE_VERBS,
   CONJUNCTIONS,
@@ -8,7 +9,6 @@ import {
   DETERMINERS,
   ELSEWHERE,
   FUNCTION_WORDS,
-  INDEFINITE,
   PRONOUNS,
   REFERRING,
 } from "../../../../catalog/function-words";
@@ -66,11 +66,13 @@ function unitsOf({ surface, segment, start, end, special }: Meta["tokens"]): num
 /** Which words are common in a text of another language: by a list, or by their place in the vocabulary. */
 function commonOf(units: readonly number[][], names: readonly string[], id: readonly number[]) {
   const count = (known: ReadonlySet<string>) => names.filter((name) => known.has(name)).length;
-  const [english, elsewhere] = [count(FUNCTION_WORDS), count(ELSEWHERE)];
-  if (elsewhere > english)
+  const [english, elsewhere] = [count(FUNCTION_WORDS), count(ELSEWHERE) + count(ALSO_ENGLISH)];
+  const foreign = names.some((name) => ELSEWHERE.has(name) && !FUNCTION_WORDS.has(name));
+  if (foreign && elsewhere > english)
     return names.map(
       (name) =>
         ELSEWHERE.has(name) ||
+        ALSO_ENGLISH.has(name) ||
         (Array.from(name).length <= SHORT && !/^\p{Nd}+$/u.test(name) && !WIDE.test(name)),
     );
   if (english > 0 || names.filter(isWord).length < FEW_WORDS) return names.map(() => false);
@@ -106,7 +108,8 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
     if (COPULAS.has(name) && !PRONOUNS.has(before) && before !== "there") return "copula";
     if (PRONOUNS.has(name)) return "person";
     if (name === "like" && DETERMINERS.has(after) && !BEFORE_VERBS.has(before)) return "function";
-    const listed = FUNCTION_WORDS.has(name) || INDEFINITE.has(name) || GRAMMAR.test(name);
+    if (/^['’]$/.test(after) && names[u + 2] === "t") return "function";
+    const listed = FUNCTION_WORDS.has(name) || GRAMMAR.test(name);
     return listed || common[u] || /^[a-z]$/.test(name) ? "function" : "content";
   });
 
