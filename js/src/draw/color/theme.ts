@@ -5,16 +5,6 @@ import type { Theme } from "../../state/selection";
 import type { Mode } from "./ramp";
 
 export const ROOT_CLASS = "attn-widget";
-/** Attributes by which hosts declare a theme. */
-const DECLARED = [
-  "class",
-  "theme",
-  "data-theme",
-  "data-bs-theme",
-  "data-jp-theme-light",
-  "data-jp-theme-name",
-  "data-vscode-theme-kind",
-];
 
 /** Theme that the host page declares; null if it declares none. */
 function hostMode(): Mode | null {
@@ -61,7 +51,15 @@ export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortS
   for (const element of [document.body, document.documentElement]) {
     observer.observe(element, {
       attributes: true,
-      attributeFilter: DECLARED,
+      attributeFilter: [
+        "class",
+        "theme",
+        "data-theme",
+        "data-bs-theme",
+        "data-jp-theme-light",
+        "data-jp-theme-name",
+        "data-vscode-theme-kind",
+      ],
     });
   }
   const media = preference();
@@ -96,42 +94,8 @@ export interface Palette {
   readonly font: string;
 }
 
-/** By element, with what its theme was declared by. */
-const known = new WeakMap<Element, { readonly theme: string; readonly colors: Palette }>();
-/** Elements whose colors are looked up again soon. */
-const waiting = new WeakSet<Element>();
-const LOOK_AGAIN_MS = 300;
-
-/** Everything that a theme is declared by around an element. */
-function themeAround(element: Element): string {
-  const root = element.closest<HTMLElement>(`.${ROOT_CLASS}`);
-  const { body, documentElement: html } = document;
-  const declared = [body, html].flatMap((host) =>
-    [...DECLARED, "style"].map((name) => host.getAttribute(name)),
-  );
-  const own = [root?.dataset.theme, root?.dataset.palette, root?.getAttribute("style")];
-  return JSON.stringify([...own, ...declared, preference().matches]);
-}
-
-/** Colors and font as a canvas takes them. */
+/** Colors and font as a canvas takes them: custom properties resolved by a probe. */
 export function palette(element: Element): Palette {
-  // To ask for a computed style makes the browser style all that has just changed, before the picture: what a moment
-  // without work found serves until another theme is declared, and the next such moment looks again.
-  const theme = themeAround(element);
-  const found = known.get(element);
-  if (found?.theme !== theme) return look(element, theme);
-  if (!waiting.has(element)) {
-    waiting.add(element);
-    setTimeout(() => {
-      waiting.delete(element);
-      if (element.isConnected) look(element, themeAround(element));
-    }, LOOK_AGAIN_MS);
-  }
-  return found.colors;
-}
-
-/** Custom properties, resolved by a probe. */
-function look(element: Element, theme: string): Palette {
   const probe = document.createElement("span");
   probe.hidden = true;
   element.append(probe);
@@ -149,6 +113,5 @@ function look(element: Element, theme: string): Palette {
     font: getComputedStyle(probe).fontFamily,
   };
   probe.remove();
-  known.set(element, { theme, colors });
   return colors;
 }

@@ -138,7 +138,7 @@ describe("sequence classifier", () => {
   it("gives a table of all classes", async () => {
     await draw();
     const { exp, sum, probabilities } = soft(LOGITS);
-    expect(drawn?.table()).toEqual({
+    expect(await drawn?.table()).toEqual({
       columns: ["row", "label", "logit", "exp", "sum", "probability"],
       rows: LABELS.map((label, i) => [
         0,
@@ -180,7 +180,7 @@ describe("outputs that are no softmax", () => {
     expect(part("sentence").textContent).toBe("The value of stars is 3.250.");
     expect(values(part("classes"))).toEqual([3.25]);
     expect(part("classes").textContent).toContain("neither softmax nor sigmoid");
-    expect(drawn?.table()).toEqual({
+    expect(await drawn?.table()).toEqual({
       columns: ["row", "label", "logit", "exp", "sum", "probability"],
       rows: [[0, "stars", 3.25, null, null, null]],
     });
