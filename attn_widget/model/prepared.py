@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,13 @@ from attn_widget.checks import as_array, short_repr
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 
 if TYPE_CHECKING:
-    import torch
 
-    TokenIds: TypeAlias = Sequence[int] | NDArray[np.int64] | torch.Tensor | Mapping[str, Any]
+    class Ids(Protocol):
+        """An array or a tensor, also to a type checker that knows neither NumPy nor PyTorch."""
+
+        def tolist(self) -> Any: ...
+
+    TokenIds: TypeAlias = Sequence[int] | Ids | Mapping[str, Any]
 
 EXAMPLE = "For example analyze(tokenizer(text)), or analyze([101, 7592, 102])."
 UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character
