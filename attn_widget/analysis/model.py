@@ -131,7 +131,7 @@ class ModelFigures(Accessor[AttentionFigures]):
                 del kept[next(iter(kept))]
             return parts
 
-    def visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
+    def _visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
         """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
 
         Raises
@@ -177,7 +177,7 @@ class ModelFigures(Accessor[AttentionFigures]):
 
         def find() -> Residuals:
             bars: list[tuple[Float32, Float32]] = []
-            self.visit_layers(lambda parts: bars.append(residual_bars(parts)))
+            self._visit_layers(lambda parts: bars.append(residual_bars(parts)))
             return residuals(bars)
 
         return self._analysis._cached("residuals", find)

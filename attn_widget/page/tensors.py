@@ -121,7 +121,7 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 
     if columns and analysis.run is not None:
         with suppress(NotAvailableError):  # a family whose layers are not known
-            analysis.model.visit_layers(visit)
+            analysis.model._visit_layers(visit)  # pyright: ignore[reportPrivateUsage]
     return windows_by_key
 
 

@@ -82,7 +82,7 @@ def token_row(
         with suppress(NotAvailableError):
             put(name, name, analysis.model.embeddings.part(name)[token])
     with suppress(NotAvailableError):
-        analysis.model.visit_layers(visit)
+        analysis.model._visit_layers(visit)  # pyright: ignore[reportPrivateUsage]
     with suppress(NotAvailableError):
         for layer, states in enumerate(analysis.model.hidden_states):
             if ("hidden", layer) not in in_page:

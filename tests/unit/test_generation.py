@@ -158,7 +158,7 @@ def test_a_prompt_of_one_token_without_a_beginning_token_before_it() -> None:
     target = aw.target(position=0, token=int(best.ids[0, 0]), against=int(best.ids[0, 1]))
     c = a.why.contributions(target)
     assert c.gap is not None and max(c.gap, a.why.components(target).gap) <= 1e-5
-    assert a.why.contributions(target, "occlusion").values.tolist() == [0]
+    assert a.why.contributions(target, "occlusion").values.tolist() == pytest.approx([0], abs=1e-5)
     on = aw.analyze("T", model=a.run.encoder, generate=3, tagger=None, progress=False)
     assert on.trace.n_tokens == 4 and on.model.generated[0].id == best.ids[0, 0]
 
