@@ -13,10 +13,15 @@ from attn_widget.checks.values import LARGEST_COUNT, index_in
 from attn_widget.checks.words import first_line, short_repr
 from attn_widget.errors import InputError, InputTypeError
 
+LONGEST_NUMBER = 1000  # characters; to read 100,000 digits takes a minute
+
 
 def as_array(values: Any, name: str, dtype: Any = None) -> NDArray[Any]:
     """``values`` as an array: of numpy, lists, or tensors of any library, sparse ones made dense."""
     try:
+        for one in values if isinstance(values, (list, tuple)) else [values]:
+            if isinstance(one, (str, bytes)) and len(one) > LONGEST_NUMBER:
+                raise TypeError("a text that long is no number")
         return np.asarray(_from_torch(values), dtype=dtype)
     except Exception as error:  # whatever the conversion of an object raises
         raise InputTypeError(

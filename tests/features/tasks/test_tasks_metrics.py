@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attn_widget.errors import InputError
+from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.tasks import score
 
 FIVE = np.array(
@@ -142,3 +142,9 @@ def test_half_precision_scores_without_a_warning() -> None:
 def test_what_cannot_be_scored_is_said(labels: object, rows: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         score(labels, rows)
+
+
+@pytest.mark.parametrize("numbers", ["1" * 100_000, ["1" * 100_000]])
+def test_a_number_of_100_000_digits_is_refused_before_it_is_read(numbers: object) -> None:
+    with pytest.raises(InputTypeError, match="a text that long is no number"):
+        score([0], numbers)  # pyright: ignore[reportArgumentType]
