@@ -5,7 +5,7 @@ import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
-import { type SentenceMatrix, sentenceName } from "./data";
+import { nounsOf, type SentenceMatrix, sentenceName } from "./data";
 
 /** Share of a column in the tokens of all sections that a row's tokens may look at, mean over these. */
 export function chanceOf(
@@ -35,20 +35,21 @@ export function chanceOf(
 export function SectionSentence({
   matrix,
   row,
-  best,
   children,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
-  /** The other section that it looks at most. */
-  readonly best: number;
   /** A sentence more. */
   readonly children?: ComponentChildren;
 }) {
   const { width, values, elsewhere, outside, error } = matrix;
   const taken = elsewhere === null ? 0 : itemAt(elsewhere, row);
   const shareOf = (column: number): number => itemAt(values, row * width + column) / (1 - taken);
-  const times = shareOf(best) / chanceOf(matrix, row, best);
+  const [noun] = nounsOf(matrix.sections);
+  const timesOf = (column: number): number => shareOf(column) / chanceOf(matrix, row, column);
+  const best = Array.from({ length: width }, (_, column) => column)
+    .filter((column) => column !== row && timesOf(column) > 1)
+    .reduce<number | null>((a, b) => (a === null || timesOf(b) > timesOf(a) ? b : a), null);
   const name = (index: number) => (
     <bdi>
       <em>{sentenceName(matrix, index)}</em>
@@ -59,13 +60,19 @@ export function SectionSentence({
     <SentenceLine>
       {taken > 0 && `Without ${outside}, `}
       {name(row)}
-      {" gives "}
-      {share(shareOf(best))}
-      {" of its attention to "}
-      {name(best)}
-      {", "}
-      <Num value={times} text={formatNumber(times, 2)} />
-      {" times its share of the tokens; "}
+      {best === null ? (
+        ` looks at no other ${noun} beyond its share of the tokens; `
+      ) : (
+        <>
+          {" gives "}
+          {share(shareOf(best))}
+          {" of its attention to "}
+          {name(best)}
+          {", "}
+          <Num value={timesOf(best)} text={formatNumber(timesOf(best), 2)} />
+          {" times its share of the tokens; "}
+        </>
+      )}
       {share(shareOf(row))}
       {" stays in "}
       {name(row)}.

@@ -184,7 +184,7 @@ export function SentencesSentence({
   }
   if (matrix.sections !== null && weights)
     return (
-      <SectionSentence {...{ matrix, row, best }}>
+      <SectionSentence {...{ matrix, row }}>
         {pair && (
           <>
             {` From ${name} to ${other} `}

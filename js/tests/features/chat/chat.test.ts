@@ -156,7 +156,10 @@ describe("the sentence of a turn", () => {
       "Without special tokens, assistant gives 50% of its attention to user, 1.4 times its share of the tokens; " +
         "25% stays in assistant. Special tokens take 60% of the whole.",
     );
-    expect(say(1)).toMatch(/^Without special tokens, user gives 50% of its attention to system, /);
+    // 50% to system, whose share is (2 / 3 + 2 / 4) / 2: no claim below chance.
+    expect(say(1)).toMatch(
+      /^Without special tokens, user looks at no other turn beyond its share of the tokens; 50% stays in user\./,
+    );
     expect(say(0)).toBe(
       "The model’s mask lets system look at no other turn; 50% of its attention stays in system, 50% lands on special tokens.",
     );
