@@ -139,7 +139,7 @@ async function open(
     place.replaceChildren(frame.element);
     frame.show(source, null);
     followParts(
-      (part) => frame.show(part, null),
+      (part, select) => frame.show(part, null, [], select),
       (error) => {
         const { message, hint } = explain(error);
         frame.report(message, hint);

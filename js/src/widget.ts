@@ -8,7 +8,7 @@ import { type Invoke, invokeWith, type Messages } from "./protocol/comm/invoke";
 import { restoreMessages } from "./protocol/comm/restore";
 import { KernelSource } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
-import { bindState, type Model, onTraits, readActivity } from "./state/binding";
+import { bindState, type Model, onTraits, readActivity, readSelection } from "./state/binding";
 import { fit } from "./state/state";
 import { FEATURES } from "./views";
 import type { WidgetContext } from "./views/feature";
@@ -29,7 +29,8 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   restoreMessages(model);
   const lifetime = new AbortController();
   const { signal: until } = lifetime;
-  const state = bindState(model, until);
+  let drawn: unknown;
+  const state = bindState(model, until, () => model.get("first_paint") !== drawn);
   const frame = createFrame(state);
   el.append(frame.element);
   const ask = invokeWith(model, experimental.invoke);
@@ -57,20 +58,20 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
 
   function showRun(): void {
     const bytes = model.get("first_paint");
+    drawn = bytes;
     if (!(ArrayBuffer.isView(bytes) || bytes instanceof ArrayBuffer) || bytes.byteLength === 0)
       return;
     try {
       const pack = readPack(bytes);
       const { meta } = pack;
       // Not the part: another one may have been chosen since, and both would be asked for in turns without end.
-      const { part: _, ...selection } = fit(state.get(), meta);
-      state.set(selection);
+      const { part: _, ...selection } = fit(readSelection(model), meta);
       const source = new KernelSource(pack, invoke);
       const act = parts.map(({ actOf }) => actOf?.(source)).find((found) => found != null);
-      if (act != null) frame.show(source, act);
+      if (act != null) frame.show(source, act, [], selection);
       // Tensors from outside have no model to run.
-      else if (meta.model.family === null) frame.show(source, null);
-      else frame.show(source, (action) => source.act(action), buttons);
+      else if (meta.model.family === null) frame.show(source, null, [], selection);
+      else frame.show(source, (action) => source.act(action), buttons, selection);
       for (const { renew } of parts) renew?.(source);
       preload(meta);
     } catch (error) {

@@ -1,5 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
-import { acceptSelection, bindState, type Model, readActivity } from "../src/state/binding";
+import {
+  acceptSelection,
+  bindState,
+  type Model,
+  readActivity,
+  readSelection,
+} from "../src/state/binding";
 import { rememberParts } from "../src/state/saved";
 import type { Selection } from "../src/state/selection";
 import { createState, fit, withHeight } from "../src/state/state";
@@ -140,6 +146,19 @@ describe("the selection bound to traits", () => {
       theme: "auto",
       special: true,
     });
+  });
+
+  test("leaves what belongs to a run that is not drawn yet, but for its part", () => {
+    const model = new FakeModel({ layer: 0, part: "cross" });
+    let waits = true;
+    const state = bindState(model, new AbortController().signal, () => waits);
+    model.set("layer", 5);
+    model.set("part", "encoder");
+    expect(state.get()).toMatchObject({ layer: 0, part: "encoder" });
+    expect(readSelection(model).layer).toBe(5);
+    waits = false;
+    model.set("layer", 6);
+    expect(state.get().layer).toBe(6);
   });
 
   test("lets go of the model", () => {

@@ -152,6 +152,33 @@ def test_parts_keep_their_head_and_focus_and_the_numbers_of_a_written_token_add_
     widget.close()
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_part_with_more_heads_and_tokens_is_drawn_from_every_view(
+    browser: Browser, tmp_path: Path, source: str
+) -> None:
+    sizes = {"encoder_layers": 4, "encoder_attention_heads": 8, "decoder_layers": 2}
+    model = build("bart", **sizes)
+    widget = aw.show(SOURCE, output="A fox.", model=model, tagger=None, token=2, progress=False)
+    with opened(browser, widget, source, tmp_path) as one:
+        page = one.page
+        last = part(page, "heads").locator('[data-layer="3"][data-head="7"]')
+        switch(page, "encoder").click()
+        last.click()
+        focus(tokens(page).nth(8))
+        switch(page, "cross").click()
+        expect(switch(page, "cross")).to_have_attribute("aria-pressed", "true")
+        for view in ("heads", "tree", "sentences", "predictions", "attention"):
+            choose(page, view)
+            for name in ("encoder", "cross"):
+                switch(page, name).click()
+                expect(switch(page, name)).to_have_attribute("aria-pressed", "true")
+                if name == "encoder":
+                    expect(last).to_have_attribute("aria-pressed", "true")
+                    expect(tokens(page).nth(8)).to_have_attribute("aria-pressed", "true")
+        assert page.locator(".aw-messages").inner_text() == ""
+    widget.close()
+
+
 def why_written(a: aw.Analysis, token: int) -> aw.Target:
     """Why the model wrote a token, rather than its likeliest other choice."""
     assert a.run is not None

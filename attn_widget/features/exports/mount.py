@@ -53,10 +53,12 @@ MOUNT = """async ({source, traits, paint, width, pollMs}) => {
     }
   };
   const take = async () => {
-    for (const [name, value] of JSON.parse(await window.changes())) {
+    // As in a notebook: all of them, then their listeners.
+    const changes = new Map(JSON.parse(await window.changes()));
+    for (const [name, value] of changes) {
       values[name] = name === "first_paint" ? decode(value) : value;
-      fire(name);
     }
+    for (const name of changes.keys()) fire(name);
     setTimeout(take, pollMs);
   };
   document.documentElement.lang = "en";

@@ -66,16 +66,30 @@ export function onTraits(
   }
 }
 
-/** A state synced with the model in both directions, until `until` is aborted. */
-export function bindState(model: Model, until: AbortSignal): State {
-  const read = (key: keyof Selection): unknown => {
-    const value = model.get(key);
-    return value !== undefined && ACCEPTS[key](value) ? value : DEFAULT_SELECTION[key];
+function traitOf(model: Pick<Model, "get">, key: keyof Selection): unknown {
+  const value = model.get(key);
+  return value !== undefined && ACCEPTS[key](value) ? value : DEFAULT_SELECTION[key];
+}
+
+/** The selection that the traits hold. */
+export const readSelection = (model: Pick<Model, "get">): Selection =>
+  Object.fromEntries(
+    SELECTION_KEYS.map((key) => [key, traitOf(model, key)]),
+  ) as unknown as Selection;
+
+/**
+ * A state synced with the model in both directions, until `until` is aborted. While `waits` is true it follows the
+ * part alone: the other traits belong to another run, whose layers and tokens the one that is drawn may not have.
+ */
+export function bindState(
+  model: Model,
+  until: AbortSignal,
+  waits: () => boolean = () => false,
+): State {
+  const state = createState(readSelection(model));
+  const follow = (key: keyof Selection) => () => {
+    if (key === "part" || !waits()) state.set({ [key]: traitOf(model, key) });
   };
-  const state = createState(
-    Object.fromEntries(SELECTION_KEYS.map((key) => [key, read(key)])) as Partial<Selection>,
-  );
-  const follow = (key: keyof Selection) => () => state.set({ [key]: read(key) });
   onTraits(model, Object.fromEntries(SELECTION_KEYS.map((key) => [key, follow(key)])), until);
   let latest = state.get();
   const write = (selection: Selection): void => {

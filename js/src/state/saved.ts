@@ -34,8 +34,11 @@ interface SavedRunState {
   readonly state: State;
   /** The same selection without its limits. */
   readonly free: State;
-  /** Call `show` with each part that is chosen, once its selection is in place; `fail` where the page lacks it. */
-  followParts(show: (part: SavedSource) => void, fail: (error: unknown) => void): void;
+  /** Call `show` with each part that is chosen and the selection in it; `fail` where the page lacks it. */
+  followParts(
+    show: (part: SavedSource, select: Partial<Selection>) => void,
+    fail: (error: unknown) => void,
+  ): void;
 }
 
 /** A run of a page, and its selection. Rejects where there is none. */
@@ -60,8 +63,7 @@ export async function openSaved(
           if (free.get().part !== part) return;
           const change = remember(free.get(), shown.meta.part, next.meta);
           shown = next;
-          free.set(change);
-          show(next);
+          show(next, change);
         } catch (error) {
           if (free.get().part === part) free.set({ part: shown.meta.part ?? null });
           fail(error);

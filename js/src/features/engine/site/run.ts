@@ -63,7 +63,7 @@ export async function openRun(
   place.append(frame.element);
   frame.show(source, null);
   followParts(
-    (part) => frame.show(part, null),
+    (part, select) => frame.show(part, null, [], select),
     (error) => {
       const { message, hint } = explain(error);
       frame.report(message, hint);
