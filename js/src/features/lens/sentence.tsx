@@ -7,7 +7,7 @@ import { schemeOf, tokenName } from "../../figures/names";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
-import type { Meta } from "../../protocol/types";
+import type { Meta, TokenColumns } from "../../protocol/types";
 import { SentenceLine, Share } from "../../ui/sentence";
 import { TextWord, Word } from "../../ui/word";
 import { type Block, blockOf, type Mode } from "./data";
@@ -19,14 +19,36 @@ interface Settled {
   readonly position: number;
   readonly row: number;
   readonly word: string;
+  /** True if the word stands alone: no piece of a longer one. */
+  readonly whole: boolean;
   readonly probability: number;
 }
 
 /** A word that says something alone: no mark, no piece, no single letter, no function word. */
-const isContent = (word: string): boolean =>
-  /^(?!##|[[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) &&
+const isContent = ({ word, whole }: Settled): boolean =>
+  whole &&
+  /^(?![[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) &&
   !isFunctionWord(word) &&
   !isForeignFunctionWord(word);
+
+const LETTER = /[\p{L}\p{N}]/u;
+
+/** True where a token is part of a longer word of the text. */
+function isPiece({ text, surface, before, special }: TokenColumns, position: number): boolean {
+  const joined = (i: number): boolean =>
+    special[i] === false &&
+    special[i + 1] === false &&
+    (before[i + 1] === "" || itemAt(text, i + 1).startsWith("##")) &&
+    LETTER.test(itemAt(surface, i).slice(-1)) &&
+    LETTER.test(itemAt(surface, i + 1).charAt(0));
+  return joined(position - 1) || joined(position);
+}
+
+/** True if a token of the vocabulary begins a word, as far as its mark tells. */
+const beginsWord = (token: string, scheme: TokenScheme): boolean =>
+  scheme === "byte-level" || scheme === "metaspace"
+    ? /^[Ġ▁]/u.test(token)
+    : !token.startsWith("##");
 
 /** The position that the sentence asks about: the first mask, or the end of a decoder's text; null for no particular one. */
 export const askedAt = ({ tokens: { text }, masked }: Meta, mode: Mode): number | null => {
@@ -54,6 +76,7 @@ export function LensSentence({
   mode,
   blocks,
   positions,
+  busy,
   scheme,
   choose,
 }: {
@@ -62,6 +85,8 @@ export function LensSentence({
   readonly blocks: Blocks;
   /** Positions that are shown. */
   readonly positions: readonly number[];
+  /** True while some are being read; of a long text those in sight are. */
+  readonly busy: boolean;
   readonly scheme: TokenScheme;
   readonly choose: (token: number) => void;
 }) {
@@ -69,12 +94,15 @@ export function LensSentence({
   function settledAt(position: number): Settled | null {
     const block = blocks.get(blockOf(position));
     if (block === undefined) return null;
-    const { probability } = block.best(block.layers - 1, position);
+    const { id, probability } = block.best(block.layers - 1, position);
     const { text, word } = block.label(block.layers - 1, position, scheme);
     return {
       position,
       row: block.settled(position),
-      word: text.startsWith("##") ? text : (word ?? text),
+      word: word ?? text,
+      whole:
+        beginsWord(block.names.get(id) ?? "", scheme) &&
+        (mode === "next" || !isPiece(tokens, position)),
       probability,
     };
   }
@@ -87,7 +115,7 @@ export function LensSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const answer = at === null ? null : settledAt(at);
   if (at !== null && answer === null) return <SentenceLine />;
-  if (at !== null && answer !== null && isContent(answer.word))
+  if (at !== null && answer !== null && isContent(answer))
     return say(
       <Word text={answer.word} />,
       " (",
@@ -105,12 +133,13 @@ export function LensSentence({
   const words = positions.filter((position) => tokens.special[position] !== true);
   const all = words.flatMap((position) => settledAt(position) ?? []);
   // One position is not most of them.
-  if (all.length < words.length || all.length < 2) return <SentenceLine />;
+  if ((busy && all.length < words.length) || all.length < 2) return <SentenceLine />;
   const middle = most(all);
   const by = middle === 0 ? "in the embedding" : middle === last ? "only" : `by L${middle - 1}`;
-  const half = `most positions settle ${by}`;
+  const read = all.length < words.length ? ` of the ${all.length} positions that are read` : "";
+  const half = `most${read || " positions"} settle ${by}`;
   const content = all
-    .filter(({ word }) => isContent(word))
+    .filter(isContent)
     .sort((a, b) => b.row - a.row || b.probability - a.probability);
   const [slowest] = content;
   if (slowest === undefined || slowest.row <= middle)
@@ -119,22 +148,20 @@ export function LensSentence({
       middle === last ? ` in the last layer, L${last - 1}` : `; the last layer is L${last - 1}`,
     );
   const { position, row, word } = slowest;
-  const others = content.filter((each) => each.row === row).length - 1;
+  const others = content.filter((each) => each.row === row).slice(1);
+  const name = tokenName(tokens, position, schemeOf(tokens));
+  const place = <TextWord key="" text={name} {...{ tokens, position, choose }} />;
+  // At a position of its own a word needs no other to say where it is.
+  const own = mode !== "next" && word.toLowerCase() === name.toLowerCase();
+  const second = others.length === 1 ? others[0] : undefined;
   return say(
-    <Word text={word} />,
+    own ? place : <Word text={word} />,
     " (",
     <Share value={slowest.probability} />,
     ") ",
-    mode === "next" && [
-      "after ",
-      <TextWord
-        key=""
-        text={tokenName(tokens, position, schemeOf(tokens))}
-        {...{ tokens, position, choose }}
-      />,
-      " ",
-    ],
-    others > 0 && `and ${others === 1 ? "another word" : `${others} other words`} `,
-    `${others > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
+    !own && [mode === "next" ? "after " : "at ", place, " "],
+    second && ["and ", <Word key="second" text={second.word} />, " "],
+    others.length > 1 && `and ${others.length} other words `,
+    `${others.length > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
   );
 }

@@ -183,6 +183,7 @@ export const lens: DrawView<RunContext> = (host, context) => {
           mode={mode.value}
           blocks={blocks.value}
           positions={positions.value}
+          busy={busy.value}
           scheme={scheme.value}
           choose={(token) => state.set({ token })}
         />

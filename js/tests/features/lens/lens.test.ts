@@ -162,7 +162,7 @@ describe("lens of an encoder", () => {
       position === 3 ? (row < 2 ? 1 : 4) : position,
     );
     expect(part("sentence").textContent).toBe(
-      "river (60%) settles last, in L1; most positions settle in the embedding.",
+      "river (60%) at c settles last, in L1; most positions settle in the embedding.",
     );
     drawn?.dispose();
     element.remove();
@@ -170,7 +170,16 @@ describe("lens of an encoder", () => {
       position === 3 || position === 4 ? (row < 2 ? 1 : position + 1) : 1,
     );
     expect(part("sentence").textContent).toBe(
-      "river (60%) and another word settle last, in L1; most positions settle in the embedding.",
+      "river (60%) at c and castle settle last, in L1; most positions settle in the embedding.",
+    );
+    drawn?.dispose();
+    element.remove();
+    // A piece of a longer word is no word.
+    await draw(["[CLS]", "a", "b", "c", "##d", "e", "[SEP]"], (row, position) =>
+      position === 3 || position === 4 ? (row < 2 ? 1 : position + 1) : 1,
+    );
+    expect(part("sentence").textContent).toBe(
+      "Most positions settle in the embedding; the last layer is L1.",
     );
   });
 
