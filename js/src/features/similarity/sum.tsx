@@ -3,6 +3,7 @@
 import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
+import { quoted } from "../../ui/sentence";
 import { Change } from "../../ui/signs";
 import { type Deletions, deletedWords, type Shown, termsOf } from "./data";
 
@@ -14,7 +15,9 @@ const KINDS = { cosine: "cosine", dot: "dot product", maxsim: "MaxSim", relevanc
 
 export const scoreName = (shown: Shown): string => KINDS[shown.similar.kind];
 
-const Word = ({ children }: { readonly children: string }) => <em dir="auto">{children}</em>;
+const Word = ({ children }: { readonly children: string }) => (
+  <em dir="auto">{quoted(children)}</em>
+);
 
 /** A part of the score as the verb's object: `add 0.140 to the score of 0.500`. */
 const partOf = (verbs: readonly [more: string, less: string], value: number, score: number) =>
