@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from attn_widget.checks.several import (
     are_ids,
+    are_messages,
     as_array,
     check_entries,
     check_heads,
@@ -55,6 +56,7 @@ __all__ = [
     "MAX_NAMED",
     "MAX_SHOWN",
     "are_ids",
+    "are_messages",
     "as_array",
     "as_int",
     "check_callable",

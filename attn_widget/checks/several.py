@@ -76,6 +76,16 @@ def are_ids(given: object) -> bool:
     return all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in given)
 
 
+def are_messages(given: object) -> bool:
+    """True for a list of mappings, as the messages of a chat are.
+
+    >>> are_messages([{"role": "user", "content": "hi"}]), are_messages(["hi"]), are_messages([])
+    (True, False, False)
+    """
+    listed = isinstance(given, (list, tuple)) and len(given) > 0
+    return listed and all(isinstance(one, Mapping) for one in given)
+
+
 def refuse_container(value: Any, name: str) -> None:
     """Refuse what holds a text, or several, in the place of one text."""
     kind = type(value).__name__
@@ -101,14 +111,14 @@ def refuse_container(value: Any, name: str) -> None:
         raise InputTypeError(f"{name} is a bytes, expected a str.", "Decode it: text.decode().")
 
 
-def check_entries(values: Any, name: str, *, pairs: bool = False) -> list[Any]:
+def check_entries(values: Any, name: str, *, pairs: bool = False, chats: bool = False) -> list[Any]:
     """``values`` as a list of texts: no tables, and no entries that hold texts. Each text is checked by what reads it.
 
-    ``pairs``: whether an entry may be two texts.
+    ``pairs``: whether an entry may be two texts. ``chats``: whether it may be messages.
     """
     entries = check_several(values, name, "str")
     for k, entry in enumerate(entries):
-        if not (pairs and _is_pair(entry)):
+        if not (pairs and _is_pair(entry)) and not (chats and are_messages(entry)):
             refuse_container(entry, f"{name.removesuffix('s')} {k}")
     return entries
 

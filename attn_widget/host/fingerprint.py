@@ -62,21 +62,25 @@ def weights_state(model: Any) -> int:
 
 
 @contextmanager
-def reading_weights_once() -> Generator[None]:
+def reading_weights_once(*, again: bool = True) -> Generator[None]:
     """`weights_state` of this thread reads each model once, and again at the end, instead of before each of many passes.
 
-    Raises `NotAvailableError`: the weights have changed in between.
+    ``again=False``: only where long work inside does it, around an answer of milliseconds. Raises `NotAvailableError`:
+    the weights have changed in between.
     """
-    if getattr(_read, "states", None) is not None:
-        yield
-        return
-    states: dict[int, tuple[Any, int]] = {}
-    _read.states = states
+    outer: dict[int, tuple[Any, int]] | None = getattr(_read, "states", None)
+    promised = outer is not None and _read.again
+    states = {} if outer is None else outer
+    _read.states, _read.again = states, again or promised
     try:
         yield
     finally:
-        _read.states = None
-    if any(_read_state(model) != state for model, state in states.values()):
+        _read.states, _read.again = outer, promised
+    if (
+        again
+        and not promised
+        and any(_read_state(model) != state for model, state in states.values())
+    ):
         raise NotAvailableError(
             "The weights of the model have changed while it was asked, so the answers are of several models.",
             "Ask again when nothing trains it: analyze(text, model=...).",

@@ -101,14 +101,21 @@ describe("Heads", () => {
     );
   });
 
-  it("says of an ordinary head its best place; names first what is far above chance", () => {
+  it("says of an ordinary head what it does most; names first what is far above chance", () => {
     const keys = [3, 2, 1, 1, 1, 1];
     const syntax = [0.3, 0.25, 0.4, 0.1, 0.1, 0.1];
     const say2 = (self: number) =>
       say(found({ syntax, self: [0.3, self, 0.1, 0.1, 0.1, 0.1] }, 0.2), 1, sourceOf(META), keys);
     expect(say2(0.28)).toBe(
-      "L0 · H1 is an ordinary head on this text: 2nd of the 6 heads at best, in attention to the token itself.",
+      "L0 · H1 is an ordinary head on this text: it gives the token itself 28%, chance 20%, 2nd of the 6 heads.",
     );
+    const behind = { syntax, self: [0.5, 0.28, 0.5, 0.5, 0.1, 0.1] };
+    expect(say(found(behind, 0.2), 1, sourceOf(META), keys)).toBe(
+      "L0 · H1 is an ordinary head on this text: it gives the token itself 28%, chance 20%.",
+    );
+    expect(
+      say(found({ syntax: [0.3, 0.1, 0.4, 0.1, 0.1, 0.1] }, 0.2), 1, sourceOf(META), keys),
+    ).toBe("L0 · H1 is an ordinary head on this text: a token looks at about 2.0 tokens.");
     expect(say2(0.31)).toBe(
       "L0 · H1 is 1st of the 6 heads in attention to the token itself: 31%, chance 20%.",
     );

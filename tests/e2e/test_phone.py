@@ -14,6 +14,7 @@ from benchmarks.first_screen import PICTURES
 from tests.e2e.boxes import blank, covered, outside, overlaps, small
 from tests.e2e.pages import CASES, saved_page
 from tests.e2e.views import READY, draw_frame, part, settle, unfold
+from tests.unit import tiny_models
 
 PHONE = {"width": 390, "height": 844}
 TARGET = 24  # px: WCAG 2.2, success criterion 2.5.8
@@ -105,6 +106,19 @@ def test_a_phone_shows_two_levels_of_the_tree_and_three_guesses(page: Page) -> N
     assert shown[1] <= shown[0]
     row = page.locator(".aw-position").filter(has=page.locator(".aw-prediction:visible")).first
     expect(row.locator(".aw-prediction:visible")).to_have_count(3)
+
+
+@pytest.mark.parametrize(("width", "guesses"), [(390, 3), (360, 2)])
+def test_the_guesses_of_a_decoder_are_whole(
+    page: Page, tmp_path: Path, width: int, guesses: int
+) -> None:
+    a = aw.analyze("the cat sat on the mat", model=tiny_models.build("gpt2"), tagger=None, progress=False)  # fmt: skip
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(aw.to_html(a, tmp_path / "page.html").as_uri() + "#view=predictions")
+    row = page.locator(".aw-position").filter(has=page.locator(".aw-prediction:visible")).first
+    expect(row.locator(".aw-prediction:visible")).to_have_count(guesses)
+    shown = page.locator(".aw-predictions-list").evaluate("e => [e.clientWidth, e.scrollWidth]")
+    assert shown[1] <= shown[0]
 
 
 def test_a_long_text_fades_in_the_ribbon_where_there_is_more(page: Page) -> None:

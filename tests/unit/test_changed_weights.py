@@ -139,6 +139,19 @@ def test_weights_that_are_read_once_are_read_again_at_the_end() -> None:
     assert weights_state(model) != before
 
 
+def test_long_work_within_a_short_answer_reads_the_weights_again() -> None:
+    model = torch.nn.Linear(5, 7)
+
+    def trained_meanwhile() -> None:
+        with reading_weights_once(again=False):
+            weights_state(model)
+            with reading_weights_once():
+                through_data(model)
+
+    with pytest.raises(NotAvailableError, match="have changed"):
+        trained_meanwhile()
+
+
 def test_a_page_reads_the_weights_once_and_takes_what_was_computed_before_they_changed(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

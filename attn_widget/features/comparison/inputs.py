@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import analyze
 from attn_widget.checks import (
     are_ids,
+    are_messages,
     check_choice,
     check_count,
     check_flag,
@@ -21,13 +23,14 @@ from attn_widget.model.families import PARTS
 from attn_widget.model.loading import load
 from attn_widget.model.two_texts import check_part_of, split_item
 
+Compared: TypeAlias = "Analysis | str | tuple[str, str] | Sequence[Mapping[str, Any]]"
 EXAMPLE = 'compare("He is here.", "She is here.") or compare(text, models=[m1, m2]).'
 
 
 @known_keywords
 def compare(
-    a: Analysis | str | tuple[str, str],
-    b: Analysis | str | tuple[str, str] | None = None,
+    a: Compared,
+    b: Compared | None = None,
     *,
     models: Any = None,
     model: Any = None,
@@ -41,8 +44,8 @@ def compare(
 
     Parameters
     ----------
-    a, b : Analysis, str, (str, str) or token ids
-        The two runs, or the texts (or pairs of texts; or ids, as in `analyze`) to run. With ``models``, ``b`` may be left out:
+    a, b : Analysis, str, (str, str), token ids or messages
+        The two runs, or the texts (or pairs of texts; or ids or a chat, as in `analyze`) to run. With ``models``, ``b`` may be left out:
         both models read ``a``. Of an encoder-decoder, pairs are a source and its output.
     models : list of two, optional
         A model for each of the two texts; each as in `analyze`.
@@ -94,7 +97,7 @@ def compare(
     if b is None:
         raise InputError("b is missing, so there is nothing to compare with.", EXAMPLE)
     texts: list[Any] = [
-        (text, None) if are_ids(text) else check_text(text, name)
+        (text, None) if are_ids(text) or are_messages(text) else check_text(text, name)
         for name, text in (("a", a), ("b", b))
     ]
 
@@ -126,7 +129,7 @@ def check_text(text: Any, name: str) -> Analysis | tuple[str, str | None]:
         or not isinstance(pair[1], (str, type(None)))
     ):
         raise InputTypeError(
-            f"{name} is {short_repr(text)}, expected an Analysis, a text or a pair of texts.",
+            f"{name} is {short_repr(text)}, expected an Analysis, a text, a pair of texts or the messages of a chat.",
             EXAMPLE,
         )
     return pair[0], pair[1]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attn_widget.analysis import Analysis
+from attn_widget.analysis.inputs import read_input
 from attn_widget.analysis.texts import TextOptions, analyze
 from attn_widget.checks import (
+    are_messages,
     check_count,
     check_entries,
     check_flag,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-Given: TypeAlias = "str | tuple[str, str] | Analysis | Comparison"
+Given: TypeAlias = "str | tuple[str, str] | Sequence[Mapping[str, Any]] | Analysis | Comparison"
 
 RUN_OPTIONS = (*TextOptions.__annotations__, "generate")
 OF_ONE_TEXT = ("token", "pair", "group")
@@ -76,8 +78,8 @@ def report(
 
     Parameters
     ----------
-    texts : iterable of str, (text, text_pair), Analysis or Comparison
-        In any mixture. Of an encoder-decoder pairs are (source, output), and a text is a source, for which the model writes up
+    texts : iterable of str, (text, text_pair), messages, Analysis or Comparison
+        In any mixture; messages are a chat, as in `analyze`. Of an encoder-decoder pairs are (source, output), and a text is a source, for which the model writes up
         to ``generate`` tokens; each entry has all three parts, and opens on ``part``, by default ``"cross"``.
     path : str or path
         Replaced atomically.
@@ -132,7 +134,7 @@ def report(
             f"texts is a {type(texts).__name__}, expected several texts.",
             'report(["first text", "second text"], path)',
         )
-    every = check_entries(texts, "texts", pairs=True)
+    every = check_entries(texts, "texts", pairs=True, chats=True)
     if not every:
         raise InputError("There is no text to report on.")
     given: dict[str, Any] = {**options}
@@ -160,7 +162,7 @@ def report(
         spec = replace(spec, views=check_views_of(spec))
         chosen = shown_by_engine(chosen, spec)
         for number, entry in enumerate(every):
-            if isinstance(entry, (Analysis, Comparison)):
+            if isinstance(entry, (Analysis, Comparison)) or are_messages(entry):
                 raise InputError(
                     f"Entry {number} is {short_repr(entry)}, and a report with an engine runs texts.",
                     "Give texts, or leave engine out.",
@@ -213,7 +215,9 @@ def tokens_of(
 
 
 def pair_of(number: int, entry: object) -> tuple[Any, Any]:
-    """Text and second text."""
+    """Text or messages, and second text."""
+    if are_messages(entry):
+        return entry, None
     pair: tuple[Any, ...] = tuple(entry) if isinstance(entry, (tuple, list)) else (entry, None)
     if len(pair) != 2:
         raise InputTypeError(f"Text {number} has {len(pair)} parts.", "Give (text, text_pair).")
@@ -231,7 +235,16 @@ def count_tokens(encoder: Encoder, number: int, entry: object, options: dict[str
             if output is not None:
                 written = encode_target(encoder, read, output).n_tokens
             return read.n_tokens if encoder.part == "encoder" else written
-        encoding = encoder.encode(*pair, truncation=options.get("truncation", False))
+        truncation = options.get("truncation", False)
+        encoding = read_input(
+            encoder,
+            *pair,
+            output=None,
+            writes=options["generate"] > 0,
+            truncation=truncation,
+            any_length=False,
+            add_special_tokens=True,
+        ) or encoder.encode(*pair, truncation=truncation)
     return len(encoding.tokens)
 
 

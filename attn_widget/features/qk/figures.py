@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.checks import check_callable, check_choice, index_in, is_mean
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.host.fingerprint import reading_weights_once
 from attn_widget.host.installed import require_torch
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
@@ -91,13 +92,14 @@ class QKFigures(AnalysisBase):
         to = (index_in(query, trace.n_tokens, "query"), index_in(key, trace.n_keys, "key"))
         check_callable(progress, "progress")
         kept = self._qk_kept
-        default = ways(kept.run)[0]
-        by = default if by is None else by
-        by = check_choice(by, "by", ("tokens", "parts"))
-        biases = check_choice(biases, "biases", ("placed", "apart"))
-        apart = by == "parts" or bool(kept.run.encoder.parts)
-        cell = cell_of(kept, *at, *to, against, by, "apart" if apart else biases)
-        found = replace(attribution(cell, progress), further=Further(total_effects, traced))
+        with reading_weights_once(again=False):
+            default = ways(kept.run)[0]
+            by = default if by is None else by
+            by = check_choice(by, "by", ("tokens", "parts"))
+            biases = check_choice(biases, "biases", ("placed", "apart"))
+            apart = by == "parts" or bool(kept.run.encoder.parts)
+            cell = cell_of(kept, *at, *to, against, by, "apart" if apart else biases)
+            found = replace(attribution(cell, progress), further=Further(total_effects, traced))
         if biases == "placed":
             asked = {"kind": "qk", "against": cell.asked, "by": None if by == default else by}
             places = dict(zip(("layer", "head", "query", "key"), (*at, *to), strict=True))

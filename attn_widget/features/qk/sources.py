@@ -90,8 +90,10 @@ def by_source(kept: Kept, layer: int, slope: Any) -> Float64:
     ``slope``, array [n, d]: of the contrast, by what the layer's output projection writes.
     """
     weights, values, projection = kept.projected(layer)
-    reads = projection @ slope.T  # [H, head_dim, n]
-    return (weights.swapaxes(1, 2) * (values @ reads)).sum(axis=2, dtype=np.float64)
+    moving = np.flatnonzero(slope.any(axis=1))  # of a query, its own row alone
+    reads = projection @ slope[moving].T  # [H, head_dim, rows]
+    read = weights[:, moving].swapaxes(1, 2) * (values @ reads)
+    return read.sum(axis=2, dtype=np.float64)
 
 
 def named(

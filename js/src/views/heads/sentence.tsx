@@ -172,6 +172,39 @@ function Said({
   );
 }
 
+/** Of a head that stands out nowhere: what it gives most of, beyond chance, or how widely it looks. */
+function mostAboveChance(above: readonly Standing[]): Standing | undefined {
+  const targets = above.filter(({ key }) => key in TARGETS);
+  const [first] = largestFirst(targets.map(({ raw, chance }) => (chance > 0 ? raw / chance : 0)));
+  return first === undefined ? above[0] : targets[first];
+}
+
+/** `: it gives punctuation 22%, chance 15%` */
+function Given({
+  standing: { key, raw, chance },
+  first,
+}: {
+  readonly standing: Standing;
+  readonly first: string | null;
+}) {
+  if (!(key in TARGETS))
+    return (
+      <>
+        {": a token looks at about "}
+        <Num value={raw} text={formatNumber(raw, 2)} />
+        {" tokens"}
+      </>
+    );
+  return (
+    <>
+      {": it gives "}
+      {key === "cls" && first !== null ? <bdi dir="ltr">{first}</bdi> : TARGETS[key]}{" "}
+      <Share value={raw} />
+      <Chance chance={chance} />
+    </>
+  );
+}
+
 interface Props {
   readonly source: Source;
   readonly layer: number;
@@ -186,7 +219,7 @@ interface Props {
 /**
  * `L2 · H3 is 2nd of the 72 heads in attention to content words: 71%, chance 40%. It also links tree to climbed: 16%,
  * chance 7.1%.` `L0 · H1 is a sink: [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this
- * text: 14th of the 72 heads at best, in attention to punctuation.`
+ * text: it gives punctuation 22%, chance 15%.`
  */
 export function HeadSentence({ source, layer, head, standings, link = null, choose }: Props) {
   const { model, profile, tokens } = source.meta;
@@ -237,11 +270,7 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       <AgainstChance {...link.weight} chance={link.chance} />
     </>
   );
-  const [at] = above;
-  const figure = () =>
-    at?.key === "widely" || at?.key === "narrowly"
-      ? `for how ${at.key} it looks`
-      : `in attention to ${at?.key === "cls" && firstToken !== null ? firstToken : TARGETS[at?.key ?? ""]}`;
+  const most = mostAboveChance(above);
   return (
     <SentenceLine of={keys}>
       {`${over}${name} `}
@@ -268,8 +297,14 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       ) : (
         !said &&
         sink === undefined &&
-        at !== undefined &&
-        `: ${formatOrdinal(at.rank)} of the ${all} at best, ${figure()}`
+        most !== undefined && (
+          <>
+            <Given standing={most} first={firstToken} />
+            {most.key in TARGETS &&
+              most.rank <= FIRST.near &&
+              `, ${formatOrdinal(most.rank)} of the ${all}`}
+          </>
+        )
       )}
       .
     </SentenceLine>
