@@ -17,7 +17,7 @@
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { build } from "esbuild";
@@ -86,13 +86,17 @@ const shared = {
   metafile: true,
   write: false,
 };
-/** Folders of the npm packages that any bundle has code of. */
-const packages = new Set();
+/** Folders of the npm packages that each bundle has code of, under its path. */
+const packages = new Map();
+/** Those of all bundles, or of those that `counts` takes. */
+const packagesOf = (counts = () => true) =>
+  new Set([...packages].flatMap(([path, folders]) => (counts(path) ? [...folders] : [])));
 const target = ["chrome111", "firefox113", "safari16.4"];
 
 async function bundle(options) {
   const { outputFiles, metafile } = await build({ ...shared, target, ...options });
-  for (const folder of packagesIn(metafile)) packages.add(folder);
+  for (const [path, output] of Object.entries(metafile.outputs))
+    packages.set(path, new Set([...(packages.get(path) ?? []), ...packagesIn(output)]));
   return outputFiles;
 }
 
@@ -112,9 +116,10 @@ const {
   ends: [alone, typed],
   later: savedLazy,
 } = await splitScript("standalone", "features/engine/live", "saved-lazy");
-// Every copy carries the notices: whole in what is compressed, in a line in the script that unpacks it.
-const notices = noticesOf(packages);
-const common = notices.comment + commonCode;
+// Every copy carries the notices of its code: whole in what is compressed, in a line in the script that unpacks it.
+const firstNotices = noticesOf(packagesOf((path) => [name, "widget.js"].includes(basename(path))));
+const notices = noticesOf(packagesOf());
+const common = firstNotices.comment + commonCode;
 const rest = notices.comment + lazyCode;
 const standalone = notices.comment + saved + alone;
 const live = typed;
@@ -148,14 +153,19 @@ const sheetOf = async (names) =>
   );
 const [first, middle, last] = await Promise.all(styles.map(sheetOf));
 
+/** Deflated with the memory that makes it smallest: less of it ends a block, with its own codes, sooner. */
+const deflated = (given) =>
+  [7, 8, 9]
+    .map((memLevel) => deflateRawSync(given, { level: 9, memLevel }))
+    .reduce((best, next) => (next.length < best.length ? next : best));
 // Parted by a byte that none of them holds: quotes in JSON would be escaped, and cost 1%.
 const parts = [name, common, script, first, last];
 if (
   [...parts, rest, middle, standalone, savedLazy, engine, live].some((part) => part.includes("\0"))
 )
   throw new Error("A part holds the byte that parts them.");
-const packed = encode85(deflateRawSync(parts.join("\0"), { level: 9 }));
-const later = deflateRawSync(`${rest}\0${middle}`, { level: 9 });
+const packed = encode85(deflated(parts.join("\0")));
+const later = deflated(`${rest}\0${middle}`);
 const version = createHash("sha256").update(packed).digest("hex").slice(0, 16);
 const single = (name, format) =>
   text({
@@ -163,7 +173,7 @@ const single = (name, format) =>
     format,
     define: { PACKED: JSON.stringify(packed), VERSION: JSON.stringify(version) },
   });
-const loader = notices.line + (await single("loader.js", "esm"));
+const loader = firstNotices.line + (await single("loader.js", "esm"));
 const stub = await single("stub.js", "esm");
 
 mkdirSync(out, { recursive: true });

@@ -10,16 +10,11 @@ const YEARS = /^copyright (\(c\) )?[\d ,-]*(present )?/i;
 const RULE = `\n${"-".repeat(78)}\n\n`;
 
 /** Folders of the packages that a bundle has code of: `node_modules/d3-shape`, `node_modules/@scope/name`. */
-export function packagesIn(metafile) {
-  const found = new Set();
-  for (const output of Object.values(metafile.outputs)) {
-    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
-      const folder = path.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0];
-      if (folder !== undefined && bytesInOutput > 0) found.add(folder);
-    }
-  }
-  return found;
-}
+export const packagesIn = ({ inputs }) =>
+  Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => {
+    const folder = path.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0];
+    return folder !== undefined && bytesInOutput > 0 ? [folder] : [];
+  });
 
 function read(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

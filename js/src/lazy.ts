@@ -5,6 +5,7 @@ export { layerStrips } from "./frame/head-grid/layers";
 export { headLens } from "./frame/head-grid/lens";
 export { Display } from "./frame/lazy/display";
 export { headFigures } from "./frame/lazy/head-figures";
+export { History } from "./frame/lazy/history";
 export { KeyGroups } from "./frame/lazy/key-groups";
 export { ProfileHead } from "./frame/lazy/profile-head";
 export { sourcePainter } from "./frame/lazy/source-painter";

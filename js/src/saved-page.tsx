@@ -2,9 +2,10 @@
 
 import { signal } from "@preact/signals-core";
 import { h } from "./draw/dom";
-import { createFrame, type Frame } from "./frame/frame";
+import type { Frame } from "./frame/frame";
 import { DELAY_MS } from "./frame/preload";
-import { explain, messageOf } from "./protocol/failure";
+import { drawSaved } from "./frame/saved";
+import { messageOf } from "./protocol/failure";
 import { itemAt, required } from "./protocol/required";
 import { inflate } from "./protocol/saved/inflate";
 import type { SavedSource } from "./protocol/saved/source";
@@ -132,19 +133,12 @@ async function open(
       const openPair = await pairOpener();
       return await openPair(place, [chunksOf(run), chunksOf(run + 1)], { wanted });
     }
-    const { source, state, followParts } = await openSaved(chunksOf(run));
+    const opened = await openSaved(chunksOf(run));
     if (!wanted()) return null;
+    const { source, state } = opened;
     if (addressed) keepAddress(state, source.meta);
-    const frame = createFrame(state);
-    place.replaceChildren(frame.element);
-    frame.show(source, null);
-    followParts(
-      (part, select) => frame.show(part, null, [], select),
-      (error) => {
-        const { message, hint } = explain(error);
-        frame.report(message, hint);
-      },
-    );
+    place.replaceChildren();
+    const frame = drawSaved(place, opened);
     const stop = attachEngine?.({ source, frame, state });
     return () => {
       stop?.();

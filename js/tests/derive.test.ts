@@ -4,7 +4,7 @@ import { imagePixels } from "../src/draw/heatmap/cells";
 import { linksAbove } from "../src/draw/heatmap/flow";
 import { constrain, IDENTITY, zoomAt } from "../src/draw/heatmap/panzoom";
 import { boundariesOf } from "../src/figures/derive/boundaries";
-import { groupGives, groupReceives, toggled } from "../src/figures/derive/group";
+import { groupGives, groupReceives } from "../src/figures/derive/group";
 import {
   dot,
   largest,
@@ -21,6 +21,7 @@ import {
   projectAllowed,
   selectCells,
   sumsOf,
+  toggled,
   type Unit,
   unitOfToken,
   unitsOf,

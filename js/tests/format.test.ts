@@ -3,7 +3,6 @@
 import { h, render } from "preact";
 import { describe, expect, it } from "vitest";
 import {
-  copyExactValues,
   exact,
   formatNumber,
   formatOrdinal,
@@ -14,6 +13,7 @@ import {
   tokenScheme,
   visible,
 } from "../src/figures/format";
+import { copyExactValues } from "../src/ui/copy-exact";
 import { TokenText } from "../src/ui/token";
 
 describe("numbers", () => {

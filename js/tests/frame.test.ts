@@ -2,11 +2,13 @@
 import type { ComponentChild } from "preact";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listenForKeys } from "../src/frame/keys";
+import { History } from "../src/frame/lazy/history";
 import { createMessages, createProgress } from "../src/frame/messages";
 import { createRunBox } from "../src/frame/run-box";
 import { explain, SliceFailure } from "../src/protocol/failure";
 import type { Action, Activity, PastRun } from "../src/protocol/types";
 import { mount } from "../src/ui/mount";
+import { type LazyCode, lazyCode } from "../src/views/contract";
 import { metaOf } from "./runs";
 
 const press = (target: Element, key: string, more: KeyboardEventInit = {}): boolean =>
@@ -36,6 +38,7 @@ beforeEach(() => {
   document.body.append(root);
 });
 afterEach(() => {
+  lazyCode.value = null;
   stop.abort();
   root.remove();
 });
@@ -146,6 +149,9 @@ describe("the run box", () => {
       { text: "one", text_pair: "two" },
     ];
     box.activity(activity({ history }));
+    expect(part(root, "history-button").hidden).toBe(true);
+    lazyCode.value = { History } as LazyCode;
+    expect(part(root, "history-button").hidden).toBe(false);
     part(root, "history-button").click();
     const [shown, earlier] = part(root, "history").querySelectorAll("button");
     expect(shown!.hasAttribute("aria-current")).toBe(true);

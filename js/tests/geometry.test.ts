@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { cellAt, labelAt, layoutCells } from "../src/draw/cell-map/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
-import { flowWidth, layoutFlow, layoutPictures, placeCard } from "../src/views/attention/layout";
+import { flowWidth, layoutFlow, layoutPictures } from "../src/views/attention/layout";
+import { placeCard } from "../src/views/attention/lazy/place-card";
 import { layoutGrid } from "../src/views/sentences/layout";
 
 describe("a heat map of cells", () => {

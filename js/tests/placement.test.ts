@@ -17,7 +17,7 @@ import { Sparkline } from "../src/ui/chart";
 import { cardPlace } from "../src/ui/hover-card";
 import { windowOf } from "../src/views/attention/export";
 import { moveCell } from "../src/views/attention/keys";
-import { placeCard } from "../src/views/attention/layout";
+import { placeCard } from "../src/views/attention/lazy/place-card";
 import { placeCard as placeBlockCard } from "../src/views/attention/long/block";
 import { placeLabels } from "../src/views/inside/stages/hidden";
 import { piecesOf } from "../src/views/predictions/data";

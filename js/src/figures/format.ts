@@ -249,7 +249,7 @@ export function tokenLabel(token: string, scheme: TokenScheme, surface?: string)
 }
 
 /** A word without capitals and accents. */
-const plain = (word: string): string =>
+export const plain = (word: string): string =>
   word
     .normalize("NFD")
     .replace(/\p{Mn}/gu, "")
@@ -277,23 +277,4 @@ function readable(token: string, scheme: TokenScheme): string | null {
 /** Accessible name of a token. */
 export function spokenToken(label: TokenLabel): string {
   return label.word ?? label.text;
-}
-
-/**
- * Inside `root`, copying a number that carries `data-aw-value` gives all its digits, also when they are
- * not all on screen.
- */
-export function copyExactValues(root: HTMLElement, signal: AbortSignal): void {
-  root.addEventListener(
-    "copy",
-    (event) => {
-      const node = document.getSelection()?.getRangeAt(0).commonAncestorContainer;
-      const element = node instanceof Element ? node : node?.parentElement;
-      const value = element?.closest("[data-aw-value]")?.getAttribute("data-aw-value");
-      if (value == null || event.clipboardData === null) return;
-      event.clipboardData.setData("text/plain", value);
-      event.preventDefault();
-    },
-    { signal },
-  );
 }

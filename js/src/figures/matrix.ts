@@ -347,3 +347,8 @@ export function createMatrix(
     },
   };
 }
+
+/** The keys of a group that are on screen. */
+export function membersOf({ keyOf }: Matrix, group: readonly number[]): number[] {
+  return [...new Set(group.map((token) => keyOf(token)).filter((unit) => unit >= 0))];
+}

@@ -3,13 +3,13 @@
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
 import { type Unit, unitsOf } from "./derive/units";
-import { areFunctionWords, isElsewhere, plainIn } from "./plain-words";
+import { areFunctionWords, isElsewhere } from "./plain-words";
 
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 const MASK = /^(\[MASK\]|<mask>)$/;
-const LETTER = /[\p{L}\p{N}]/u;
+export const LETTER = /[\p{L}\p{N}]/u;
 /** Scripts without spaces: every token is a word. */
-const UNSPACED =
+export const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
 
 export const isUnknown = (text: string): boolean => UNKNOWN.test(text);
@@ -20,39 +20,6 @@ export function knowsNoWord({ text, special }: TokenColumns): boolean {
   const plain = text.filter((_, i) => special[i] !== true);
   return plain.length > 0 && plain.every(isUnknown);
 }
-
-/** True for the second and later tokens of a word. */
-const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
-  const [piece, last] = [surface[i] ?? "", surface[i - 1] ?? ""];
-  return (
-    !special[i] &&
-    !special[i - 1] &&
-    before[i] === "" &&
-    !/^[\sĠ▁]/u.test(text[i] ?? "") &&
-    /^[\p{L}\p{N}]/u.test(piece) &&
-    /[\p{L}\p{N}]$/u.test(last) &&
-    !UNSPACED.test(piece)
-  );
-};
-
-/** True of a piece of *don't*, *what'll*: “t” and “ll” with or without the apostrophe, and “don” before it. */
-export function isContracted({ surface, before }: TokenColumns, i: number): boolean {
-  const at = (k: number): string => (before[k] === "" ? (surface[k] ?? "") : "");
-  const behind = /^['’](?:s|t|re|ve|ll|d|m)$/i;
-  return (
-    behind.test(at(i)) ||
-    behind.test(at(i - 1) + at(i)) ||
-    /^['’]t$/i.test(at(i + 1)) ||
-    (/^['’]$/.test(at(i + 1)) && /^t$/i.test(at(i + 2)))
-  );
-}
-
-/** True of tokens that are a word of the text, and no mark and no piece. */
-export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
-  LETTER.test(tokens.surface[i] ?? "") &&
-  !continues(tokens, i) &&
-  !continues(tokens, end) &&
-  !isContracted(tokens, i);
 
 /** True where a word of the text is one token. */
 export const hasWholeWord = (tokens: TokenColumns): boolean =>
@@ -75,7 +42,7 @@ export function wordsOf(tokens: TokenColumns): Unit[] {
 }
 
 /** The words of a text in small letters. */
-const namesOf = (tokens: TokenColumns): string[] =>
+export const namesOf = (tokens: TokenColumns): string[] =>
   wordsOf(tokens).map(({ surface }) => surface.trim().toLowerCase());
 
 const languages = new WeakMap<TokenColumns, boolean>();
@@ -85,14 +52,6 @@ export function isOfElsewhere(tokens: TokenColumns): boolean {
   const known = languages.get(tokens) ?? isElsewhere(namesOf(tokens));
   languages.set(tokens, known);
   return known;
-}
-
-/** Tells the words of a text that say something from its function words, in its language. */
-export function contentOf(tokens: TokenColumns): (word: string) => boolean {
-  const names = namesOf(tokens);
-  const plain = plainIn(names);
-  const little = new Set(names.filter((_, i) => plain[i]));
-  return (word) => !little.has(word.trim().toLowerCase());
 }
 
 const isCharacter = (written: string): boolean =>

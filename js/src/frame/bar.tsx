@@ -14,9 +14,9 @@ import type { Part } from "../protocol/meta";
 import type { Selection } from "../state/selection";
 import { DEFAULT_SELECTION } from "../state/state";
 import { Button, Segmented } from "../ui/controls";
-import { RampTrack } from "../ui/legend";
 import { modeSignal, mount, selectionOf, signalOf } from "../ui/mount";
 import { Num } from "../ui/number";
+import { RampTrack } from "../ui/ramp-track";
 import { lazyCode, type ViewContext } from "../views/contract";
 import { askCode } from "../views/lazy-views";
 

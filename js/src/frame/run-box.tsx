@@ -4,10 +4,11 @@ import { batch, computed, type ReadonlySignal, signal } from "@preact/signals-co
 import { type ComponentChildren, render } from "preact";
 import { consume, h } from "../draw/dom";
 import { createPopover } from "../draw/popover";
-import { moveFocus } from "../draw/roving";
 import { directionOf } from "../draw/text-line";
+import { required } from "../protocol/required";
 import type { Action, Activity, Meta, PastRun } from "../protocol/types";
 import { Button, Icon } from "../ui/controls";
+import { lazyCode } from "../views/contract";
 import type { RunButton } from "../views/feature";
 
 /** The error for a text that is too long names this option of Python. */
@@ -22,40 +23,7 @@ interface Shown {
   readonly cut: boolean;
 }
 
-/** The last runs, to run again. */
-export const History = ({
-  runs,
-  current,
-  again,
-  title = "Run again",
-}: {
-  readonly runs: readonly PastRun[];
-  readonly current?: PastRun;
-  readonly again: (run: PastRun) => void;
-  readonly title?: string;
-}) => (
-  <div>
-    <h3 class="aw-title">{title}</h3>
-    <ol class="aw-history" data-aw-part="history" onKeyDown={moveFocus}>
-      {runs.map((run, i) => (
-        <li key={i}>
-          <Button
-            class="aw-past"
-            tabIndex={i === 0 ? 0 : -1}
-            aria-current={(current !== undefined && same(run, current)) || undefined}
-            title={[run.text, run.text_pair].filter(Boolean).join("\n")}
-            onClick={() => again(run)}
-          >
-            <bdi class="aw-past-text">{run.text}</bdi>
-            {run.text_pair && <bdi class="aw-past-text aw-muted">{run.text_pair}</bdi>}
-          </Button>
-        </li>
-      ))}
-    </ol>
-  </div>
-);
-
-const same = (a: PastRun, b: PastRun): boolean =>
+export const sameTexts = (a: PastRun, b: PastRun): boolean =>
   a.text === b.text && (a.text_pair || null) === (b.text_pair || null);
 
 /** Open, a field lies over what is below it: nothing moves. */
@@ -152,7 +120,7 @@ function View({
           part="history-button"
           label="Earlier texts"
           title="Earlier texts"
-          hidden={history.value.length < 2}
+          hidden={history.value.length < 2 || lazyCode.value === null}
           onClick={({ currentTarget }) => openHistory(currentTarget)}
         >
           <Icon name="history" />
@@ -185,7 +153,7 @@ export function createRunBox(
   const history = signal<readonly PastRun[]>([]);
   /** Null until the reader chooses: then the option of `show()` holds. */
   const truncation = signal<boolean | null>(null);
-  const changed = computed(() => !same(typed.value, shown.value));
+  const changed = computed(() => !sameTexts(typed.value, shown.value));
   let first!: HTMLTextAreaElement;
   let second!: HTMLTextAreaElement;
   const popover = createPopover(root);
@@ -214,6 +182,7 @@ export function createRunBox(
   }
 
   function openHistory(anchor: HTMLElement): void {
+    const { History } = required(lazyCode.peek(), "The code of earlier texts");
     const again = (entry: PastRun): void => {
       popover.close();
       anchor.focus({ preventScroll: true });
@@ -301,7 +270,7 @@ export function createRunBox(
       const text = source_text ?? meta.text;
       const now = read();
       // Keep text that was typed after the last run was sent.
-      const untouched = !changed.peek() || (sent !== null && same(now, sent));
+      const untouched = !changed.peek() || (sent !== null && sameTexts(now, sent));
       sent = null;
       batch(() => {
         shown.value = { text, text_pair };

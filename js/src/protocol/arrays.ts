@@ -1,6 +1,6 @@
-/** Arrays of slices: making them, products, and the part that a request names. */
+/** Arrays of slices. */
 
-import type { NdArray, Rows, Slice, Window } from "./slice";
+import type { NdArray, Slice } from "./slice";
 
 export const f32 = (data: Float32Array, ...shape: number[]): NdArray<Float32Array> => ({
   data,
@@ -11,51 +11,3 @@ export const bytesOf = ({ arrays }: Pick<Slice, "arrays">): number =>
   [...arrays.values()].reduce((sum, { data }) => sum + data.byteLength, 256);
 
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-
-/** `weights [n, n] @ values [n, width]`. */
-export function product(
-  weights: ArrayLike<number>,
-  values: ArrayLike<number>,
-  n: number,
-  width: number,
-): Float32Array {
-  const sums = new Float64Array(n * width);
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < n; j++) {
-      const weight = weights[i * n + j] as number;
-      for (let d = 0; d < width; d++) {
-        const at = i * width + d;
-        sums[at] = (sums[at] as number) + weight * (values[j * width + d] as number);
-      }
-    }
-  }
-  return Float32Array.from(sums);
-}
-
-/** The rows that a request names, or all of them, of arrays whose first axis are the rows. */
-export function rowsOf({ data, arrays }: Slice, { rows }: Rows): Slice {
-  if (!rows) return { data, arrays };
-  const [start, stop] = rows;
-  const cut = [...arrays].map(([name, { data: all, shape }]): [string, NdArray] => {
-    const width = all.length / (shape[0] ?? 1);
-    const part = all.slice(start * width, stop * width);
-    return [name, { data: part, shape: [stop - start, ...shape.slice(1)] }];
-  });
-  return { data, arrays: new Map(cut) };
-}
-
-/** The rows and columns of a tensor `[n, width]` that a request names, or all of them. */
-export function windowOf(
-  { data, shape }: NdArray,
-  { rows, cols }: Rows & { readonly cols?: Window | null },
-): Slice {
-  const [n, width] = shape as [number, number];
-  const [top, bottom] = rows ?? [0, n];
-  const [left, right] = [cols?.[0] ?? 0, Math.min(cols?.[1] ?? width, width)];
-  const part = new Float32Array((bottom - top) * (right - left));
-  for (let row = top; row < bottom; row++) {
-    part.set(data.subarray(row * width + left, row * width + right), (row - top) * (right - left));
-  }
-  const tensor = f32(part, bottom - top, right - left);
-  return { data: { shape: [n, width] }, arrays: new Map([["tensor", tensor]]) };
-}

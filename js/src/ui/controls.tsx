@@ -1,4 +1,4 @@
-/** Controls of a view's head: one of a few choices, a switch, and a number between two buttons. */
+/** Controls of a view's head: buttons, and one of a few choices. */
 
 import type { ComponentChildren, ComponentProps } from "preact";
 import { ICONS } from "../draw/icon";
@@ -80,32 +80,6 @@ export function Segmented<T extends string>({
   );
 }
 
-/** A switch. */
-export const Toggle = ({
-  text,
-  part,
-  on,
-  set,
-  title,
-  disabled = false,
-}: {
-  readonly text: string;
-  readonly part?: string;
-  readonly on: boolean;
-  readonly set: (on: boolean) => void;
-  readonly title?: string;
-  readonly disabled?: boolean;
-}) => (
-  <Button
-    class="aw-toggle"
-    aria-pressed={on}
-    {...{ part, title, disabled }}
-    onClick={() => set(!on)}
-  >
-    {text}
-  </Button>
-);
-
 /** One of several choices, in a menu. */
 export const Select = <T extends string | number>({
   label,
@@ -157,35 +131,4 @@ type Option<T> = readonly [value: T, text: string, title?: string];
 export interface OptionGroup<T> {
   readonly label: string;
   readonly options: readonly Option<T>[];
-}
-
-/** A whole number between two buttons. */
-export function Stepper({
-  label,
-  part,
-  value,
-  range: [min, max],
-  set,
-}: {
-  readonly label: string;
-  readonly part: string;
-  readonly value: number;
-  readonly range: readonly [min: number, max: number];
-  readonly set: (value: number) => void;
-}) {
-  const button = (face: string, name: string, next: number) => (
-    <Button label={name} title={name} disabled={next < min || next > max} onClick={() => set(next)}>
-      {face}
-    </Button>
-  );
-  return (
-    <div class="aw-stepper" role="group" aria-label={label} data-aw-part={part}>
-      <span class="aw-muted">{label}</span>
-      {button("−", `Fewer ${label}`, value - 1)}
-      <span class="aw-number aw-stepper-value" aria-live="polite">
-        {value}
-      </span>
-      {button("+", `More ${label}`, value + 1)}
-    </div>
-  );
 }

@@ -6,7 +6,7 @@ import { consume, h } from "../../draw/dom";
 import { createPopover, type Popover } from "../../draw/popover";
 import type { Described } from "../../figures/targets";
 import { createFrame, type Frame } from "../../frame/frame";
-import { History } from "../../frame/run-box";
+import { History } from "../../frame/lazy/history";
 import { messageOf } from "../../protocol/failure";
 import { KernelSource } from "../../protocol/kernel";
 import { readPack } from "../../protocol/pack";

@@ -8,8 +8,9 @@ import { headName, metricName } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
-import { Button, Select, Toggle } from "../../ui/controls";
+import { Button, Select } from "../../ui/controls";
 import { modeSignal, mount, selectionOf, setter, watch } from "../../ui/mount";
+import { Toggle } from "../../ui/toggle";
 import type { RunContext } from "../../views/contract";
 
 /** Figure that a list opens with; a saved page has its examples. */

@@ -3,7 +3,8 @@
 import { formatNumber, formatOrdinal, type TokenScheme } from "../../figures/format";
 import { tokenName } from "../../figures/names";
 import type { TokenColumns } from "../../protocol/types";
-import { Num, Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
+import { Num } from "../../ui/number";
 import { TokenName } from "../../ui/token";
 import { type Block, layerName } from "./data";
 

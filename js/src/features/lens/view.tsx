@@ -6,9 +6,10 @@
 
 import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
-import { copyExactValues, tokenScheme } from "../../figures/format";
+import { tokenScheme } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
 import { Segmented } from "../../ui/controls";
+import { copyExactValues } from "../../ui/copy-exact";
 import { HoverCard } from "../../ui/hover-card";
 import { Mark, RampLegend } from "../../ui/legend";
 import { memo } from "../../ui/memo";

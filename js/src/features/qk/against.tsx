@@ -3,7 +3,7 @@
 import type { Matrix } from "../../figures/matrix";
 import { itemAt } from "../../protocol/required";
 import { Button, Segmented } from "../../ui/controls";
-import { Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
 import { RovingList } from "../../ui/roving-list";
 import type { Against, Found } from "./data";
 import { type Names, SideToken } from "./names";

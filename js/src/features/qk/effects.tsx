@@ -1,7 +1,7 @@
 /** Result of running the network without the listed entries, in a sentence: the only one that may say because. */
 
 import { itemAt } from "../../protocol/required";
-import { Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
 import type { PinnedCell } from "../../views/contract";
 import { type Effect, type Effects, type Found, SIDES, type SideName } from "./data";
 import { type Names, PartName, SideToken } from "./names";

@@ -1,7 +1,8 @@
 /** The answer in a line. */
 
 import { formatNumber, formatPercent } from "../../figures/format";
-import { Num, Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
+import { Num } from "../../ui/number";
 import type { PinnedCell } from "../../views/contract";
 import type { Found } from "./data";
 import { type Names, SideToken } from "./names";

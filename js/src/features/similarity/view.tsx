@@ -8,12 +8,13 @@
 import { render } from "preact";
 import { ROOT_CLASS } from "../../draw/color/theme";
 import { onResize } from "../../draw/resize";
-import { copyExactValues, exact } from "../../figures/format";
+import { exact } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
-import { Toggle } from "../../ui/controls";
+import { copyExactValues } from "../../ui/copy-exact";
 import { mount } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { signed } from "../../ui/signs";
+import { Toggle } from "../../ui/toggle";
 import type { DrawView, ViewContext } from "../../views/contract";
 import { headSwitches, maskingTests } from "./checks";
 import type { Shown } from "./data";

@@ -10,12 +10,13 @@ import {
   termOf,
 } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
-import { copyExactValues, formatPercent, visible } from "../../figures/format";
+import { formatPercent, visible } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";
 import { wordsOf } from "../../figures/nothing-to-see";
 import { asking } from "../../protocol/asking";
 import { messageOf } from "../../protocol/failure";
 import { ClassTable, classChoice } from "../../ui/classes";
+import { copyExactValues } from "../../ui/copy-exact";
 import { memo } from "../../ui/memo";
 import { modeSignal, mount, selectionOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";

@@ -1,7 +1,5 @@
 /** Several tokens as one: what they receive and give together. Sums in float64. */
 
-import type { Unit } from "./units";
-
 interface GroupReceives {
   /** Weight from each row to the group: the sum over its keys, `[rows]`. */
   readonly fromRows: Float64Array;
@@ -51,15 +49,4 @@ export function groupGives(
   }
   const within = members.reduce((sum, i) => sum + (fromRows[i] as number), 0) / members.length;
   return { given, within };
-}
-
-/** `chosen` with all tokens of a unit, or with none of them where one is chosen; in the order of the text. */
-export function toggled(
-  chosen: readonly number[],
-  { token, end }: Pick<Unit, "token" | "end">,
-): readonly number[] {
-  const others = chosen.filter((each) => each < token || each >= end);
-  if (others.length < chosen.length) return others;
-  const added = Array.from({ length: end - token }, (_, i) => token + i);
-  return [...chosen, ...added].sort((a, b) => a - b);
 }

@@ -159,3 +159,14 @@ export function repeated(labels: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   return new Set(labels.filter((label) => seen.size === seen.add(label).size));
 }
+
+/** `chosen` with all tokens of a unit, or with none of them where one is chosen; in the order of the text. */
+export function toggled(
+  chosen: readonly number[],
+  { token, end }: Pick<Unit, "token" | "end">,
+): readonly number[] {
+  const others = chosen.filter((each) => each < token || each >= end);
+  if (others.length < chosen.length) return others;
+  const added = Array.from({ length: end - token }, (_, i) => token + i);
+  return [...chosen, ...added].sort((a, b) => a - b);
+}

@@ -8,7 +8,8 @@ import { cannotAnswer } from "../../protocol/failure";
 import type { Meta } from "../../protocol/meta";
 import { isLong } from "../../protocol/meta";
 import type { Quantity, Scale, Selection, Theme } from "../../state/selection";
-import { Button, Select, Toggle } from "../../ui/controls";
+import { Button, Select } from "../../ui/controls";
+import { Toggle } from "../../ui/toggle";
 import { ofOneRun, type ViewContext } from "../../views/contract";
 import { thumbnailNote } from "../head-grid/paint";
 

@@ -1,8 +1,7 @@
 /** Colors, marks and events of the source of an encoder-decoder. */
 
 import { consume, setAttributes, step } from "../../draw/dom";
-import { toggled } from "../../figures/derive/group";
-import { type Unit, unitOfToken } from "../../figures/derive/units";
+import { toggled, type Unit, unitOfToken } from "../../figures/derive/units";
 import { formatNumber } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
 import type { TokenRow } from "../../figures/row";

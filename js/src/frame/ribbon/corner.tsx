@@ -2,8 +2,8 @@
 
 import { signal } from "@preact/signals-core";
 import type { Tags } from "../../draw/text-line";
-import { toggled } from "../../figures/derive/group";
 import type { Unit } from "../../figures/derive/units";
+import { toggled } from "../../figures/derive/units";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { Button } from "../../ui/controls";
 import type { ViewContext } from "../../views/contract";

@@ -2,8 +2,8 @@
 
 import { consume, step } from "../../draw/dom";
 import { isSecondClick } from "../../draw/touch";
-import { toggled } from "../../figures/derive/group";
 import type { Unit } from "../../figures/derive/units";
+import { toggled } from "../../figures/derive/units";
 import { chunkOf, tokensOf } from "../../figures/long/chunks";
 import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";

@@ -1,6 +1,6 @@
 /** Slices of one head's attention, and rollout, for runs whose matrices are read in the page. */
 
-import { f32, rowsOf, upTo } from "../arrays";
+import { f32, upTo } from "../arrays";
 import { type Cells, walk } from "../cells";
 import { SliceFailure } from "../failure";
 import type { Meta } from "../meta";
@@ -16,6 +16,7 @@ import type {
   SliceOptions,
   Window,
 } from "../slice";
+import { rowsOf } from "./arrays";
 import type { Rollouts } from "./rollout";
 
 export interface AttentionFields {

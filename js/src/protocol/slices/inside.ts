@@ -1,11 +1,12 @@
 /** Slices of the model's own tensors; a saved page has those of some heads, and one token's row of all (attn_widget/page/token_row.py). */
 
-import { f32, product, windowOf } from "../arrays";
+import { f32 } from "../arrays";
 import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, SliceFailure } from "../failure";
 import { arrayOf, itemAt, required } from "../required";
 import { NAMES } from "../saved/names";
 import type { SavedRun } from "../saved/run";
 import type { Answers, Knows, NdArray, Slice, Window } from "../slice";
+import { product, windowOf } from "./arrays";
 
 interface Tensor {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Slices of what attention carries (docs/influence.md, section 1), out of a saved page. */
 
 import type { Mixing } from "../../catalog/selection";
-import { f32, rowsOf } from "../arrays";
+import { f32 } from "../arrays";
 import { spread } from "../cells";
 import { needsKernel } from "../failure";
 import { keysOf } from "../meta";
@@ -10,6 +10,7 @@ import { squaresOf } from "../saved/codes";
 import { NAMES } from "../saved/names";
 import type { SavedRun } from "../saved/run";
 import type { Answers, NdArray, Rows, TypedArray } from "../slice";
+import { rowsOf } from "./arrays";
 import { checkRollout, matrixSlice } from "./attention";
 import { rowsNormalized } from "./rollout";
 

@@ -1,15 +1,14 @@
 /** The cells of the heatmap: weights, or scores where these are asked for; which of them are marked, and what a click chooses. */
 
 import type { Cell, HeatmapData, Highlights } from "../../draw/heatmap/types";
-import { toggled } from "../../figures/derive/group";
+import { toggled } from "../../figures/derive/units";
 import { formatNumber } from "../../figures/format";
-import { isSquare, type Matrix, numOf, scoreOf } from "../../figures/matrix";
+import { isSquare, type Matrix, membersOf, numOf, scoreOf } from "../../figures/matrix";
 import type { AxisLabels } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
 import { largestAbsolute } from "../../protocol/ties";
 import type { Selection } from "../../state/selection";
 import type { ViewContext } from "../contract";
-import { membersOf } from "./group";
 
 export interface Cells extends Pick<HeatmapData, "values" | "allowed" | "ramp"> {
   /** Upper end of the ramp of scores; null for weights. */

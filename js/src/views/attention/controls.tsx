@@ -10,13 +10,11 @@ import { calledOf, hasHead, isRolled, measureOf, mixingOf } from "../../figures/
 import { largestAbsolute } from "../../protocol/ties";
 import type { Num } from "../../protocol/types";
 import type { Quantity, Selection } from "../../state/selection";
-import { Button, Icon, Segmented } from "../../ui/controls";
-import { RampTrack } from "../../ui/legend";
+import { Button, Segmented } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { setter } from "../../ui/mount";
+import { RampTrack } from "../../ui/ramp-track";
 import { lazyCode, type ViewContext } from "../contract";
-
-const ZOOM = 1.6;
 
 const QUANTITIES = [
   ["weights", "Attention weights: the softmax of the scores, every row sums to 1"],
@@ -28,21 +26,6 @@ const QUANTITIES = [
       "each input token",
   ],
 ] as const;
-
-/** `zoom` gets the factor; null shows all. */
-export const ZoomButtons = ({ zoom }: { readonly zoom: (factor: number | null) => void }) => (
-  <div class="aw-zoom" role="group" aria-label="Zoom">
-    <Button label="Zoom out" title="Zoom out" onClick={() => zoom(1 / ZOOM)}>
-      −
-    </Button>
-    <Button label="Zoom in" title="Zoom in" onClick={() => zoom(ZOOM)}>
-      +
-    </Button>
-    <Button label="Show all" title="Show all" onClick={() => zoom(null)}>
-      <Icon name="fit" />
-    </Button>
-  </div>
-);
 
 /** A ramp between its ends; a signed one has 0 in the middle. */
 export const Ramp = ({

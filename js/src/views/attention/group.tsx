@@ -53,8 +53,3 @@ export const UnitName = ({
     </span>
   );
 };
-
-/** The keys of a group that are on screen. */
-export function membersOf({ keyOf }: Matrix, group: readonly number[]): number[] {
-  return [...new Set(group.map((token) => keyOf(token)).filter((unit) => unit >= 0))];
-}

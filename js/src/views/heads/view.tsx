@@ -3,9 +3,10 @@
 import { render } from "preact";
 import { h } from "../../draw/dom";
 import { createPopover } from "../../draw/popover";
-import { copyExactValues, formatCount } from "../../figures/format";
+import { formatCount } from "../../figures/format";
 import { keysOf } from "../../protocol/meta";
 import type { HeadIndex } from "../../protocol/types";
+import { copyExactValues } from "../../ui/copy-exact";
 import { Mark } from "../../ui/legend";
 import { memo } from "../../ui/memo";
 import { mount } from "../../ui/mount";

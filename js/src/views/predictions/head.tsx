@@ -4,7 +4,7 @@ import { formatCount, visible } from "../../figures/format";
 import type { Source } from "../../protocol/types";
 import type { State } from "../../state/selection";
 import { Button, Segmented } from "../../ui/controls";
-import { Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
 import { TaskProgress } from "../../ui/task-progress";
 import { type Mode, predictionsRequest } from "./data";
 import { TOP_K } from "./lists";

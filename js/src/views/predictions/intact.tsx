@@ -4,7 +4,7 @@ import { formatCount, visible } from "../../figures/format";
 import { arrayOf, itemAt } from "../../protocol/required";
 import type { Slice } from "../../protocol/types";
 import { Button } from "../../ui/controls";
-import { Percent } from "../../ui/number";
+import { Percent } from "../../ui/figure";
 import type { RunContext } from "../contract";
 import { paintedPredictions } from "./data";
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { formatOrdinal, type TokenLabel, type TokenScheme } from "../../figures/format";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
-import { isWhole } from "../../figures/nothing-to-see";
+import { isWhole } from "../../figures/whole-words";
 import type { Meta } from "../../protocol/types";
 import { SentenceLine, Share } from "../../ui/sentence";
 import { TextWord, Word } from "../../ui/word";

@@ -1,7 +1,8 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
-import { isMask, isUnknown, isWhole } from "../../figures/nothing-to-see";
+import { isMask, isUnknown } from "../../figures/nothing-to-see";
 import { isElsewhere, plainIn } from "../../figures/plain-words";
+import { isWhole } from "../../figures/whole-words";
 import { firstLargest } from "../../protocol/ties";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";

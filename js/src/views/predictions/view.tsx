@@ -2,8 +2,8 @@
 
 import { effect, signal } from "@preact/signals-core";
 import { render } from "preact";
-import { copyExactValues } from "../../figures/format";
 import { isLong } from "../../protocol/meta";
+import { copyExactValues } from "../../ui/copy-exact";
 import { mount, setter, watch } from "../../ui/mount";
 import { createNearRows } from "../../ui/near-rows";
 import { type DrawView, lazyCode, type RunContext, type ViewHandle } from "../contract";

@@ -3,12 +3,12 @@ import { computed, type ReadonlySignal, signal, untracked } from "@preact/signal
 import { render } from "preact";
 import { byTouch } from "../../draw/touch";
 import { mixingDefinition } from "../../figures/definitions";
-import { copyExactValues } from "../../figures/format";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
 import type { State } from "../../state/selection";
+import { copyExactValues } from "../../ui/copy-exact";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../contract";

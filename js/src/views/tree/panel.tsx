@@ -2,8 +2,10 @@
 
 import { formatCount, formatOrdinal } from "../../figures/format";
 import type { Selection } from "../../state/selection";
-import { Button, Segmented, Stepper, Toggle } from "../../ui/controls";
-import { Figure } from "../../ui/number";
+import { Button, Segmented } from "../../ui/controls";
+import { Figure } from "../../ui/figure";
+import { Stepper } from "../../ui/stepper";
+import { Toggle } from "../../ui/toggle";
 import { TokenName } from "../../ui/token";
 import type { Facts } from "./facts";
 import { force } from "./force";

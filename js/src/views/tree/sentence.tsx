@@ -3,13 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
 import type { TreeNode } from "../../figures/derive/tree";
-import {
-  contentOf,
-  isContracted,
-  isUnknown,
-  isWhole,
-  nothingToSee,
-} from "../../figures/nothing-to-see";
+import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
+import { contentOf, isContracted, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";

@@ -1,7 +1,7 @@
 /** A saved run in its place on a page of the site; one of the site's own model goes on with what is typed. */
 
-import { createFrame, type Frame } from "../../../frame/frame";
-import { explain } from "../../../protocol/failure";
+import type { Frame } from "../../../frame/frame";
+import { drawSaved } from "../../../frame/saved";
 import type { Action, Meta } from "../../../protocol/types";
 import { openSaved } from "../../../state/saved";
 import type { State } from "../../../state/selection";
@@ -55,20 +55,12 @@ export async function openRun(
   chunk: Parameters<typeof openSaved>[0],
   shown: (meta: Meta) => void = () => undefined,
 ): Promise<SiteRun> {
-  const { source, state, free, followParts } = await openSaved(chunk);
+  const opened = await openSaved(chunk);
+  const { source, state, free } = opened;
   // A typed run has all heads; a saved one may have some.
   let limited = state;
   const selected: State = { ...free, set: (change) => limited.set(change) };
-  const frame = createFrame(selected);
-  place.append(frame.element);
-  frame.show(source, null);
-  followParts(
-    (part, select) => frame.show(part, null, [], select),
-    (error) => {
-      const { message, hint } = explain(error);
-      frame.report(message, hint);
-    },
-  );
+  const frame = drawSaved(place, opened, selected);
   let meta: Meta = source.meta;
   let act: ((action: Action) => Promise<void>) | null = null;
   let stop = (): void => undefined;

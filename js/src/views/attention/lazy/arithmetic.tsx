@@ -3,7 +3,7 @@
 import { formatNumber, formatPercent } from "../../../figures/format";
 import type { Link } from "../../../figures/pairs";
 import { calledOf } from "../../../figures/quantities";
-import { Figure } from "../../../ui/number";
+import { Figure } from "../../../ui/figure";
 import { type Pair, Sign } from "./ends";
 
 /** Digits of the arithmetic: enough that every step gives the next one as it is written. */

@@ -8,7 +8,7 @@ import { hasHead } from "../../../figures/quantities";
 import { isAbort, messageOf } from "../../../protocol/failure";
 import { keysOf } from "../../../protocol/meta";
 import { arrayOf, itemAt } from "../../../protocol/required";
-import { Figure } from "../../../ui/number";
+import { Figure } from "../../../ui/figure";
 import type { ViewContext } from "../../contract";
 import { Sign } from "./ends";
 import { Strip } from "./link-vectors";

@@ -2,9 +2,9 @@
 
 import type { Signal } from "@preact/signals-core";
 import { formatNumber } from "../../../figures/format";
-import { Toggle } from "../../../ui/controls";
 import { setter } from "../../../ui/mount";
-import { ZoomButtons } from "../controls";
+import { Toggle } from "../../../ui/toggle";
+import { ZoomButtons } from "./zoom";
 
 const SLIDER_STEPS = 1000;
 /** A slider position is the square root of a share of the maximum: small thresholds matter most. */

@@ -4,12 +4,12 @@ import { Fragment } from "preact";
 import { groupGives, groupReceives } from "../../../figures/derive/group";
 import { largest } from "../../../figures/derive/matrix";
 import { repeated } from "../../../figures/derive/units";
-import { isSquare, type Matrix } from "../../../figures/matrix";
+import { isSquare, type Matrix, membersOf } from "../../../figures/matrix";
 import type { AxisLabels } from "../../../figures/names";
 import { itemAt } from "../../../protocol/required";
 import { Button } from "../../../ui/controls";
 import type { ViewContext } from "../../contract";
-import { membersOf, UnitName, Value } from "../group";
+import { UnitName, Value } from "../group";
 
 /** Keys in the list of a group, and names of the group. */
 const MOST = { given: 3, named: 8 } as const;

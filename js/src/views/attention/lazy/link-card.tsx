@@ -2,7 +2,7 @@
 
 import { ABSENT, formatOrdinal } from "../../../figures/format";
 import { calledOf } from "../../../figures/quantities";
-import { Figure } from "../../../ui/number";
+import { Figure } from "../../../ui/figure";
 import { isWhole, percentOf } from "./arithmetic";
 import { Ends, impossible, isImpossible, type Pair } from "./ends";
 

@@ -1,10 +1,10 @@
 /** The card at the pointer: a pair of tokens, or a label. */
 
 import { render } from "preact";
-import { placeAtPointer, placeCard } from "../layout";
 import type { Tip } from "../tip";
 import { LabelCard } from "./label-card";
 import { LinkCard } from "./link-card";
+import { placeAtPointer, placeCard } from "./place-card";
 
 /** False where there is no card to show. */
 export function showTip({ element, pointer, model, pictures }: Tip): boolean {

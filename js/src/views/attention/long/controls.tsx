@@ -19,7 +19,8 @@ import { Segmented } from "../../../ui/controls";
 import { memo } from "../../../ui/memo";
 import { setTo, setter } from "../../../ui/mount";
 import type { ViewContext } from "../../contract";
-import { Quantities, Ramp, ZoomButtons } from "../controls";
+import { Quantities, Ramp } from "../controls";
+import { ZoomButtons } from "../lazy/zoom";
 
 const POOLINGS = [
   ["max", "max", { title: "A block has the color of its largest cell: shows single links" }],

@@ -7,10 +7,11 @@ import { windowOf } from "../../../figures/long/windows";
 import type { Hit } from "../../../figures/row";
 import { itemAt } from "../../../protocol/required";
 import type { Meta, TokenColumns } from "../../../protocol/types";
-import { Button, Toggle } from "../../../ui/controls";
+import { Button } from "../../../ui/controls";
 import { memo } from "../../../ui/memo";
 import { Num } from "../../../ui/number";
 import { RovingList } from "../../../ui/roving-list";
+import { Toggle } from "../../../ui/toggle";
 
 /** Rows of the lists; more hits are reached by the arrows of the find box. */
 const LINKS = 50;

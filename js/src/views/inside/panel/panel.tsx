@@ -7,10 +7,11 @@ import { length, windowAround, windowAt } from "../../../figures/derive/dimensio
 import { ABSENT, exact, formatNumber, roundToError } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
-import { Button, Toggle } from "../../../ui/controls";
+import { Button } from "../../../ui/controls";
 import { memo } from "../../../ui/memo";
 import { watch } from "../../../ui/mount";
 import { Num } from "../../../ui/number";
+import { Toggle } from "../../../ui/toggle";
 import { Link, Name } from "../bars";
 import { type Content, errorsOf, type StageContext, type Strip, type Term } from "../content";
 import { Legend } from "./legend";

@@ -12,7 +12,7 @@ import {
 import { schemeOf } from "../../../figures/names";
 import { arrayOf, itemAt, required } from "../../../protocol/required";
 import type { SliceRequest } from "../../../protocol/types";
-import { Percent } from "../../../ui/number";
+import { Percent } from "../../../ui/figure";
 import { TokenText } from "../../../ui/token";
 import { Bar, Link, Name } from "../bars";
 import { type Content, ofDimensions, type StageContext } from "../content";

@@ -4,7 +4,8 @@ import { countActive, length, topOf } from "../../../figures/derive/dimensions";
 import { formatCount } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { Button } from "../../../ui/controls";
-import { Figure, Num } from "../../../ui/number";
+import { Figure } from "../../../ui/figure";
+import { Num } from "../../../ui/number";
 import { Bar, Name } from "../bars";
 import {
   at,

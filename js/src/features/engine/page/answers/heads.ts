@@ -1,6 +1,7 @@
 /** Answers about heads: weights, scores, vectors, rollout, metrics, patterns. */
 
-import { f32, product, rowsOf, upTo } from "../../../../protocol/arrays";
+import { f32, upTo } from "../../../../protocol/arrays";
+import { product, rowsOf } from "../../../../protocol/slices/arrays";
 import { ATTENTION } from "../../../../protocol/slices/attention";
 import type { NdArray, Slice, SliceRequest } from "../../../../protocol/types";
 import type { EngineRun } from "../engine-run";

@@ -1,6 +1,7 @@
 /** Answers of the view Inside: parts of a layer, embeddings, and how tokens change from layer to layer. */
 
-import { f32, windowOf } from "../../../../../protocol/arrays";
+import { f32 } from "../../../../../protocol/arrays";
+import { windowOf } from "../../../../../protocol/slices/arrays";
 import type { NdArray, Slice, SliceRequest } from "../../../../../protocol/types";
 import type { EngineRun } from "../../engine-run";
 import { type Answers, refused } from "../contract";

@@ -1,8 +1,9 @@
 /** Answers about what attention carries: norms, mixing, ALTI, value zeroing, their rollouts, one pair. */
 
 import type { Mixing } from "../../../../../catalog/selection";
-import { f32, rowsOf } from "../../../../../protocol/arrays";
+import { f32 } from "../../../../../protocol/arrays";
 import { SliceFailure } from "../../../../../protocol/failure";
+import { rowsOf } from "../../../../../protocol/slices/arrays";
 import { matrixSlice } from "../../../../../protocol/slices/attention";
 import { rolloutStep, rowsNormalized } from "../../../../../protocol/slices/rollout";
 import type { NdArray, Slice, SliceOptions, SliceRequest } from "../../../../../protocol/types";
