@@ -183,7 +183,7 @@ def analyze(
     if others:
         runs = (run_text(encoder, *pair, truncation=truncation, tagger=tagger) for pair in others)
         analysis = with_comparison_texts(analysis, filter(None, map(comparison_text_of, runs)))
-    return analysis.mask(masked)
+    return analysis if isinstance(masked, tuple) and not masked else analysis.mask(masked)
 
 
 def warn_of_writing(analysis: Analysis, generate: int | Mapping[str, Any]) -> Analysis:

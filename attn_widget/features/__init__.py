@@ -26,7 +26,7 @@ class Feature(NamedTuple):
     inputs : mapping
         Under any name, what reads inputs of `analyze` that are no plain texts (`attn_widget.analysis.inputs`).
     meta : mapping
-        By name, a field of what a page reads of a run, and what gives it, or None of a run without one.
+        By name, a field of what a page reads of a run whose input named its parts (`Encoding.units`), and what gives it.
     slices : mapping
         Kinds of slices that it answers, and the modules that do.
     results : mapping

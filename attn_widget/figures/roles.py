@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from attn_widget.checks import index_in
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
+from attn_widget.figures.clusters import k_means, mean_silhouette
 from attn_widget.host.frames import dataframe
-from attn_widget.host.installed import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 MAX_ROLES = 8
 STANDS_OUT = 0.3  # standard deviations above the mean of all heads
 DIFFUSE = "diffuse"
-RESTARTS: Any = 10  # k-means finds local optima (Any: scikit-learn's stub knows only "auto")
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
 
     ``zscores``, mapping of str to float32 [L, H]: global z-scores of the specialization metrics; one with NaN is
     left out. ``seed``: the same seed gives the same roles. Raises `NotAvailableError`: nothing tells the heads
-    apart, or scikit-learn is not installed.
+    apart.
 
     References
     ----------
@@ -105,10 +104,6 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
     >>> [roles.name(0, head) for head in range(4)]
     ['diffuse', 'diffuse', 'self', 'self']
     """
-    require("sklearn", "A role of heads")
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import silhouette_score
-
     axes = tuple(key for key, values in zscores.items() if np.isfinite(values).all())
     if not axes:
         raise NotAvailableError(
@@ -123,13 +118,11 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
         raise NotAvailableError(
             f"{len(points)} heads with {distinct} different profiles cannot be clustered."
         )
-    silhouettes: dict[int, float] = {}
-    fits: dict[int, Any] = {}
-    for k in range(2, min(MAX_ROLES, distinct, len(points) - 1) + 1):
-        fits[k] = KMeans(n_clusters=k, n_init=RESTARTS, random_state=seed).fit(points)
-        silhouettes[k] = float(silhouette_score(points, fits[k].labels_))
+    tried = range(2, min(MAX_ROLES, distinct, len(points) - 1) + 1)
+    fits = {k: k_means(points, k, seed) for k in tried}
+    silhouettes = {k: mean_silhouette(points, labels) for k, (labels, _) in fits.items()}
     best = max(silhouettes, key=lambda k: silhouettes[k])  # the smallest k on a tie
-    labels, centroids = in_order(fits[best].labels_, fits[best].cluster_centers_)
+    labels, centroids = in_order(*fits[best])
     layout, explained = principal_plane(points)
     return Roles(
         labels.reshape(shape),

@@ -64,8 +64,8 @@ def check_ids(encoder: Reads, ids: Sequence[int]) -> None:
 
 def check_text(value: object, name: str) -> str:
     """``value`` as a text that a tokenizer can read."""
-    refuse_container(value, name)
     if not isinstance(value, str):
+        refuse_container(value, name)
         raise InputTypeError(f"{name} is a {type(value).__name__}, expected a str.")
     if not value:
         raise InputError(f"{name} is empty.", "Give at least one word.")
@@ -168,6 +168,12 @@ def control_ids(encoder: Reads) -> frozenset[int]:
     In an encoder's text such a token stands for text (``[MASK]``), or is spelled out as one.
     """
     return _flagged(encoder) if encoder.predicts == "next" else frozenset()
+
+
+def control_texts(encoder: Reads) -> list[str]:
+    """Control tokens of a decoder's tokenizer, as a text spells them."""
+    texts = encoder.reader.convert_ids_to_tokens(sorted(control_ids(encoder)))
+    return [text for text in texts if text]
 
 
 def _flagged(encoder: Reads) -> frozenset[int]:

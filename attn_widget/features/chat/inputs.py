@@ -13,7 +13,7 @@ from attn_widget.checks import are_ids, check_characters
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.chat.messages import Messages, check_messages, is_chat
 from attn_widget.features.chat.recovered import recovered
-from attn_widget.features.chat.template import Template, control_texts, takes_chats
+from attn_widget.features.chat.template import Template, takes_chats
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import encode
@@ -71,9 +71,7 @@ def _of_text(
     writes: bool,
     begins: bool,
 ) -> Encoding | None:
-    """A text that the template wrote; None of any other. A beginning token that the template writes is there once, if ``begins``."""
-    if not any(control in text for control in control_texts(encoder)):
-        return None
+    """A text that the template wrote; None of any other with control tokens. A beginning token that the template writes is there once, if ``begins``."""
     template = Template(encoder)
     turns = recovered(template, text)
     if not turns:

@@ -13,7 +13,7 @@ from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError
 from attn_widget.features.chat.messages import Messages
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.tokenizing import control_ids
+from attn_widget.model.tokenizing import control_texts
 
 
 class Turn(NamedTuple):
@@ -198,12 +198,6 @@ def takes_chats(encoder: Encoder) -> bool:
     """True of a decoder whose tokenizer has a template."""
     template = getattr(encoder.reader, "chat_template", None)
     return bool(template) and encoder.predicts == "next" and encoder.part is None
-
-
-def control_texts(encoder: Encoder) -> list[str]:
-    """Control tokens of a decoder's tokenizer, as a text spells them."""
-    texts = encoder.reader.convert_ids_to_tokens(sorted(control_ids(encoder)))
-    return [text for text in texts if text]
 
 
 def _marks(messages: Sequence[dict[str, Any]]) -> list[str]:
