@@ -20,7 +20,7 @@ import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
 import { createPairs } from "./pairs";
-import { SideSum } from "./sums";
+import { SideSum, topOf } from "./sums";
 import { Waiting } from "./task-of";
 import { createTrace } from "./trace-view";
 
@@ -131,6 +131,7 @@ function Further({ model, found, cell }: Of) {
 function Sums({ model, found, cell }: Of) {
   const { names, choose, follow } = model;
   const [shown, effects] = [model.matrix.value, model.effects.value];
+  const top = topOf(found, effects);
   return (
     <>
       <Line {...{ found, cell, names }} />
@@ -157,7 +158,7 @@ function Sums({ model, found, cell }: Of) {
               </>
             }
             effects={effects?.[side] ?? null}
-            {...{ found, side, names, follow }}
+            {...{ found, side, names, follow, top }}
           />
         ))}
       </div>

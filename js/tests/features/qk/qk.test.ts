@@ -5,7 +5,7 @@ import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
-import { gridOf } from "../../../src/features/qk/heads";
+import { gridOf, headsTop } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
@@ -321,6 +321,40 @@ describe("the sides", () => {
     expect(tokens).toMatchObject({ name: null, rest: { count: N - 5, of: "tokens" } });
   });
 
+  test("have bars on one scale, so that a number is as long on either", async () => {
+    // The largest entry of the query side is a quarter of that of the key side.
+    const uneven = (request: SliceRequest): Slice => {
+      const slice = answerOf(request);
+      const sums = [1, 2, 1, 0, 1, 1, 2];
+      const of = (scale: number) => nd(Float32Array.from(sums, (each) => each * scale));
+      return request.kind === "qk"
+        ? {
+            ...slice,
+            arrays: new Map([
+              ["key_sums", of(4)],
+              ["query_sums", of(1)],
+            ]),
+          }
+        : slice;
+    };
+    draw({}, uneven);
+    await press(find("why-here"));
+    for (const [side, scale] of [
+      ["key", 4],
+      ["query", 1],
+    ] as const) {
+      const shares = [
+        ...(find(`qk-${side}`)?.querySelectorAll<HTMLElement>(".aw-change") ?? []),
+      ].map(
+        (each) =>
+          Number.parseFloat(each.querySelector<HTMLElement>(".aw-change-bar")!.style.inlineSize) /
+          Number(each.dataset.awValue),
+      );
+      expect(shares.length).toBeGreaterThan(4);
+      for (const share of shares) expect(share, `${side} ${scale}`).toBeCloseTo(50 / 8, 4);
+    }
+  });
+
   test("lead from a head to the cell at which it read, and back", async () => {
     draw({ selection: { layer: 1, head: 2, token: 4, pair: [4, 2] } });
     await press(find("why-here"));
@@ -385,7 +419,10 @@ test("every earlier head is shaded by what it brings, layer by layer", async () 
   await byParts();
   await press(find("qk-show-heads"));
   expect(place.querySelectorAll('[data-aw-part="qk-heads"] h4')).toHaveLength(2);
-  expect(text("qk-head-key")).toMatch(/^L0 · H\d from .*: [+-]/);
+  const sizes = [...found.sums.key.slice(1, 4), ...found.sums.query.slice(1, 4)].map(Math.abs);
+  expect(headsTop(found), "one scale of shades on both sides").toBe(Math.max(...sizes));
+  for (const side of ["key", "query"])
+    expect(text(`qk-head-${side}`)).toMatch(/^L0 · H\d from .*: [+-]/);
 });
 
 test("the verdict is about other tokens than the pair itself", async () => {
