@@ -221,7 +221,15 @@ export const qk: PairPart = (place, context, pinned) => {
           </Button>
           {last !== null && (
             <Button class="aw-link aw-small" part="qk-back" onClick={way.back}>
-              {`← back to ${headName(last.layer, last.head)}, ${last.pair?.join(" → ")}`}
+              {`← back to ${headName(last.layer, last.head)}`}
+              {last.pair !== null && (
+                <>
+                  {", "}
+                  <SideToken names={model.names} side="query" token={last.pair[0]} />
+                  {" → "}
+                  <SideToken names={model.names} side="key" token={last.pair[1]} />
+                </>
+              )}
             </Button>
           )}
         </div>

@@ -364,7 +364,7 @@ describe("the sides", () => {
     expect(fake.state.get(), "on the key side a head stands at the key").toMatchObject(own);
     cell.value = { ...CELL, layer: 0, head: 1, query: CELL.key, key: 4 };
     await settled();
-    expect(text("qk-back")).toBe("← back to L1 · H2, 4 → 2");
+    expect(text("qk-back")).toBe("← back to L1 · H2, his4 → man2");
     expect(document.activeElement, "the head's button is gone").toBe(find("qk-back"));
     await press(find("qk-back"));
     expect(fake.state.get()).toMatchObject({ layer: 1, head: 2, pair: [4, 2] });
