@@ -111,10 +111,16 @@ export function SideSum({
         <thead>
           <tr>
             <td />
-            <th scope="col">{both ? "this side" : "direct"}</th>
+            <th scope="col" title="What it adds to the score, all else held">
+              {both ? "this side" : "direct"}
+            </th>
             {both && <th scope="col">both sides</th>}
-            <th scope="col">total, run</th>
-            <th scope="col">weight without it</th>
+            <th scope="col" title="By how much the score falls when the network runs without it">
+              total, by a run
+            </th>
+            <th scope="col">
+              weight without it, of <Percent value={found.weight} />
+            </th>
           </tr>
         </thead>
       )}
@@ -149,7 +155,7 @@ export function SideSum({
       ))}
       <tfoot>
         <tr>
-          <th scope="row">sum</th>
+          <th scope="row">sum, on either side</th>
           <td>
             <Num part={`qk-${side}-total`} value={total} text={`= ${formatNumber(total)}`} />
           </td>

@@ -27,7 +27,14 @@ import { createTrace } from "./trace-view";
 const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
 /** In a note, until it is run, and where a saved page cannot run it. */
-const TICK = /: tick 'without it' to run that/;
+const TICK = /: 'run without each' shows that/;
+/** What "without" means. */
+const WITHOUT: Readonly<Record<By, string>> = {
+  tokens:
+    "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",
+  parts:
+    "Each listed part in turn is replaced where it is written, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on.",
+};
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -71,21 +78,41 @@ function Controls({ model, found }: Of) {
   );
 }
 
-/** Switches of all that is asked for on demand. */
-function Further({ model, found, cell }: Of) {
-  const { checks, traces, pairsOpen, traceOpen, headsOpen, checking } = model;
-  const [check, trace] = [model.check.value, model.trace.value];
+/** The run that checks the sums, above the columns that it adds to them, and what it finds. */
+function Checked({ model, found, cell }: Of) {
+  const { checks, checking, names } = model;
+  const [check, effects] = [model.check.value, model.effects.value];
+  if (!checks.value) return null;
   return (
-    <div class="aw-cluster">
-      {checks.value && (
+    <>
+      <div class="aw-cluster">
         <Toggle
-          text="without it"
+          text="run without each"
           part="qk-without"
           on={checking.value}
           set={setter(checking)}
-          title="Run the network without each of the largest entries"
+          title="Run the network without each of the largest entries in turn"
         />
+        {check !== null && (
+          <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
+        )}
+      </div>
+      {effects !== null && (
+        <>
+          <Verdict {...{ found, effects, cell, names }} />
+          <p class="aw-view-note">{WITHOUT[found.by]}</p>
+        </>
       )}
+    </>
+  );
+}
+
+/** Switches of what opens below the sums. */
+function Further({ model, found, cell }: Of) {
+  const { traces, pairsOpen, traceOpen, headsOpen } = model;
+  const trace = model.trace.value;
+  return (
+    <div class="aw-cluster">
       <Toggle
         text="pairs"
         part="qk-show-pairs"
@@ -118,9 +145,6 @@ function Further({ model, found, cell }: Of) {
       <Button class="aw-link" part="qk-csv" onClick={() => model.save(found, cell)}>
         Save the sums as CSV
       </Button>
-      {check !== null && (
-        <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
-      )}
       {trace !== null && (
         <Waiting task={trace} doing="Following heads" start="Trace" part="qk-tracing" />
       )}
@@ -146,6 +170,7 @@ function Sums({ model, found, cell }: Of) {
         />
       )}
       {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
+      <Checked {...{ model, found, cell }} />
       <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
         {SIDES.map((side) => (
           <SideSum
@@ -162,7 +187,6 @@ function Sums({ model, found, cell }: Of) {
           />
         ))}
       </div>
-      {effects !== null && <Verdict {...{ found, effects, cell, names }} />}
       <Further {...{ model, found, cell }} />
     </>
   );

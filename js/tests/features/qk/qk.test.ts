@@ -34,7 +34,7 @@ globalThis.ResizeObserver ??= class {
 const TOKENS = ["[CLS]", "the", "man", "lost", "his", "keys", "[SEP]"];
 const N = TOKENS.length;
 const CELL: PinnedCell = { layer: 1, head: 2, query: 4, key: 2, merged: false };
-const NOTE = "It adds up exactly: tick 'without it' to run that.";
+const NOTE = "It adds up exactly: 'run without each' shows that.";
 
 const nd = (data: Float32Array, shape: readonly number[] = [data.length]): NdArray => ({
   data,
@@ -433,6 +433,37 @@ test("the verdict is about other tokens than the pair itself", async () => {
   cell.value = { ...CELL, query: 1, key: 0 };
   await settled();
   expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
+test("the verdict by parts names a cause on each side, above the sums that it is about", async () => {
+  const without = (query: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    if (request.kind !== "qk_effects" || fieldsOf(request).side !== "query") return slice;
+    const effects = [{ part: 4, direct: 1, total: 2, weight: query }];
+    return { ...slice, data: { ...slice.data, effects } };
+  };
+  draw({}, without(0.03));
+  await press(find("why-here"));
+  await byParts();
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^his4 looks at man2 because of the L0 FFN on the query side and of .* on the key side: without the first the weight is 3\.00% instead of 75\.0%; without the second it is 10\.0%\.$/,
+  );
+  expect(place.textContent, "what “without” means").toContain("at the query by nothing");
+  const order = ["qk-line", "qk-without", "qk-verdict", "qk-key", "qk-show-pairs"].map(find);
+  for (const [i, each] of order.slice(1).entries())
+    expect(
+      order[i]!.compareDocumentPosition(each!) & Node.DOCUMENT_POSITION_FOLLOWING,
+    ).toBeTruthy();
+  expect(text("qk-key"), "next to the weight as it is").toContain("weight without it, of 75.0%");
+  fake.stop();
+  draw({}, without(0.7));
+  if (find("qk-line") === null) await press(find("why-here"));
+  await byParts();
+  await press(find("qk-without"));
+  expect(text("qk-verdict"), "one cause").toMatch(
+    /because of .* on the key side: without it the weight is 10\.0% .*; without the L0 FFN on the query side it is 70\.0%\.$/,
+  );
 });
 
 test("of a key below the others the verdict says what keeps the head away from it", async () => {
