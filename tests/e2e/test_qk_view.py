@@ -85,7 +85,7 @@ def test_a_head_leads_to_the_cell_at_which_it_read_and_back(page: Page) -> None:
     layer, head = (int(button.get_attribute(f"data-{name}") or -1) for name in ("layer", "head"))
     (source,) = [each.source for each in heads if (each.layer, each.head) == (layer, head)]
     button.click()
-    expect(part(page, "qk-back")).to_have_text(f"← back to L{LAYER} · H{HEAD}, {QUERY} → {KEY}")
+    expect(part(page, "qk-back")).to_have_text(f"← back to L{LAYER} · H{HEAD}, his4 → man2")
     expect(part(page, "qk-line")).to_be_visible()
     assert (widget.layer, widget.head, list(widget.pair)) == (layer, head, [KEY, source])
     part(page, "qk-back").click()

@@ -115,7 +115,7 @@ def answered(analysis: aw.Analysis, request: dict[str, Any]) -> dict[str, Any]:
     if request["kind"] == "qk":
         # A page has no other way, and runs nothing without a token.
         data["others"] = ["tokens"]
-        data["notes"][0] = data["notes"][0].replace(": tick 'without it' to run that", "")
+        data["notes"][0] = data["notes"][0].replace(": 'run without each' shows that", "")
     elif "notes" in data:
         data["notes"] = [NO_TAGS]
     reasons = data.get("reasons", {})

@@ -6,12 +6,13 @@ from attn_widget.features.qk.attribution import QKAttribution
 
 TOKENS = (
     "What each token brings to this score, with all other attention, norms and gates as they were. It adds up exactly. "
-    "It is not what would happen without the token: tick 'without it' to run that."
+    "It is not what would happen without the token: 'run without each' shows that."
 )
 PARTS = (
     "What each part writes straight into this head; a head read most of it from the token that stands behind “from”. "
-    "Its effect by way of later layers is not in it: in SmolLM2 the full effect of the largest part was about a fifth "
-    "of this on the key side, somewhat less than half on the query side."
+    "It adds up exactly. It is not what would happen without the part: 'run without each' shows that. Without the "
+    "largest part the score of SmolLM2 falls by a fifth of that part's number on the key side, and by somewhat less "
+    "than half of it on the query side (medians)."
 )
 POST_NORM = "In encoders of this kind FFN parts say nothing about what switching them off would do."
 

@@ -145,8 +145,10 @@ export function createSaidCells(
     show(next: Cells): void {
       const { values, top } = next;
       const most = largestAbsolute(values);
-      const largest = top === undefined ? most : Math.fround(top);
-      strongest = values.findIndex((value) => Math.abs(value) === largest);
+      const at = (size: number) => values.findIndex((value) => Math.abs(value) === size);
+      strongest = at(Math.fround(top ?? most));
+      // The end of the colors may be another map's, drawn beside this one.
+      if (strongest < 0) strongest = at(most);
       cells.value = { ...next, top: top || most || 1 };
     },
     clear(): void {

@@ -34,7 +34,7 @@ def test_a_cell_by_tokens() -> None:
     for name in ("score", "weight", "contrast", "constant", "distance", "gap"):
         assert data[name] == pytest.approx(getattr(found, name))
     assert data["capped"] is None and data["unreliable"] is False
-    assert data["notes"][0].endswith("tick 'without it' to run that.")
+    assert data["notes"][0].endswith("'run without each' shows that.")
     token = {"kind": "token", "layer": None, "head": None, "token": 0, "source": None}
     assert data["query_parts"][0] == token and len(data["key_parts"]) == 10
     assert data["pairs"][0][:2] == [6, 2] and len(data["pairs"]) == 8

@@ -149,6 +149,8 @@ function Both({
   const ways = found.a.others.filter((each) => found.b.others.includes(each));
   const change = found.b.contrast - found.a.contrast;
   const named = { found, names };
+  // Bars of both sides have one scale.
+  const top = Math.max(...SIDES.map((side) => topOf(sides[side])));
   function save(): void {
     const rows = SIDES.flatMap((side) =>
       sides[side].map(({ a, b, values }) => [
@@ -216,7 +218,7 @@ function Both({
       )}
       <div class="aw-qk-sides is-checked">
         {SIDES.map((side) => (
-          <ChangedSide key={side} side={side} rows={sides[side]} {...named} />
+          <ChangedSide key={side} side={side} rows={sides[side]} {...named} top={top} />
         ))}
       </div>
       <div class="aw-cluster">
@@ -232,22 +234,32 @@ function Both({
   );
 }
 
+const sumOf = (of: readonly ChangedPart[], run: 0 | 1): number =>
+  of.reduce((sum, { values }) => sum + values[run], 0);
+
+/** Largest change that a side lists, that of the others together included. */
+function topOf(rows: readonly ChangedPart[]): number {
+  const others = rows.slice(LISTED);
+  const changes = [...rows.slice(0, LISTED).map(changeOf), sumOf(others, 1) - sumOf(others, 0)];
+  return Math.max(...changes.map(Math.abs));
+}
+
 function ChangedSide({
   side,
   rows,
   found,
   names,
+  top,
 }: {
   readonly side: SideName;
   readonly rows: readonly ChangedPart[];
   readonly found: OfBoth<Found>;
   readonly names: OfBoth<Names>;
+  /** Change whose bar is longest. */
+  readonly top: number;
 }) {
   const [listed, others] = [rows.slice(0, LISTED), rows.slice(LISTED)];
-  const sumOf = (of: readonly ChangedPart[], run: 0 | 1): number =>
-    of.reduce((sum, { values }) => sum + values[run], 0);
   const rest = [sumOf(others, 0), sumOf(others, 1)] as const;
-  const top = Math.max(...[...listed.map(changeOf), rest[1] - rest[0]].map(Math.abs));
   const cell = (value: number | null) =>
     value === null ? (
       <td class="aw-muted">–</td>

@@ -52,7 +52,12 @@ export function Verdict({
       </>
     );
   };
-  const makes = away ? first.weight * MAKES > found.weight : first.weight < MAKES * found.weight;
+  const makesIt = ({ weight }: Effect): boolean =>
+    away ? weight * MAKES > found.weight : weight < MAKES * found.weight;
+  const makes = makesIt(first);
+  /** By parts each side has its own. */
+  const other = byParts ? second : undefined;
+  const both = makes && other !== undefined && makesIt(other);
   return (
     <p data-aw-part="qk-verdict" role="status">
       {makes ? (
@@ -62,7 +67,13 @@ export function Verdict({
           <SideToken names={names} side="key" token={cell.key} />
           {" because of "}
           <Entry of={first} />
-          {": without it the weight is "}
+          {both && (
+            <>
+              {" and of "}
+              <Entry of={other} />
+            </>
+          )}
+          {`: without ${both ? "the first" : "it"} the weight is `}
         </>
       ) : (
         <>
@@ -74,12 +85,12 @@ export function Verdict({
       <Percent value={first.weight} />
       {" instead of "}
       <Percent value={found.weight} />
-      {byParts && second !== undefined && (
+      {other !== undefined && (
         <>
           {"; without "}
-          <Entry of={second} />
+          {both ? "the second" : <Entry of={other} />}
           {" it is "}
-          <Percent value={second.weight} />
+          <Percent value={other.weight} />
         </>
       )}
       .

@@ -3,6 +3,7 @@
 import { headName } from "../../figures/names";
 import { createSaidCells } from "../../marks/cells";
 import { itemAt } from "../../protocol/required";
+import { largestAbsolute } from "../../protocol/ties";
 import { watch } from "../../ui/mount";
 import { signed } from "../../ui/signs";
 import { type Found, type Part, SIDES, type SideName } from "./data";
@@ -26,6 +27,10 @@ export function gridOf({ parts, sums }: Found, side: SideName) {
   };
 }
 
+/** Largest contribution of a head to either side: a shade means the same on both. */
+export const headsTop = (found: Found): number =>
+  Math.max(...SIDES.map((side) => largestAbsolute(gridOf(found, side)?.values ?? [])));
+
 export function createHeads({ found, headsOpen: open, names, follow, until }: QkModel) {
   const sides = SIDES.map((side) => {
     let parts: readonly Part[] = [];
@@ -47,7 +52,7 @@ export function createHeads({ found, headsOpen: open, names, follow, until }: Qk
     watch(() => {
       const now = found.value;
       const grid = open.value && now !== null ? gridOf(now, side) : null;
-      if (grid === null) return cells.clear();
+      if (now === null || grid === null) return cells.clear();
       ({ parts, count } = grid);
       cells.show({
         values: grid.values,
@@ -55,6 +60,7 @@ export function createHeads({ found, headsOpen: open, names, follow, until }: Qk
         columnLabels: Array.from({ length: count }, (_, head) => `H${head}`),
         name: `What each earlier head brings on the ${side} side: layers by heads`,
         signed: true,
+        top: headsTop(now),
         mark: () => null,
       });
     }, until);

@@ -7,7 +7,7 @@ import { Button } from "../../ui/controls";
 import { Percent } from "../../ui/figure";
 import { Num } from "../../ui/number";
 import { Change } from "../../ui/signs";
-import type { Effect, Found, Part, SideName } from "./data";
+import { type Effect, type Effects, type Found, type Part, SIDES, type SideName } from "./data";
 import { groupsOf } from "./groups";
 import { type Names, PartName, SideToken } from "./names";
 
@@ -47,6 +47,18 @@ function Entry({
   );
 }
 
+/** The largest number of both sides, whose bars have one scale. */
+export function topOf({ parts, sums }: Found, effects: Effects | null): number {
+  const values = SIDES.flatMap((side) => [
+    ...groupsOf(parts[side], sums[side]).flatMap(({ rows, rest }) => [
+      ...rows.map(({ value }) => value),
+      rest?.value ?? 0,
+    ]),
+    ...(effects?.[side] ?? []).flatMap(({ direct, total }) => [direct, total]),
+  ]);
+  return Math.max(...values.map(Math.abs));
+}
+
 export function SideSum({
   found,
   side,
@@ -54,6 +66,7 @@ export function SideSum({
   names,
   effects,
   follow,
+  top,
 }: {
   readonly found: Found;
   readonly side: SideName;
@@ -62,19 +75,15 @@ export function SideSum({
   /** Null before the network has run without the largest entries. */
   readonly effects: readonly Effect[] | null;
   readonly follow: Follow;
+  /** Number whose bar is longest. */
+  readonly top: number;
 }) {
   const parts = found.parts[side];
   const groups = groupsOf(parts, found.sums[side]);
-  const shown = groups.flatMap(({ rows, rest }) => [...rows, ...(rest ? [rest] : [])]);
-  const top = Math.max(...shown.map(({ value }) => Math.abs(value)));
   const total = groups.reduce((sum, group) => sum + group.total, 0);
   const ofPart = new Map(effects?.map((effect) => [effect.part, effect]));
   // A token stands on both sides, and is taken out of both.
   const both = found.by === "tokens";
-  const bars = Math.max(
-    top,
-    ...[...ofPart.values()].flatMap(({ direct, total }) => [direct, total].map(Math.abs)),
-  );
   const run = (part: number | null) => {
     if (effects === null) return null;
     const effect = part === null ? undefined : ofPart.get(part);
@@ -88,8 +97,8 @@ export function SideSum({
       );
     return (
       <>
-        {both && <Change value={effect.direct} top={bars} />}
-        <Change value={effect.total} top={bars} />
+        {both && <Change value={effect.direct} top={top} />}
+        <Change value={effect.total} top={top} />
         <td>
           <Percent value={effect.weight} />
         </td>
@@ -103,10 +112,16 @@ export function SideSum({
         <thead>
           <tr>
             <td />
-            <th scope="col">{both ? "this side" : "direct"}</th>
+            <th scope="col" title="What it adds to the score, all else held">
+              {both ? "this side" : "direct"}
+            </th>
             {both && <th scope="col">both sides</th>}
-            <th scope="col">total, run</th>
-            <th scope="col">weight without it</th>
+            <th scope="col" title="By how much the score falls when the network runs without it">
+              total, by a run
+            </th>
+            <th scope="col">
+              weight without it, of <Percent value={found.weight} />
+            </th>
           </tr>
         </thead>
       )}
@@ -126,14 +141,14 @@ export function SideSum({
               <th scope="row">
                 <Entry part={itemAt(parts, part)} {...{ names, side, follow }} />
               </th>
-              <Change value={value} top={bars} />
+              <Change value={value} top={top} />
               {run(part)}
             </tr>
           ))}
           {rest !== null && (
             <tr class="aw-qk-rest">
               <th scope="row">{`${rest.count} other ${rest.of}`}</th>
-              <Change value={rest.value} top={bars} />
+              <Change value={rest.value} top={top} />
               {run(null)}
             </tr>
           )}
@@ -141,7 +156,7 @@ export function SideSum({
       ))}
       <tfoot>
         <tr>
-          <th scope="row">sum</th>
+          <th scope="row">sum, on either side</th>
           <td>
             <Num part={`qk-${side}-total`} value={total} text={`= ${formatNumber(total)}`} />
           </td>

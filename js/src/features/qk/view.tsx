@@ -21,14 +21,21 @@ import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
 import { createPairs } from "./pairs";
-import { SideSum } from "./sums";
+import { SideSum, topOf } from "./sums";
 import { Waiting } from "./task-of";
 import { createTrace } from "./trace-view";
 
 const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
 /** In a note, until it is run, and where a saved page cannot run it. */
-const TICK = /: tick 'without it' to run that/;
+const TICK = /: 'run without each' shows that/;
+/** What "without" means. */
+const WITHOUT: Readonly<Record<By, string>> = {
+  tokens:
+    "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",
+  parts:
+    "Each listed part in turn is replaced where it is written, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on.",
+};
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -72,21 +79,41 @@ function Controls({ model, found }: Of) {
   );
 }
 
-/** Switches of all that is asked for on demand. */
-function Further({ model, found, cell }: Of) {
-  const { checks, traces, pairsOpen, traceOpen, headsOpen, checking } = model;
-  const [check, trace] = [model.check.value, model.trace.value];
+/** The run that checks the sums, above the columns that it adds to them, and what it finds. */
+function Checked({ model, found, cell }: Of) {
+  const { checks, checking, names } = model;
+  const [check, effects] = [model.check.value, model.effects.value];
+  if (!checks.value) return null;
   return (
-    <div class="aw-cluster">
-      {checks.value && (
+    <>
+      <div class="aw-cluster">
         <Toggle
-          text="without it"
+          text="run without each"
           part="qk-without"
           on={checking.value}
           set={setter(checking)}
-          title="Run the network without each of the largest entries"
+          title="Run the network without each of the largest entries in turn"
         />
+        {check !== null && (
+          <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
+        )}
+      </div>
+      {effects !== null && (
+        <>
+          <Verdict {...{ found, effects, cell, names }} />
+          <p class="aw-view-note">{WITHOUT[found.by]}</p>
+        </>
       )}
+    </>
+  );
+}
+
+/** Switches of what opens below the sums. */
+function Further({ model, found, cell }: Of) {
+  const { traces, pairsOpen, traceOpen, headsOpen } = model;
+  const trace = model.trace.value;
+  return (
+    <div class="aw-cluster">
       <Toggle
         text="pairs"
         part="qk-show-pairs"
@@ -119,9 +146,6 @@ function Further({ model, found, cell }: Of) {
       <Button class="aw-link" part="qk-csv" onClick={() => model.save(found, cell)}>
         Save the sums as CSV
       </Button>
-      {check !== null && (
-        <Waiting task={check} doing="Running without the largest" start="Run" part="qk-check" />
-      )}
       {trace !== null && (
         <Waiting task={trace} doing="Following heads" start="Trace" part="qk-tracing" />
       )}
@@ -132,6 +156,7 @@ function Further({ model, found, cell }: Of) {
 function Sums({ model, found, cell }: Of) {
   const { names, choose, follow } = model;
   const [shown, effects] = [model.matrix.value, model.effects.value];
+  const top = topOf(found, effects);
   return (
     <>
       <Line {...{ found, cell, names }} />
@@ -146,6 +171,7 @@ function Sums({ model, found, cell }: Of) {
         />
       )}
       {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
+      <Checked {...{ model, found, cell }} />
       <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
         {SIDES.map((side) => (
           <SideSum
@@ -158,11 +184,10 @@ function Sums({ model, found, cell }: Of) {
               </>
             }
             effects={effects?.[side] ?? null}
-            {...{ found, side, names, follow }}
+            {...{ found, side, names, follow, top }}
           />
         ))}
       </div>
-      {effects !== null && <Verdict {...{ found, effects, cell, names }} />}
       <Further {...{ model, found, cell }} />
     </>
   );
@@ -221,7 +246,15 @@ export const qk: PairPart = (place, context, pinned) => {
           </Button>
           {last !== null && (
             <Button class="aw-link aw-small" part="qk-back" onClick={way.back}>
-              {`← back to ${headName(last.layer, last.head)}, ${last.pair?.join(" → ")}`}
+              {`← back to ${headName(last.layer, last.head)}`}
+              {last.pair !== null && (
+                <>
+                  {", "}
+                  <SideToken names={model.names} side="query" token={last.pair[0]} />
+                  {" → "}
+                  <SideToken names={model.names} side="key" token={last.pair[1]} />
+                </>
+              )}
             </Button>
           )}
         </div>

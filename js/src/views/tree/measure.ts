@@ -21,15 +21,21 @@ const LETTER = 0.55;
 
 export function createRuler(element: HTMLElement): Ruler {
   const pen = document.createElement("canvas").getContext("2d");
-  const { font } = palette(element);
+  let font = "";
   const widths = new Map<string, number>();
   const labels = new Map<string, Label>();
+
+  function write(pen: CanvasRenderingContext2D, size: number, weight: number): void {
+    // An element has no font before it stands in the page.
+    font ||= palette(element).font;
+    pen.font = `${weight} ${size}px ${font}`;
+  }
 
   function width(text: string, size: number, weight: number): number {
     const key = `${size} ${weight} ${text}`;
     let width = widths.get(key);
     if (width === undefined) {
-      if (pen !== null) pen.font = `${weight} ${size}px ${font}`;
+      if (pen !== null) write(pen, size, weight);
       width = pen?.measureText(text).width ?? text.length * size * LETTER;
       widths.set(key, width);
     }
@@ -44,7 +50,7 @@ export function createRuler(element: HTMLElement): Ruler {
       if (label === undefined) {
         let cut = text;
         if (pen !== null && width(text, size, weight) > most) {
-          pen.font = `${weight} ${size}px ${font}`;
+          write(pen, size, weight);
           cut = fitText(pen, text, most);
         }
         label = { text: cut, width: width(cut, size, weight) };

@@ -81,21 +81,23 @@ function draw(answers: readonly (() => Slice)[], live = true) {
   const find = (name: string) => place.querySelector<HTMLElement>(`[data-aw-part="${name}"]`);
   return { place, cells, find };
 }
-const slice = (values: readonly number[], contrast: number) => (): Slice => ({
-  data: {
-    ...{ by: "tokens", others: ["tokens", "parts"], against: "others", againsts: ["others"] },
-    ...{ fallback: null, score: 1, weight: 0.5, contrast, constant: 0, distance: 0, gap: 0 },
-    ...{ capped: null, unreliable: false, notes: [], pairs: [], pairs_rest: 0 },
-    query_parts: [0, 1, 2].map(token),
-    key_parts: [0, 1, 2].map(token),
-  },
-  arrays: new Map(
-    ["query_sums", "key_sums"].map((name) => [
-      name,
-      { data: Float32Array.from(values), shape: [3] },
-    ]),
-  ),
-});
+const slice =
+  (values: readonly number[], contrast: number, queries = values) =>
+  (): Slice => ({
+    data: {
+      ...{ by: "tokens", others: ["tokens", "parts"], against: "others", againsts: ["others"] },
+      ...{ fallback: null, score: 1, weight: 0.5, contrast, constant: 0, distance: 0, gap: 0 },
+      ...{ capped: null, unreliable: false, notes: [], pairs: [], pairs_rest: 0 },
+      query_parts: [0, 1, 2].map(token),
+      key_parts: [0, 1, 2].map(token),
+    },
+    arrays: new Map(
+      Object.entries({ query_sums: queries, key_sums: values }).map(([name, data]) => [
+        name,
+        { data: Float32Array.from(data), shape: [3] },
+      ]),
+    ),
+  });
 
 test("both runs are asked about the pair, and the columns add up to their contrasts", async () => {
   const { place, cells, find } = draw([slice([1, 2, 4], 7), slice([1.5, 8, 3], 12.5)]);
@@ -121,6 +123,20 @@ test("both runs are asked about the pair, and the columns add up to their contra
   expect([0, 1].map((run) => fieldsOf(asked(run).at(-1)!).by)).toEqual(["parts", "parts"]);
   cells.value = null;
   expect(place.textContent).toBe("");
+});
+
+test("bars of both sides have one scale", async () => {
+  const { cells, find } = draw([slice([1, 2, 4], 7, [0, 0, 0]), slice([1, 2, 8], 11, [0, 0, 1])]);
+  cells.value = { a: CELL, b: CELL };
+  find("why-here")?.click();
+  await settled();
+  const longest = (side: string) =>
+    Math.max(
+      ...[
+        ...find(`qk-compared-${side}`)!.querySelectorAll<HTMLElement>("tbody .aw-change-bar"),
+      ].map((bar) => Number.parseFloat(bar.style.inlineSize)),
+    );
+  expect([longest("key"), longest("query")]).toEqual([50, 12.5]);
 });
 
 test("a refusal of one run is said, and a page that lacks a sum says that it needs a kernel", async () => {

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { askCell, cellRequest, type Found } from "../../../src/features/qk/data";
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
-import { gridOf } from "../../../src/features/qk/heads";
+import { gridOf, headsTop } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
@@ -34,7 +34,7 @@ globalThis.ResizeObserver ??= class {
 const TOKENS = ["[CLS]", "the", "man", "lost", "his", "keys", "[SEP]"];
 const N = TOKENS.length;
 const CELL: PinnedCell = { layer: 1, head: 2, query: 4, key: 2, merged: false };
-const NOTE = "It adds up exactly: tick 'without it' to run that.";
+const NOTE = "It adds up exactly: 'run without each' shows that.";
 
 const nd = (data: Float32Array, shape: readonly number[] = [data.length]): NdArray => ({
   data,
@@ -321,6 +321,40 @@ describe("the sides", () => {
     expect(tokens).toMatchObject({ name: null, rest: { count: N - 5, of: "tokens" } });
   });
 
+  test("have bars on one scale, so that a number is as long on either", async () => {
+    // The largest entry of the query side is a quarter of that of the key side.
+    const uneven = (request: SliceRequest): Slice => {
+      const slice = answerOf(request);
+      const sums = [1, 2, 1, 0, 1, 1, 2];
+      const of = (scale: number) => nd(Float32Array.from(sums, (each) => each * scale));
+      return request.kind === "qk"
+        ? {
+            ...slice,
+            arrays: new Map([
+              ["key_sums", of(4)],
+              ["query_sums", of(1)],
+            ]),
+          }
+        : slice;
+    };
+    draw({}, uneven);
+    await press(find("why-here"));
+    for (const [side, scale] of [
+      ["key", 4],
+      ["query", 1],
+    ] as const) {
+      const shares = [
+        ...(find(`qk-${side}`)?.querySelectorAll<HTMLElement>(".aw-change") ?? []),
+      ].map(
+        (each) =>
+          Number.parseFloat(each.querySelector<HTMLElement>(".aw-change-bar")!.style.inlineSize) /
+          Number(each.dataset.awValue),
+      );
+      expect(shares.length).toBeGreaterThan(4);
+      for (const share of shares) expect(share, `${side} ${scale}`).toBeCloseTo(50 / 8, 4);
+    }
+  });
+
   test("lead from a head to the cell at which it read, and back", async () => {
     draw({ selection: { layer: 1, head: 2, token: 4, pair: [4, 2] } });
     await press(find("why-here"));
@@ -330,7 +364,7 @@ describe("the sides", () => {
     expect(fake.state.get(), "on the key side a head stands at the key").toMatchObject(own);
     cell.value = { ...CELL, layer: 0, head: 1, query: CELL.key, key: 4 };
     await settled();
-    expect(text("qk-back")).toBe("← back to L1 · H2, 4 → 2");
+    expect(text("qk-back")).toBe("← back to L1 · H2, his4 → man2");
     expect(document.activeElement, "the head's button is gone").toBe(find("qk-back"));
     await press(find("qk-back"));
     expect(fake.state.get()).toMatchObject({ layer: 1, head: 2, pair: [4, 2] });
@@ -385,7 +419,10 @@ test("every earlier head is shaded by what it brings, layer by layer", async () 
   await byParts();
   await press(find("qk-show-heads"));
   expect(place.querySelectorAll('[data-aw-part="qk-heads"] h4')).toHaveLength(2);
-  expect(text("qk-head-key")).toMatch(/^L0 · H\d from .*: [+-]/);
+  const sizes = [...found.sums.key.slice(1, 4), ...found.sums.query.slice(1, 4)].map(Math.abs);
+  expect(headsTop(found), "one scale of shades on both sides").toBe(Math.max(...sizes));
+  for (const side of ["key", "query"])
+    expect(text(`qk-head-${side}`)).toMatch(/^L0 · H\d from .*: [+-]/);
 });
 
 test("the verdict is about other tokens than the pair itself", async () => {
@@ -396,6 +433,37 @@ test("the verdict is about other tokens than the pair itself", async () => {
   cell.value = { ...CELL, query: 1, key: 0 };
   await settled();
   expect(find("qk-verdict"), "entries 0 and 1 are the pair").toBeNull();
+});
+
+test("the verdict by parts names a cause on each side, above the sums that it is about", async () => {
+  const without = (query: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    if (request.kind !== "qk_effects" || fieldsOf(request).side !== "query") return slice;
+    const effects = [{ part: 4, direct: 1, total: 2, weight: query }];
+    return { ...slice, data: { ...slice.data, effects } };
+  };
+  draw({}, without(0.03));
+  await press(find("why-here"));
+  await byParts();
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toMatch(
+    /^his4 looks at man2 because of the L0 FFN on the query side and of .* on the key side: without the first the weight is 3\.00% instead of 75\.0%; without the second it is 10\.0%\.$/,
+  );
+  expect(place.textContent, "what “without” means").toContain("at the query by nothing");
+  const order = ["qk-line", "qk-without", "qk-verdict", "qk-key", "qk-show-pairs"].map(find);
+  for (const [i, each] of order.slice(1).entries())
+    expect(
+      order[i]!.compareDocumentPosition(each!) & Node.DOCUMENT_POSITION_FOLLOWING,
+    ).toBeTruthy();
+  expect(text("qk-key"), "next to the weight as it is").toContain("weight without it, of 75.0%");
+  fake.stop();
+  draw({}, without(0.7));
+  if (find("qk-line") === null) await press(find("why-here"));
+  await byParts();
+  await press(find("qk-without"));
+  expect(text("qk-verdict"), "one cause").toMatch(
+    /because of .* on the key side: without it the weight is 10\.0% .*; without the L0 FFN on the query side it is 70\.0%\.$/,
+  );
 });
 
 test("of a key below the others the verdict says what keeps the head away from it", async () => {
