@@ -231,6 +231,27 @@ def test_the_playground_shows_a_picture_and_a_sentence_where_no_script_runs(
     context.close()
 
 
+@pytest.mark.parametrize("path", ["gallery.html", "notebooks/a-model-that-writes.html"])
+def test_pages_whose_scripts_do_not_run_keep_each_picture_and_say_so(
+    browser: Browser, path: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False, color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{OUT.as_uri()}/{path}")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")  # as the pictures are
+    for place in page.locator(".aw-place").all():
+        expect(place.locator("figure img, figure svg").first).to_be_visible()
+        expect(place).to_contain_text("needs scripts")
+    context.close()
+
+
+def test_a_page_beside_the_order_of_the_sidebar_has_no_neighbors(browser: Browser) -> None:
+    visit = Visit(browser, OUT.as_uri(), 390)
+    assert visit.open("gallery.html").locator(".prev-next-footer").count() == 0
+    assert visit.open("docs/lens.html").locator(".prev-next-footer a").count() == 2
+    visit.page.close()
+
+
 def test_the_front_page_leads_to_source_license_version_and_citation() -> None:
     text = (OUT / "index.html").read_text(encoding="utf-8")
     assert aw.__version__ in text
