@@ -103,7 +103,7 @@ html_theme_options = {
     "back_to_top_button": False,
 }  # fmt: skip
 html_context = {
-    "default_mode": "auto",
+    "default_mode": "light",  # where no script runs; the layout's script follows the system
     "repository": address,
     "description": myst_html_meta["description"],
     "social_image": f"{html_baseurl}_static/{SOCIAL}",
@@ -122,6 +122,12 @@ def block(self, node) -> None:
     raise nodes.SkipNode
 
 
+def apart(app, pagename, templatename, context, doctree) -> None:
+    """Pages without a sidebar stand in no order: nothing comes before or after them."""
+    if not html_sidebars.get(pagename, True):
+        context["theme_show_prev_next"] = False
+
+
 def live(app, pagename, templatename, context, doctree) -> None:
     """Give pages with live widgets their script and styles; other pages load neither."""
     if 'class="aw-place' not in context.get("body", ""):
@@ -134,6 +140,7 @@ def setup(app) -> None:
     """Called by Sphinx."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("html-page-context", live)
+    app.connect("html-page-context", apart)
 
 
 html_math_renderer = "mathml"

@@ -1,7 +1,7 @@
 """The documents of the repository as pages of the site: the same files, with links that lead from page to page.
 
-The copy keeps the repository's layout, so that a relative link means the same on a forge and on the site. Four things
-change: a picture with a dark version follows the site's own switch, links to notebooks lead to the pages made of them, badges become words,
+The copy keeps the repository's layout, so that a relative link means the same on a forge and on the site. Five things
+change: what a reader does in a checkout alone is left out, a picture with a dark version follows the site's own switch, links to notebooks lead to the pages made of them, badges become words,
 and links to files that are no page lead to the repository (or become plain text while its address is unknown).
 """
 
@@ -40,6 +40,8 @@ TWINS = re.compile(
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)  # blocks and spans
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+# What only a reader of the checkout can do.
+CHECKOUT = re.compile(r"<!-- checkout -->.*?<!-- end of checkout -->\n*", re.DOTALL)
 
 
 def documents() -> list[str]:
@@ -114,7 +116,7 @@ def site_links(text: str, document: str, pages: Iterable[str], repository: str |
 
 def page(document: str, text: str, repository: str | None) -> str:
     """A document as Sphinx reads it."""
-    text = as_text(twin_pictures(FRONT_MATTER.sub("", text)))
+    text = as_text(twin_pictures(CHECKOUT.sub("", FRONT_MATTER.sub("", text))))
     if document == TUTORIALS:
         text = with_cards(text, ASSETS) + contents(text)
     heading = re.search(r"^# .+$", text, re.MULTILINE)

@@ -46,9 +46,9 @@ def percent(share: float) -> str:
     """A share in percent.
 
     >>> percent(0.6132)
-    '61 %'
+    '61%'
     """
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"
 
 
 def whole(widget: Any, said: str, **spec: Any) -> Recorded:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from attn_widget.page.compress import deflate
+from attn_widget.page.output import WITHOUT_SCRIPTS
 from attn_widget.page.picture import figure
 from attn_widget.page.spec import PageSpec
 from scripts.site.places import ASSETS
@@ -35,4 +36,5 @@ def write_run(name: str, runs: Chunks) -> None:
 
 def place(name: str, picture: str) -> str:
     """The place of such a run on a page."""
-    return f'<div class="aw-place" data-aw-file="{name}">\n{picture}\n</div>'
+    without = f"<noscript><p>{WITHOUT_SCRIPTS}</p></noscript>"
+    return f'<div class="aw-place" data-aw-file="{name}">\n{picture}\n{without}\n</div>'

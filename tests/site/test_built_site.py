@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 import attn_widget as aw
+from benchmarks.site_pages import served
 from scripts.site.front import SOCIAL
 from scripts.site.links import check, pages_of
 from scripts.site.places import OUT
@@ -30,20 +28,11 @@ LENGTH = "[data-aw-part=ribbon] [data-token]"
 FIELD = '[data-aw-part="run-text"]'
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Address of a static host."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=OUT)) as host:
-        thread = threading.Thread(target=host.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{host.server_port}"
-        host.shutdown()
-        thread.join()
+    with served(OUT) as address:
+        yield address
 
 
 class Visit:
@@ -167,6 +156,9 @@ def test_an_address_opens_its_text_at_its_head_and_view(browser: Browser) -> Non
     [
         ("#view=nonsense", 17, 'This run has no view "nonsense".'),
         ("#view=%3Cb%3Ex", 17, 'This run has no view "<b>x".'),
+        ("#view=a%E2%80%AEb%0Ac", 17, 'This run has no view "a b c".'),
+        ("#layer=99&head=-1", 17, 'This run has no layer "99". This run has no head "-1".'),
+        ("#token=1e9&view=tree", 17, 'This run has no token "1e9".'),
         ("#example=%3Cimg+src%3Dx%3E", 17, "This page has no example"),
         ("#text=" + "a" * 100_000, 17, "a text of 100,000 characters"),
     ],
@@ -194,12 +186,21 @@ def test_a_text_in_the_address_that_the_model_cannot_take_leaves_the_picture(
     page.close()
 
 
-def test_markup_in_the_address_is_text(browser: Browser) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<img src=x onerror=alert(1)> \0",
+        "</script><script>window.hit = 1</script> \"' onload='window.hit = 1",
+        "a \u202eright\u202c to \u2067left\u2069 dog",
+    ],
+)
+def test_markup_in_the_address_is_text(browser: Browser, text: str) -> None:
     visit = Visit(browser, OUT.as_uri(), 1200)
-    page = visit.open("index.html#text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%00")
+    page = visit.open(f"index.html#text={quote(text)}&pair={quote(text)}")
     expect(page.locator(SAID)).to_contain_text("Computed in this browser", timeout=120_000)
-    assert page.locator('[data-aw-part="ribbon"] img').count() == 0
-    expect(page.locator(FIELD)).to_have_value("<img src=x onerror=alert(1)> \0")
+    assert page.locator('[data-aw-part="ribbon"] :is(img, script)').count() == 0
+    expect(page.locator(FIELD)).to_have_value(text)
+    assert page.evaluate("window.hit") is None
     assert visit.errors == []
     page.close()
 
@@ -228,6 +229,27 @@ def test_the_playground_shows_a_picture_and_a_sentence_where_no_script_runs(
     expect(page.locator(SAID)).to_contain_text("needs JavaScript")
     expect(page.locator(".examples")).to_be_hidden()
     context.close()
+
+
+@pytest.mark.parametrize("path", ["gallery.html", "notebooks/a-model-that-writes.html"])
+def test_pages_whose_scripts_do_not_run_keep_each_picture_and_say_so(
+    browser: Browser, path: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False, color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{OUT.as_uri()}/{path}")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")  # as the pictures are
+    for place in page.locator(".aw-place").all():
+        expect(place.locator("figure img, figure svg").first).to_be_visible()
+        expect(place).to_contain_text("needs scripts")
+    context.close()
+
+
+def test_a_page_beside_the_order_of_the_sidebar_has_no_neighbors(browser: Browser) -> None:
+    visit = Visit(browser, OUT.as_uri(), 390)
+    assert visit.open("gallery.html").locator(".prev-next-footer").count() == 0
+    assert visit.open("docs/lens.html").locator(".prev-next-footer a").count() == 2
+    visit.page.close()
 
 
 def test_the_front_page_leads_to_source_license_version_and_citation() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from benchmarks.site_pages import served
 from scripts.lab import CELLS, RUN_ALL, RUN_CODE
 from scripts.lite import OUT
 from scripts.widget_parts import Widget
-from tests.site.test_built_site import Quiet
 
 pytestmark = pytest.mark.skipif(
     not (OUT / "notebooks/index.html").exists(), reason="`make lite` builds it"
@@ -48,10 +45,7 @@ print(aw.compare("the cat sat", "the dog sat").summary())
 @pytest.fixture(scope="module")
 def notebook(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
     """The quickstart after all its cells were run, and what the page asked of other machines."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=OUT)) as host:
-        thread = threading.Thread(target=host.serve_forever)
-        thread.start()
-        home = f"http://127.0.0.1:{host.server_port}"
+    with served(OUT) as home:
         outside: list[str] = []
 
         def answer(route: Route) -> None:
@@ -70,8 +64,6 @@ def notebook(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
         page.get_by_text("Python (Pyodide)").wait_for()
         yield page, outside
         context.close()
-        host.shutdown()
-        thread.join()
 
 
 def test_the_quickstart_draws_its_pictures_and_asks_nothing_of_other_machines(

@@ -106,6 +106,32 @@ def test_a_picture_with_a_dark_twin_follows_the_site() -> None:
     assert text.startswith("# ")
 
 
+# Pages for people who change the project, in a checkout.
+FOR_CONTRIBUTORS = {
+    "CHANGELOG.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/extending.md", "docs/protocol.md", "docs/robustness.md",
+    "docs/testing.md", "js/engine/README.md", "training/README.md",
+}  # fmt: skip
+MAKE = re.compile(r"`make(?: [\w-]+)*`|^make [\w-]+(?=$| +&&| +#)", re.MULTILINE)
+
+
+def test_pages_speak_to_readers_who_have_no_checkout() -> None:
+    names = [name for name in documents.documents() if name not in FOR_CONTRIBUTORS]
+    texts = {
+        name: documents.page(name, (ROOT / name).read_text(encoding="utf-8"), None)
+        for name in names
+    }
+    texts |= {path.name: path.read_text(encoding="utf-8") for path in SETTINGS.glob("*.md")}
+    for name in documents.notebooks():
+        cells = tutorials.visible(nbformat.read(ROOT / name, as_version=4))
+        texts[name] = "\n\n".join(cell.source for cell in cells)
+    texts |= {
+        entry.document: inspect.getdoc(entry.value) or "" for entry in reference.all_entries()
+    }
+    assert {name: found for name, text in texts.items() if (found := MAKE.findall(text))} == {}
+    assert "checkout -->" not in "".join(texts.values())
+    assert MAKE.findall("```sh\nmake build && pip\n```\n`make site`\nmake demo  # sets up\nmake sense of it") == ["make build", "`make site`", "make demo"]  # fmt: skip
+
+
 def test_a_link_to_a_file_that_is_no_page_leads_to_the_repository() -> None:
     text = "[the license](../LICENSE) and `[a](b)`"
     address = "https://example.org/aw"

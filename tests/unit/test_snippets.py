@@ -13,16 +13,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from attn_widget.__main__ import main
+from scripts.site.documents import documents
+from scripts.site.places import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = "attn_widget/mini/README.md"  # its paths are those of a checkout
-PAGES = (
-    "README.md",
-    CARD,
-    "attn_widget/dates/README.md",
-    "site/index.md",
-    *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
-)
+# The pages of the site; the gallery runs the code that it shows, tutorials run in tests/notebooks.
+PAGES = (*documents(), *(f"site/{path.name}" for path in SETTINGS.glob("*.md")))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 NEEDS = "# needs "
 TEXTS = "The cat sat on the mat.\nThe dog lay on the rug.\n"

@@ -16,9 +16,9 @@ const KEPT = ["view", "layer", "head", "token"] as const;
 const TYPED =
   "Computed in this browser. Why needs gradients: the examples have it recorded, and a notebook has it for any text.";
 
-/** A reader's own words in a sentence of ours: short, and without line breaks. */
+/** A reader's own words in a sentence of ours: short, without line breaks and marks that turn what follows around. */
 const quoted = (text: string): string =>
-  `"${text.slice(0, 30).replace(/\s+/g, " ")}${text.length > 30 ? "…" : ""}"`;
+  `"${text.slice(0, 30).replace(/[\s\p{C}]+/gu, " ")}${text.length > 30 ? "…" : ""}"`;
 
 const sameText = (a: Meta, b: Meta): boolean =>
   a.text === b.text && (a.text_pair || null) === (b.text_pair || null);
@@ -113,11 +113,12 @@ export async function startFront(place: HTMLElement, first: Chunks): Promise<voi
     const meta = run.meta();
     const { view, ...places } = fromAddress(hash);
     const views = meta.snapshot?.views ?? [];
-    const known = view !== undefined && views.includes(view);
-    if (given.has("view") && !known)
-      notes.push(`This run has no view ${quoted(given.get("view") ?? "")}.`);
     run.state.set(fit({ ...run.state.get(), ...places }, meta));
-    if (known) run.state.set({ view });
+    if (view !== undefined && views.includes(view)) run.state.set({ view });
+    const there = run.state.get();
+    for (const key of KEPT)
+      if (given.has(key) && given.get(key) !== String(there[key]))
+        notes.push(`This run has no ${key} ${quoted(given.get(key) ?? "")}.`);
     if (notes.length > 0) said.textContent = notes.join(" ");
   }
 
