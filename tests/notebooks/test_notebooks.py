@@ -24,7 +24,9 @@ from tests.notebooks.conftest import Executed
 
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+NEXT = re.compile(r"^\*\*Next\.\*\* .*\]\([\w-]+\.ipynb\)", re.MULTILINE)
 MIN_EXERCISES = 2
+PHONE = 40  # characters of code in a line, 390 px wide
 
 QUICK = "quickstart"
 
@@ -32,6 +34,11 @@ every = pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.quick] if name == QUICK else []) for name in NAMES],
 )
+
+
+def index() -> str:
+    """The index of the tutorials."""
+    return (NOTEBOOKS / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.timeout(2 * LIMIT_S)
@@ -72,6 +79,33 @@ def test_one_cell_has_the_picture(name: str) -> None:
 
 
 @every
+def test_begins_with_the_question_of_its_card_a_picture_and_a_number(name: str) -> None:
+    title, picture, number = visible(read(name))[:3]
+    card = next(one for one in cards.listed(index()) if one.name == name)
+    question = " ".join(title.source.partition("**Question.** ")[2].split())
+    assert card.question in question
+    assert f"About {card.minutes} minutes" in question
+    assert PICTURE in picture.metadata.get("tags", [])
+    assert number.cell_type == "code"
+
+
+@pytest.mark.timeout(2 * LIMIT_S)
+@every
+def test_its_picture_is_drawn_and_its_number_printed(name: str, executed: Executed) -> None:
+    _, picture, number = visible(executed(name).notebook)[:3]
+    kinds = {kind for output in picture.outputs for kind in output.get("data", {})}
+    assert kinds & {"text/html", "image/png"}
+    printed = "".join(output.text for output in number.outputs if output.get("name") == "stdout")
+    assert re.search(r"\d", printed)
+    assert max(len(line) for line in printed.splitlines()) <= PHONE, "a phone cuts longer lines"
+
+
+@every
+def test_ends_with_what_to_read_next(name: str) -> None:
+    assert NEXT.search(read(name).cells[-1].source)
+
+
+@every
 def test_checks_stand_in_cells_that_no_page_shows(name: str) -> None:
     notebook = read(name)
     for cell in visible(notebook):
@@ -85,6 +119,5 @@ def test_checks_stand_in_cells_that_no_page_shows(name: str) -> None:
 
 @every
 def test_stands_in_the_index(name: str) -> None:
-    index = (NOTEBOOKS / "README.md").read_text(encoding="utf-8")
-    assert f"### [{title_of(read(name))}]({name}.ipynb)" in index
-    assert name in {card.name for card in cards.listed(index)}, "minutes and level, as the others"
+    assert f"### [{title_of(read(name))}]({name}.ipynb)" in index()
+    assert name in {card.name for card in cards.listed(index())}, "minutes and level, as the others"
