@@ -37,7 +37,7 @@ import { listenForKeys } from "./keys";
 import { createFrameModel, Outline } from "./outline";
 import { newMemory } from "./ribbon/corner";
 import { drawRun } from "./run";
-import { rememberPlace } from "./scroll-restore";
+import { followScrolls, rememberPlace } from "./scroll-restore";
 
 /** Below this width (px) the heads stand above the view. */
 const COMPACT = { mouse: 620, touch: 900 } as const;
@@ -138,6 +138,7 @@ export function createFrame(state: State): Frame {
   keepHostKeysAway(root, until);
 
   const memory = newMemory();
+  const scrolled = followScrolls(root, until);
   let stopRun: (() => void) | null = null;
 
   function show(
@@ -146,7 +147,7 @@ export function createFrame(state: State): Frame {
     buttons: readonly RunButton[] = [],
     select: Partial<Selection> = {},
   ): void {
-    const restoreFocus = rememberPlace(root);
+    const restoreFocus = rememberPlace(root, scrolled);
     panel.style.minHeight = `${panel.offsetHeight}px`;
     stopRun?.();
     state.set(select);

@@ -35,15 +35,30 @@ export function address(element: Element, root: Element): string | null {
   return steps.join(" ");
 }
 
+/** Elements that have been scrolled: asking each one in a page would lay it out, at every key of a typed text. */
+export function followScrolls(root: HTMLElement, until: AbortSignal): ReadonlySet<HTMLElement> {
+  const scrolled = new Set<HTMLElement>();
+  const keep = ({ target }: Event): void => {
+    for (const element of scrolled) if (!root.contains(element)) scrolled.delete(element);
+    if (target instanceof HTMLElement) scrolled.add(target);
+  };
+  root.addEventListener("scroll", keep, { capture: true, passive: true, signal: until });
+  return scrolled;
+}
+
 /**
  * Remember the place inside `root`; the returned function goes back to it, as soon as what was focused or
  * scrolled returns to its place, unless the reader acts first.
  */
-export function rememberPlace(root: HTMLElement): (signal: AbortSignal) => void {
+export function rememberPlace(
+  root: HTMLElement,
+  scrolled: ReadonlySet<HTMLElement>,
+): (signal: AbortSignal) => void {
   const active = root.ownerDocument.activeElement;
   let focus =
     active !== null && active !== root && root.contains(active) ? address(active, root) : null;
-  let scrolls = [...root.querySelectorAll<HTMLElement>("*")]
+  let scrolls = [...scrolled]
+    .filter((element) => root.contains(element))
     .filter(({ scrollTop, scrollLeft }) => scrollTop > 0 || scrollLeft > 0)
     .flatMap((element) => {
       const at = element.matches("textarea, input") ? null : address(element, root);
