@@ -30,7 +30,8 @@ from attn_widget.model.tokens import Token
 
 MASKS, UNKNOWN = ("[MASK]", "<mask>"), ("[UNK]", "<unk>")  # texts of tokens
 FEW_WORDS = 4  # fewer tell no language
-SHORT = 3  # letters of a common word of another language
+SHORT_LATIN = re.compile(r"[a-z\u00df-\u017f]{1,3}")  # a common word of another language
+UMLAUT = re.compile("[äöüß]")
 COMMON = 3  # one in so many words of one token is common where no list knows the language
 # Chinese characters that are words of grammar; hiragana are that as well.
 GRAMMAR = re.compile("[的了在是和不也就都而及与着或一个这那们里上下吗呢吧被把给让从到对为于之其子我你他她它\u3041-\u309f]+")  # fmt: skip
@@ -85,7 +86,7 @@ def word_ids(
     By default these are the special ones.
 
     Words are what white space, punctuation, symbols or special tokens set apart; a Chinese or Japanese character
-    begins one. This is less than `language` knows, and needs neither a segmenter nor a tagger.
+    begins one. A point or comma between two digits is part of a number. This is less than `language` knows, and needs neither a segmenter nor a tagger.
 
     >>> from attn_widget import analyze
     >>> word_ids(analyze("a catfish, a bird", progress=False).tokens).tolist()
@@ -95,6 +96,7 @@ def word_ids(
     number = -1
     before: Token | None = None
     for i, token in enumerate(tokens):
+        in_number = _is_in_number(tokens, i)
         apart = (
             before is None
             or before.segment != token.segment
@@ -103,7 +105,7 @@ def word_ids(
         )
         left_out = token.special if outside is None else outside[i]
         # A tokenizer of letters, or one of bytes, has tokens of white space alone.
-        if left_out or not _is_spelled(token.surface):
+        if left_out or not (in_number or _is_spelled(token.surface)):
             number, before = number + 1, None
             continue
         number += apart
@@ -186,12 +188,10 @@ def _common(
     english, elsewhere = (
         sum(name in known for name in names) for known in (FUNCTION_WORDS, ELSEWHERE | ALSO_ENGLISH)
     )
-    foreign = any(name in ELSEWHERE - FUNCTION_WORDS for name in names)
+    foreign = any(name in ELSEWHERE - FUNCTION_WORDS or UMLAUT.search(name) for name in names)
     if foreign and elsewhere > english:
         return [
-            name in ELSEWHERE
-            or name in ALSO_ENGLISH
-            or (len(name) <= SHORT and not name.isdecimal() and not _is_wide(name))
+            name in ELSEWHERE or name in ALSO_ENGLISH or SHORT_LATIN.fullmatch(name) is not None
             for name in names
         ]
     if english or sum(words) < FEW_WORDS:
@@ -255,6 +255,15 @@ def _roles(written: Sequence[str], names: Sequence[str], kinds: Sequence[Kind]) 
         return Role.NOUN if is_noun(u) else Role.UNTOLD
 
     return [role(u) for u in range(count)]
+
+
+def _is_in_number(tokens: Sequence[Token], i: int) -> bool:
+    """True of a point or a comma between two digits."""
+    if tokens[i].surface not in (".", ",") or not 0 < i < len(tokens) - 1:
+        return False
+    before, point, after = tokens[i - 1 : i + 2]
+    between = before.surface[-1:].isdecimal() and after.surface[:1].isdecimal()
+    return between and before.end == point.start and point.end == after.start
 
 
 def _is_wide(text: str) -> bool:

@@ -81,7 +81,12 @@ ELSEWHERE = _set(
     "het een en niet ik jij je hij zij ze wij haar zijn mijn jouw ons onze deze dit dat geen elke ieder "
     "iets niets alles heeft hebben wordt werd werden kan kunnen moet moeten zal zou zouden "
     "voor naar uit bij tegen tussen onder zonder tijdens ook nog maar omdat terwijl toen waar wie wat waarom "
-    "wanneer zeer veel meer er hier daar nu altijd nooit weer vaak"
+    "wanneer zeer veel meer er hier daar nu altijd nooit weer vaak "
+    # Russian
+    "и в во не на я он она оно они с со а как то по но его её их к ко у ты мы вы за бы же от ото меня мне тебя тебе "
+    "него неё нам нас вам вас им ими или если когда где есть быть был была было были ещё еще уже из изо для до "
+    "без под над при про через между перед это этот эта эти того тот та те кто что чтобы который которая которое которые мой моя мои твой "
+    "твоя наш наша ваш ваша свой своя свои ли ни нет да там тут здесь только очень так тоже также о об обо себя сам сама сами"
 )
 # The same where English has a content word: alone they do not make a text one of another language.
 ALSO_ENGLISH = _set(

@@ -16,6 +16,7 @@ import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { isWhole } from "../src/figures/whole-words";
 import { itemAt } from "../src/protocol/required";
 import type { Meta, Source } from "../src/protocol/types";
+import { TextWord } from "../src/ui/word";
 import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
 import {
@@ -147,10 +148,10 @@ describe("Heads", () => {
   });
 
   it("counts a repeated key in its own text, and makes none of another text the focus", () => {
-    const { tokens: keys } = metaOf(["door", "lock", "door", "opens"]);
+    const { tokens: keys } = metaOf(["[CLS]", "door", "lock", "door", "opens"]);
     const source = sourceOf({ ...META, keys });
     const link: Link = {
-      ...{ query: "keys", key: "door", tokens: [2, 2] },
+      ...{ query: "keys", key: "door", tokens: [2, 3] },
       ...{ weight: { value: 0.6, error: 0 }, chance: 0.1 },
     };
     const standings = standingsIn(source, PROPS, found({ self: spread }, 0.2), spread);
@@ -158,6 +159,15 @@ describe("Heads", () => {
       /links keys to door \(2nd\): 60%, chance 10%/,
     );
     expect(chosen).toEqual([2]);
+  });
+
+  it("counts equal words, not pieces that are equal", () => {
+    const tokens = metaOf(["[CLS]", "a", "wind", "##mill", "a", "wind"]).tokens;
+    const tell = (text: string, position: number) =>
+      textOf(h(TextWord, { text, tokens, position, choose }));
+    expect(tell("windmill", 2)).toBe("windmill");
+    expect(tell("wind", 5)).toBe("wind");
+    expect(tell("a", 1)).toBe("“a” (1st)");
   });
 
   it("finds a link of another word than the focus token: of content words that are no neighbors", () => {

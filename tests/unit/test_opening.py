@@ -388,6 +388,15 @@ def test_a_space_or_another_segment_ends_a_word() -> None:
     assert cats < sat < up
 
 
+def test_a_point_or_comma_between_digits_is_part_of_a_number() -> None:
+    run = aw.analyze("He paid 3.50, not 1,200. 5 left.", tagger=None, progress=False)
+    numbers = word_ids(run.tokens).tolist()
+    words: dict[int, str] = {}
+    for token, number in zip(run.tokens, numbers, strict=True):
+        words[number] = words.get(number, "") + token.surface
+    assert [*words.values()][1:] == ["He", "paid", "3.50", "not", "1,200", "5", "left"]
+
+
 def test_the_largest_weight_between_words_leaves_out_special_rows_and_columns() -> None:
     rng = np.random.default_rng(0)
     for marks in ("10001", "00000", "11111", "01111", "101010101010101010101", "0110011"):
@@ -453,6 +462,8 @@ def test_the_largest_weight_between_words_needs_two_of_them(words: int, some: bo
         ("El perro duerme ahora siempre bajo la mesa.", "el ahora siempre bajo la"),
         ("Il cane dorme sempre dietro alla casa.", "il sempre dietro alla"),
         ("O gato sempre dorme aqui, porém não agora.", "o sempre aqui porém não agora"),
+        ("Die Katze schläft.", "die"),
+        ("Собака спит на диване, а кошка сидит у окна.", "на а у"),
         ("De hond slaapt altijd tussen het huis en niets.", "de altijd tussen het en niets"),
     ],
 )

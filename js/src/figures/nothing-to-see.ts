@@ -3,7 +3,7 @@
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
 import { type Unit, unitsOf } from "./derive/units";
-import { areFunctionWords, isElsewhere } from "./plain-words";
+import { areFunctionWords, isElsewhere, isInNumber } from "./plain-words";
 
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 const MASK = /^(\[MASK\]|<mask>)$/;
@@ -31,7 +31,8 @@ export const ONLY_PIECES = "The model knows no word of this text as a whole, onl
 export function wordsOf(tokens: TokenColumns): Unit[] {
   const { text, surface, before, special } = tokens;
   const counts = surface.map(
-    (piece, i) => !special[i] && LETTER.test(piece) && !isUnknown(itemAt(text, i)),
+    (piece, i) =>
+      !special[i] && !isUnknown(itemAt(text, i)) && (LETTER.test(piece) || isInNumber(tokens, i)),
   );
   let word = -1;
   const tokenWord = surface.map((piece, i) => {

@@ -1,5 +1,6 @@
 /** Tokens in a sentence; apart from `sentence.tsx`, as no view that is drawn first needs them. */
 
+import { wordsOf } from "../figures/nothing-to-see";
 import type { TokenColumns } from "../protocol/types";
 import { FocusWord, Quoted, Which } from "./sentence";
 
@@ -14,6 +15,28 @@ const NAMES: Readonly<Record<string, string>> = {
 export const Word = ({ text }: { readonly text: string }) =>
   NAMES[text] === undefined ? <Quoted text={text} /> : <bdi dir="ltr">{NAMES[text]}</bdi>;
 
+type Names = TokenColumns | Pick<TokenColumns, "surface">;
+
+/** Which of several equal words a token belongs to, where its word is named; else which of several equal names it is. */
+const WhichWord = ({
+  text,
+  tokens,
+  position,
+}: {
+  readonly text: string;
+  readonly tokens: Names;
+  readonly position: number;
+}) => {
+  const words = "before" in tokens ? wordsOf(tokens) : [];
+  const names = words.map(({ surface }) => surface.trim());
+  const at = words.findIndex(({ token, end }) => token <= position && position < end);
+  return names[at] === text.trim() ? (
+    <Which {...{ names, at }} />
+  ) : (
+    <Which names={tokens.surface} at={position} />
+  );
+};
+
 /** A token of the text, and which of several equal ones; a click makes it the focus token. */
 export const TextWord = ({
   text,
@@ -23,13 +46,13 @@ export const TextWord = ({
 }: {
   readonly text: string;
   /** Null where it goes without saying which one is meant. */
-  readonly tokens: Pick<TokenColumns, "surface"> | null;
+  readonly tokens: Names | null;
   readonly position: number;
   /** Null of a token that cannot be the focus. */
   readonly choose: ((token: number) => void) | null;
 }) => (
   <FocusWord choose={choose && (() => choose(position))}>
     <Word text={text} />
-    {tokens && <Which names={tokens.surface} at={position} />}
+    {tokens && <WhichWord {...{ text, tokens, position }} />}
   </FocusWord>
 );

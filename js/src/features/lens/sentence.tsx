@@ -2,10 +2,14 @@
 
 import type { ComponentChildren } from "preact";
 import type { TokenScheme } from "../../figures/format";
-import { isForeignFunctionWord, isFunctionWord } from "../../figures/function-words";
+import {
+  isForeignFunctionWord,
+  isFunctionWord,
+  isFunctionWordElsewhere,
+} from "../../figures/function-words";
 import { schemeOf, tokenName } from "../../figures/names";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
-import { isMask } from "../../figures/nothing-to-see";
+import { isMask, isOfElsewhere } from "../../figures/nothing-to-see";
 import { itemAt } from "../../protocol/required";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import { SentenceLine, Share } from "../../ui/sentence";
@@ -25,11 +29,13 @@ interface Settled {
 }
 
 /** A word that says something alone: no mark, no piece, no single letter, no function word. */
-const isContent = ({ word, whole }: Settled): boolean =>
-  whole &&
-  /^(?![[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) &&
-  !isFunctionWord(word) &&
-  !isForeignFunctionWord(word);
+const contentIn =
+  (tokens: TokenColumns) =>
+  ({ word, whole }: Settled): boolean =>
+    whole &&
+    /^(?![[<]).*[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(word) &&
+    !isFunctionWord(word) &&
+    !(isOfElsewhere(tokens) ? isFunctionWordElsewhere : isForeignFunctionWord)(word);
 
 const LETTER = /[\p{L}\p{N}]/u;
 
@@ -91,6 +97,7 @@ export function LensSentence({
   readonly choose: (token: number) => void;
 }) {
   const { tokens } = meta;
+  const isContent = contentIn(tokens);
   function settledAt(position: number): Settled | null {
     const block = blocks.get(blockOf(position));
     if (block === undefined) return null;

@@ -12,6 +12,7 @@ import {
   PRONOUNS,
   REFERRING,
 } from "../../../../catalog/function-words";
+import { isInNumber, UMLAUT } from "../../../../figures/plain-words";
 import { itemAt } from "../../../../protocol/required";
 import type { Meta } from "../../../../protocol/types";
 import { MASK, UNKNOWN } from "../metadata";
@@ -29,7 +30,7 @@ export interface Unit {
 }
 
 const FEW_WORDS = 4;
-const SHORT = 3;
+const SHORT_LATIN = /^[a-z\u00df-\u017f]{1,3}$/u;
 const COMMON = 3;
 const SENTENCE_ENDS: ReadonlySet<string> = new Set([".", "!", "?", ":", '"', "“"]);
 const ENDS: ReadonlySet<string> = new Set([...SENTENCE_ENDS, ",", ";", "", ...CONJUNCTIONS]);
@@ -46,7 +47,7 @@ function unitsOf({ surface, segment, start, end, special }: Meta["tokens"]): num
   const units: number[][] = [];
   let open = false;
   for (const [i, text] of surface.entries()) {
-    const mark = MARKS.test(text);
+    const mark = MARKS.test(text) && !isInNumber({ surface, start, end }, i);
     const joined =
       open &&
       !mark &&
@@ -67,13 +68,12 @@ function unitsOf({ surface, segment, start, end, special }: Meta["tokens"]): num
 function commonOf(units: readonly number[][], names: readonly string[], id: readonly number[]) {
   const count = (known: ReadonlySet<string>) => names.filter((name) => known.has(name)).length;
   const [english, elsewhere] = [count(FUNCTION_WORDS), count(ELSEWHERE) + count(ALSO_ENGLISH)];
-  const foreign = names.some((name) => ELSEWHERE.has(name) && !FUNCTION_WORDS.has(name));
+  const foreign = names.some(
+    (name) => (ELSEWHERE.has(name) && !FUNCTION_WORDS.has(name)) || UMLAUT.test(name),
+  );
   if (foreign && elsewhere > english)
     return names.map(
-      (name) =>
-        ELSEWHERE.has(name) ||
-        ALSO_ENGLISH.has(name) ||
-        (Array.from(name).length <= SHORT && !/^\p{Nd}+$/u.test(name) && !WIDE.test(name)),
+      (name) => ELSEWHERE.has(name) || ALSO_ENGLISH.has(name) || SHORT_LATIN.test(name),
     );
   if (english > 0 || names.filter(isWord).length < FEW_WORDS) return names.map(() => false);
   const ranks = units.map((pieces, u) => {
