@@ -367,6 +367,19 @@ it("keeps open what a reader has opened, over other tabs, and draws nothing that
   expect(one("[data-aw-part=roles]")).toBeNull();
 });
 
+it("has a card of the figure that shades the heads, where the head has it", async () => {
+  const { state } = await draw();
+  const cards = () => all(".aw-cards-first .aw-card").map(({ dataset }) => dataset.first);
+  const before = cards();
+  for (const key of [...Object.keys(RAW), ...Object.keys(PATTERN)]) {
+    if (key === "entities") continue;
+    state.set({ metric: key });
+    expect(cards(), key).toEqual(before.includes(key) ? before : [...before, key]);
+  }
+  state.set({ metric: "roles" });
+  expect(cards(), "no figure").toEqual(before);
+});
+
 describe("the radar's geometry", () => {
   it("puts the first axis up and the rest clockwise", () => {
     expect(axisPoint(0, 4, 10)[1]).toBeCloseTo(-10);

@@ -147,7 +147,7 @@ export function createSaidCells(
       const most = largestAbsolute(values);
       const at = (size: number) => values.findIndex((value) => Math.abs(value) === size);
       strongest = at(Math.fround(top ?? most));
-      // The end of the colors may be another map's, drawn beside this one.
+      // The end of the colors may be another map's, drawn next to this one.
       if (strongest < 0) strongest = at(most);
       cells.value = { ...next, top: top || most || 1 };
     },

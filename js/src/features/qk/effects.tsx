@@ -8,6 +8,8 @@ import { type Names, PartName, SideToken } from "./names";
 
 /** An entry without which less than this share of the weight is left makes the head look there; one without which the weight is more than so many times as large keeps it away. */
 const MAKES = 0.5;
+/** So many entries of which each makes the head look there say that the run disturbs it, not which of them it is about. */
+const SEVERAL = 5;
 
 export function Verdict({
   found,
@@ -31,13 +33,13 @@ export function Verdict({
   const order = (one: Effect, other: Effect): number =>
     away ? other.weight - one.weight : one.weight - other.weight;
   // On each side the entry without which least of the weight is left, or most.
-  const [first, second] = SIDES.flatMap((side) =>
+  const counted = SIDES.map((side) =>
     effects[side]
       .filter(({ part }) => !isOfPair(side, part))
       .map((effect) => ({ side, ...effect }))
-      .sort(order)
-      .slice(0, 1),
-  ).sort(order);
+      .sort(order),
+  );
+  const [first, second] = counted.flatMap((side) => side.slice(0, 1)).sort(order);
   if (first === undefined) return null;
   const Entry = ({ of: { side, part } }: { readonly of: typeof first }) => {
     const entry = itemAt(found.parts[side], part);
@@ -58,6 +60,17 @@ export function Verdict({
   /** By parts each side has its own. */
   const other = byParts ? second : undefined;
   const both = makes && other !== undefined && makesIt(other);
+  const all = counted.flat().sort(order);
+  const least = all.at(-1);
+  if (least !== undefined && all.length >= SEVERAL && makesIt(least))
+    return (
+      <p data-aw-part="qk-verdict" role="status">
+        {`Without any one of these${byParts ? "" : " other tokens"} the weight is at ${away ? "least" : "most"} `}
+        <Percent value={least.weight} />
+        {" instead of "}
+        <Percent value={found.weight} />: the run does not tell which of them matters.
+      </p>
+    );
   return (
     <p data-aw-part="qk-verdict" role="status">
       {makes ? (

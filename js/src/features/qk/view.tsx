@@ -29,7 +29,7 @@ const MERGED =
   "A word of several tokens has several queries and keys: switch off “words” in Display.";
 /** In a note, until it is run, and where a saved page cannot run it. */
 const TICK = /: 'run without each' shows that/;
-/** What "without" means. */
+/** The meaning of "without". */
 const WITHOUT: Readonly<Record<By, string>> = {
   tokens:
     "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",

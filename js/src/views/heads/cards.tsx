@@ -87,9 +87,10 @@ export function createCards(model: HeadsModel) {
   );
 }
 
-/** Small cards of the figures in which the selected head stands out. */
+/** Small cards of the figures in which the selected head stands out, and of the one that shades the heads. */
 export function createFirstCards(model: HeadsModel) {
   const looks = lookFigures(model);
+  const matrixKeys = new Set(model.metrics.map(({ key }) => key));
   return createGrid(
     model,
     "aw-cards-first",
@@ -107,10 +108,13 @@ export function createFirstCards(model: HeadsModel) {
       );
       const { nLayers, nHeads, selection } = model;
       const count = selection.value.head === "mean" ? nLayers : nLayers * nHeads;
-      return each
+      const outstanding = each
         .slice(0, FIRST.figures + 1)
         .filter(({ rank }, i) => i < FIRST.figures || rank <= FIRST.share * count)
         .map(keyOf);
+      const { metric } = selection.value;
+      const shades = matrixKeys.has(metric) || (looks.get(metric)?.values().length ?? 0) > 0;
+      return [...new Set([...outstanding, ...(shades ? [metric] : [])])];
     },
   );
 }

@@ -466,6 +466,30 @@ test("the verdict by parts names a cause on each side, above the sums that it is
   );
 });
 
+test("where every entry alone would be the cause, the verdict names none", async () => {
+  const all = (weights: readonly number[]) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    const effects = weights.map((weight, i) => ({
+      part: [0, 1, 3][i],
+      direct: 1,
+      total: 2,
+      weight,
+    }));
+    return request.kind === "qk_effects" ? { ...slice, data: { ...slice.data, effects } } : slice;
+  };
+  draw({}, all([0.02, 0.05, 0.03]));
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict")).toBe(
+    "Without any one of these other tokens the weight is at most 5.00% instead of 75.0%: the run does not tell which of them matters.",
+  );
+  fake.stop();
+  draw({}, all([0.02, 0.05, 0.5]));
+  if (find("qk-line") === null) await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(text("qk-verdict"), "one of them leaves the weight").toContain("because of [CLS]0");
+});
+
 test("of a key below the others the verdict says what keeps the head away from it", async () => {
   const below = (weight: number) => (request: SliceRequest) => {
     const slice = answerOf(request);
