@@ -41,7 +41,10 @@ CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)  # bloc
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 # What only a reader of the checkout can do.
-CHECKOUT = re.compile(r"<!-- checkout -->.*?<!-- end of checkout -->\n*", re.DOTALL)
+CHECKOUT = re.compile(
+    r"^<!-- checkout -->\n.*?<!-- end of checkout -->\n+|<!-- checkout -->.*?<!-- end of checkout -->",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def documents() -> list[str]:
