@@ -55,7 +55,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 class Opened(NamedTuple):
-    """What one opening of a page took."""
+    """One opening of a page, measured."""
 
     sizes: dict[str, int]  # by address
     cpu_ms: float

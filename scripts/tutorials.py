@@ -162,6 +162,9 @@ def take_picture(browser: Browser, path: Path, target: Path) -> None:
     page.goto(path.as_uri())
     shown = page.locator(f".celltag_{PICTURE} .output").last
     shown.scroll_into_view_if_needed()
+    for output in shown.locator(".attn-widget-output").all():
+        # Until then a picture stands for it.
+        expect(output.locator("iframe")).to_be_attached(timeout=STEP_MS)
     wait_for_widgets(page)
     shrink(shown.screenshot(animations="disabled"), target)
     page.close()

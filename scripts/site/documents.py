@@ -40,8 +40,11 @@ TWINS = re.compile(
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)  # blocks and spans
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-# What only a reader of the checkout can do.
-CHECKOUT = re.compile(r"<!-- checkout -->.*?<!-- end of checkout -->\n*", re.DOTALL)
+# Only a reader of the checkout can do this.
+CHECKOUT = re.compile(
+    r"^<!-- checkout -->\n.*?<!-- end of checkout -->\n+|<!-- checkout -->.*?<!-- end of checkout -->",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def documents() -> list[str]:

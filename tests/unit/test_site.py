@@ -129,6 +129,8 @@ def test_pages_speak_to_readers_who_have_no_checkout() -> None:
     }
     assert {name: found for name, text in texts.items() if (found := MAKE.findall(text))} == {}
     assert "checkout -->" not in "".join(texts.values())
+    marked = "a\n\n<!-- checkout -->\nb\n\nc\n<!-- end of checkout -->\n\nd<!-- checkout -->, e<!-- end of checkout -->\n\nf"
+    assert documents.page("docs/x.md", marked, None) == "a\n\nd\n\nf"
     assert MAKE.findall("```sh\nmake build && pip\n```\n`make site`\nmake demo  # sets up\nmake sense of it") == ["make build", "`make site`", "make demo"]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CARD = "attn_widget/mini/README.md"  # its paths are those of a checkout
 # The pages of the site; the gallery runs the code that it shows, tutorials run in tests/notebooks.
 PAGES = (*documents(), *(f"site/{path.name}" for path in SETTINGS.glob("*.md")))
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)(`{3,})(\w*)\n(.*?)^\1\2$", re.MULTILINE | re.DOTALL)
 NEEDS = "# needs "
 TEXTS = "The cat sat on the mat.\nThe dog lay on the rug.\n"
 PAIRS = "The cats sat.\tThe cat sat.\n"
@@ -39,7 +39,7 @@ class Snippet(NamedTuple):
 def snippets(page: str) -> Iterator[Snippet]:
     text = (ROOT / page).read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
-        indent, language, code = found.groups()
+        indent, _, language, code = found.groups()
         lines = [line.removeprefix(indent) for line in code.splitlines(keepends=True)]
         yield Snippet(text[: found.start()].count("\n") + 2, language, "".join(lines))
 
