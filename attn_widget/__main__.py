@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from attn_widget._version import __version__
 from attn_widget.command import (
@@ -44,12 +44,19 @@ OPTIONS = {
 }  # fmt: skip
 
 
+class Command(Protocol):
+    """What a feature's ``commands`` name: runs a command on what follows its name; returns the exit status."""
+
+    def __call__(self, arguments: Sequence[str], /) -> int: ...
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0, or 2 for input that cannot be used."""
     arguments = [*(sys.argv[1:] if arguments is None else arguments)]
     commands = dict(declared("commands"))
     if arguments[:1] and arguments[0] in commands and len(arguments) > 1:
-        return int(loaded(commands[arguments[0]])(arguments[1:]))
+        run: Command = loaded(commands[arguments[0]])
+        return run(arguments[1:])
     features = [loaded(path) for _, path in declared("options")]
     known = dict(OPTIONS)
     for feature in features:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import (
@@ -37,6 +37,14 @@ else:
 
 WIDGET_TRAITS = (*NAMES, "saved")
 RUN_OPTIONS = tuple(RunOptions.__annotations__)
+
+
+class AddsToShow(Protocol):
+    """What a feature's ``added`` name: the run and its traits, from those of `show` and the value of the feature's option."""
+
+    def __call__(
+        self, analysis: Analysis, value: Any, traits: dict[str, Any], /
+    ) -> tuple[Analysis, dict[str, Any]]: ...
 
 
 class WidgetOptions(Traits, OfShow, total=False):
@@ -129,7 +137,8 @@ def show(
         is_run = analysis is not text
         for name, path in declared("added"):
             if added.get(name) is not None:
-                analysis, traits = loaded(path)(analysis, added[name], traits)
+                add: AddsToShow = loaded(path)
+                analysis, traits = add(analysis, added[name], traits)
         if is_run and analysis.part != "self":
             traits.setdefault("part", "cross")
         from attn_widget.widget.widget import AttentionWidget

@@ -40,7 +40,6 @@ DELAYS = """() => {
   const drawn = performance.getEntriesByName("aw:drawn").map(({ startTime }) => startTime);
   return window.keys.map((key) => drawn.find((time) => time > key) - key);
 }"""
-HEAP = """() => performance.memory.usedJSHeapSize"""
 
 
 def opened(page: Page, path: Path) -> float:

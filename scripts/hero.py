@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,96 +23,92 @@ OUT = ROOT / "docs" / "images"
 WHY_TEXT = "The capital of Italy is Rome."
 SIMILAR = ("How do I reset my password?", "Steps to recover access to your account.")
 PROMPT = "When Mary and John went to the store, John gave a drink to"
+Size = tuple[int, int]  # width, height (px)
 TESTED = re.compile("than random|cannot be tested")
 
 
-def opened(browser: Browser, theme: str, width: int, height: int) -> Page:
-    """A page whose reader prefers ``theme``: every setting of the widget stays at its default."""
-    return browser.new_page(
+@contextmanager
+def drawn(
+    widget: Any, browser: Browser, theme: str, name: str, size: Size
+) -> Iterator[tuple[Page, Path]]:
+    """The widget on a page whose reader prefers ``theme``, and the file of its picture: every setting stays at its default."""
+    width, height = size
+    page = browser.new_page(
         viewport={"width": width, "height": height},
         color_scheme="dark" if theme == "dark" else "light",
         device_scale_factor=1.5,
     )
+    mount(page, widget, width=width)
+    path = OUT / f"{name}-{theme}.png"
+    yield page, path
+    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
+    page.close()
+    widget.close()
+
+
+def with_its_link() -> aw.AttentionWidget:
+    """The sentence as it opens, with the arithmetic of its link."""
+    widget = aw.show(SENTENCE, progress=False)
+    found = opening(widget.analysis)
+    assert found.token is not None and found.key is not None
+    widget.pair = [found.token, found.key]
+    return widget
 
 
 def draw_hero(browser: Browser, theme: str) -> None:
     """A sentence as it opens, with the arithmetic of its link."""
-    widget = aw.show(SENTENCE, progress=False)
-    found = opening(widget.analysis)
-    assert found.token is not None and found.key is not None
-    widget.pair = [found.token, found.key]
-    page = opened(browser, theme, 1160, 900)
-    mount(page, widget, width=1160)
-    page.wait_for_load_state("networkidle")
-    # The strips of q and k come in their own reply, after the arithmetic.
-    page.wait_for_selector("[data-aw-part=pair] [data-aw-part=vectors]")
-    page.evaluate("document.activeElement?.blur()")
-    path = OUT / f"hero-{theme}.png"
-    page.locator(".attn-widget").screenshot(animations="disabled", path=path)
-    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    page.close()
-    widget.close()
+    with drawn(with_its_link(), browser, theme, "hero", (1160, 900)) as (page, path):
+        page.wait_for_load_state("networkidle")
+        # The strips of q and k come in their own reply, after the arithmetic.
+        page.wait_for_selector("[data-aw-part=pair] [data-aw-part=vectors]")
+        page.evaluate("document.activeElement?.blur()")
+        page.locator(".attn-widget").screenshot(animations="disabled", path=path)
 
 
 def draw_here(browser: Browser, theme: str) -> None:
     """Why the head of the hero looks at its key: the sums over words, each part checked by running without it."""
-    widget = aw.show(SENTENCE, progress=False)
-    found = opening(widget.analysis)
-    assert found.token is not None and found.key is not None
-    widget.pair = [found.token, found.key]
-    page = opened(browser, theme, 1160, 2400)
-    mount(page, widget, width=1160)
-    page.locator('[data-aw-part="why-here"]').click()
-    expect(page.locator('[data-aw-part="qk-line"]')).to_be_visible(timeout=STEP_MS)
-    page.locator('[data-aw-part="qk-without"]').click()
-    expect(page.locator('[data-aw-part="qk-verdict"]')).to_be_visible(timeout=STEP_MS)
-    page.evaluate("document.activeElement?.blur()")
-    page.mouse.move(0, 0)
-    path = OUT / f"here-{theme}.png"
-    sums = page.locator('[data-aw-part="qk"]')
-    shrink(sums.screenshot(animations="disabled"), path)
-    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    page.close()
-    widget.close()
+    with drawn(with_its_link(), browser, theme, "here", (1160, 2400)) as (page, path):
+        page.locator('[data-aw-part="why-here"]').click()
+        expect(page.locator('[data-aw-part="qk-line"]')).to_be_visible(timeout=STEP_MS)
+        page.locator('[data-aw-part="qk-without"]').click()
+        expect(page.locator('[data-aw-part="qk-verdict"]')).to_be_visible(timeout=STEP_MS)
+        page.evaluate("document.activeElement?.blur()")
+        page.mouse.move(0, 0)
+        sums = page.locator('[data-aw-part="qk"]')
+        shrink(sums.screenshot(animations="disabled"), path)
 
 
 def draw_why(browser: Browser, theme: str) -> None:
     """The part that each word adds to one word rather than another, and the heads that matter for it."""
     target = aw.target(position=2, token="capital", against="centre", masked=True)
     widget = aw.show(WHY_TEXT, token=2, view="why", target=target, progress=False)
-    page = opened(browser, theme, 1100, 1300)
-    mount(page, widget, width=1100)
-    tested = page.locator('[data-aw-part="why-said"]')
-    expect(tested).to_contain_text(TESTED, timeout=STEP_MS)
-    expect(page.locator('[data-aw-part="why-heads"]')).to_be_visible(timeout=STEP_MS)
-    page.get_by_text("Shade the grid of heads by this").click()
-    page.get_by_text(re.compile("^most: L")).click()
-    page.wait_for_timeout(500)
-    page.evaluate("document.activeElement?.blur()")
-    page.mouse.move(0, 0)
-    path = OUT / f"why-{theme}.png"
-    shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
-    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    page.close()
-    widget.close()
+    with drawn(widget, browser, theme, "why", (1100, 1300)) as (page, path):
+        tested = page.locator('[data-aw-part="why-said"]')
+        expect(tested).to_contain_text(TESTED, timeout=STEP_MS)
+        expect(page.locator('[data-aw-part="why-heads"]')).to_be_visible(timeout=STEP_MS)
+        page.get_by_text("Shade the grid of heads by this").click()
+        page.get_by_text(re.compile("^most: L")).click()
+        page.wait_for_timeout(500)
+        page.evaluate("document.activeElement?.blur()")
+        page.mouse.move(0, 0)
+        shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
 
 
 def draw_similar(browser: Browser, theme: str) -> None:
     """Two texts, the threads between their words, and their score as a sum."""
     widget = aw.similarity(*SIMILAR, progress=False).show()
-    page = opened(browser, theme, 1100, 1200)
-    mount(page, widget, width=1100)
-    # The matrix and the score without each word come in replies of their own.
-    expect(page.locator(".aw-sim-map")).to_be_visible(timeout=STEP_MS)
-    expect(page.locator(".attn-widget")).to_contain_text("changes most without", timeout=STEP_MS)
-    page.wait_for_timeout(500)
-    below = page.locator("[data-aw-part=masking]").bounding_box()
-    assert below is not None
-    path = OUT / f"similarity-{theme}.png"
-    shrink(page.screenshot(clip={"x": 0, "y": 0, "width": 1100, "height": below["y"]}), path, 160)
-    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    page.close()
-    widget.close()
+    with drawn(widget, browser, theme, "similarity", (1100, 1200)) as (page, path):
+        # The matrix and the score without each word come in replies of their own.
+        expect(page.locator(".aw-sim-map")).to_be_visible(timeout=STEP_MS)
+        expect(page.locator(".attn-widget")).to_contain_text(
+            "changes most without", timeout=STEP_MS
+        )
+        page.wait_for_timeout(500)
+        below = page.locator("[data-aw-part=masking]").bounding_box()
+        assert below is not None
+        shrink(
+            page.screenshot(clip={"x": 0, "y": 0, "width": 1100, "height": below["y"]}), path, 160
+        )
 
 
 def draw_writing(browser: Browser, theme: str) -> None:
@@ -116,15 +116,10 @@ def draw_writing(browser: Browser, theme: str) -> None:
     widget = aw.show(
         PROMPT, model="smollm2", generate=6, view="predictions", token=13, progress=False
     )
-    page = opened(browser, theme, 1160, 1300)
-    mount(page, widget, width=1160)
-    page.wait_for_load_state("networkidle")
-    page.evaluate("document.activeElement?.blur()")
-    path = OUT / f"writing-{theme}.png"
-    shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
-    print(f"[hero] wrote {path.relative_to(ROOT)}, {path.stat().st_size // 1000} kB")
-    page.close()
-    widget.close()
+    with drawn(widget, browser, theme, "writing", (1160, 1300)) as (page, path):
+        page.wait_for_load_state("networkidle")
+        page.evaluate("document.activeElement?.blur()")
+        shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
 
 
 def main() -> None:

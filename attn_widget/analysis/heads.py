@@ -21,7 +21,7 @@ from attn_widget.checks import (
     is_mean,
 )
 from attn_widget.errors import NotAvailableError
-from attn_widget.figures.alignment import Alignment, alignment
+from attn_widget.figures.alignment import Monotony, alignment
 from attn_widget.figures.arrays import Bool, Float32, Head, Tau
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.influence import Influence, influence_tree
@@ -90,8 +90,8 @@ class HeadFigures(Accessor[AttentionFigures]):
         return self._analysis._cached("specialization", self._specialize)
 
     @property
-    def monotony(self) -> Alignment:
-        """Source place that each target token expects, and whether heads go through the source in order; see `Alignment`.
+    def monotony(self) -> Monotony:
+        """Source place that each target token expects, and whether heads go through the source in order; see `Monotony`.
 
         Raises
         ------

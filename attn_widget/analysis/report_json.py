@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
 from attn_widget.model.predictions import Mode
+
+
+class GivesSection(Protocol):
+    """What a feature's ``sections`` name: the figures of a run, computed when they are called for; None of a run without any."""
+
+    def __call__(self, analysis: Analysis, /) -> Callable[[], Any] | None: ...
 
 
 def document(analysis: Analysis, *, top_k: int = 5, mode: Mode | None = None) -> dict[str, Any]:
@@ -55,8 +61,8 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
     if analysis.part != "self":
         sections["alignment"] = lambda: analysis.heads.monotony.as_dict()
     for name, path in declared("sections"):
-        section = loaded(path)(analysis)
-        if section is not None:
+        give: GivesSection = loaded(path)
+        if (section := give(analysis)) is not None:
             sections[name] = section
     figures: dict[str, Any] = {}
     reasons: dict[str, str] = {}

@@ -304,7 +304,7 @@ def run_text(
     add_special_tokens: bool = True,
     progress: Progress | None = None,
 ) -> Analysis:
-    """`analyze` with a model that is loaded; ``progress`` is called with ``(layers done, all layers)``."""
+    """`analyze` with a model that is loaded; ``progress`` is called with ``(tokens written, all)`` and ``(layers done, all layers)``."""
     span = None if windows is False else check_windows(windows, encoder.max_length)
     if span is not None and truncation:
         raise InputError(
@@ -346,7 +346,7 @@ def run_text(
             raise TooLongError(error.message, hint) from None
         if generate:
             tell_on("Writing")
-            encoding = continued(encoder, encoding, generate)
+            encoding = continued(encoder, encoding, generate, progress)
         tell_on("Running the model")
         if span is None:
             run = Run(encoder, encoding, capture(encoder, encoding, progress=progress))

@@ -17,6 +17,8 @@ NONE: Mapping[str, str] = MappingProxyType({})
 class Feature(NamedTuple):
     """Line of a feature. Modules are those of its own folder; ``"module:name"`` is a name in one.
 
+    What the core calls has the signature of the class that `HOOKS` names for its field.
+
     Attributes
     ----------
     uses : tuple of str
@@ -99,6 +101,24 @@ class Feature(NamedTuple):
     commands: Mapping[str, str] = NONE
     options: Mapping[str, str] = NONE
 
+
+#: Where the core calls what a field names, and with which arguments: a class of that module with a typed ``__call__``.
+HOOKS = {
+    "added": "attn_widget.api:AddsToShow",
+    "addresses": "attn_widget.widget.widget:AnswersBeside",
+    "carried": "attn_widget.page.snapshot:CarriesAnswers",
+    "catalog": "attn_widget.page.manifest:GivesEntry",
+    "cells": "attn_widget.page.view_cells:MakesCells",
+    "commands": "attn_widget.__main__:Command",
+    "inputs": "attn_widget.analysis.inputs:ReadInput",
+    "meta": "attn_widget.protocol.initial_payload:GivesMeta",
+    "opened": "attn_widget.widget.widget:Opens",
+    "recorded": "attn_widget.page.snapshot:RecordsView",
+    "results": "attn_widget.host.results:MakesWidget",
+    "sections": "attn_widget.analysis.report_json:GivesSection",
+    "tables": "attn_widget.page.view_cells:MakesTable",
+    "writers": "attn_widget.page.saving:WritesPage",
+}
 
 FEATURES = {
     "chat": Feature(

@@ -24,7 +24,7 @@ DECIMALS = (
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Monotony:
     """Places in the source at which target tokens look, by every head.
 
     Attributes
@@ -54,11 +54,11 @@ class Alignment:
     def __repr__(self) -> str:
         layers, heads, n = self.expected.shape
         return (
-            f"Alignment({layers} layers, {heads} heads, {n} target by {self.n_keys} source tokens)"
+            f"Monotony({layers} layers, {heads} heads, {n} target by {self.n_keys} source tokens)"
         )
 
 
-def alignment(layers: Sequence[Float32]) -> Alignment:
+def alignment(layers: Sequence[Float32]) -> Monotony:
     """The alignment of every head.
 
     ``layers``, sequence of float32 [H, n, m]: weights of each layer: rows are target tokens.
@@ -77,7 +77,7 @@ def alignment(layers: Sequence[Float32]) -> Alignment:
     """
     m = layers[0].shape[-1]
     expected = np.stack([weights.astype(np.float64) @ np.arange(m) for weights in layers])
-    return Alignment(expected.astype(np.float32), _monotony(expected).astype(np.float32), m)
+    return Monotony(expected.astype(np.float32), _monotony(expected).astype(np.float32), m)
 
 
 def _monotony(expected: Float64) -> Float64:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from attn_widget.features import declared, loaded
 from attn_widget.host.notice import notebook_shell
@@ -14,11 +14,18 @@ class Result:
     """Base of the results that `attn_widget.show` and `attn_widget.to_html` take besides a text and its analysis."""
 
 
+class MakesWidget(Protocol):
+    """What a feature's ``results`` name: the widget of a result of that class, not displayed yet."""
+
+    def __call__(self, result: Any, /, **traits: Any) -> Any: ...
+
+
 def widget_of(result: Result, traits: dict[str, Any]) -> Any:
     """The widget of a result, not displayed yet."""
     makers = dict(declared("results"))
-    maker = next(makers[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in makers)
-    return loaded(maker)(result, **traits)
+    path = next(makers[cls.__name__] for cls in type(result).__mro__ if cls.__name__ in makers)
+    make: MakesWidget = loaded(path)
+    return make(result, **traits)
 
 
 def show_result(result: Result, traits: dict[str, Any]) -> Any:

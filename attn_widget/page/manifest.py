@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from attn_widget.features import declared, loaded
 from attn_widget.figures.catalog import choices
@@ -20,6 +20,12 @@ from attn_widget.language import function_words
 from attn_widget.protocol.selection import Selection
 
 _IN_PYTHON = ("bounds", "uniform", "opens")  # the page gets their figures with a run
+
+
+class GivesEntry(Protocol):
+    """What a feature's ``catalog`` names: an entry of the manifest, ready for JSON."""
+
+    def __call__(self) -> list[Any] | dict[str, Any]: ...
 
 
 def manifest() -> dict[str, Any]:
@@ -51,12 +57,17 @@ def manifest() -> dict[str, Any]:
         },
         "mixing_labels": choices.MIXING_LABELS,
         "definitions": choices.DEFINITIONS,
-        **{name: loaded(path)() for name, path in declared("catalog")},
+        **{name: _entry(path) for name, path in declared("catalog")},
         "function_words": {
             name: sorted(words) for name, words in vars(function_words).items() if name.isupper()
         },
         "selection": Selection(layer=0, head=0).as_dict(),
     }
+
+
+def _entry(path: str) -> list[Any] | dict[str, Any]:
+    give: GivesEntry = loaded(path)
+    return give()
 
 
 def of_the_page(fields: dict[str, Any]) -> dict[str, Any]:

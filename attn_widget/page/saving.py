@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from attn_widget.features import declared, loaded
 from attn_widget.page.page import TITLE, frame, page_parts, write_page
@@ -15,6 +16,14 @@ from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.source import Source
 
 
+class WritesPage(Protocol):
+    """What a feature's ``writers`` name: writes a page with the feature's option, or gives None where the core is to write it."""
+
+    def __call__(
+        self, path: str | os.PathLike[str], shown: Sequence[Shown], spec: PageSpec, /
+    ) -> Path | None: ...
+
+
 def save_page(shown: Sequence[Shown], path: str | os.PathLike[str], spec: PageSpec) -> Path:
     """Write what is shown, one below the other.
 
@@ -22,8 +31,8 @@ def save_page(shown: Sequence[Shown], path: str | os.PathLike[str], spec: PageSp
     """
     for name, writer in declared("writers"):
         if getattr(spec, name):
-            written: Path | None = loaded(writer)(path, shown, spec)
-            if written is not None:
+            write: WritesPage = loaded(writer)
+            if (written := write(path, shown, spec)) is not None:
                 return written
     for entry in shown:
         for source in entry.sources:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,22 @@ from attn_widget.trace import QKVTrace
 SHORT_BYTES = 720_000
 ROUNDING = 1e-6  # rollout in float32 and another order
 PACKED = 0.93  # of float32 numbers, compressed
+
+
+class RecordsView(Protocol):
+    """What a feature's ``recorded`` name: the answers that a view needs, where ``chosen`` is selected; none, and the page is without it."""
+
+    def __call__(
+        self, analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec, /
+    ) -> list[Answered]: ...
+
+
+class CarriesAnswers(Protocol):
+    """What a feature's ``carried`` name: answers that were asked for in a view, if any."""
+
+    def __call__(
+        self, analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec, /
+    ) -> Iterable[Answered]: ...
 
 
 @dataclass(frozen=True)
@@ -151,13 +167,15 @@ def snapshot(
         answers = chain(mixed.answers, *(record(analysis, request) for request in requests))
         for view, path in declared("recorded"):
             if view in views:
-                found: list[Answered] = loaded(path)(analysis, chosen, spec)
+                record_view: RecordsView = loaded(path)
+                found = record_view(analysis, chosen, spec)
                 answers = chain(answers, found)
                 if not found:
                     views.remove(view)
         for view, path in declared("carried"):
             if view in views:
-                answers = chain(answers, loaded(path)(analysis, chosen, spec))
+                carry: CarriesAnswers = loaded(path)
+                answers = chain(answers, carry(analysis, chosen, spec))
         if "inside" in views and not light:
             answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
         if budget > 0 and analysis.trace.square:

@@ -14,6 +14,7 @@ from attn_widget.features import declared, loaded
 from attn_widget.figures import metrics
 from attn_widget.figures.catalog.choices import ALL_VIEWS
 from attn_widget.figures.catalog.registry import METRICS
+from attn_widget.figures.tables import Columns
 from attn_widget.host.pattern import Pattern
 from attn_widget.page.listed import ROWS, listed, shares, token_label, too_slow
 from attn_widget.page.run_cells import run_cells
@@ -29,9 +30,15 @@ MASK = Pattern(r"^(\[MASK\]|<mask>)$")
 
 
 class MakesCells(Protocol):
-    """Function that gives the cells of a view."""
+    """What a feature's ``cells`` name: the cells of a view; as `view_cells`."""
 
     def __call__(self, analysis: Analysis, selection: Selection, /, *, quick: bool) -> Cells: ...
+
+
+class MakesTable(Protocol):
+    """What a feature's ``tables`` name: names of columns, and rows, of a view."""
+
+    def __call__(self, analysis: Analysis, selection: Selection, /) -> Columns: ...
 
 
 def view_cells(analysis: Analysis, selection: Selection, *, quick: bool = False) -> Cells:

@@ -20,7 +20,7 @@ from attn_widget.host.installed import needing
 
 # They declare what they answer.
 from attn_widget.protocol import built  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from attn_widget.protocol.handlers import HANDLERS, Answer
+from attn_widget.protocol.handlers import HANDLERS, Answer, Function
 from attn_widget.protocol.pack import checked, describe, to_json
 from attn_widget.protocol.request import Request, check_request
 from attn_widget.protocol.slices import (  # noqa: F401
@@ -37,7 +37,6 @@ log = logging.getLogger("attn_widget")
 MAX_REPLY_BYTES = 8_000_000
 MAX_ERROR_CHARACTERS = 500  # an error may repeat what was asked
 Asked = TypeVar("Asked")
-Function = TypeVar("Function", bound=Callable[..., Answer])
 
 Reply = tuple[dict[str, Any], list[bytes]]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,12 @@ TOP_K = 5
 # Views for which the decoder answers where cross-attention is shown (`written` in js/src/views).
 WRITTEN_VIEWS = ("predictions", "why")
 MASKED_TABLE = 128  # tokens: so many passes a table of masked predictions may take, some 16 s of bert-base on two cores
+
+
+class GivesMeta(Protocol):
+    """What a feature's ``meta`` name: what a page reads of a run, ready for JSON; None of a run without it."""
+
+    def __call__(self, analysis: Analysis, /) -> Any | None: ...
 
 
 def first_paint(
@@ -117,8 +123,10 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
-    if units_of(analysis):
-        meta |= {name: loaded(path)(analysis) for name, path in declared("meta")}
+    for name, path in declared("meta") if units_of(analysis) else ():
+        give: GivesMeta = loaded(path)
+        if (value := give(analysis)) is not None:
+            meta[name] = value
     if trace.has_rest:
         meta["rest"] = True
     looking_back = [

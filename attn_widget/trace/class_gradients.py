@@ -11,15 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
+from attn_widget.trace.base import Floats
 from attn_widget.trace.forward import inference_mode, on_device
 from attn_widget.trace.softmax_tap import SoftmaxMode
-
-Float32 = NDArray[np.float32]
 
 
 class _Scores(SoftmaxMode):
@@ -40,7 +38,7 @@ class _Scores(SoftmaxMode):
         return scores
 
 
-def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]) -> Float32:
+def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]) -> Floats:
     """``d z_c / d S[l, h, 0, j]`` for some classes: one pass forward, one back for each class.
 
     ``encoder``: with a sequence classifier. Its model is left as it was; no gradient is kept on it. ``classes``:
@@ -67,7 +65,7 @@ def class_gradients(encoder: Encoder, encoding: Encoding, classes: Sequence[int]
                 f"The scores of {encoder.name} ({encoder.family.name}) cannot be followed: they are "
                 "not one n x n matrix for each head and layer."
             )
-        gradients: list[Float32] = []
+        gradients: list[Floats] = []
         for index, chosen in enumerate(classes):
             if not 0 <= chosen < len(logits):
                 raise InputError(f"class is {chosen}, expected 0 to {len(logits) - 1}.")

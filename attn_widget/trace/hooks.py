@@ -8,13 +8,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.model.encoder import Encoder
-from attn_widget.trace.base import copy_of, to_numpy
+from attn_widget.trace.base import Floats, copy_of, to_numpy
 
-Floats = NDArray[np.float32]
 Recorded = dict[tuple[str, str], list[Any]]  # (part, "in" or "out") -> one tensor for each call
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, get_args
 
 import traitlets as t
 
@@ -57,6 +57,26 @@ Saved = Literal["page", "full", "picture", "none"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 SAVED: tuple[Saved, ...] = get_args(Saved)
 REPR_CHARACTERS = 40
+
+
+class Opens(Protocol):
+    """What a feature's ``opened`` name: what to do once a run has opened on a view."""
+
+    def __call__(self) -> None: ...
+
+
+class Beside(Protocol):
+    """Answers requests of the addresses of a feature, for one widget."""
+
+    def at(self, address: str) -> Tasks: ...
+
+    def close(self) -> None: ...
+
+
+class AnswersBeside(Protocol):
+    """What a feature's ``addresses`` name; ``runs`` gives the widget's run, and what runs another text (None where nothing can)."""
+
+    def __call__(self, runs: Callable[[], tuple[Analysis, Analyze | None]], /) -> Beside: ...
 
 
 if TYPE_CHECKING:
@@ -139,7 +159,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
 
     # Two runs are compared within one part: it cannot be switched.
     _part_alone: ClassVar[bool] = False
-    _beside: Mapping[str, Any] = MappingProxyType({})
+    _beside: Mapping[str, Beside] = MappingProxyType({})
     _tasks_of_parts: Mapping[str, Tasks] = MappingProxyType({})
 
     def __init__(
@@ -179,7 +199,8 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
         OPEN.add(self)
         warn_of_many()
         if self.view in (opened := dict(declared("opened"))):
-            loaded(opened[self.view])()
+            prepare: Opens = loaded(opened[self.view])
+            prepare()
 
     def _assign(self, name: str, value: Any) -> None:
         if name not in INTERVENTIONS:
@@ -326,12 +347,13 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
             raise SliceError(f"This widget has no run {short_repr(address)}.", has)
         return self._answering(address).at(address)
 
-    def _answering(self, address: str) -> Any:
+    def _answering(self, address: str) -> Beside:
         """The object with which a feature answers requests of an address."""
         path = dict(declared("addresses"))[address]
         if path not in self._beside:
             runs = self._require_runs()
-            answering = loaded(path)(lambda: (runs.require(), runs.analyze))
+            beside: AnswersBeside = loaded(path)
+            answering = beside(lambda: (runs.require(), runs.analyze))
             self._beside = {**self._beside, path: answering}
         return self._beside[path]
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.analysis.texts import run_text
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, TooLongError
 from attn_widget.model.encoder import Encoder
 from attn_widget.protocol import answer as protocol
@@ -43,6 +44,20 @@ def test_each_token_written_is_the_likeliest_after_those_before_it(encoder: Enco
     assert a.text.startswith(PROMPT)
     for token in a.model.generated:
         assert token.surface == a.text[token.start : token.end] and not token.special
+
+
+def test_writing_reports_each_token_and_ends_where_it_is_canceled(encoder: Encoder) -> None:
+    told: list[tuple[int, int]] = []
+    options: dict[str, Any] = {"generate": 3, "truncation": False, "tagger": None}
+    a = run_text(encoder, PROMPT, None, progress=lambda *step: told.append(step), **options)
+    written = len(a.model.generated)
+    assert told[:written] == [(i + 1, 3) for i in range(written)] and len(told) > written
+
+    def cancel(done: int, total: int) -> None:
+        raise InterruptedError(f"{done} of {total}")
+
+    with pytest.raises(InterruptedError, match="1 of 3"):
+        run_text(encoder, PROMPT, None, progress=cancel, **options)
 
 
 def test_each_step_of_generate_is_a_row_of_the_pass_over_the_finished_text(

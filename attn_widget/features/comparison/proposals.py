@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.errors import NotAvailableError
@@ -12,9 +12,9 @@ from attn_widget.features.comparison import outputs
 from attn_widget.features.comparison.base import ComparisonBase
 from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import has_torch
+from attn_widget.model.predictions import Mode
 from attn_widget.trace.windows.run import ManyPasses
 
-Mode: TypeAlias = Literal["as_is", "masked", "next"]
 Predictions: TypeAlias = Callable[[int, Mode], list[dict[str, Any]]]
 MOST = 4
 LISTED = 5  # predictions of either run at a token

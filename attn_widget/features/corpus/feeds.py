@@ -14,9 +14,10 @@ from attn_widget.checks import check_choice, check_several, index_in, short_repr
 from attn_widget.checks.values import check_count
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.corpus.examples import ReadTexts, analysis_of
-from attn_widget.features.corpus.many import Figures, Many
+from attn_widget.features.corpus.many import Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
+from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe, records
 from attn_widget.host.installed import require_torch
 from attn_widget.model.encoder import Encoder
@@ -78,28 +79,28 @@ class HeadFeeds(Many):
         return cls(found, about, seed)
 
     @property
-    def measured(self) -> Figures:
+    def measured(self) -> Float32:
         """Contribution of each part, float32 [texts, 2, layer * H + 2]: query side and key side; heads in their order, all FFNs, the rest."""
         return self._figures[:, :, 0, :-2]
 
     @property
-    def contrast(self) -> Figures:
+    def contrast(self) -> Float32:
         """Each text's contrast, float32 [texts]: the sum of either side."""
         return self._figures[:, 0, 0, -2]
 
     @property
-    def weight(self) -> Figures:
+    def weight(self) -> Float32:
         """Each text's weight, float32 [texts]."""
         return self._figures[:, 0, 0, -1]
 
     @property
-    def shares(self) -> Figures:
+    def shares(self) -> Float32:
         """`measured` as shares of the contrast; NaN where that is not above 0."""
         contrast = np.where(self.contrast > 0, self.contrast, np.nan)
         return (self.measured / contrast[:, None, None]).astype(np.float32)
 
     @cached_property
-    def share_interval(self) -> tuple[Figures, Figures]:
+    def share_interval(self) -> tuple[Float32, Float32]:
         """Bootstrap 95% interval of the mean share, (low, high), each float32 [2, layer * H + 2]."""
         return intervals.bootstrap(self.shares, self.seed, self._marks)
 
@@ -213,7 +214,7 @@ def feeds(
     from attn_widget.features.qk.feeding import fed
 
     layer, head = of
-    rows: list[Figures] = []
+    rows: list[Float32] = []
     done: list[int] = []
     failed: list[dict[str, Any]] = []
     n_tokens: list[int] = []

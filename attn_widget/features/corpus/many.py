@@ -17,8 +17,8 @@ from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.features.corpus.resumable import resumable
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows, join
+from attn_widget.figures.arrays import Float32
 
-Figures = NDArray[np.float32]
 Item = TypeVar("Item")
 INK = "#7b7b7b"  # a middle tone, for light and dark pages
 
@@ -57,16 +57,16 @@ class Many(ABC):
 
     @property
     @abstractmethod
-    def measured(self) -> Figures:
+    def measured(self) -> Float32:
         """The figure of each text, float32 [texts, ...]."""
 
     @property
-    def mean(self) -> Figures:
+    def mean(self) -> Float32:
         """Mean over the texts that have the figure, float32 [...]."""
         return means.mean(self.measured)
 
     @cached_property
-    def interval(self) -> tuple[Figures, Figures]:
+    def interval(self) -> tuple[Float32, Float32]:
         """Bootstrap 95% interval of the mean over texts, (low, high), each float32 [...].
 
         NaN below eight different texts, pairs or groups; `interval_note` says so.
@@ -94,7 +94,7 @@ class Many(ABC):
 
 def measure(
     items: Sequence[Item],
-    figures: Callable[[int, Item], tuple[int, Figures]],
+    figures: Callable[[int, Item], tuple[int, Float32]],
     identity: dict[str, Any],
     marks: NDArray[np.uint64],
     folder: Path | None,
@@ -109,7 +109,7 @@ def measure(
     """
     failed: list[dict[str, Any]] = []
 
-    def row(k: int, item: Item) -> tuple[int, Figures] | None:
+    def row(k: int, item: Item) -> tuple[int, Float32] | None:
         try:
             return figures(k, item)
         except AttnWidgetError as error:

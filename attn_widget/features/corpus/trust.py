@@ -28,11 +28,12 @@ from attn_widget.features.corpus.identity import (
     identity_of,
     value_digest,
 )
-from attn_widget.features.corpus.many import Figures, measure
+from attn_widget.features.corpus.many import measure
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.trust_results import FAITHFULNESS, ManyAgreements, ManyFaithfulness
 from attn_widget.features.why.methods import METHODS
 from attn_widget.features.why.targets import Target
+from attn_widget.figures.arrays import Float32
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.loading import load
 from attn_widget.model.tokenizing import check_texts
@@ -103,7 +104,7 @@ def agreement(
     if len(names) < 2:
         raise InputError("methods holds one, and agreement is between two.", "Name two or more.")
 
-    def figures(analysis: Analysis, chosen: Target) -> Figures:
+    def figures(analysis: Analysis, chosen: Target) -> Float32:
         return analysis.why.agreement(chosen, names).rho[None].astype(np.float32)
 
     meta = {"work": "agreement", "keys": ["rho"], "methods": names}
@@ -166,7 +167,7 @@ def faithfulness(
     names = _methods(methods)
     n_random, seed = check_count(n_random, "n_random", 20, 100_000), check_seed(seed)
 
-    def figures(analysis: Analysis, chosen: Target) -> Figures:
+    def figures(analysis: Analysis, chosen: Target) -> Float32:
         trust = analysis.why.faithfulness(chosen, names, n_random=n_random)
         tests, chance = [trust.tests[name] for name in names], trust.band()[0]
         rows = [
@@ -202,7 +203,7 @@ def _methods(methods: Sequence[str] | None) -> list[str]:
 def _many(
     texts: Iterable[str],
     target: object,
-    figures: Callable[[Analysis, Target], Figures],
+    figures: Callable[[Analysis, Target], Float32],
     meta: dict[str, Any],
     groups: object,
     model: Any,
@@ -230,7 +231,7 @@ def _many(
         identity["target"] = value_digest(target, "target")
         identity["tagger_content"] = value_digest(tag_with and tag_with.content, "tagger")
 
-    def of_text(k: int, text: str) -> tuple[int, Figures]:
+    def of_text(k: int, text: str) -> tuple[int, Float32]:
         analysis = run_text(encoder, text, None, truncation=False, tagger=tagger)
         return analysis.trace.n_tokens, figures(analysis, choose(analysis, k))
 

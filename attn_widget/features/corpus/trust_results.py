@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from attn_widget.checks.rounding import first_largest, largest_first
 from attn_widget.features.corpus.drawn import colored_cells, transparent_figure
-from attn_widget.features.corpus.many import INK, Figures, Many
+from attn_widget.features.corpus.many import INK, Many
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.why.orders.order_test import LEVEL, holm
+from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import dataframe, records
 from attn_widget.host.installed import require
 
@@ -56,12 +57,12 @@ class ManyAgreements(_OfMethods):
     """
 
     @property
-    def rho(self) -> Figures:
+    def rho(self) -> Float32:
         """Spearman's rho of each text, float32 [texts, M, M]; NaN where it is not known."""
         return self._figures[:, 0]
 
     @property
-    def measured(self) -> Figures:
+    def measured(self) -> Float32:
         return self.rho
 
     def to_dataframe(self) -> DataFrame:
@@ -122,26 +123,26 @@ class ManyFaithfulness(_OfMethods):
     """
 
     @property
-    def measured(self) -> Figures:
+    def measured(self) -> Float32:
         return self.percentile
 
     @cached_property
-    def interval(self) -> tuple[Figures, Figures]:
+    def interval(self) -> tuple[Float32, Float32]:
         """95% interval of the mean percentile, (low, high), each float32 [M]: of a known range, 0 to 100."""
         return intervals.bounded_interval(self.percentile, (0, 100), self.seed, self._marks)
 
     @property
-    def comprehensiveness(self) -> Figures:
+    def comprehensiveness(self) -> Float32:
         """Mean fall of the probability, float32 [texts, M + 1]; the last column is of random orders."""
         return self._figures[:, 0, 0]
 
     @property
-    def sufficiency(self) -> Figures:
+    def sufficiency(self) -> Float32:
         """Mean fall where only the first words are kept, float32 [texts, M + 1]; as above."""
         return self._figures[:, 1, 0]
 
     @property
-    def percentile(self) -> Figures:
+    def percentile(self) -> Float32:
         """Percent of random orders that lower the probability less, float32 [texts, M].
 
         NaN where a text cannot be tested.
@@ -149,7 +150,7 @@ class ManyFaithfulness(_OfMethods):
         return self._figures[:, 3, 0, :-1]
 
     @property
-    def mean_percentile(self) -> tuple[Figures, Figures, Figures]:
+    def mean_percentile(self) -> tuple[Float32, Float32, Float32]:
         """`percentile`: mean over the tested texts and its 95% interval, each float32 [M]; 50 by chance.
 
         Every text counts alike. The interval is NaN below eight different tested texts (or groups);
@@ -180,7 +181,7 @@ class ManyFaithfulness(_OfMethods):
         return int((~np.isnan(self.percentile)).any(axis=1).sum())
 
     @property
-    def better_than_random(self) -> Figures:
+    def better_than_random(self) -> Float32:
         """Share of the tested texts in which a method's order is better than random, float32 [M].
 
         Corrected for the methods: by chance one of them would be in at most 5% of the texts. Where the verdict is
@@ -189,30 +190,30 @@ class ManyFaithfulness(_OfMethods):
         return means.mean(self._better)
 
     @property
-    def undecided(self) -> Figures:
+    def undecided(self) -> Float32:
         """Share of the tested texts whose verdict more random orders could change, float32 [M]; see `Faithfulness.undecided`."""
         open_ones = np.isnan(self._verdicts).astype(np.float32)
         open_ones[np.isnan(self.percentile)] = np.nan
         return means.mean(open_ones)
 
     @cached_property
-    def better_interval(self) -> tuple[Figures, Figures]:
+    def better_interval(self) -> tuple[Float32, Float32]:
         """Wilson's 95% interval of `better_than_random`, (low, high), each float32 [M]."""
         return intervals.share_interval(self._better, self.seed, self._marks)
 
     @property
-    def _verdicts(self) -> Figures:
+    def _verdicts(self) -> Float32:
         """1 better than random, 0 not; NaN where a text cannot be tested, or is undecided: float32 [texts, M]."""
         return self._figures[:, 2, 0, :-1]
 
     @property
-    def _better(self) -> Figures:
+    def _better(self) -> Float32:
         """As `_verdicts`, and 0 where undecided."""
         undecided = np.isnan(self._verdicts) & ~np.isnan(self.percentile)
         return np.where(undecided, np.float32(0), self._verdicts)
 
     @property
-    def gain(self) -> Figures:
+    def gain(self) -> Float32:
         """Comprehensiveness beyond that of random orders, mean over texts, float32 [M].
 
         It has no interval: where the model seldom expects the target, a few texts make up the whole mean, and no

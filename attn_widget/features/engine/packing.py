@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.engine.layouts import settings_as_bert, weights_as_bert
+from attn_widget.features.engine.layouts import Array, settings_as_bert, weights_as_bert
 
 MAGIC = b"attnwgt1"
 PANEL = 8  # outputs of a panel: COLUMNS of js/engine/lanes.ts
@@ -29,7 +28,6 @@ ALIGNMENT = 16  # bytes of a SIMD vector
 KINDS = ("bert", "distilbert")
 SPECIAL = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
-Array = NDArray[Any]
 LAYER = {
     "query": "attention.self.query",
     "key": "attention.self.key",

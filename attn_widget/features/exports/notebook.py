@@ -58,22 +58,22 @@ class LivePages(Preprocessor):
             carried.update(CODE.findall(page))
             if VIEW in data:
                 dropped.add(str(mapping(data.pop(VIEW)).get("model_id")))
-        dropped |= without_outputs(nb, stored)
+        dropped |= drop_outputs(nb, stored)
         missing = first.keys() - carried
         if missing:
-            missing -= self._added({name: first[name] for name in missing})
+            missing -= self._add_code({name: first[name] for name in missing})
         for lost in missing:
             self.log.warning(
                 "attn_widget: outputs of another version (%s) lack the part that they share; "
                 "run the notebook again.",
                 lost,
             )
-        forget(stored, dropped)
+        drop_models(stored, dropped)
         if STATE in widgets and not stored:
             del nb.metadata["widgets"]
         return nb, resources
 
-    def _added(self, outputs: dict[str, Any]) -> set[str]:
+    def _add_code(self, outputs: dict[str, Any]) -> set[str]:
         """Put the installed package's code where the outputs of its version lack it; says which they are."""
         # Here, because it takes seconds and a server that saves notebooks seldom needs it.
         output = outputs.get(version())
@@ -99,8 +99,8 @@ def before_saving(model: dict[str, Any], **_: Any) -> None:
     model["content"], _resources = LivePages().preprocess(nbformat.from_dict(content), {})
 
 
-def without_outputs(nb: Any, stored: dict[str, Any]) -> set[str]:
-    """Take each `ipywidgets.Output` away whose widgets all have their pages below it; gives the models that go."""
+def drop_outputs(nb: Any, stored: dict[str, Any]) -> set[str]:
+    """Take each `ipywidgets.Output` out of ``nb`` whose widgets all have their pages below it; gives the models that go with it."""
     pages: dict[str, set[str]] = {}
     for cell in entries(nb.get("cells")):
         for output in entries(mapping(cell).get("outputs")):
@@ -156,8 +156,8 @@ def joined(text: Any) -> str:
     )
 
 
-def forget(stored: dict[str, Any], dropped: set[str]) -> None:
-    """Remove models, and those that only they refer to."""
+def drop_models(stored: dict[str, Any], dropped: set[str]) -> None:
+    """Remove models from ``stored``, and those that only they refer to."""
     going = {model for model in dropped if model in stored}
     while going:
         children = {child for model in going for child in references(stored.pop(model))}

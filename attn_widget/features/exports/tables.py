@@ -19,6 +19,7 @@ from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Float32
 from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.figures.tables import by_head
+from attn_widget.page.view_cells import MakesTable
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.matrix import matrix_of, shown_matrix
 from attn_widget.protocol.selection import Selection
@@ -93,7 +94,8 @@ def table(source: Source, selection: Selection, view: str) -> Table:
     with lock_of(analysis):
         if view in TABLES:
             return TABLES[view](analysis, selection)
-        return Table(*loaded(dict(declared("tables"))[view])(analysis, selection))
+        make: MakesTable = loaded(dict(declared("tables"))[view])
+        return Table(*make(analysis, selection))
 
 
 def tree_table(analysis: Analysis, selection: Selection) -> Table:

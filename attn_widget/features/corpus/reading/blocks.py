@@ -16,6 +16,7 @@ from attn_widget.features.corpus.reading.batched_metrics import batched_metrics
 from attn_widget.features.corpus.reading.observed import Observed, Observer
 from attn_widget.features.corpus.reading.two_texts import CROSS_KEYS
 from attn_widget.figures import metrics, patterns, specialization
+from attn_widget.figures.arrays import Float32
 from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.marginals import (
     Marginals,
@@ -32,8 +33,6 @@ PATTERNS = (*patterns.OFFSETS, *patterns.REPEATS)
 KEYS = (*metrics.KEYS, *specialization.KEYS, *PATTERNS)
 TOKENS = 4096  # of a block, at most
 CELLS = 2**19  # of one head in all texts of a block, at most: 24 MB a layer with 12 heads
-
-Figures = NDArray[np.float32]
 
 
 def keys_of(encoder: Encoder) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ def blocks_of(lengths: Sequence[int], digests: Sequence[int]) -> list[list[int]]
     return blocks
 
 
-def stacked(*figures: Mapping[str, Figures]) -> Figures:
+def stacked(*figures: Mapping[str, Float32]) -> Float32:
     """Figures by name as one array, float32 [keys, L, H], in the order of `KEYS`."""
     by_key = {key: values for group in figures for key, values in group.items()}
     return np.stack([by_key[key] for key in KEYS]).astype(np.float32)
@@ -67,20 +66,20 @@ def stacked(*figures: Mapping[str, Figures]) -> Figures:
 
 def read_together(
     encoder: Encoder, encodings: Sequence[Encoding], tagger: TaggerLike
-) -> tuple[Figures, Observed] | None:
+) -> tuple[Float32, Observed] | None:
     """Figures of texts of one length, float32 [texts, keys, L, H], and what else their weights give.
 
     None when they must be read one by one: the model masks or biases links, or a text fails (read alone,
     it says why).
     """
-    layers: list[Figures] = []
+    layers: list[Float32] = []
     sums: list[Marginals] = []
     kinds = [kinds_of(encoding.tokens) for encoding in encodings]
     try:
         languages = [annotate(e.tokens, e.text, None, tagger=tagger) for e in encodings]
         observer = Observer(encodings, languages)
 
-        def visit(_layer: int, weights: Figures) -> None:
+        def visit(_layer: int, weights: Float32) -> None:
             matrices = weights.reshape(-1, *weights.shape[2:])
             layers.append(batched_metrics(matrices).reshape(-1, *weights.shape[:2]))
             sums.append(_with_repeats(layer_marginals(matrices), weights, kinds))
@@ -92,7 +91,7 @@ def read_together(
             return None
         marginals = stack_marginals(sums)
         masks: list[None] = [None] * encoder.n_layers
-        figures: list[Figures] = []
+        figures: list[Float32] = []
         for k, (encoding, language) in enumerate(zip(encodings, languages, strict=True)):
             sets, reasons = key_sets(language)
             alone = _of_text(marginals, k, encoder.n_heads)
@@ -110,7 +109,7 @@ def read_together(
 
 def read_alone(
     encoder: Encoder, text: str, tagger: TaggerLike, truncation: bool
-) -> tuple[Figures, Observed]:
+) -> tuple[Float32, Observed]:
     """Figures and links of one text, from `analyze`, as `read_together` gives those of one text."""
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
     figures = stacked(
@@ -124,7 +123,7 @@ def read_alone(
 
 
 def _with_repeats(
-    sums: Marginals, weights: Figures, kinds: Sequence[NDArray[np.int32]]
+    sums: Marginals, weights: Float32, kinds: Sequence[NDArray[np.int32]]
 ) -> Marginals:
     """The marginals of a layer's heads in all texts, with the sums over repeated tokens of the texts that have some."""
     n_heads, n = weights.shape[1:3]
