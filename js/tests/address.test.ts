@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { foldsIn, fromAddress, keepAddress } from "../src/state/address";
-import { foldsOf } from "../src/state/folds";
-import { createState } from "../src/state/state";
+import { createState, withHeight } from "../src/state/state";
 import { metaOf } from "./runs";
 
 const META = metaOf(["[CLS]", "the", "cat", "[SEP]"]);
@@ -49,13 +48,14 @@ test("what is unfolded survives a reload, and the address stays as it is", () =>
   const state = createState({ layer: 0, head: 0 });
   keepAddress(state, META, page);
   expect(page.history.replaceState).not.toHaveBeenCalled();
-  foldsOf(state).value = new Set(["roles", "heads"]);
+  // As a frame hands it to its views.
+  withHeight(state, () => null).state.folds.value = new Set(["roles", "heads"]);
   expect(page.location.hash).toBe("");
   state.set({ token: 1 });
   const again = createState({ layer: 0, head: 0 });
   keepAddress(again, META, page);
-  expect([...foldsOf(again).value]).toEqual(["roles", "heads"]);
-  foldsOf(again).value = new Set();
+  expect([...again.folds.value]).toEqual(["roles", "heads"]);
+  again.folds.value = new Set();
   expect(foldsIn(page.history.state).size).toBe(0);
   expect(page.location.hash).toBe("#view=attention&layer=0&head=0&token=1");
 });

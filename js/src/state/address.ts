@@ -4,7 +4,6 @@
  */
 
 import type { Meta } from "../protocol/types";
-import { foldsOf } from "./folds";
 import type { Selection, State } from "./selection";
 import { fit } from "./state";
 
@@ -50,7 +49,7 @@ export function keepAddress(state: State, meta: Meta, page: Window = window): vo
     const wish = { ...state.get(), ...named };
     state.set({ ...fit(wish, meta), view: wish.view });
   }
-  const folds = foldsOf(state);
+  const { folds } = state;
   const found = foldsIn(page.history.state);
   folds.value = found;
   const keep = (address?: string): void => {

@@ -1,12 +1,11 @@
 /** Parts of the view behind a summary: drawn while they are open. What a reader has opened stays open over tabs, heads and runs. */
 
 import type { ComponentType } from "preact";
-import { foldsOf } from "../../state/folds";
 import type { State } from "../../state/selection";
 import { memo } from "../../ui/memo";
 
 export function createFold(state: State) {
-  const open = foldsOf(state);
+  const open = state.folds;
   return memo(function Fold({
     name,
     summary,
