@@ -127,7 +127,7 @@ FEATURES = {
         carried={"why": "recorded:answers_of"}, sections={"turns": "turns:section"}, options={"chat": "command"},
     ),
     "comparison": Feature(
-        uses=("corpus", "why"),
+        uses=("corpus", "qk", "why"),
         names={"Comparison": "comparison", "ManyComparisons": "many_results", "compare": "call"},
         results={"Comparison": "widget:widget_of"},
         options={"comparison": "command"},

@@ -247,3 +247,20 @@ def test_a_report_opens_each_comparison_from_its_list(
     page.locator("nav input").fill("she")
     expect(page.locator("nav li:visible")).to_have_count(1)
     assert errors == []
+
+
+def test_the_sums_of_a_pinned_pair_are_in_the_page(page: Page, tmp_path: Path) -> None:
+    c = aw.compare(A, "The key to the old cabinet are here.", progress=False)
+    widget = aw.show(c)
+    widget.layer, widget.head, widget.pair = 1, 3, [6, 5]
+    errors = open_file(page, aw.to_html(widget, tmp_path / "page.html"))
+    widget.close()
+    part(page, "why-here").locator("visible=true").click()
+    expect(part(page, "qk-change")).to_contain_text("In B the contrast is")
+    layer, head = c.distances().partner[1, 3].tolist()
+    at = dict(c.alignment.tokens)
+    change = c.b.qk_attribution(layer, head, at[6], at[5]).contrast
+    change -= c.a.qk_attribution(1, 3, 6, 5).contrast
+    shown = part(page, "qk-change").locator("[data-aw-value]").first
+    assert float(str(shown.get_attribute("data-aw-value"))) == pytest.approx(change, rel=1e-3)
+    assert errors == []

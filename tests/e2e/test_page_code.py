@@ -73,11 +73,20 @@ def test_without_scripts_the_page_says_what_it_needs(browser: Browser, saved: Pa
     context.close()
 
 
-def test_the_address_of_a_page_keeps_view_head_and_token(browser: Browser, saved: Path) -> None:
+def test_the_address_of_a_page_keeps_view_head_and_token_and_a_reload_what_is_open(
+    browser: Browser, saved: Path
+) -> None:
     page = browser.new_page()
     page.goto(f"{saved.as_uri()}#view=tree&layer=1&head=4&token=2")
     page.locator('[role="tab"][data-view="tree"][aria-selected="true"]').wait_for()
     expect(page).to_have_title("the cat sat")
     page.locator('[role="tab"][data-view="heads"]').click()
     assert page.evaluate("location.hash") == "#view=heads&layer=1&head=4&token=2"
+    opened = page.locator('[data-aw-part="fold-heads"]')
+    opened.locator("summary").click()
+    expect(opened).to_have_attribute("open", "")
+    page.wait_for_function("() => history.state?.folds?.length === 1")
+    page.reload()
+    expect(opened).to_have_attribute("open", "")
+    expect(page.locator('[data-aw-part="fold-roles"]')).not_to_have_attribute("open", "")
     page.close()

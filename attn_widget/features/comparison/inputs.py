@@ -129,7 +129,7 @@ def check_text(text: Any, name: str) -> Analysis | tuple[str, str | None]:
         or not isinstance(pair[1], (str, type(None)))
     ):
         raise InputTypeError(
-            f"{name} is {short_repr(text)}, expected an Analysis, a text, a pair of texts or the messages of a chat.",
+            f"{name} is {short_repr(text)}, expected an Analysis, a text or a pair of texts.",
             EXAMPLE,
         )
     return pair[0], pair[1]

@@ -18,6 +18,7 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.comparison.cells import compared_cells
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.proposals import LISTED, mode_of
+from attn_widget.features.qk.saved import ask_first
 from attn_widget.features.why.slices import described, plain, value_error
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.host.installed import needing
@@ -174,8 +175,27 @@ def _grids(c: Comparison) -> tuple[Recovery, ...]:
         return ()
 
 
-def selections(comparison: Comparison) -> tuple[Selection, Selection]:
-    """Both runs at the head with the greatest distance, at the token whose row changes most."""
+def selections(
+    comparison: Comparison, pinned: Selection | None = None
+) -> tuple[Selection, Selection]:
+    """Both runs at the head with the greatest distance, at the token whose row changes most; at the pair that is ``pinned`` in A where B has it too."""
+    opened = _opened(comparison)
+    if pinned is None or pinned.pair is None:
+        return opened
+    layer, head = pinned.place
+    queries, keys = dict(comparison.alignment.tokens), dict(comparison.key_alignment.tokens)
+    query, key = pinned.pair
+    if head == "mean" or opened[0].layer is None or query not in queries or key not in keys:
+        return opened
+    layer_b, head_b = comparison.distances().partner[layer, head].tolist()
+    pair_b = (queries[query], keys[key])
+    return (
+        replace(opened[0], layer=layer, head=head, token=query, pair=(query, key)),
+        replace(opened[1], layer=layer_b, head=head_b, token=pair_b[0], pair=pair_b),
+    )
+
+
+def _opened(comparison: Comparison) -> tuple[Selection, Selection]:
     try:
         distances = comparison.distances()
     except NotAvailableError:
@@ -219,11 +239,13 @@ def compared_runs(
     chosen: Mapping[str, Any] = MappingProxyType({}),
     *,
     pictured: bool = True,
+    pinned: Selection | None = None,
 ) -> Iterator[SavedRun]:
     """A with the comparison's own chunk, then B.
 
     ``page_budget``: of the page where these are not its only runs; by default their own. ``chosen``: fields of
     `Selection`, instead of what the comparison opens on. ``pictured``: with the picture of a page without scripts.
+    ``pinned``: A's selection, whose pair the page opens on with the sums of both runs.
     """
     sources = RunSource(comparison.a), RunSource(comparison.b)
     for source in sources:
@@ -231,12 +253,16 @@ def compared_runs(
     budget = page_budget or SizeBudget([source.size for source in sources], "runs")
     # A page of many texts has no masked predictions: those would take longer than all the rest.
     spec = replace(spec, masked=page_budget is None, **budget.of_one)
-    for side, (source, opened) in enumerate(zip(sources, selections(comparison), strict=True)):
+    both = selections(comparison, pinned)
+    for side, (source, opened) in enumerate(zip(sources, both, strict=True)):
         selection = replace(opened, **chosen)
+        if selection.pair is not None:
+            ask_first(source.analysis, selection.as_dict())
         run = saved_run(source, selection, spec, parts=False, pictured=False)
         if side == 0:
             run = with_comparison(run, comparison)
-            run = replace(run, picture=picture_of_compared(comparison) if pictured else None)
+            picture = picture_of_compared(comparison, pinned) if pictured else None
+            run = replace(run, picture=picture)
         budget.take(run)
         yield replace(run, title=source.title, second=side == 1)
 
@@ -248,9 +274,9 @@ def with_comparison(run: SavedRun, comparison: Comparison, *, recorded: bool = T
     return replace(run, snapshot=replace(run.snapshot, chunks=chunks))
 
 
-def picture_of_compared(comparison: Comparison) -> Picture:
+def picture_of_compared(comparison: Comparison, pinned: Selection | None = None) -> Picture:
     """The difference that a comparison opens on; A's head where no two can be compared."""
-    opened, _ = selections(comparison)
+    opened, _ = selections(comparison, pinned)
     layer, head = opened.place
     try:
         return drawn(compared_cells(comparison, layer, 0 if head == "mean" else head))
@@ -263,6 +289,7 @@ class ShownComparison(Shown):
     """Both runs of a comparison, and their difference."""
 
     comparison: Comparison
+    pinned: Selection | None = None  # A's selection, where a pair may be pinned
     layout: Layout = "compare"
 
     @property
@@ -274,14 +301,15 @@ class ShownComparison(Shown):
         return RunSource(self.comparison.a), RunSource(self.comparison.b)
 
     def runs(self, spec: PageSpec, budget: SizeBudget | None = None) -> Iterator[SavedRun]:
-        return compared_runs(self.comparison, spec, budget)
+        return compared_runs(self.comparison, spec, budget, pinned=self.pinned)
 
     def output_runs(self, *, full: bool) -> list[SavedRun]:
         if full:
-            return list(compared_runs(self.comparison, PageSpec(), pictured=False))
-        sides = zip(self.sources, selections(self.comparison), strict=True)
+            runs = compared_runs(self.comparison, PageSpec(), pictured=False, pinned=self.pinned)
+            return list(runs)
+        sides = zip(self.sources, selections(self.comparison, self.pinned), strict=True)
         a, b = (output_run(source, opened, full=False, parts=False) for source, opened in sides)
         return [with_comparison(a, self.comparison, recorded=False), replace(b, second=True)]
 
     def picture(self) -> Picture:
-        return picture_of_compared(self.comparison)
+        return picture_of_compared(self.comparison, self.pinned)

@@ -35,7 +35,7 @@ class ComparisonWidget(AttentionWidget):
     def _shown(self) -> ShownComparison:
         """Content of its page: both runs."""
         _ = self._shown_source  # refuses a closed widget
-        return ShownComparison(self.comparison)
+        return ShownComparison(self.comparison, self.selection)
 
     def __repr__(self) -> str:
         return f"<ComparisonWidget of {self.comparison!r}>"

@@ -12,6 +12,7 @@ from attn_widget.protocol.pack import to_json
 from attn_widget.protocol.request import Request
 
 KEPT = 48  # questions of a run, the last ones
+UNASKED = 64  # tokens of the longest text that is asked about unbidden, as in the page (ahead.ts)
 CELL = ("layer", "head", "query", "key")
 FIELDS = ("kind", *CELL, "against", "by", "side", "parts", "depth")
 
@@ -31,14 +32,25 @@ def remember(analysis: AnalysisBase, request: Request, answer: Answer | None = N
     known[:] = [*others, (asked, answer)][-KEPT:]
 
 
+def ask_first(analysis: AnalysisBase, chosen: Mapping[str, Any]) -> None:
+    """A page that is saved with the pinned pair of ``chosen`` has its sum, asked for or not; of a short text."""
+    cell = _cell(chosen)
+    if max(analysis.trace.n_tokens, analysis.trace.n_keys) <= UNASKED and cell["head"] != "mean":
+        remember(analysis, {"kind": "qk", **cell, "against": "others"})
+
+
+def _cell(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    query, key = chosen["pair"]
+    return {"layer": chosen["layer"], "head": chosen["head"], "query": query, "key": key}
+
+
 def answers_of(
     analysis: Any, chosen: Mapping[str, Any], _spec: object = None
 ) -> Iterator[Answered]:
     """Answers about the pinned pair of the selection, if any was asked for: its sum by default, and all others."""
     if chosen.get("pair") is None:
         return
-    query, key = chosen["pair"]
-    cell = {"layer": chosen["layer"], "head": chosen["head"], "query": query, "key": key}
+    cell = _cell(chosen)
     found = [
         (asked, answer)
         for asked, answer in asked_of(analysis)

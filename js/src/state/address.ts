@@ -1,4 +1,7 @@
-/** A page's address holds its view, head and token, so that a link to it opens there: `#view=tree&layer=3&head=5`. */
+/**
+ * A page's address holds its view, head and token, so that a link to it opens there: `#view=tree&layer=3&head=5`. What is unfolded
+ * is of this reader: the entry in the browser's history has it, so that a reload finds it.
+ */
 
 import type { Meta } from "../protocol/types";
 import type { Selection, State } from "./selection";
@@ -6,6 +9,7 @@ import { fit } from "./state";
 
 const KEPT = ["view", "layer", "head", "token"] as const;
 const INDEX = /^\d{1,6}$/;
+const MOST_FOLDS = 32;
 
 /** The part of a selection that an address names; what is no such value is left out. */
 export function fromAddress(hash: string): Partial<Selection> {
@@ -30,6 +34,14 @@ const toAddress = (selection: Selection): string =>
     KEPT.flatMap((name) => (selection[name] === null ? [] : [[name, String(selection[name])]])),
   )}`;
 
+/** Names of open parts in an entry of the history; what is no such value is left out. */
+export function foldsIn(entry: unknown): ReadonlySet<string> {
+  const folds = (entry as { readonly folds?: unknown } | null | undefined)?.folds;
+  if (!Array.isArray(folds)) return new Set();
+  const named = folds.slice(0, MOST_FOLDS);
+  return new Set(named.filter((name) => typeof name === "string" && /^\w{1,20}$/.test(name)));
+}
+
 /** Open where the address points, and keep it up to date. */
 export function keepAddress(state: State, meta: Meta, page: Window = window): void {
   const named = fromAddress(page.location.hash);
@@ -37,11 +49,18 @@ export function keepAddress(state: State, meta: Meta, page: Window = window): vo
     const wish = { ...state.get(), ...named };
     state.set({ ...fit(wish, meta), view: wish.view });
   }
-  state.on(KEPT, (selection) => {
+  const { folds } = state;
+  const found = foldsIn(page.history.state);
+  folds.value = found;
+  const keep = (address?: string): void => {
     try {
-      page.history.replaceState(null, "", toAddress(selection));
+      page.history.replaceState({ folds: [...folds.peek()] }, "", address);
     } catch {
       // A sandboxed frame has no address of its own.
     }
+  };
+  folds.subscribe((open) => {
+    if (open !== found) keep();
   });
+  state.on(KEPT, (selection) => keep(toAddress(selection)));
 }

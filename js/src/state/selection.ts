@@ -1,5 +1,6 @@
 /** The selection, and the store that holds it. */
 
+import type { Signal } from "@preact/signals-core";
 import type { Quantity, Scale, Theme } from "../catalog/selection";
 import type { HeadIndex, Part, Target } from "../protocol/types";
 
@@ -43,4 +44,6 @@ export interface State {
     listener: (selection: Selection) => void,
     signal?: AbortSignal,
   ): () => void;
+  /** Names of the parts that the reader has opened behind a summary. */
+  readonly folds: Signal<ReadonlySet<string>>;
 }

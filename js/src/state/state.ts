@@ -1,5 +1,6 @@
 /** The one selection: a small store, and what a selection may hold for a given run. */
 
+import { signal } from "@preact/signals-core";
 import { DEFAULTS } from "../catalog/selection";
 import type { Meta } from "../protocol/types";
 import { listen } from "./listen";
@@ -39,7 +40,8 @@ export function createState(initial: Partial<Selection> = {}): State {
         }
       }
     },
-    on: (keys, call, signal) => listen(listeners, { keys: new Set(keys), call }, signal),
+    on: (keys, call, until) => listen(listeners, { keys: new Set(keys), call }, until),
+    folds: signal<ReadonlySet<string>>(new Set()),
   };
 }
 
@@ -92,6 +94,7 @@ export function withHeight(
           stop();
         };
       },
+      folds: state.folds,
     },
     change() {
       for (const listener of [...listeners]) listener(seen());

@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
@@ -16,7 +17,9 @@ import attn_widget as aw
 from attn_widget.__main__ import main
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.comparison.page import compared_parts, selections
+from attn_widget.features.comparison.widget import ComparisonWidget
 from attn_widget.page.compress import inflate
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.pack import unpack
 from scripts.probe import SENTENCES
 from tests.close import assert_close
@@ -43,6 +46,31 @@ def test_it_opens_on_the_head_that_differs_most_at_the_row_that_differs_most(
     of_a, of_b = selections(c)
     assert np.argwhere(distances == distances.max()).tolist() == [[of_a.layer, of_a.head]]
     assert (of_a.token, of_b.token) in c.alignment.tokens
+
+
+def test_a_pinned_pair_is_saved_with_the_sums_of_both_runs() -> None:
+    c = compared(A, "The key to the old cabinet are here.")
+    widget = ComparisonWidget(c)
+    assert all(recorded == [] for recorded in sums_of(widget))
+    pairs = dict(c.alignment.tokens)
+    widget.layer, widget.head, widget.pair = 1, 3, [6, 5]
+    partner = c.distances().partner[1, 3].tolist()
+    cells = [(1, 3, 6, 5), (*partner, pairs[6], pairs[5])]
+    for run, of, cell in zip((c.a, c.b), sums_of(widget), cells, strict=True):
+        found = run.qk_attribution(*cell)
+        assert [each["contrast"] for each in of] == [found.contrast]
+    widget.head = "mean"
+    assert [opened.pair for opened in selections(c, widget.selection)] == [None, None]
+    widget.close()
+
+
+def sums_of(widget: ComparisonWidget) -> list[list[dict[str, Any]]]:
+    """Of each run: the sums of its pinned pair that a page has."""
+    found: list[list[dict[str, Any]]] = []
+    for run in widget._shown.runs(PageSpec(views=["attention"])):  # pyright: ignore[reportPrivateUsage]
+        meta, _ = unpack(run.snapshot.chunks["paint"])
+        found.append([each["data"] for each in meta["recorded"] if each["request"]["kind"] == "qk"])
+    return found
 
 
 def test_the_chunk_holds_distances_and_predictions_of_python(

@@ -1,16 +1,11 @@
 /** Parts of the view behind a summary: drawn while they are open. What a reader has opened stays open over tabs, heads and runs. */
 
-import { type Signal, signal } from "@preact/signals-core";
 import type { ComponentType } from "preact";
 import type { State } from "../../state/selection";
 import { memo } from "../../ui/memo";
 
-/** Names of the open parts, by widget. */
-const openOf = new WeakMap<State, Signal<ReadonlySet<string>>>();
-
 export function createFold(state: State) {
-  const open = openOf.get(state) ?? signal<ReadonlySet<string>>(new Set());
-  openOf.set(state, open);
+  const open = state.folds;
   return memo(function Fold({
     name,
     summary,

@@ -172,7 +172,7 @@ function Said({
   );
 }
 
-/** Of a head that stands out nowhere: what it gives most of, beyond chance, or how widely it looks. */
+/** Largest figure of a head that stands out nowhere: what it gives most of, beyond chance, or how widely it looks. */
 function mostAboveChance(above: readonly Standing[]): Standing | undefined {
   const targets = above.filter(({ key }) => key in TARGETS);
   const [first] = largestFirst(targets.map(({ raw, chance }) => (chance > 0 ? raw / chance : 0)));
