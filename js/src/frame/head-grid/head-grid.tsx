@@ -66,7 +66,6 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     </>,
     host,
   );
-  watch(redraw, until);
   onResize(
     host,
     (width) => {
@@ -88,6 +87,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       if (parts.grid) scrollAcross(parts.grid, from, AXIS + from + 2 * (cell.value + GAP));
     });
   }, until);
+  let drawn = false;
   withLazyCode(({ headLens, layerStrips, long }) => {
     headLens(
       host,
@@ -101,8 +101,10 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       model.filled.value++;
       model.paint(layer);
     });
-    redraw();
+    if (drawn) redraw();
   }, until);
+  watch(redraw, until);
+  drawn = true;
   model.open();
   return () => {
     sizes.delete(host);
