@@ -71,6 +71,16 @@ WATCH = """() => {
 }"""
 
 
+# The grid of heads, which stays, and what fades: at every key nothing should.
+HEADS = """() => {
+    window.grid = [...document.querySelectorAll('[data-aw-part=heads] :is(button, canvas, select)')];
+    window.fading = [];
+    document.addEventListener("transitionrun", ({ target, propertyName }) => {
+        window.fading.push(`${target.className} ${propertyName}`);
+    });
+}"""
+
+
 def test_nothing_moves_or_goes_blank_while_texts_of_one_length_are_typed(
     browser: Browser, live_page: Path
 ) -> None:
@@ -84,11 +94,14 @@ def test_nothing_moves_or_goes_blank_while_texts_of_one_length_are_typed(
         page.evaluate(WATCH)
         page.wait_for_function(f"() => window.still > {STILL}")  # the dog's own frames are painted
         page.evaluate("window.places.clear()")
+        page.evaluate(HEADS)
         for word in ("man", "cow", "boy", "cat"):
             field.fill(f"the {word} sat on the mat")
             expect(shown).to_contain_text(word)
         places = page.evaluate("[...window.places]")
         assert len(places) == 1, places
+        assert page.evaluate("window.grid.every(one => one.isConnected)")
+        assert page.evaluate("window.fading") == []
         assert opened.errors == []
 
 

@@ -15,6 +15,16 @@ export function fitCanvas(
   width: number,
   height: number,
 ): CanvasRenderingContext2D {
+  sizeCanvas(canvas, width, height);
+  const context = penOf(canvas);
+  const ratio = pixelRatio();
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+/** The size alone. Several canvases are sized before any is drawn on: a font asks for the style of the page, which a new size changes. */
+export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): void {
   const ratio = pixelRatio();
   const [w, hgt] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== hgt) {
@@ -24,10 +34,6 @@ export function fitCanvas(
     canvas.style.width = `${w / ratio}px`;
     canvas.style.height = `${hgt / ratio}px`;
   }
-  const context = penOf(canvas);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  return context;
 }
 
 /** While a picture is taken canvases are finer than the screen; see `export/picture.ts`. */

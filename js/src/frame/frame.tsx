@@ -18,7 +18,7 @@
  */
 
 import { batch, type Signal, signal } from "@preact/signals-core";
-import { followTheme, ROOT_CLASS } from "../draw/color/theme";
+import { followTheme, holdPalette, ROOT_CLASS } from "../draw/color/theme";
 import { h } from "../draw/dom";
 import { onResize } from "../draw/resize";
 import { byTouch, pointByTouch } from "../draw/touch";
@@ -139,7 +139,7 @@ export function createFrame(state: State): Frame {
 
   const memory = newMemory();
   const scrolled = followScrolls(root, until);
-  let stopRun: (() => void) | null = null;
+  let stopRun: ((next?: boolean) => void) | null = null;
 
   function show(
     source: Source,
@@ -147,9 +147,10 @@ export function createFrame(state: State): Frame {
     buttons: readonly RunButton[] = [],
     select: Partial<Selection> = {},
   ): void {
+    if (run.peek() !== null) holdPalette(root);
     const restoreFocus = rememberPlace(root, scrolled);
     panel.style.minHeight = `${panel.offsetHeight}px`;
-    stopRun?.();
+    stopRun?.(true);
     state.set(select);
     // Its questions may have reached the next run by now.
     if (run.peek() !== null) messages.clearReport();
@@ -175,10 +176,10 @@ export function createFrame(state: State): Frame {
     const hold = setTimeout(() => {
       panel.style.minHeight = "";
     }, HOLD_MS);
-    stopRun = () => {
+    stopRun = (next) => {
       lifetime.abort();
       clearTimeout(hold);
-      dispose();
+      dispose(next);
       stopRun = null;
     };
     restoreFocus(signal);

@@ -1,5 +1,6 @@
 /** The parts of a run around its view: ribbon, heads, bar, and the tools of the features. */
 
+import { render } from "preact";
 import { capital } from "../figures/format";
 import { createMatrix, type MatrixStore } from "../figures/matrix";
 import { placeName } from "../figures/names";
@@ -24,14 +25,14 @@ const IDLE: Activity = { status: "ready", progress: null, history: [], error: nu
 
 type Part = "ribbon" | "bar" | "heads" | "focus" | "tabs" | "panel";
 
-/** Draws a run into the parts of a frame; the result disposes of it. */
+/** Draws a run into the parts of a frame; the result disposes of it, and of its grid of heads unless another run is `next`. */
 export function drawRun(
   parts: Readonly<Record<Part, HTMLElement>>,
   { state, missing, messages, progress, activity }: FrameModel,
   base: Omit<ViewContext, "matrix" | "overlay">,
   memory: RibbonMemory,
   actions: Actions,
-): () => void {
+): (next?: boolean) => void {
   const { source, signal } = base;
   const { meta } = source;
   const { chrome } = state.get();
@@ -73,10 +74,9 @@ export function drawRun(
   if (chrome && long) withLazyCode((code) => drawText(code.long.rows(context)), signal);
   else if (chrome && single) drawText();
   withLazyCode(({ windows }) => windows.ribbon(parts.ribbon, meta, signal), signal);
-  if (chrome) {
-    if (!meta.similarity) disposers.push(headGrid(parts.heads, context));
-    disposers.push(bar(parts.bar, context, actions));
-  }
+  const closeGrid = chrome && !meta.similarity ? headGrid(parts.heads, context) : null;
+  if (closeGrid === null) render(null, parts.heads);
+  if (chrome) disposers.push(bar(parts.bar, context, actions));
   const views = openViews(parts.panel, context);
   disposers.push(views.dispose);
   for (const { tool } of FEATURES) {
@@ -86,7 +86,8 @@ export function drawRun(
     parts.tabs.after(element);
     disposers.push(() => element.remove());
   }
-  return () => {
+  return (next = false) => {
     for (const dispose of disposers) dispose();
+    if (!next) closeGrid?.();
   };
 }

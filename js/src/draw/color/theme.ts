@@ -44,6 +44,7 @@ export function followTheme(root: HTMLElement, wish: () => Theme, signal: AbortS
     const mode = wanted === "auto" ? seen : wanted;
     // The host's variables suit the host's theme only.
     const palette = host === mode ? "host" : "own";
+    held.delete(root);
     if (root.dataset.theme !== mode) root.dataset.theme = mode;
     if (root.dataset.palette !== palette) root.dataset.palette = palette;
   };
@@ -94,8 +95,27 @@ export interface Palette {
   readonly font: string;
 }
 
+/** Colors of widgets whose pictures are all being drawn. */
+const held = new WeakMap<Element, Palette>();
+
+/**
+ * Read the colors of a widget now for all pictures of its next frame: each would lay out anew what the others have changed.
+ * Later pictures read them again, as a host may change them unseen.
+ */
+export function holdPalette(root: Element): void {
+  // Without frames, nothing would end it.
+  if (!root.isConnected || document.hidden) return;
+  held.delete(root);
+  const colors = palette(root);
+  held.set(root, colors);
+  const end = (): void => void (held.get(root) === colors && held.delete(root));
+  requestAnimationFrame(() => setTimeout(end));
+}
+
 /** Colors and font as a canvas takes them: custom properties resolved by a probe. */
 export function palette(element: Element): Palette {
+  const shared = held.get(element.closest(`.${ROOT_CLASS}`) ?? element);
+  if (shared !== undefined) return shared;
   const probe = document.createElement("span");
   probe.hidden = true;
   element.append(probe);

@@ -108,6 +108,8 @@ export const curveOf = (x0: number, y0: number, x1: number, y1: number) => {
 const linkColor = ({ max, scale }: FlowData, weight: number, mode: Mode): string =>
   itemAt(ramp("weight", mode).css, Math.max(PALEST, rampIndex(weight, max, scale)));
 
+export const flowHeight = ({ top, height }: Geometry): number => top + height + PAD;
+
 /** Draw the flow next to a map of this geometry; keys use the window of the columns. */
 export function drawFlow(
   canvas: HTMLCanvasElement,
@@ -117,7 +119,7 @@ export function drawFlow(
   highlights: Highlights,
   colors: Palette,
 ): void {
-  const context = fitCanvas(canvas, width, g.top + g.height + PAD);
+  const context = fitCanvas(canvas, width, flowHeight(g));
   paintFlow(context, width, data, g, highlights, colors);
 }
 

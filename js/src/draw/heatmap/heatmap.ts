@@ -1,7 +1,7 @@
 /** A heat map on canvas: a matrix, labels and marginals on two layers, panned and zoomed, cells by pointer or key. */
 
 import { onAbort } from "../../protocol/abort";
-import { fitCanvas, penOf } from "../canvas";
+import { fitCanvas, penOf, sizeCanvas } from "../canvas";
 import { type Palette, palette } from "../color/theme";
 import { h } from "../dom";
 import { isSecondClick, tapTwice } from "../touch";
@@ -18,6 +18,8 @@ interface HeatmapEvents {
   hover(cell: Cell | null, at: { readonly x: number; readonly y: number } | null): void;
   /** A click; `gather` where Ctrl or Cmd was held. */
   pick(cell: Cell, add: boolean): void;
+  /** Before every drawing, for the sizes of canvases beside. */
+  placed?(geometry: Geometry): void;
   /** After every drawing: size, pan or zoom may have changed. */
   drawn(geometry: Geometry): void;
   /** Marks of the owner, next to the cells. */
@@ -178,7 +180,10 @@ export class Heatmap {
     const layout = data.layout(penOf(this.#base), this.#room, colors.font);
     const g = this.#place(data, layout);
     const { beside, below } = layout;
-    const context = fitCanvas(this.#base, g.left + g.width + beside + 1, g.top + g.height + below);
+    const [right, foot] = [g.left + g.width, g.top + g.height + below];
+    sizeCanvas(this.#over, right + 1, foot);
+    this.events.placed?.(g);
+    const context = fitCanvas(this.#base, right + beside + 1, foot);
     context.save();
     context.beginPath();
     context.rect(g.left, g.top, g.width, g.height);

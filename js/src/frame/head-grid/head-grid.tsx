@@ -1,12 +1,13 @@
 /** Every head at once: thumbnails or shades on one canvas, real buttons on top. */
 
-import { computed } from "@preact/signals-core";
+import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { render } from "preact";
 import { ROOT_CLASS } from "../../draw/color/theme";
 import { onResize } from "../../draw/resize";
 import { scrollAcross } from "../../draw/scroll";
 import { byTouch } from "../../draw/touch";
 import { itemAt } from "../../protocol/required";
+import type { State } from "../../state/selection";
 import { Select } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { watch } from "../../ui/mount";
@@ -14,7 +15,7 @@ import { type ViewContext, withLazyCode } from "../../views/contract";
 import { Foot } from "./foot";
 import { Grid } from "./grid";
 import { createGridInput } from "./input";
-import { createGridModel, GAP } from "./model";
+import { createGridModel, GAP, type GridModel } from "./model";
 import { shadings } from "./shadings";
 
 const AXIS = 26;
@@ -25,6 +26,30 @@ const TALL = 540;
 /** Width of the widget, px: below, it is one column. */
 const PHONE = 480;
 
+/** Size of the cells of grids that are shown, which the next run's grid most likely has. */
+const sizes = new WeakMap<HTMLElement, number>();
+
+type ChoiceProps = Pick<GridModel, "layered"> & {
+  readonly options: ReturnType<typeof shadings>;
+  readonly metric: ReadonlySignal<string>;
+  readonly state: State;
+};
+
+const Choice = memo(({ options, metric, layered, state }: ChoiceProps) => (
+  <div class="aw-panel-head">
+    <h3 class="aw-title">Heads</h3>
+    <Select
+      label="Figure that shades the heads"
+      part="metric"
+      options={options}
+      value={metric.value}
+      choose={(next) => state.set({ metric: next })}
+      disabled={layered.value}
+    />
+  </div>
+));
+
+/** Draws the heads of a run, over those of the run before where they are still there: most of a hundred elements stay as they are. */
 export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const { state, signal: until } = context;
   const model = createGridModel(host, context);
@@ -32,28 +57,15 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const input = createGridInput(context, model);
   const options = shadings(context);
   const metric = computed(() => selection.value.metric);
-  const Choice = memo(() => (
-    <div class="aw-panel-head">
-      <h3 class="aw-title">Heads</h3>
-      <Select
-        label="Figure that shades the heads"
-        part="metric"
-        options={options}
-        value={metric.value}
-        choose={(next) => state.set({ metric: next })}
-        disabled={layered.value}
-      />
-    </div>
-  ));
+  cell.value = sizes.get(host) ?? 0;
   render(
     <>
-      <Choice />
+      <Choice {...{ options, metric, layered, state }} />
       <Grid model={model} input={input} />
       <Foot model={model} input={input} />
     </>,
     host,
   );
-  watch(redraw, until);
   onResize(
     host,
     (width) => {
@@ -61,6 +73,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       const whole = host.closest<HTMLElement>(`.${ROOT_CLASS}`)?.clientWidth ?? Infinity;
       const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
       cell.value = Math.max(least, Math.min(CELL.most, Math.floor(room)));
+      sizes.set(host, cell.value);
     },
     until,
   );
@@ -74,6 +87,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       if (parts.grid) scrollAcross(parts.grid, from, AXIS + from + 2 * (cell.value + GAP));
     });
   }, until);
+  let drawn = false;
   withLazyCode(({ headLens, layerStrips, long }) => {
     headLens(
       host,
@@ -87,8 +101,13 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       model.filled.value++;
       model.paint(layer);
     });
-    redraw();
+    if (drawn) redraw();
   }, until);
+  watch(redraw, until);
+  drawn = true;
   model.open();
-  return () => render(null, host);
+  return () => {
+    sizes.delete(host);
+    render(null, host);
+  };
 }

@@ -1,7 +1,7 @@
 /** Heatmap and flow of the selected matrix, on canvas. */
 
 import { createRef } from "preact";
-import { penOf } from "../../draw/canvas";
+import { penOf, sizeCanvas } from "../../draw/canvas";
 import { type Palette, palette } from "../../draw/color/theme";
 import { windowOf as inWindow, type Range } from "../../draw/heatmap/axis";
 import { CellPainter } from "../../draw/heatmap/cells";
@@ -10,6 +10,7 @@ import {
   type FlowData,
   type FlowLink,
   flowAt,
+  flowHeight,
   linksAbove,
 } from "../../draw/heatmap/flow";
 import { Heatmap } from "../../draw/heatmap/heatmap";
@@ -56,7 +57,10 @@ export class Pictures {
     readonly model: AttentionModel,
     { hover, pick }: Pointing,
   ) {
-    this.map = new Heatmap({ hover, pick, drawn: () => this.#mapDrawn() }, model.context.signal);
+    this.map = new Heatmap(
+      { hover, pick, placed: () => this.#flowRoom(), drawn: () => this.#mapDrawn() },
+      model.context.signal,
+    );
   }
 
   get #palette(): Palette {
@@ -155,15 +159,26 @@ export class Pictures {
     };
   }
 
-  drawFlow(): void {
+  /** The width of the flow, where it is drawn; its canvas has that size. */
+  #flowRoom(): number | null {
     const { model, width, wide } = this;
     const geometry = this.#flowGeometry();
+    const canvas = this.flow.current;
+    if (canvas === null || geometry === null || width === 0) return null;
+    if (!wide && model.picture.value === "matrix") return null;
+    const room = flowWidth(geometry, width, wide);
+    sizeCanvas(canvas, room, flowHeight(geometry));
+    return room;
+  }
+
+  drawFlow(): void {
+    const { model } = this;
+    const geometry = this.#flowGeometry();
     const [shown, canvas] = [model.matrix.peek(), this.flow.current];
-    if (shown === null || canvas === null || geometry === null || width === 0) return;
-    if (!wide && model.picture.value === "matrix") return;
+    const room = this.#flowRoom();
+    if (shown === null || canvas === null || geometry === null || room === null) return;
     const colors = this.#palette;
     const data = this.#flowData(shown, geometry, model.longest(penOf(canvas), colors.font));
-    const room = flowWidth(geometry, width, wide);
     drawFlow(canvas, room, data, geometry, model.highlights(shown), colors);
     this.#drawn = data;
     model.links.value = this.#above?.links.length ?? 0;

@@ -15,7 +15,7 @@ interface Places {
 }
 
 interface Reopening {
-  /** The places of a text that was run, from those of the text before. */
+  /** The places of a text that was run, from those of the text before; its opening is computed where it is read. */
   next(selected: Places, found: Pick<EngineSource, "meta" | "opening">): Partial<Places>;
   /** Keep what the page opened on: another place is the reader's choice. */
   opened(selected: Places): void;
@@ -36,14 +36,15 @@ export function createReopening(first: Meta, saved: Places): Reopening {
   let own: Places | null = saved;
   let anew = false;
   return {
-    next(selected, { meta, opening }) {
+    next(selected, found) {
+      const { meta } = found;
       const carried = carriedSelection(selected, before.tokens, meta.tokens);
       const isSame = meta.text === before.text && meta.text_pair === before.text_pair;
-      if (before === first && isSame && !isHead(opening, saved)) own = null;
+      if (before === first && isSame && !isHead(found.opening, saved)) own = null;
       before = meta;
       anew = !isSame && own !== null && isHead(selected, own) && isPlace(selected, own);
       if (!anew) return carried;
-      const { layer, head, token, words } = opening;
+      const { layer, head, token, words } = found.opening;
       const merged = selected.words === own?.words ? { words } : {};
       return { layer, head, token, pair: null, group: [], ...merged };
     },
