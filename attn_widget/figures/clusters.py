@@ -88,8 +88,15 @@ def _means(points: Float64, labels: Int32, centers: Float64) -> Float64:
     return member @ points / np.maximum(member.sum(axis=1), 1)[:, None]
 
 
-def mean_silhouette(points: Float64, labels: Int32) -> float:
+def distances(points: Float64) -> Float64:
+    """Euclidean distances between points [m, F], float64 [m, m]."""
+    return np.stack([np.linalg.norm(points - one, axis=1) for one in points])
+
+
+def mean_silhouette(apart: Float64, labels: Int32) -> float:
     """Mean of ``(b - a) / max(a, b)``: ``a`` the mean distance to the rest of its cluster, ``b`` to the nearest other; 0 of one that is alone.
+
+    ``apart``: the `distances`.
 
     References
     ----------
@@ -98,18 +105,19 @@ def mean_silhouette(points: Float64, labels: Int32) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> round(mean_silhouette(np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1])), 3)
+    >>> apart = distances(np.array([[0.0], [1.0], [10.0], [11.0]]))
+    >>> round(mean_silhouette(apart, np.array([0, 0, 1, 1])), 3)
     0.9
     """
     member = labels[:, None] == np.unique(labels)
     counts = member.sum(axis=0)
-    sums = np.stack([np.linalg.norm(points - one, axis=1) for one in points]) @ member
+    sums = apart @ member
     own = member.argmax(axis=1)
-    rows = np.arange(len(points))
+    rows = np.arange(len(labels))
     inner = sums[rows, own] / np.maximum(counts[own] - 1, 1)
     others = sums / counts
     others[rows, own] = np.inf
     outer = others.min(axis=1)
     largest = np.maximum(inner, outer)
-    scores = np.divide(outer - inner, largest, out=np.zeros(len(points)), where=largest > 0)
+    scores = np.divide(outer - inner, largest, out=np.zeros(len(labels)), where=largest > 0)
     return float(np.where(counts[own] == 1, 0, scores).mean())

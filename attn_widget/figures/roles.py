@@ -12,7 +12,7 @@ from attn_widget.checks import index_in
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Float64, Int32
-from attn_widget.figures.clusters import k_means, mean_silhouette
+from attn_widget.figures.clusters import distances, k_means, mean_silhouette
 from attn_widget.host.frames import dataframe
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ def head_roles(zscores: Mapping[str, Float32], seed: int = 0) -> Roles:
         )
     tried = range(2, min(MAX_ROLES, distinct, len(points) - 1) + 1)
     fits = {k: k_means(points, k, seed) for k in tried}
-    silhouettes = {k: mean_silhouette(points, labels) for k, (labels, _) in fits.items()}
+    apart = distances(points)
+    silhouettes = {k: mean_silhouette(apart, labels) for k, (labels, _) in fits.items()}
     best = max(silhouettes, key=lambda k: silhouettes[k])  # the smallest k on a tie
     labels, centroids = in_order(*fits[best])
     layout, explained = principal_plane(points)

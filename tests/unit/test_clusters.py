@@ -10,7 +10,7 @@ from sklearn import cluster
 from sklearn.metrics import silhouette_score
 
 import attn_widget as aw
-from attn_widget.figures.clusters import k_means, lloyd, mean_silhouette
+from attn_widget.figures.clusters import distances, k_means, lloyd, mean_silhouette
 from attn_widget.figures.roles import in_order
 
 KMeans: Any = cluster.KMeans
@@ -31,14 +31,18 @@ def test_clusters_are_those_of_scikit_learn(k: int, seed: int) -> None:
     theirs, their_centers = in_order(fit.labels_, fit.cluster_centers_)
     np.testing.assert_array_equal(labels, theirs)
     np.testing.assert_allclose(centers, their_centers, atol=1e-12)
-    assert mean_silhouette(points, labels) == pytest.approx(silhouette_score(points, labels))
+    assert mean_silhouette(distances(points), labels) == pytest.approx(
+        silhouette_score(points, labels)
+    )
 
 
 def test_repeated_points_and_clusters_of_one_point() -> None:
     points = np.array([[0.0], [0.0], [0.0], [5.0], [9.0]])
     labels, centers = k_means(points, 3, 1)
     assert sorted(centers[:, 0]) == pytest.approx([0, 5, 9], abs=1e-12)
-    assert mean_silhouette(points, labels) == pytest.approx(silhouette_score(points, labels))
+    assert mean_silhouette(distances(points), labels) == pytest.approx(
+        silhouette_score(points, labels)
+    )
 
 
 def test_a_cluster_that_loses_its_points_gets_the_farthest_as_that_of_scikit_learn_does() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from attn_widget.model.encoder import Encoder
 
 SPACES = "Ġ▁ĉĊċČč"  # white space as byte-level BPE and SentencePiece write it
 WRITTEN = ("<0x20>", "<0x0A>", "<0x09>", "<0x0D>")  # the same as bytes of SentencePiece
+
+# By tokenizer, for each entry of its vocabulary: whether it begins with white space.
+_spaced: WeakKeyDictionary[Any, list[bool]] = WeakKeyDictionary()
 
 
 def beginnings(encoder: Encoder) -> NDArray[np.bool_] | None:
@@ -21,18 +25,24 @@ def beginnings(encoder: Encoder) -> NDArray[np.bool_] | None:
     bool [vocabulary], or None
         None where the vocabulary does not mark the beginnings of words, as that of a WordPiece tokenizer.
     """
-    reader = encoder.reader
-    names = reader.convert_ids_to_tokens(list(range(len(reader))))
     begins = np.zeros(encoder.n_embeddings, bool)
-    spaced = [
-        name is not None and (name[:1] in SPACES or name[:1].isspace() or name in WRITTEN)
-        for name in (name or None for name in names)
-    ]
+    spaced = _begin_with_space(encoder.reader)
     begins[: len(spaced)] = spaced[: len(begins)]
     if not begins.any():
         return None
     begins[[i for i in ends(encoder) if i < len(begins)]] = True
     return begins
+
+
+def _begin_with_space(reader: Any) -> list[bool]:
+    """See `_spaced`; read again once entries were added."""
+    if len(_spaced.get(reader, ())) != len(reader):
+        names = reader.convert_ids_to_tokens(list(range(len(reader))))
+        _spaced[reader] = [
+            bool(name) and (name[0] in SPACES or name[0].isspace() or name in WRITTEN)
+            for name in names
+        ]
+    return _spaced[reader]
 
 
 def ends(encoder: Encoder) -> list[int]:

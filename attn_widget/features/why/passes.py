@@ -183,7 +183,8 @@ def _knocked_out(run: Run, bound: BoundTarget, groups: Sequence[Sequence[int]]) 
     """Logits of copies of the text, in each of which no other token looks at a group of positions, in any layer.
 
     A token without a stand-in (a mask token) is taken out of what the others read: attention knock-out. Copy 0 of the batch is
-    the text as it is: in a causal run the others have its rows up to the first position that is out.
+    the text as it is: in a causal run the others have its rows up to the first position that is out, which
+    reads itself as before.
 
     References
     ----------
@@ -200,7 +201,7 @@ def _knocked_out(run: Run, bound: BoundTarget, groups: Sequence[Sequence[int]]) 
             forbidden[row, :, key] = True
             forbidden[row, key, key] = False
         if causal:
-            changed[row, : min(positions, default=n)] = False
+            changed[row, : min(positions, default=n) + 1] = False
     batch = {name: tensor.repeat(copies, 1) for name, tensor in run.encoding.inputs.items()}
     tap = _Forbidding(encoder.n_heads, forbidden)
     with inference_mode(encoder, "eager"), ChangedRows(changed), tap:
