@@ -17,6 +17,7 @@ from attn_widget.features.chat.template import Template, takes_chats
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import encode
+from attn_widget.model.tokens import Token
 
 REPLY = "assistant"  # the role of what the model writes
 
@@ -134,9 +135,31 @@ def _with_turns(encoding: Encoding, turns: Sequence[tuple[str, int]]) -> Encodin
     # Tokens that the text does not spell have the place of the token before them.
     ordered = np.maximum.accumulate([token.start for token in encoding.tokens]).tolist()
     units = [(role, bisect_left(ordered, start) if start else 0) for role, start in turns]
+    headers = [i for role, first in units for i in _header(encoding.tokens, role, first)]
+    tokens = list(encoding.tokens)
+    for i in headers:
+        tokens[i] = replace(tokens[i], special=True)
     if units[-1][0] != REPLY:
         units.append((REPLY, encoding.n_tokens))
-    return replace(encoding, units=tuple(units))
+    return replace(encoding, tokens=tuple(tokens), units=tuple(units))
+
+
+def _header(tokens: Sequence[Token], role: str, first: int) -> list[int]:
+    """Tokens of the role's name between control tokens, or after one and before a line break: the template wrote them, nobody said them."""
+    names = {role.lower(), *(["model"] if role == REPLY else [])}
+    start = first
+    while start < len(tokens) and tokens[start].special:
+        start += 1
+    stop, name = start, ""
+    while stop < len(tokens) and not tokens[stop].special and name not in names:
+        name += tokens[stop].surface.strip().lower()
+        stop += 1
+    ends = stop == len(tokens) or tokens[stop].special or not tokens[stop].surface.strip()
+    if start == first or name not in names or not ends:
+        return []
+    if stop < len(tokens) and not tokens[stop].special:
+        stop += 1
+    return [*range(start, stop)]
 
 
 def _with_reply(encoding: Encoding, begin: int) -> Encoding:

@@ -10,5 +10,5 @@ export function nothingToExpect(tokens: TokenColumns, next: boolean): string | n
   const nothing = next ? null : nothingToSee(tokens);
   if (nothing === null) return null;
   const [because] = nothing.split(", so ");
-  return `${because}, so ${because?.endsWith("single word") ? "there is nothing to predict it from" : "what the model expects in place of one tells little"}.`;
+  return `${because}, so ${/a single (word|\[MASK\])$/.test(because ?? "") ? "there is nothing to predict it from" : "what the model expects in place of one tells little"}.`;
 }

@@ -74,6 +74,8 @@ export function knowsFew(tokens: TokenColumns): string | null {
 /** Why the links of a text tell nothing about it, in a sentence; null where they may. */
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
+  if (plain.length === 1 && isMask(itemAt(plain, 0)))
+    return "This text is a single [MASK], so it has no link between words.";
   if (plain.length === 0 || tokens.text.some(isMask)) return null;
   if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
@@ -86,5 +88,11 @@ export function nothingToSee(tokens: TokenColumns): string | null {
     return "This text repeats one word, so its links only show positions.";
   if (areFunctionWords(words))
     return "This text has only function words, so its links tell little.";
-  return hasWholeWord(tokens) ? null : `${ONLY_PIECES}, so its links tell little.`;
+  return hasWholeWord(tokens) || isOfCharacters(tokens)
+    ? null
+    : `${ONLY_PIECES}, so its links tell little.`;
 }
+
+/** True where a model reads characters and no pieces of words: `##` before one is a piece's. */
+const isOfCharacters = ({ text, special }: TokenColumns): boolean =>
+  text.every((token, i) => special[i] === true || Array.from(token).length === 1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,12 @@ def test_ids_are_those_of_the_template(family: str, chat: str) -> None:
     assert ids_of(a) == template_ids(tokenizer, messages)
     assert ids_of(a).count(1) == ids_of(a)[:1].count(1) or family in ("chatml", "llama2")
     special = {i for i in tokenizer.all_special_ids if i != tokenizer.unk_token_id}
-    assert [token.special for token in a.tokens] == [i in special for i in ids_of(a)]
+    assert all(token.special for token in a.tokens if token.id in special)
+    headers = [token for token in a.tokens if token.special and token.id not in special]
+    # The names of roles that the template writes between them are no words that anybody said.
+    spelled = "".join(token.surface for token in headers)
+    assert re.sub(r"system|user|assistant|model|\s", "", spelled) == ""
+    assert headers or family not in ("chatml", "llama3", "gemma")
 
 
 @pytest.mark.parametrize("chat", CHATS)

@@ -1,7 +1,7 @@
 /** The lens in words: from which layer on the model's answer stands, or which word settles last. */
 
 import type { ComponentChildren } from "preact";
-import type { TokenScheme } from "../../figures/format";
+import { capital, type TokenScheme } from "../../figures/format";
 import {
   isForeignFunctionWord,
   isFunctionWord,
@@ -144,14 +144,16 @@ export function LensSentence({
   const middle = most(all);
   const by = middle === 0 ? "in the embedding" : middle === last ? "only" : `by L${middle - 1}`;
   const read = all.length < words.length ? ` of the ${all.length} positions that are read` : "";
-  const half = `most${read || " positions"} settle ${by}`;
+  const lasting = all.filter(({ row }) => row === last).length;
+  const many = 2 * lasting === all.length ? "half" : "most";
+  const half = `${many}${read || (many === "half" ? " of the positions" : " positions")} settle ${by}`;
   const content = all
     .filter(isContent)
     .sort((a, b) => b.row - a.row || b.probability - a.probability);
   const [slowest] = content;
   if (slowest === undefined || slowest.row <= middle)
     return say(
-      half.replace("most", "Most"),
+      capital(half),
       middle === last ? ` in the last layer, L${last - 1}` : `; the last layer is L${last - 1}`,
     );
   const { position, row, word } = slowest;

@@ -123,7 +123,11 @@ export function WhySentence(props: Props) {
   );
   const { position, masked } = of.target;
   // A class, and what follows, can be asked of any text that the model knows a word of.
-  const nothing = nothingToExpect(explained.tokens, masked !== true);
+  const only = explained.tokens.special.filter((is) => is !== true).length === 1;
+  const nothing = nothingToExpect(
+    explained.tokens,
+    masked !== true && !(only && explained.tokens.text.some(isMask)),
+  );
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   if (ofNoWords(of.names, explained.tokens) && position !== undefined)
     return (
