@@ -10,7 +10,7 @@ from attn_widget.model.encoding import Encoding
 
 
 class ReadInput(Protocol):
-    """What a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other.
+    """Function that a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other.
 
     ``output``: a text that the model is to be forced to write. ``writes``: whether the model goes on with the input. The other
     options are those of `attn_widget.model.tokenizing.encode`.
