@@ -347,7 +347,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
             raise SliceError(f"This widget has no run {short_repr(address)}.", has)
         return self._answering(address).at(address)
 
-    def _answering(self, address: str) -> Beside:
+    def _answering(self, address: str) -> Any:
         """The object with which a feature answers requests of an address."""
         path = dict(declared("addresses"))[address]
         if path not in self._beside:
