@@ -45,7 +45,7 @@ OPTIONS = {
 
 
 class Command(Protocol):
-    """What a feature's ``commands`` name: runs a command on what follows its name; returns the exit status."""
+    """Function that a feature's ``commands`` name: runs a command on what follows its name; returns the exit status."""
 
     def __call__(self, arguments: Sequence[str], /) -> int: ...
 

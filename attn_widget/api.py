@@ -40,7 +40,7 @@ RUN_OPTIONS = tuple(RunOptions.__annotations__)
 
 
 class AddsToShow(Protocol):
-    """What a feature's ``added`` name: the run and its traits, from those of `show` and the value of the feature's option."""
+    """Function that a feature's ``added`` name: the run and its traits, from those of `show` and the value of the feature's option."""
 
     def __call__(
         self, analysis: Analysis, value: Any, traits: dict[str, Any], /

@@ -88,7 +88,7 @@ const shared = {
 };
 /** Folders of the npm packages that each bundle has code of, under its path. */
 const packages = new Map();
-/** Those of all bundles, or of those that `counts` takes. */
+/** Packages of all bundles, or of those that `counts` takes. */
 const packagesOf = (counts = () => true) =>
   new Set([...packages].flatMap(([path, folders]) => (counts(path) ? [...folders] : [])));
 const target = ["chrome111", "firefox113", "safari16.4"];

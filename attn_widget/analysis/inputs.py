@@ -11,7 +11,7 @@ from attn_widget.model.tokenizing import control_texts
 
 
 class ReadInput(Protocol):
-    """What a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other. A str is one with control tokens.
+    """Function that a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other. A str is one with control tokens.
 
     ``output``: a text that the model is to be forced to write. ``writes``: whether the model goes on with the input. The other
     options are those of `attn_widget.model.tokenizing.encode`.

@@ -13,7 +13,7 @@ from attn_widget.model.predictions import Mode
 
 
 class GivesSection(Protocol):
-    """What a feature's ``sections`` name: the figures of a run, computed when they are called for; None of a run without any."""
+    """Function that a feature's ``sections`` name: the figures of a run, computed when they are called for; None of a run without any."""
 
     def __call__(self, analysis: Analysis, /) -> Callable[[], Any] | None: ...
 

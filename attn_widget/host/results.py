@@ -15,7 +15,7 @@ class Result:
 
 
 class MakesWidget(Protocol):
-    """What a feature's ``results`` name: the widget of a result of that class, not displayed yet."""
+    """Function that a feature's ``results`` name: the widget of a result of that class, not displayed yet."""
 
     def __call__(self, result: Any, /, **traits: Any) -> Any: ...
 

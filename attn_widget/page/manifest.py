@@ -23,7 +23,7 @@ _IN_PYTHON = ("bounds", "uniform", "opens")  # the page gets their figures with 
 
 
 class GivesEntry(Protocol):
-    """What a feature's ``catalog`` names: an entry of the manifest, ready for JSON."""
+    """Function that a feature's ``catalog`` name: an entry of the manifest, ready for JSON."""
 
     def __call__(self) -> list[Any] | dict[str, Any]: ...
 

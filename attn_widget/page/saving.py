@@ -17,7 +17,7 @@ from attn_widget.protocol.source import Source
 
 
 class WritesPage(Protocol):
-    """What a feature's ``writers`` name: writes a page with the feature's option, or gives None where the core is to write it."""
+    """Function that a feature's ``writers`` name: writes a page with the feature's option, or gives None where the core is to write it."""
 
     def __call__(
         self, path: str | os.PathLike[str], shown: Sequence[Shown], spec: PageSpec, /

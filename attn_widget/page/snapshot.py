@@ -57,7 +57,7 @@ PACKED = 0.93  # of float32 numbers, compressed
 
 
 class RecordsView(Protocol):
-    """What a feature's ``recorded`` name: the answers that a view needs, where ``chosen`` is selected; none, and the page is without it."""
+    """Function that a feature's ``recorded`` name: the answers that a view needs, where ``chosen`` is selected; none, and the page is without it."""
 
     def __call__(
         self, analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec, /
@@ -65,7 +65,7 @@ class RecordsView(Protocol):
 
 
 class CarriesAnswers(Protocol):
-    """What a feature's ``carried`` name: answers that were asked for in a view, if any."""
+    """Function that a feature's ``carried`` name: answers that were asked for in a view, if any."""
 
     def __call__(
         self, analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec, /

@@ -30,13 +30,13 @@ MASK = Pattern(r"^(\[MASK\]|<mask>)$")
 
 
 class MakesCells(Protocol):
-    """What a feature's ``cells`` name: the cells of a view; as `view_cells`."""
+    """Function that a feature's ``cells`` name: the cells of a view; as `view_cells`."""
 
     def __call__(self, analysis: Analysis, selection: Selection, /, *, quick: bool) -> Cells: ...
 
 
 class MakesTable(Protocol):
-    """What a feature's ``tables`` name: names of columns, and rows, of a view."""
+    """Function that a feature's ``tables`` name: names of columns, and rows, of a view."""
 
     def __call__(self, analysis: Analysis, selection: Selection, /) -> Columns: ...
 

@@ -42,7 +42,7 @@ MASKED_TABLE = 128  # tokens: so many passes a table of masked predictions may t
 
 
 class GivesMeta(Protocol):
-    """What a feature's ``meta`` name: what a page reads of a run, ready for JSON; None of a run without it."""
+    """Function that a feature's ``meta`` name: what a page reads of a run, ready for JSON; None of a run without it."""
 
     def __call__(self, analysis: Analysis, /) -> Any | None: ...
 

@@ -60,7 +60,7 @@ REPR_CHARACTERS = 40
 
 
 class Opens(Protocol):
-    """What a feature's ``opened`` name: what to do once a run has opened on a view."""
+    """Function that a feature's ``opened`` name: what to do once a run has opened on a view."""
 
     def __call__(self) -> None: ...
 
@@ -74,7 +74,7 @@ class Beside(Protocol):
 
 
 class AnswersBeside(Protocol):
-    """What a feature's ``addresses`` name; ``runs`` gives the widget's run, and what runs another text (None where nothing can)."""
+    """Function that a feature's ``addresses`` name; ``runs`` gives the widget's run, and what runs another text (None where nothing can)."""
 
     def __call__(self, runs: Callable[[], tuple[Analysis, Analyze | None]], /) -> Beside: ...
 
@@ -347,7 +347,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
             raise SliceError(f"This widget has no run {short_repr(address)}.", has)
         return self._answering(address).at(address)
 
-    def _answering(self, address: str) -> Beside:
+    def _answering(self, address: str) -> Any:
         """The object with which a feature answers requests of an address."""
         path = dict(declared("addresses"))[address]
         if path not in self._beside:

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attn_widget.features.surprisal.words import Word
-from attn_widget.figures.arrays import Float64
 
+Float64 = NDArray[np.float64]
 BIT = math.log(2)  # nats
 CACHED_ROWS = 8  # of the vocabulary at a time: a core's cache holds them
 LEAST = -1e30

@@ -10,11 +10,11 @@ from typing import Any
 
 from attn_widget.errors import InputError
 from attn_widget.features.corpus.parquet_file import described_content, need_pyarrow, pack, unpack
-from attn_widget.features.surprisal.read import Record
 from attn_widget.host.caller_warning import warn_caller
 from attn_widget.host.files import write_parts
 
 KEY = b"attn_widget:surprisal"
+Record = dict[str, Any]
 
 
 class Kept:
