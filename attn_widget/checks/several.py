@@ -82,8 +82,9 @@ def are_messages(given: object) -> bool:
     >>> are_messages([{"role": "user", "content": "hi"}]), are_messages(["hi"]), are_messages([])
     (True, False, False)
     """
-    listed = isinstance(given, (list, tuple)) and len(given) > 0
-    return listed and all(isinstance(one, Mapping) for one in given)
+    if not isinstance(given, (list, tuple)) or not given:
+        return False
+    return all(isinstance(one, Mapping) for one in given)
 
 
 def refuse_container(value: Any, name: str) -> None:
