@@ -145,7 +145,7 @@ def _with_turns(encoding: Encoding, turns: Sequence[tuple[str, int]]) -> Encodin
 
 
 def _header(tokens: Sequence[Token], role: str, first: int) -> list[int]:
-    """Tokens of the role's name between control tokens, or after one and before a line break: the template wrote them, nobody said them."""
+    """Tokens of the role's name between control tokens, or after one and before a line break: the template wrote them, no message holds them."""
     names = {role.lower(), *(["model"] if role == REPLY else [])}
     start = first
     while start < len(tokens) and tokens[start].special:

@@ -99,7 +99,7 @@ export interface Palette {
 const held = new WeakMap<Element, Palette>();
 
 /**
- * Read the colors of a widget now for all pictures of its next frame: each would lay out anew what the others have changed.
+ * Read the colors of a widget now for all pictures of its next frame: each would lay out again what the others have changed.
  * Later pictures read them again, as a host may change them unseen.
  */
 export function holdPalette(root: Element): void {

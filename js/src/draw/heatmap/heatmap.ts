@@ -18,7 +18,7 @@ interface HeatmapEvents {
   hover(cell: Cell | null, at: { readonly x: number; readonly y: number } | null): void;
   /** A click; `gather` where Ctrl or Cmd was held. */
   pick(cell: Cell, add: boolean): void;
-  /** Before every drawing, for the sizes of canvases beside. */
+  /** Before every drawing, for the sizes of other canvases. */
   placed?(geometry: Geometry): void;
   /** After every drawing: size, pan or zoom may have changed. */
   drawn(geometry: Geometry): void;
