@@ -34,6 +34,8 @@ export interface TurnContributions {
   readonly names: readonly string[];
   readonly roles: readonly string[];
   readonly written: readonly Written[];
+  /** True if nothing is written yet: `written` is what would come next. */
+  readonly next: boolean;
   /** By turn: mean of `shares` over the written tokens. */
   readonly means: readonly number[];
   /** The same without the text's first token, on which heads rest; null where its part is not known. */
@@ -75,6 +77,7 @@ export function contributionsOf(
   const without = first && written.map(({ values }, w) => sharesOf(values, itemAt(first, w)));
   return {
     ...{ names, roles: chat?.roles ?? names, written },
+    next: positions.every((position) => position >= tokens.text.length),
     means: meanOf(written.map(({ shares }) => shares)),
     meansWithoutFirst: without ? meanOf(without) : null,
   };

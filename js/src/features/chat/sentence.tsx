@@ -12,38 +12,41 @@ const Name = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
-/** Ratio of the first turn's share without the first token to the whole, below which a sentence says so. */
+/** Ratio of the first turn's share without the first token to the whole, below which the first token is left aside. */
 const RESTS = 2 / 3;
 
 /**
  * `user decides most, 46% of each written token on the mean of 24; the system prompt carries 12%.` Where the reply decides
- * most itself, the strongest of the other turns follows. The share of the first turn without the first token
- * comes last, where it is much less.
+ * most itself, the strongest of the other turns follows. Where the first token has much of its turn's share, as heads rest on
+ * it that find nothing to look at, the shares are those without it, and what the turn has with it comes last.
  */
 export function TurnsSentence({
   names,
   roles,
   written,
+  next,
   means,
   meansWithoutFirst: without,
 }: TurnContributions) {
+  const aside = without !== null && itemAt(without, 0) < RESTS * itemAt(means, 0);
+  const shares = aside ? without : means;
   const last = names.length - 1;
-  const first = firstLargest(means);
-  const other = firstLargest(means.slice(0, last));
+  const first = firstLargest(shares);
+  const other = firstLargest(shares.slice(0, last));
   const system = roles.flatMap((role, turn) => (role === "system" ? [turn] : []));
-  const share = (turn: number) => <Share value={itemAt(means, turn)} />;
+  const share = (turn: number) => <Share value={itemAt(shares, turn)} />;
   const name = (turn: number) => <Name>{itemAt(names, turn)}</Name>;
-  const ofSystem = system.reduce((sum, turn) => sum + itemAt(means, turn), 0);
-  const one = written.length === 1;
-  const own = first === last && last > 0;
+  const ofSystem = system.reduce((sum, turn) => sum + itemAt(shares, turn), 0);
+  const own = first === last && last > 0 && !next;
   const named = own ? other : first;
+  const decides = ` decides most of what ${next ? "would come next" : "is written"}: it carries `;
   return (
     <p class="aw-sentence" data-aw-part="turns-said">
       {own ? (
         <>
           {"The reply itself, "}
           {name(last)}
-          {", decides most of what is written: it carries "}
+          {`,${decides}`}
           {share(last)}
           {" of it, "}
           {name(other)} {share(other)}
@@ -51,7 +54,7 @@ export function TurnsSentence({
       ) : (
         <>
           {name(first)}
-          {" decides most of what is written: it carries "}
+          {decides}
           {share(first)}
           {" of it"}
         </>
@@ -62,24 +65,16 @@ export function TurnsSentence({
           <Share value={ofSystem} />
         </>
       )}
-      {!one && `, on the mean of the ${formatCount(written.length)} written tokens`}.
-      {without !== null && itemAt(without, 0) < RESTS * itemAt(means, 0) && (
+      {written.length > 1 && `, on the mean of the ${formatCount(written.length)} written tokens`}
+      {aside && (
         <>
-          {" Without the first token, on which heads rest that find nothing to look at, "}
+          {"; with the first token, on which heads rest that find nothing to look at, "}
           {name(0)}
           {" carries "}
-          <Share value={itemAt(without, 0)} />
-          {firstLargest(without) !== first && (
-            <>
-              {", and "}
-              {name(firstLargest(without))}
-              {" most, "}
-              <Share value={itemAt(without, firstLargest(without))} />
-            </>
-          )}
-          .
+          <Share value={itemAt(means, 0)} />
         </>
       )}
+      .
     </p>
   );
 }

@@ -240,7 +240,16 @@ describe("contributions of turns", () => {
       "system decides most of what is written: it carries 65% of it, on the mean of the 2 written tokens.";
     expect(say([1, 0])).toBe(all);
     expect(say([6, 3])).toBe(
-      `${all} Without the first token, on which heads rest that find nothing to look at, system carries 13%, and user most, 50%.`,
+      "user decides most of what is written: it carries 50% of it, the system prompt 13%, on the mean of the 2 written tokens; " +
+        "with the first token, on which heads rest that find nothing to look at, system carries 65%.",
+    );
+  });
+
+  it("speak of what would come next where nothing is written", () => {
+    const given = slice();
+    const one = { ...given, data: { positions: [CHAT.tokens.text.length] } };
+    expect(drawn(h(TurnsSentence, foundOf(one)))).toMatch(
+      /decides most of what would come next: it carries \d+% of it/,
     );
   });
 
