@@ -25,6 +25,7 @@ from attn_widget.language.function_words import (
     FUNCTION_WORDS,
     PRONOUNS,
     REFERRING,
+    uncontracted,
 )
 from attn_widget.model.tokens import Token
 
@@ -148,7 +149,7 @@ def _kinds(
     def kind(
         unit: Sequence[int], name: str, is_common: bool, before: str, after: str, third: str
     ) -> Kind:
-        first = unit[0]
+        first, name = unit[0], uncontracted(name)
         if tokens[first].text in MASKS:
             return Kind.MASK
         rest_is_sink = (

@@ -6,6 +6,8 @@ js/src/catalog/function-words.ts. Pieces of contractions count (*don ' t*).
 
 from __future__ import annotations
 
+import re
+
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -102,3 +104,14 @@ BEFORE_VERBS = _set(
 )
 CONJUNCTIONS = _set("and or but")
 BEFORE_ADJECTIVES = COPULAS | _set("be been being too very so more most less least quite rather")
+_CONTRACTED = re.compile(r"(.+)['’](?:m|s|re|ve|ll|d|t)")
+
+
+def uncontracted(word: str) -> str:
+    """Word before a contraction (*I* of *I'm*); other words as they are.
+
+    >>> [uncontracted(word) for word in ("i'm", "don't", "john's")]
+    ['i', 'don', "john's"]
+    """
+    found = _CONTRACTED.fullmatch(word)
+    return found[1] if found and found[1] in FUNCTION_WORDS else word

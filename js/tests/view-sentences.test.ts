@@ -168,6 +168,10 @@ describe("Heads", () => {
     expect(tell("windmill", 2)).toBe("windmill");
     expect(tell("wind", 5)).toBe("wind");
     expect(tell("a", 1)).toBe("“a” (1st)");
+    const said = metaOf(["[CLS]", "I", "'m", "John", "'s"]).tokens;
+    const quoted = (text: string, position: number) =>
+      textOf(h(TextWord, { text, tokens: said, position, choose }));
+    expect([quoted("I'm", 1), quoted("John's", 3)]).toEqual(["“I'm”", "John's"]);
   });
 
   it("finds a link of another word than the focus token: of content words that are no neighbors", () => {

@@ -462,6 +462,7 @@ def test_the_largest_weight_between_words_needs_two_of_them(words: int, some: bo
         ("El perro duerme ahora siempre bajo la mesa.", "el ahora siempre bajo la"),
         ("Il cane dorme sempre dietro alla casa.", "il sempre dietro alla"),
         ("O gato sempre dorme aqui, porém não agora.", "o sempre aqui porém não agora"),
+        ("It’s late, and I'm sure she'll sleep.", "it's it’s i'm she'll"),
         ("Die Katze schläft.", "die"),
         ("Собака спит на диване, а кошка сидит у окна.", "на а у"),
         ("De hond slaapt altijd tussen het huis en niets.", "de altijd tussen het en niets"),

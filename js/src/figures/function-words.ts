@@ -5,9 +5,15 @@
 
 import { ALSO_ENGLISH, ELSEWHERE, FUNCTION_WORDS } from "../catalog/function-words";
 
+/** The word before a contraction, *I* of *I'm* and *don* of *don't*; other words as they are. */
+export const uncontracted = (word: string): string => {
+  const base = word.replace(/['’](?:m|s|re|ve|ll|d|t)$/, "");
+  return FUNCTION_WORDS.has(base) ? base : word;
+};
+
 /** A word as the list has it, without what a tokenizer writes before it. */
 export const isFunctionWord = (word: string): boolean =>
-  FUNCTION_WORDS.has(word.replace(/^(?:##|[ĠĊ▁\s])+/u, "").toLowerCase());
+  FUNCTION_WORDS.has(uncontracted(word.replace(/^(?:##|[ĠĊ▁\s])+/u, "").toLowerCase()));
 
 /** A function word of another language (German, French, Spanish, Italian, Portuguese, Dutch), and no English content word. */
 export const isForeignFunctionWord = (word: string): boolean => ELSEWHERE.has(word.toLowerCase());

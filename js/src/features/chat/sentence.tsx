@@ -12,7 +12,7 @@ const Name = ({ children }: { readonly children: string }) => (
   </bdi>
 );
 
-/** Ratio of the first turn's share without the first token to the whole, below which the first token is left aside. */
+/** Ratio of the first turn's share without the first token to the whole, below which the first token is left out. */
 const RESTS = 2 / 3;
 
 /**

@@ -122,12 +122,15 @@ export function LensSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const answer = at === null ? null : settledAt(at);
   if (at !== null && answer === null) return <SentenceLine />;
-  if (at !== null && answer !== null && isContent(answer))
+  const only = positions.filter((position) => tokens.special[position] !== true).length < 2;
+  if (at !== null && answer !== null && (isContent(answer) || only))
     return say(
       <Word text={answer.word} />,
       " (",
       <Share value={answer.probability} />,
-      mode === "next" ? ") is the likeliest next word " : ") stands at ",
+      mode === "next"
+        ? `) is the likeliest next ${answer.whole ? "word" : "token"} `
+        : ") stands at ",
       mode !== "next" && (
         <TextWord
           key=""

@@ -132,7 +132,7 @@ export function WhySentence(props: Props) {
   if (ofNoWords(of.names, explained.tokens) && position !== undefined)
     return (
       <SentenceLine of={explained.tokens}>
-        {masked ? "With " : "At "}
+        {masked ? "With " : next ? "After " : "At "}
         <TextWord text={label(position)} {...{ tokens, position, choose }} />
         {masked ? " hidden the model" : " the model"}
         {" chooses between "}

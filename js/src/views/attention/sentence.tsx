@@ -86,10 +86,10 @@ export function Sentence({
   /** Make a query the focus token. */
   readonly choose?: (token: number) => void;
 }) {
-  const sentence = sentenceOf(matrix, focus);
-  if (sentence === null) return <SentenceLine />;
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  const sentence = sentenceOf(matrix, focus);
+  if (sentence === null) return <SentenceLine />;
   const { link, more } = sentence;
   const { queries, keys } = matrix;
   const focusOn = (unit: Unit) => (choose === undefined ? null : () => choose(unit.token));

@@ -12,6 +12,7 @@ import {
   PRONOUNS,
   REFERRING,
 } from "../../../../catalog/function-words";
+import { uncontracted } from "../../../../figures/function-words";
 import { isInNumber, UMLAUT } from "../../../../figures/plain-words";
 import { itemAt } from "../../../../protocol/required";
 import type { Meta } from "../../../../protocol/types";
@@ -100,7 +101,7 @@ export function wordsOf(tokens: Meta["tokens"]): Unit[] {
   const text = (i: number): string => itemAt(tokens.text, i);
 
   const kinds = units.map((pieces, u): Kind => {
-    const name = itemAt(names, u);
+    const name = uncontracted(itemAt(names, u));
     const [before, after] = [names[u - 1] ?? "", names[u + 1] ?? ""];
     if (text(itemAt(pieces, 0)) === MASK) return "mask";
     if (!isWord(name) || pieces.some((i) => text(i) === UNKNOWN)) return "outside";
