@@ -153,27 +153,46 @@ export function LensSentence({
   const content = all
     .filter(isContent)
     .sort((a, b) => b.row - a.row || b.probability - a.probability);
-  const [slowest] = content;
-  if (slowest === undefined || slowest.row <= middle)
-    return say(
-      capital(half),
-      middle === last ? ` in the last layer, L${last - 1}` : `; the last layer is L${last - 1}`,
-    );
-  const { position, row, word } = slowest;
-  const others = content.filter((each) => each.row === row).slice(1);
+  const told = latestOrFirst(content, middle);
+  const settles = middle === last ? ` in the last layer, L${last - 1}` : "";
+  if (told === null) return say(capital(half), settles || `; the last layer is L${last - 1}`);
+  const { position, row, word, probability } = told.one;
   const name = tokenName(tokens, position, schemeOf(tokens));
   const place = <TextWord key="" text={name} {...{ tokens, position, choose }} />;
   // At a position of its own a word needs no other to say where it is.
   const own = mode !== "next" && word.toLowerCase() === name.toLowerCase();
+  const { others } = told;
   const second = others.length === 1 ? others[0] : undefined;
   return say(
     own ? place : <Word text={word} />,
     " (",
-    <Share value={slowest.probability} />,
+    <Share value={probability} />,
     ") ",
     !own && [mode === "next" ? "after " : "at ", place, " "],
     second && ["and ", <Word key="second" text={second.word} />, " "],
     others.length > 1 && `and ${others.length} other words `,
-    `${others.length > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}; ${half}`,
+    told.first
+      ? `stands first, from ${row === 0 ? "the embedding" : `L${row - 1}`} on`
+      : `${others.length > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}`,
+    `; ${half}${told.first ? settles : ""}`,
   );
+}
+
+/**
+ * The content word that settles after most positions, with those that settle as late; where these are many, or none, the one
+ * that stands before all others and most positions. `content`: the latest first, and among equal ones the surest.
+ */
+function latestOrFirst(
+  content: readonly Settled[],
+  middle: number,
+): { readonly one: Settled; readonly others: readonly Settled[]; readonly first: boolean } | null {
+  const [latest] = content;
+  if (latest === undefined) return null;
+  const others = content.filter(({ row }) => row === latest.row).slice(1);
+  const late = latest.row > middle;
+  if (late && others.length < 2) return { one: latest, others, first: false };
+  const [first, next] = [...content].sort((a, b) => a.row - b.row);
+  if (first !== undefined && first.row < middle && (next === undefined || first.row < next.row))
+    return { one: first, others: [], first: true };
+  return late ? { one: latest, others, first: false } : null;
 }

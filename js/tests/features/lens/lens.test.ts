@@ -183,6 +183,15 @@ describe("lens of an encoder", () => {
     );
   });
 
+  it("tells the word that stands before all others where most settle in the last layer", async () => {
+    await draw(["[CLS]", "a", "b", "c", "d", "[SEP]"], (row, position) =>
+      position === 2 ? (row < 1 ? 1 : 4) : row < 2 ? 1 : position === 3 ? 5 : 3,
+    );
+    expect(part("sentence").textContent).toBe(
+      "river (60%) at b stands first, from L0 on; most positions settle only in the last layer, L1.",
+    );
+  });
+
   it("runs masked passes when asked, and a page that lacks them offers none", async () => {
     await draw(TEXT, MASKED);
     expect(asked.map((each) => fieldsOf(each).mode)).toEqual(["as_is"]);
