@@ -248,10 +248,13 @@ def test_the_grid_of_many_layers_lies_on_its_side(browser: Browser) -> None:
     widget = aw.show("hello world", model=model, tagger=None, progress=False)
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     mount(page, widget, width=1200)
-    first, last = (
-        part(page, "heads").locator(f'[data-layer="{layer}"][data-head="0"]').bounding_box()
-        for layer in (0, 29)
-    )
+    ends = [
+        part(page, "heads").locator(f'[data-layer="{layer}"][data-head="0"]') for layer in (0, 29)
+    ]
+    expect(ends[1]).to_have_css(
+        "width", "9px"
+    )  # cells have their size once the widget has its width
+    first, last = (end.bounding_box() for end in ends)
     assert first is not None and last is not None
     assert first["width"] == first["height"] == 9
     assert last["y"] == first["y"] and last["x"] - first["x"] == 29 * 11
