@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
+from attn_widget.language.function_words import FUNCTION_WORDS
 from scripts.lab import Lab, OpenNotebook
 from scripts.page import mount
 from tests.e2e.random_models import bert
@@ -55,8 +56,12 @@ def value(page: Page, name: str) -> float:
 
 
 def pair_in_words(pair: Any) -> str:
-    same = pair.a.lower() == pair.b.lower()
-    return f"{pair.a} in both texts alone" if same else f"{pair.a} and {pair.b} alone"
+    """As the headline has it: marks and function words in quotes."""
+    a, b = (
+        f"“{word}”" if word.lower() in FUNCTION_WORDS or not any(map(str.isalnum, word)) else word
+        for word in (pair.a, pair.b)
+    )
+    return f"{a} in both texts alone" if a.lower() == b.lower() else f"{a} and {b} alone"
 
 
 def word(page: Page, side: str, name: str) -> Any:
