@@ -145,4 +145,5 @@ def test_every_dependency_is_imported() -> None:
             else [str(node.module)] if isinstance(node, ast.ImportFrom) else []
         )
     }  # fmt: skip
-    assert [name for name, module in modules.items() if module not in imports] == []
+    missing = {name for name, module in modules.items() if module not in imports}
+    assert missing <= (set() if "tasks" in FEATURES else {"scikit-learn"})  # its scores need it
