@@ -1,4 +1,4 @@
-/** Turns in words: which one decides most, and what the system prompt has in it. */
+/** Turns in words: which one has the largest part, and what the system prompt has in it. */
 
 import { formatCount } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
@@ -14,10 +14,12 @@ const Name = ({ children }: { readonly children: string }) => (
 
 /** Ratio of the first turn's share without the first token to the whole, below which the first token is left out. */
 const RESTS = 2 / 3;
+/** A share is the largest one from so many times the next on. */
+const CLEAR = 1.2;
 
 /**
- * `user decides most, 46% of each written token on the mean of 24; the system prompt carries 12%.` Where the reply decides
- * most itself, the strongest of the other turns follows. Where the first token has much of its turn's share, as heads rest on
+ * `user has the largest part of what is written: 46%, the system prompt 12%, on the mean of the 24 written tokens.` Where that is
+ * the reply itself, the strongest of the other turns follows. Where the first token has much of its turn's share, as heads rest on
  * it that find nothing to look at, the shares are those without it, and what the turn has with it comes last.
  */
 export function TurnsSentence({
@@ -38,25 +40,33 @@ export function TurnsSentence({
   const name = (turn: number) => <Name>{itemAt(names, turn)}</Name>;
   const ofSystem = system.reduce((sum, turn) => sum + itemAt(shares, turn), 0);
   const own = first === last && last > 0 && !next;
-  const named = own ? other : first;
-  const decides = ` decides most of what ${next ? "would come next" : "is written"}: it carries `;
+  const [most = 0, then = 0] = [...shares].sort((a, b) => b - a);
+  const even = names.length > 1 && most < CLEAR * then;
+  const named = own && !even ? other : first;
+  const what = `of what ${next ? "would come next" : "is written"}`;
   return (
     <p class="aw-sentence" data-aw-part="turns-said">
-      {own ? (
+      {even ? (
+        <>
+          {`No turn has a much larger part ${what} than another; the largest has `}
+          {name(first)}
+          {": "}
+          {share(first)}
+        </>
+      ) : own ? (
         <>
           {"The reply itself, "}
           {name(last)}
-          {`,${decides}`}
+          {`, has the largest part ${what}: `}
           {share(last)}
-          {" of it, "}
+          {", then "}
           {name(other)} {share(other)}
         </>
       ) : (
         <>
           {name(first)}
-          {decides}
+          {` has the largest part ${what}: `}
           {share(first)}
-          {" of it"}
         </>
       )}
       {system.length > 0 && !system.includes(named) && (

@@ -156,20 +156,25 @@ export function LensSentence({
   const told = latestOrFirst(content, middle);
   const settles = middle === last ? ` in the last layer, L${last - 1}` : "";
   if (told === null) return say(capital(half), settles || `; the last layer is L${last - 1}`);
-  const { position, row, word, probability } = told.one;
-  const name = tokenName(tokens, position, schemeOf(tokens));
-  const place = <TextWord key="" text={name} {...{ tokens, position, choose }} />;
-  // At a position of its own a word needs no other to say where it is.
-  const own = mode !== "next" && word.toLowerCase() === name.toLowerCase();
-  const { others } = told;
+  const { others, one } = told;
+  const { row } = one;
   const second = others.length === 1 ? others[0] : undefined;
+  const named = ({ position, word, probability }: Settled) => {
+    const name = tokenName(tokens, position, schemeOf(tokens));
+    const place = <TextWord key={position} text={name} {...{ tokens, position, choose }} />;
+    // At a position of its own a word needs no other to say where it is.
+    const own = mode !== "next" && word.toLowerCase() === name.toLowerCase();
+    return [
+      own ? place : <Word text={word} />,
+      " (",
+      <Share value={probability} />,
+      ") ",
+      !own && [mode === "next" ? "after " : "at ", place, " "],
+    ];
+  };
   return say(
-    own ? place : <Word text={word} />,
-    " (",
-    <Share value={probability} />,
-    ") ",
-    !own && [mode === "next" ? "after " : "at ", place, " "],
-    second && ["and ", <Word key="second" text={second.word} />, " "],
+    named(one),
+    second && ["and ", named(second)],
     others.length > 1 && `and ${others.length} other words `,
     told.first
       ? `stands first, from ${row === 0 ? "the embedding" : `L${row - 1}`} on`

@@ -15,7 +15,8 @@ const nameOf = ({ word, text }: TokenLabel): string => word ?? text;
 
 /** A word that a vocabulary has whole, as far as it says: no mark, no piece, no single letter but *a* and *I*. */
 const isWord = ({ token, label }: Guess): boolean =>
-  /^(?!##|[^\p{L}\p{N}]*[b-hj-z]$).*[\p{L}\p{N}]/iu.test(token) && !/^[[<]/u.test(label.text);
+  !token.startsWith("##") &&
+  /^(?![^\p{L}\p{N}]*[b-hj-z]$|[[<⟨]).*[\p{L}\p{N}]/iu.test(nameOf(label));
 
 const LETTER = /[\p{L}\p{N}]/u;
 /** A word of less probability, or a later one, is a surprise. */

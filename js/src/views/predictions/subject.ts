@@ -64,7 +64,7 @@ export function mostSurprising(
   tokens: TokenColumns,
 ): number | null {
   const bits = Array.from(surprisal?.data ?? [], (value, i) =>
-    Number.isNaN(value) || i === 0 || !isWhole(tokens, i + 1) ? -1 : value,
+    Number.isNaN(value) || i === 0 || tokens.special[i + 1] || !isWhole(tokens, i + 1) ? -1 : value,
   );
   const position = firstLargest(bits);
   return (bits[position] ?? -1) < 0 ? null : position;

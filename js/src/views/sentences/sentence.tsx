@@ -49,6 +49,7 @@ export function OneSentence({
   tokens,
   choose,
   noun = "sentence",
+  outside = "special tokens",
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
@@ -57,17 +58,21 @@ export function OneSentence({
   readonly choose: (token: number) => void;
   /** Word for it. */
   readonly noun?: string;
+  /** Tokens that are in none. */
+  readonly outside?: string;
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const pair = block && strongestPair(block, tokens);
+  const over =
+    outside === "the first token" ? "Without the first token, over all heads" : "Over all heads";
   return (
     <SentenceLine of={tokens}>
       {pair === null ? (
-        `${block === null ? `This text is one ${noun}` : "Over all heads no content word looks much more at one word of this text than at others"}`
+        `${block === null ? `This text is one ${noun}` : `${over} no content word looks much more at one word of this text than at others`}`
       ) : (
         <>
-          {"Over all heads "}
+          {`${over} `}
           <Pair {...{ pair, tokens, choose }} others="other words" />
         </>
       )}

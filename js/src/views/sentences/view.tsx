@@ -258,6 +258,7 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
             tokens={source.meta.tokens}
             choose={choose}
             noun={one}
+            outside={shown.outside}
           />
         )
       ) : bridge.waits.value ? (

@@ -215,15 +215,15 @@ describe("contributions of turns", () => {
     const say = (given: Slice, meta = CHAT): string =>
       drawn(h(TurnsSentence, foundOf(given, meta)));
     expect(say(slice())).toBe(
-      "The reply itself, assistant, decides most of what is written: it carries 50% of it, user 38%, " +
+      "The reply itself, assistant, has the largest part of what is written: 50%, then user 38%, " +
         "the system prompt 13%, on the mean of the 2 written tokens.",
     );
     expect(say(slice([1, 6, 1, 0, 1, 1]))).toBe(
-      "user decides most of what is written: it carries 63% of it, the system prompt 6.3%, " +
+      "user has the largest part of what is written: 63%, the system prompt 6.3%, " +
         "on the mean of the 2 written tokens.",
     );
     expect(say(slice([7, 2, 1, 3, 1, 1]))).toBe(
-      "system decides most of what is written: it carries 65% of it, on the mean of the 2 written tokens.",
+      "system has the largest part of what is written: 65%, on the mean of the 2 written tokens.",
     );
     expect(say(slice([1, 6, 1, 0, 1, 1]), chatOf(["user", "tool", "assistant"]))).not.toMatch(
       "system prompt",
@@ -237,10 +237,10 @@ describe("contributions of turns", () => {
       return drawn(h(TurnsSentence, foundOf({ ...given, arrays })));
     };
     const all =
-      "system decides most of what is written: it carries 65% of it, on the mean of the 2 written tokens.";
+      "system has the largest part of what is written: 65%, on the mean of the 2 written tokens.";
     expect(say([1, 0])).toBe(all);
     expect(say([6, 3])).toBe(
-      "user decides most of what is written: it carries 50% of it, the system prompt 13%, on the mean of the 2 written tokens; " +
+      "user has the largest part of what is written: 50%, the system prompt 13%, on the mean of the 2 written tokens; " +
         "with the first token, on which heads rest that find nothing to look at, system carries 65%.",
     );
   });
@@ -249,7 +249,7 @@ describe("contributions of turns", () => {
     const given = slice();
     const one = { ...given, data: { positions: [CHAT.tokens.text.length] } };
     expect(drawn(h(TurnsSentence, foundOf(one)))).toMatch(
-      /decides most of what would come next: it carries \d+% of it/,
+      /has the largest part of what would come next: \d+%/,
     );
   });
 

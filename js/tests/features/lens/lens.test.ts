@@ -170,7 +170,7 @@ describe("lens of an encoder", () => {
       position === 3 || position === 4 ? (row < 2 ? 1 : position + 1) : 1,
     );
     expect(part("sentence").textContent).toBe(
-      "river (60%) at c and castle settle last, in L1; most positions settle in the embedding.",
+      "river (60%) at c and castle (60%) at “d” settle last, in L1; most positions settle in the embedding.",
     );
     drawn?.dispose();
     element.remove();
