@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.page.compress import inflate
 from attn_widget.page.page import hash_of, page_parts
-from attn_widget.protocol.built import bundle
+from attn_widget.protocol.built import built, bundle
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import TITLE_CHARACTERS
 
@@ -47,8 +48,15 @@ def test_a_page_carries_the_notices_of_the_code_in_it(
     assert [line for line in lines if line not in "".join(scripts)] == []
     # They are compressed, and the packages named outside.
     packages = {line.split(" ")[0] for line in lines if re.match(r"d3-|@?preact", line)}
-    for outside in (text, bundle("widget.js").split("*/")[0]):
-        assert packages <= set(re.findall(r"d3-\w+|@?preact[\w/-]*", outside))
+    assert packages <= _named(text)
+    # What a notebook loads first names its own; what it loads later has the notices of all.
+    assert _named(bundle("widget.js").split("*/")[0]) == {"preact", "@preact/signals-core"}
+    later = zlib.decompress(built("rest.deflate"), -zlib.MAX_WBITS).decode("utf-8")
+    assert [line for line in lines if line not in later] == []
+
+
+def _named(text: str) -> set[str]:
+    return set(re.findall(r"d3-\w+|@?preact[\w/-]*", text))
 
 
 def code_of(text: str) -> list[str]:
