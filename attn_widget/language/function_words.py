@@ -104,7 +104,6 @@ BEFORE_VERBS = _set(
 )
 CONJUNCTIONS = _set("and or but")
 BEFORE_ADJECTIVES = COPULAS | _set("be been being too very so more most less least quite rather")
-_CONTRACTED = re.compile(r"(.+)['’](?:m|s|re|ve|ll|d|t)")
 
 
 def uncontracted(word: str) -> str:
@@ -113,5 +112,5 @@ def uncontracted(word: str) -> str:
     >>> [uncontracted(word) for word in ("i'm", "don't", "john's")]
     ['i', 'don', "john's"]
     """
-    found = _CONTRACTED.fullmatch(word)
+    found = re.fullmatch(r"(.+)['’](?:m|s|re|ve|ll|d|t)", word)
     return found[1] if found and found[1] in FUNCTION_WORDS else word
