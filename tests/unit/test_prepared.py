@@ -177,9 +177,11 @@ def test_control_tokens_of_a_chat_are_special_and_in_no_word() -> None:
     model, tokenizer = chat_model()
     a = run(tokenizer.apply_chat_template(CHAT, tokenize=False), (model, tokenizer))
     special = [token.text for token in a.tokens if token.special]
-    assert special == ["<s>", "<|im_start|>", "<|im_end|>", "<|im_start|>", "<|im_end|>"]
+    # With the name of the role that the template writes after one, where it is that of the message.
+    header = ["<|im_start|>", "use", "r", "Ċ"]
+    assert special == ["<s>", *header, "<|im_end|>", "<|im_start|>", "<|im_end|>"]
     words = [word.text for word in a.language.words]
-    assert words == ["user", "the", "cat", "sat", "bot", "a", "dog"]
+    assert words == ["the", "cat", "sat", "bot", "a", "dog"]
     for token in a.tokens:
         assert token.surface == a.text[token.start : token.end] or token.start == token.end
     columns = unpack(first_paint(a, 0, 0))[0]["tokens"]
