@@ -178,6 +178,11 @@ FEATURES = {
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
+    "tree": Feature(
+        traits={"tree": "traits:TreeTraits"},
+        selection={"tree": "selection:TreeSelection"}, selection_options={"tree": "selection:TreeOptions"},
+        views={"tree": "view:TREE"}, tables={"tree": "table:tree_table"}, cells={"tree": "cells:tree_cells"},
+    ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},
         analysis={"why": "trust:OfWhy"},

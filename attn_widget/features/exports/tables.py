@@ -23,7 +23,6 @@ from attn_widget.page.view_cells import MakesTable
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.matrix import matrix_of, shown_matrix
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
 
@@ -96,30 +95,6 @@ def table(source: Source, selection: Selection, view: str) -> Table:
             return TABLES[view](analysis, selection)
         make: MakesTable = loaded(dict(declared("tables"))[view])
         return Table(*make(analysis, selection))
-
-
-def tree_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``.
-
-    As on screen, special tokens and punctuation are left out below the root. `Analysis.heads.tree` has them.
-    """
-    units, whole = shown_tree(analysis, selection)
-    columns = (
-        *("parent", "token", "parent_token", "child_token"),
-        *("depth", "weight", "product", "score"),
-    )
-    rows: list[Row] = []
-    for node in whole.walk():
-        parent = units[node.token]
-        for child in node.children:
-            unit = units[child.token]
-            rows.append(
-                (
-                    *(parent.token, unit.token, parent.text, unit.text),
-                    *(child.depth, child.weight, child.product, child.score),
-                )
-            )
-    return Table(columns, rows)
 
 
 def sentences_table(analysis: Analysis, selection: Selection) -> Table:
@@ -217,7 +192,6 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "attention": attention_table,
     "heads": heads_table,
-    "tree": tree_table,
     "sentences": sentences_table,
     "predictions": predictions_table,
     "inside": inside_table,

@@ -10,4 +10,5 @@ export { qk } from "./qk";
 export { similarity } from "./similarity";
 export { surprisal } from "./surprisal";
 export { tasks } from "./tasks";
+export { tree } from "./tree";
 export { why } from "./why";

@@ -9,4 +9,5 @@ export * from "./qk/lazy";
 export * from "./similarity/lazy";
 export * from "./surprisal/lazy";
 export * from "./tasks/lazy";
+export * from "./tree/lazy";
 export * from "./why/lazy";

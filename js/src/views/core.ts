@@ -7,7 +7,6 @@ import { heads } from "./heads";
 import { inside } from "./inside";
 import { predictions } from "./predictions";
 
-const tree = { ...VIEWS.tree, available: ofOneRun } as const satisfies ViewDefinition;
 const sentences = { ...VIEWS.sentences, available: ofOneRun } as const satisfies ViewDefinition;
 
-export const CORE: readonly ViewDefinition[] = [attention, heads, tree, sentences, predictions, inside];
+export const CORE: readonly ViewDefinition[] = [attention, heads, sentences, predictions, inside];

@@ -2,16 +2,16 @@
 
 import { computed, signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
+import { createRuler } from "../../draw/measure";
 import { formatNumber } from "../../figures/format";
 import { headName } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/figure";
 import { widthOf } from "../../ui/mount";
 import { Num } from "../../ui/number";
-import { densityOf, INDEX_GAP, layoutTree, type TreeBox } from "../../views/tree/layout";
-import { createRuler } from "../../views/tree/measure";
-import { type NodeFacts, Picture } from "../../views/tree/picture";
-import { tidy } from "../../views/tree/tidy";
+import { densityOf, INDEX_GAP, layoutTree, type TreeBox } from "../tree/layout";
+import { type NodeFacts, Picture } from "../tree/picture";
+import { tidy } from "../tree/tidy";
 import { SIDES, type Traced } from "./data";
 import type { QkModel } from "./model";
 import { type Names, SideToken } from "./names";

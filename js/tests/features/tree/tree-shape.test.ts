@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { inkOn, luminance, RAMP_SIZE, ramp } from "../src/draw/color/ramp";
-import { edgesOf, influenceTree, nodesThrough } from "../src/figures/derive/tree";
-import { force } from "../src/views/tree/force";
-import { layoutTree, ROW } from "../src/views/tree/layout";
-import { tidy } from "../src/views/tree/tidy";
-import { random } from "./tiny-text";
+import { inkOn, luminance, RAMP_SIZE, ramp } from "../../../src/draw/color/ramp";
+import { force } from "../../../src/features/tree/force";
+import { edgesOf, influenceTree, nodesThrough } from "../../../src/features/tree/influence";
+import { layoutTree, ROW } from "../../../src/features/tree/layout";
+import { tidy } from "../../../src/features/tree/tidy";
+import { random } from "../../tiny-text";
 
 interface Golden {
   size: number;
@@ -19,7 +19,7 @@ interface Golden {
 
 // Written by tests/unit/test_tree_twin.py, which compares Python with the same file.
 const golden: Golden[] = JSON.parse(
-  readFileSync(new URL("../../tests/golden/trees.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../../tests/golden/trees.json", import.meta.url), "utf8"),
 );
 
 describe("the tree of a matrix", () => {

@@ -1,13 +1,6 @@
 /** The tree of a matrix from a root, with the names that its tokens have on screen. */
 
 import { chanceOf, isAboveChance } from "../../figures/chance";
-import {
-  errorOfProduct,
-  type InfluenceTree,
-  influenceTree,
-  type TreeNode,
-  type TreeShape,
-} from "../../figures/derive/tree";
 import type { Unit } from "../../figures/derive/units";
 import { tokenLabel } from "../../figures/format";
 import { errorOf, type Matrix, numOf } from "../../figures/matrix";
@@ -16,6 +9,13 @@ import { isRolled } from "../../figures/quantities";
 import { keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Num, Source } from "../../protocol/types";
+import {
+  errorOfProduct,
+  type InfluenceTree,
+  influenceTree,
+  type TreeNode,
+  type TreeShape,
+} from "./influence";
 
 /** A token of the tree with its names and numbers, from the matrix alone. */
 export interface TreeToken {

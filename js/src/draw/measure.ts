@@ -1,7 +1,7 @@
-/** Widths of what the tree writes, and labels cut to fit. */
+/** Widths of what is written on a canvas or as SVG, and labels cut to fit. */
 
-import { fitText } from "../../draw/canvas";
-import { palette } from "../../draw/color/theme";
+import { fitText } from "./canvas";
+import { palette } from "./color/theme";
 
 interface Label {
   readonly text: string;

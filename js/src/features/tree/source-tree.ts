@@ -6,7 +6,7 @@ import { isLong } from "../../protocol/meta";
 import { acceptSelection } from "../../state/binding";
 import { createState } from "../../state/state";
 import { setter } from "../../ui/mount";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 
 type Traits = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 """The page grows the influence tree itself: the same trees as Python's, written here for its tests to read.
 
-``python -m tests.unit.test_tree_twin`` writes the file again.
+``python -m tests.features.tree.test_tree_twin`` writes the file again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from attn_widget.figures.influence import influence_tree
 
-FILE = Path(__file__).parent.parent / "golden" / "trees.json"
+FILE = Path(__file__).parents[2] / "golden" / "trees.json"
 # (tokens, children, levels, distinct weights: few make ties; 0 = all different, masked cells)
 SHAPES = ((1, 3, 3, 0, False), (2, 1, 6, 0, False), (5, 3, 3, 2, False), (6, 10, 6, 3, True),
           (9, 3, 3, 0, True), (12, 4, 3, 4, False), (7, 2, 5, 1, False))  # fmt: skip

@@ -2,7 +2,6 @@
 
 import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
-import type { TreeNode } from "../../figures/derive/tree";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
 import { contentOf, isContracted, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
@@ -11,6 +10,7 @@ import type { Num, TokenColumns } from "../../protocol/types";
 import { Num as Figure } from "../../ui/number";
 import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
+import type { TreeNode } from "./influence";
 
 /** A second step is named from so many times chance on. */
 const TELLS = 1.5;

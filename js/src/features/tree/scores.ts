@@ -7,7 +7,7 @@ import { explain, isAbort } from "../../protocol/failure";
 import { isLong, keysOf } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 
 export interface EdgeScores {
   /** Fetch those of a matrix, if it has any; resolves once `of` and `absent` know. */

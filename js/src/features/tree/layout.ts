@@ -1,7 +1,7 @@
 /** Positions of the tree's tokens, as a placement gives them: columns by depth (`tidy`), or pushed apart by forces (`force`). */
 
 import { type HierarchyNode, hierarchy } from "d3-hierarchy";
-import type { InfluenceTree, TreeNode } from "../../figures/derive/tree";
+import type { InfluenceTree, TreeNode } from "./influence";
 
 /** Sizes in CSS pixels. */
 export const ROW = 24;

@@ -10,7 +10,7 @@ import { asking } from "../../protocol/asking";
 import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 import { watch } from "../../ui/mount";
-import type { ViewContext, ViewHandle } from "../contract";
+import type { ViewContext, ViewHandle } from "../../views/contract";
 import { isWord } from "./grown";
 import { tree } from "./view";
 

@@ -1,14 +1,14 @@
 /** State of the tree as signals: what it is grown from, its layout, and the numbers of its tokens. */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
-import { nodesThrough } from "../../figures/derive/tree";
+import { createRuler } from "../../draw/measure";
 import { formatNumber } from "../../figures/format";
 import { selectionOf, signalOf, watch, widthOf } from "../../ui/mount";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 import { factsOf } from "./facts";
 import { type Grown, grow } from "./grown";
+import { nodesThrough } from "./influence";
 import { densityOf, INDEX_GAP, layoutTree, type Placement } from "./layout";
-import { createRuler } from "./measure";
 import { treeNotes } from "./notes";
 import { createEdgeScores } from "./scores";
 import { encoderMatrix } from "./source-tree";

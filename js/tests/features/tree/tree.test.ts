@@ -2,16 +2,16 @@
 
 import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createMatrix } from "../src/figures/matrix";
-import type { Table } from "../src/figures/table";
-import { SliceFailure } from "../src/protocol/failure";
-import type { Selection } from "../src/state/selection";
-import { mount } from "../src/ui/mount";
-import type { DisplayPart, ViewContext } from "../src/views/contract";
-import { tree } from "../src/views/tree/view";
-import { fakeRun } from "./fake";
-import { metaOf } from "./runs";
-import { random } from "./tiny-text";
+import { tree } from "../../../src/features/tree/view";
+import { createMatrix } from "../../../src/figures/matrix";
+import type { Table } from "../../../src/figures/table";
+import { SliceFailure } from "../../../src/protocol/failure";
+import type { Selection } from "../../../src/state/selection";
+import { mount } from "../../../src/ui/mount";
+import type { DisplayPart, ViewContext } from "../../../src/views/contract";
+import { fakeRun } from "../../fake";
+import { metaOf } from "../../runs";
+import { random } from "../../tiny-text";
 
 const TOKENS = ["[CLS]", "<b>cat</b>", "sat", "##ting", "on", "[SEP]"];
 const N = TOKENS.length;

@@ -1,11 +1,11 @@
 /** The whole tree as a table: one row an edge. */
 
-import { edgesOf, nodesThrough, type TreeShape } from "../../figures/derive/tree";
 import { formatCount, roundToError } from "../../figures/format";
 import { scoreOf } from "../../figures/matrix";
 import type { Table } from "../../figures/table";
 import { SliceFailure } from "../../protocol/failure";
 import type { Grown } from "./grown";
+import { edgesOf, nodesThrough, type TreeShape } from "./influence";
 import type { EdgeScores } from "./scores";
 
 /** As many as `influence()` gives in Python. */

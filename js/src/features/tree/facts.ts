@@ -1,13 +1,13 @@
 /** A token of the tree in full, as its pill, its card and screen readers give it. */
 
 import { rampPosition } from "../../draw/color/scale";
-import type { TreeNode } from "../../figures/derive/tree";
 import { formatNumber } from "../../figures/format";
 import { scoreOf } from "../../figures/matrix";
 import { calledOf } from "../../figures/quantities";
 import type { Num } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 import type { Grown, TreeToken } from "./grown";
+import type { TreeNode } from "./influence";
 import type { EdgeScores } from "./scores";
 
 export interface Facts extends TreeToken {

@@ -6,7 +6,7 @@ import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
 import { isSquare } from "../../figures/matrix";
 import { setter } from "../../ui/mount";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 import { ROW, type TreeBox } from "./layout";
 import type { TreeModel } from "./model";
 import { tidy } from "./tidy";

@@ -13,7 +13,7 @@ import { DEFAULT_SELECTION } from "../../state/state";
 import { copyExactValues } from "../../ui/copy-exact";
 import { HoverCard } from "../../ui/hover-card";
 import { modeSignal, mount, setter } from "../../ui/mount";
-import { showSettings, type ViewContext, type ViewHandle } from "../contract";
+import { showSettings, type ViewContext, type ViewHandle } from "../../views/contract";
 import { createInteraction } from "./interaction";
 import type { Placement } from "./layout";
 import { Legend } from "./legend";
