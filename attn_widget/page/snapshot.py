@@ -111,7 +111,7 @@ def snapshot(
     chosen, two_texts = dict(selection), analysis.part != "self"
     if two_texts:
         chosen["part"] = analysis.part
-        if analysis.part != "encoder" or analysis.run is None:  # as js/src/views/inside/index.ts
+        if analysis.part != "encoder" or analysis.run is None:  # as js/src/features/inside/index.ts
             views = [view for view in views if view != "inside"] or ["attention"]
         if chosen["view"] not in views:
             chosen["view"] = views[0]

@@ -4,4 +4,3 @@ export { heads } from "./heads/view";
 export { tree } from "./tree/view";
 export { sentences } from "./sentences/view";
 export { predictions } from "./predictions/view";
-export { inside } from "./inside/view";

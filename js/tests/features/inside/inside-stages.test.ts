@@ -1,18 +1,23 @@
 import { describe, expect, test } from "vitest";
 import {
+  type Architecture,
+  stagesOf,
+  stepOf,
+  walkOf,
+} from "../../../src/features/inside/architecture";
+import {
   countActive,
   envelope,
   length,
   scaleEnd,
   windowAround,
   windowAt,
-} from "../src/figures/derive/dimensions";
-import { largest } from "../src/figures/derive/matrix";
-import { type Architecture, stagesOf, stepOf, walkOf } from "../src/figures/derive/stages";
-import { firstLargest, largestAbsolute } from "../src/protocol/ties";
-import { layoutMap, type Placed } from "../src/views/inside/map/layout";
-import { formatParameters } from "../src/views/inside/map/parameters";
-import { metaOf } from "./runs";
+} from "../../../src/features/inside/dimensions";
+import { layoutMap, type Placed } from "../../../src/features/inside/map/layout";
+import { formatParameters } from "../../../src/features/inside/map/parameters";
+import { largest } from "../../../src/figures/derive/matrix";
+import { firstLargest, largestAbsolute } from "../../../src/protocol/ties";
+import { metaOf } from "../../runs";
 
 const TEXTS = ["[CLS]", "bank", "of", "the", "river", "[SEP]"];
 const META = metaOf(TEXTS);

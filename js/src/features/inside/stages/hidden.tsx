@@ -2,13 +2,13 @@
 
 import { signal } from "@preact/signals-core";
 import { byTouch } from "../../../draw/touch";
-import { argmax } from "../../../figures/derive/dimensions";
 import { exact, formatNumber, formatPercent } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { memo } from "../../../ui/memo";
 import { Name } from "../bars";
 import { at, type Content, ofDimensions, type StageContext, strip } from "../content";
 import { type Changes, firstWindow } from "../data";
+import { argmax } from "../dimensions";
 
 const CHART = { width: 320, height: 84, left: 44, right: 10, top: 8, bottom: 18 } as const;
 

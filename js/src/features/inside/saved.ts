@@ -1,8 +1,8 @@
 /** Which stages a saved page has: of a long text it has a few tensors whole, and the row of one token in the others. */
 
-import type { StageBox, StageId } from "../../figures/derive/stages";
 import { NEEDS_KERNEL, ONE_TOKEN } from "../../protocol/failure";
 import type { SliceRequest, Source } from "../../protocol/types";
+import type { StageBox, StageId } from "./architecture";
 import { savedRequest } from "./data";
 
 export interface Absence {

@@ -1,6 +1,12 @@
 /** State of the view Inside as signals: the stages of the model, the open one, and what each layer changes. */
 
 import { computed, signal } from "@preact/signals-core";
+import { headName, schemeOf, tokenName } from "../../figures/names";
+import { asking } from "../../protocol/asking";
+import { itemAt } from "../../protocol/required";
+import type { State } from "../../state/selection";
+import { modeSignal, selectionOf } from "../../ui/mount";
+import type { ViewContext } from "../../views/contract";
 import {
   type Architecture,
   type StageBox,
@@ -8,13 +14,7 @@ import {
   type Step,
   stagesOf,
   walkOf,
-} from "../../figures/derive/stages";
-import { headName, schemeOf, tokenName } from "../../figures/names";
-import { asking } from "../../protocol/asking";
-import { itemAt } from "../../protocol/required";
-import type { State } from "../../state/selection";
-import { modeSignal, selectionOf } from "../../ui/mount";
-import type { ViewContext } from "../contract";
+} from "./architecture";
 import { type Changes, changes } from "./data";
 import type { Bars, MapData } from "./map/map";
 import { zoneNames } from "./map/words";

@@ -6,7 +6,7 @@ import { asking } from "../../protocol/asking";
 import type { Target } from "../../protocol/types";
 import { Disclosure } from "../../ui/disclosure";
 import { LensPanel } from "../../ui/lens";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 
 interface TargetLens {
   readonly lens: Lens;

@@ -3,11 +3,11 @@
 import type { ReadonlySignal } from "@preact/signals-core";
 import type { ComponentChild } from "preact";
 import type { Mode } from "../../draw/color/ramp";
-import type { Architecture, StageBox } from "../../figures/derive/stages";
 import { roundToError } from "../../figures/format";
 import type { Table } from "../../figures/table";
 import { explain, isAbort } from "../../protocol/failure";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
+import type { Architecture, StageBox } from "./architecture";
 import { type Asked, type Changes, type Row, tensorRow } from "./data";
 
 /** One strip: all dimensions of a tensor's row. */

@@ -1,9 +1,9 @@
 /** Requests of the inside view. */
 
-import type { Architecture } from "../../figures/derive/stages";
 import { arrayOf, itemAt } from "../../protocol/required";
 import { largestAbsolute } from "../../protocol/ties";
 import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types";
+import type { Architecture } from "./architecture";
 
 export interface Asked {
   readonly layer?: number;

@@ -1,13 +1,13 @@
 /** The view Inside over made-up tensors whose sums close. */
 
 import { afterEach, beforeEach } from "vitest";
-import { SliceFailure } from "../src/protocol/failure";
-import type { NdArray, Precision, Slice, SliceRequest } from "../src/protocol/types";
-import type { Selection, State } from "../src/state/selection";
-import type { ViewHandle } from "../src/views/contract";
-import { inside } from "../src/views/inside/view";
-import { fakeRun, opened } from "./fake";
-import { metaOf } from "./runs";
+import { inside } from "../../../src/features/inside/view";
+import { SliceFailure } from "../../../src/protocol/failure";
+import type { NdArray, Precision, Slice, SliceRequest } from "../../../src/protocol/types";
+import type { Selection, State } from "../../../src/state/selection";
+import type { ViewHandle } from "../../../src/views/contract";
+import { fakeRun, opened } from "../../fake";
+import { metaOf } from "../../runs";
 
 export const HOSTILE = "<img src=x onerror=alert(1)>";
 const TEXTS = ["[CLS]", "bank", HOSTILE, "שלום", "[SEP]"];

@@ -2,7 +2,8 @@
 
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import type { SliceRequest } from "../src/protocol/types";
+import type { SliceRequest } from "../../../src/protocol/types";
+import { fieldsOf } from "../../runs";
 import {
   draw,
   drawn,
@@ -19,7 +20,6 @@ import {
   tensor,
   values,
 } from "./inside-view";
-import { fieldsOf } from "./runs";
 
 describe("the walk", () => {
   it("goes through a layer into the next one, and back", async () => {

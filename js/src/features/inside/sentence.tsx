@@ -1,6 +1,6 @@
 /** The focus token in words: the layer from which on it is read as what the head says at last, and where a layer moves it most. */
 
-import { medianOf } from "../../figures/derive/dimensions";
+import { medianOf } from "../../figures/derive/median";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatOrdinal } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";

@@ -3,7 +3,6 @@
 import { batch, computed, type ReadonlySignal, signal, untracked } from "@preact/signals-core";
 import type { ComponentChildren } from "preact";
 import { type Band, Bands } from "../../../draw/bands";
-import { length, windowAround, windowAt } from "../../../figures/derive/dimensions";
 import { ABSENT, exact, formatNumber, roundToError } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { largestAbsolute } from "../../../protocol/ties";
@@ -14,6 +13,7 @@ import { Num } from "../../../ui/number";
 import { Toggle } from "../../../ui/toggle";
 import { Link, Name } from "../bars";
 import { type Content, errorsOf, type StageContext, type Strip, type Term } from "../content";
+import { length, windowAround, windowAt } from "../dimensions";
 import { Legend } from "./legend";
 import { WindowControl } from "./window";
 

@@ -1,6 +1,5 @@
 /** A half of a layer: what enters, what it adds, their sum and the norm; the lengths of all; the units of the FFN. */
 
-import { countActive, length, topOf } from "../../../figures/derive/dimensions";
 import { formatCount } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { Button } from "../../../ui/controls";
@@ -18,6 +17,7 @@ import {
   type Term,
 } from "../content";
 import { firstWindow } from "../data";
+import { countActive, length, topOf } from "../dimensions";
 
 /** Float32 sums of two numbers agree to this share of the larger one. */
 const CLOSES = 1e-4;

@@ -1,6 +1,6 @@
 /** Content of each stage. */
 
-import type { StageId } from "../../../figures/derive/stages";
+import type { StageId } from "../architecture";
 import type { Content, StageContext } from "../content";
 import { headOutput, qkv, scores } from "./attention";
 import { embeddings } from "./embeddings";

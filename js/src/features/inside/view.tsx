@@ -5,7 +5,6 @@ import { render } from "preact";
 import { consume } from "../../draw/dom";
 import { byTouch } from "../../draw/touch";
 import { standalone } from "../../draw/vector";
-import type { Architecture, StageBox } from "../../figures/derive/stages";
 import { type Unit, unitOf, unitOfToken } from "../../figures/derive/units";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { nothingToSee, wordsOf } from "../../figures/nothing-to-see";
@@ -16,7 +15,8 @@ import type { Meta } from "../../protocol/types";
 import { copyExactValues } from "../../ui/copy-exact";
 import { mount, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
-import type { DrawView, ViewContext } from "../contract";
+import type { DrawView, ViewContext } from "../../views/contract";
+import type { Architecture, StageBox } from "./architecture";
 import { Link } from "./bars";
 import { tableOf } from "./content";
 import type { Changes } from "./data";
@@ -263,3 +263,9 @@ export const inside: DrawView<ViewContext> = (host, context) => {
     }),
   };
 };
+
+declare module "../../views/contract" {
+  interface LazyCode {
+    readonly inside: typeof inside;
+  }
+}

@@ -1,10 +1,10 @@
 /** The stage that is open: asked for with its numbers, and left for the next one, or the one before. */
 
 import { signal } from "@preact/signals-core";
-import { type Architecture, type StageId, type Step, stepOf } from "../../figures/derive/stages";
 import { asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
+import { type Architecture, type StageId, type Step, stepOf } from "./architecture";
 import { Name } from "./bars";
 import type { Content, StageContext } from "./content";
 import { architecture, hiddenScale } from "./data";

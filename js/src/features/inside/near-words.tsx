@@ -4,7 +4,7 @@ import { exact, formatCount, formatNumber } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";
 import { asking } from "../../protocol/asking";
 import { Button } from "../../ui/controls";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 
 interface Near {
   readonly similarity: number;

@@ -1,6 +1,5 @@
 /** The stages of a head: Q K V, scores and weights, and the output that is a sum over keys. */
 
-import { topOf } from "../../../figures/derive/dimensions";
 import { formatNumber } from "../../../figures/format";
 import { schemeOf, tokenName } from "../../../figures/names";
 import { isAbort } from "../../../protocol/failure";
@@ -18,6 +17,7 @@ import {
   type Term,
 } from "../content";
 import { firstWindow } from "../data";
+import { topOf } from "../dimensions";
 
 /** Strongest keys named below the strips, and contributions written out. */
 const STRONGEST = 3;

@@ -1,7 +1,7 @@
 /** Positions of the map's boxes, wires and layers (px) for a given width. */
 
-import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
 import { itemAt } from "../../../protocol/required";
+import type { StageBox, StageId, Zone } from "../architecture";
 
 interface Rect {
   readonly x: number;

@@ -1,7 +1,7 @@
 /** Number of parameters of each part of the model, as one bar. */
 
-import { PARTS, type Part } from "../../../figures/derive/stages";
 import { formatCount, formatNumber } from "../../../figures/format";
+import { PARTS, type Part } from "../architecture";
 
 const THOUSAND = 1e3;
 const MILLION = 1e6;

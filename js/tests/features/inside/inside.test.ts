@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { Bands } from "../src/draw/bands";
-import { length } from "../src/figures/derive/dimensions";
-import { roundToError } from "../src/figures/format";
+import { Bands } from "../../../src/draw/bands";
+import { length } from "../../../src/features/inside/dimensions";
+import { roundToError } from "../../../src/figures/format";
 import {
   chain,
   draw,

@@ -1,8 +1,8 @@
 /** Which dimensions are on screen: an overview to drag in, steps, sizes, and a number to go to. */
 
-import { envelope } from "../../../figures/derive/dimensions";
 import { formatCount } from "../../../figures/format";
 import { Button } from "../../../ui/controls";
+import { envelope } from "../dimensions";
 
 const SIZES = [32, 64, 96, 128, 256] as const;
 const BINS = 256;

@@ -1,12 +1,12 @@
 /** Texts of the map: the layer that changes the token most, its legend, and names of stages and layers. */
 
-import { argmax, scaleEnd } from "../../../figures/derive/dimensions";
-import type { Architecture, StageBox } from "../../../figures/derive/stages";
 import { formatCount, formatNumber } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import type { ModelMeta } from "../../../protocol/types";
 import { Num } from "../../../ui/number";
+import type { Architecture, StageBox } from "../architecture";
 import { Name } from "../bars";
+import { argmax, scaleEnd } from "../dimensions";
 import type { Bars, MapData } from "./map";
 import { formatParameters } from "./parameters";
 

@@ -2,12 +2,12 @@
 
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals-core";
 import { consume } from "../../../draw/dom";
-import { argmax, scaleEnd } from "../../../figures/derive/dimensions";
-import type { StageBox, StageId, Zone } from "../../../figures/derive/stages";
 import { exact, formatNumber } from "../../../figures/format";
 import { itemAt } from "../../../protocol/required";
 import { memo } from "../../../ui/memo";
 import { watch } from "../../../ui/mount";
+import type { StageBox, StageId, Zone } from "../architecture";
+import { argmax, scaleEnd } from "../dimensions";
 import {
   AROUND,
   CHARACTER,
