@@ -68,12 +68,6 @@ VIEWS: dict[str, View] = {
             "softmax of the masked-LM head's logits over the whole vocabulary.",
             ("special",),
         ),
-        View(
-            "inside",
-            "Inside",
-            "The model's own tensors at one stage of the pipeline.",
-            ("token",),
-        ),
     )
 }
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
 from attn_widget.errors import NotAvailableError, SliceError
-from attn_widget.figures.hidden import sinusoidal_positions
+from attn_widget.features.inside.hidden import sinusoidal_positions
+from attn_widget.features.inside.layer_activations import EXPERTS, LayerParts
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import BUCKETS, stack_config, submodule
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer, layer_of, place_of, span
 from attn_widget.trace import Trace
 from attn_widget.trace.embeddings import EmbeddingParts, lacking, missing_embeddings
-from attn_widget.trace.layer_activations import EXPERTS, LayerParts
 
 EMBEDDINGS = tuple(f.name for f in fields(EmbeddingParts) if f.name != "reasons")
 LAYER = tuple(f.name for f in fields(LayerParts) if f.name not in ("layer", "pre_norm", "notes"))

@@ -10,33 +10,47 @@ import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.inside.layer_activations import LayerParts
+from attn_widget.features.inside.recorded import widths
+from attn_widget.features.inside.slices import EMBEDDINGS, HEAD, LAYER, TABLES
+from attn_widget.features.inside.token_row import (
+    WINDOW_ELSE,
+    bytes_of,
+    columns_of,
+    focus_token,
+    token_row,
+)
 from attn_widget.figures.arrays import Float32
-from attn_widget.page.recorded import Answered, Asked, record, widths
-from attn_widget.page.token_row import WINDOW_ELSE, bytes_of, columns_of, focus_token, token_row
-from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER, TABLES
-from attn_widget.trace import QKVTrace
-from attn_widget.trace.layer_activations import LayerParts
+from attn_widget.page.recorded import Answered, Asked, record
+from attn_widget.page.room import FLOAT, Group, fitting, scores, selected_first, vectors
+from attn_widget.page.spec import PageSpec
 
 MIN_POSITIONS, MAX_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer
-FLOAT = 4  # bytes
 ROW_SHARE = 0.1  # of what the attention of a text may take on a page of many
 
-Group = list[tuple[Asked, int]]  # requests with the numbers in their answers
+
+def answers_of(
+    analysis: Analysis,
+    chosen: Mapping[str, Any],
+    spec: PageSpec,
+    heads: Sequence[int],
+    budget: float,
+) -> list[Answered]:
+    """The focus token's row, and tensors as far as there is room."""
+    row = focus_row(analysis, chosen, heads, budget, spec.most)
+    return row if budget <= 0 else [*row, *tensors(analysis, chosen["layer"], heads, budget)]
 
 
 def tensors(
-    analysis: Analysis, selected: int, heads: Sequence[int], budget: float, *, inside: bool = True
+    analysis: Analysis, selected: int, heads: Sequence[int], budget: float
 ) -> Iterator[Answered]:
     """Answers for the view Inside and the arithmetic of a pair, the most telling first, as far as there is room.
 
-    Tensors come in groups: a page has the whole of a group, or says that it needs a kernel.
-
     ``selected``: the layer that comes first, with all units of its feed-forward network where they fit. ``heads``:
-    whose queries, keys and values to take. ``budget``: bytes, not compressed. ``inside``: whether the page has that
-    view; without it queries, keys, values and scores alone go along.
+    whose queries, keys and values to take. ``budget``: bytes, not compressed.
     """
-    chosen, _ = fitting(groups(analysis, selected, heads, budget, inside=inside), budget)
+    chosen, _ = fitting(groups(analysis, selected, heads, budget), budget)
     layers = windows(analysis, chosen)
     for request, cells in chosen:
         part = (request.get("name"), request.get("layer"))
@@ -47,20 +61,6 @@ def tensors(
             yield request, {"shape": shape}, {"tensor": columns}
         else:
             yield from tensor(analysis, request, cells)
-
-
-def fitting(groups: Iterator[Group], budget: float) -> tuple[Group, bool]:
-    """The groups for which there is room, a smaller one in the place of a larger one; whether that is all of them."""
-    chosen: Group = []
-    whole = True
-    for group in groups:
-        taken = FLOAT * sum(cells for _, cells in group)
-        if taken > budget:
-            whole = False
-            continue
-        budget -= taken
-        chosen += group
-    return chosen, whole
 
 
 def focus_row(
@@ -76,7 +76,7 @@ def focus_row(
     """
     selected = selection["layer"]
     chosen, whole = fitting(groups(analysis, selected, heads, budget), budget)
-    if whole or analysis.run is None:
+    if whole:
         return []
     parts = [(request.get("name"), request.get("layer")) for request, _ in chosen]
     in_page = {
@@ -126,50 +126,38 @@ def windows(analysis: Analysis, chosen: Group) -> dict[tuple[Any, Any], tuple[Fl
 
 
 def groups(
-    analysis: Analysis, selected: int, heads: Sequence[int], budget: float, *, inside: bool = True
+    analysis: Analysis, selected: int, heads: Sequence[int], budget: float
 ) -> Iterator[Group]:
     """The model's tensors, the first columns of each, in the order in which a page should have them."""
     n = analysis.trace.n_tokens
-    width = 3 * analysis.trace.head_dim
-    order = sorted(range(analysis.trace.n_layers), key=lambda layer: (layer != selected, layer))
+    order = selected_first(analysis, selected)
 
-    def vectors(layer: int) -> Group:
-        return [({"kind": "qkv", "layer": layer, "head": head}, n * width) for head in heads]
+    def window(name: str, **of: int) -> tuple[Asked, int]:
+        columns = columns_of(name)
+        return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
 
-    shows_inside = inside and analysis.run is not None
-    if not shows_inside:
-        yield vectors(selected)
-    else:
-
-        def window(name: str, **of: int) -> tuple[Asked, int]:
-            columns = columns_of(name)
-            return {"kind": "tensor", "name": name, **of, "cols": [0, columns]}, n * columns
-
-        rows = min(max(n, MIN_POSITIONS), MAX_POSITIONS)
-        tables: Group = [
-            (
-                {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
-                rows * WINDOW_ELSE,
-            )
-            for name in TABLES
-        ]
-        yield [window(name) for name in EMBEDDINGS]  # the view opens on them
-        yield vectors(selected)
-        yield tables
-        yield [window("hidden", layer=layer) for layer in range(analysis.trace.n_layers + 1)]
-        units = widths(analysis).get("ffn_activation", 0)
-        for layer in order:
-            parts = [window(name, layer=layer) for name in LAYER]
-            if layer == selected and FLOAT * n * units < SHARE_OF_FFN * budget:
-                # Its units are ranked, which takes all of them.
-                parts = [
-                    (request, n * units if request["name"] == "ffn_activation" else cells)
-                    for request, cells in parts
-                ]
-            yield parts
+    rows = min(max(n, MIN_POSITIONS), MAX_POSITIONS)
+    tables: Group = [
+        (
+            {"kind": "tensor", "name": name, "rows": [0, rows], "cols": [0, WINDOW_ELSE]},
+            rows * WINDOW_ELSE,
+        )
+        for name in TABLES
+    ]
+    yield [window(name) for name in EMBEDDINGS]  # the view opens on them
+    yield vectors(analysis, selected, heads)
+    yield tables
+    yield [window("hidden", layer=layer) for layer in range(analysis.trace.n_layers + 1)]
+    units = widths(analysis).get("ffn_activation", 0)
+    for layer in order:
+        parts = [window(name, layer=layer) for name in LAYER]
+        if layer == selected and FLOAT * n * units < SHARE_OF_FFN * budget:
+            # Its units are ranked, which takes all of them.
+            parts = [
+                (request, n * units if request["name"] == "ffn_activation" else cells)
+                for request, cells in parts
+            ]
+        yield parts
     for layer in order[1:]:
-        yield vectors(layer)
-    factored = isinstance(analysis.trace, QKVTrace) and analysis.trace.plain
-    if not factored and analysis.trace.has_scores:
-        for layer in order:  # the code has weights alone
-            yield [({"kind": "scores", "layer": layer, "head": head}, n * n) for head in heads]
+        yield vectors(analysis, layer, heads)
+    yield from scores(analysis, order, heads)

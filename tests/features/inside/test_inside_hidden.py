@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attn_widget.figures.hidden import hidden_path, residual_ratio, sinusoidal_positions
+from attn_widget.features.inside.hidden import hidden_path, residual_ratio, sinusoidal_positions
 from tests.close import assert_close
 
 
