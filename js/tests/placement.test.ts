@@ -6,6 +6,7 @@ import { ramp } from "../src/draw/color/ramp";
 import { rampIndex, signedIndex } from "../src/draw/color/scale";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { Flow } from "../src/features/comparison/panels/flow";
+import { placeLabels } from "../src/features/inside/stages/hidden";
 import { force } from "../src/features/tree/force";
 import { tidy } from "../src/features/tree/tidy";
 import { ComponentsPanel } from "../src/features/why/components";
@@ -21,7 +22,6 @@ import { windowOf } from "../src/views/attention/export";
 import { moveCell } from "../src/views/attention/keys";
 import { placeCard } from "../src/views/attention/lazy/place-card";
 import { placeCard as placeBlockCard } from "../src/views/attention/long/block";
-import { placeLabels } from "../src/views/inside/stages/hidden";
 import { piecesOf } from "../src/views/predictions/data";
 import { layoutGrid, linesInSight } from "../src/views/sentences/layout";
 

@@ -4,6 +4,13 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
+import {
+  InsideSentence,
+  mostMoved,
+  mostUnusual,
+  mostUnusualOf,
+} from "../src/features/inside/sentence";
+import { takenFrom } from "../src/features/inside/taken";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { grow } from "../src/features/tree/grown";
 import { influenceTree } from "../src/features/tree/influence";
@@ -21,13 +28,6 @@ import type { Meta, Source } from "../src/protocol/types";
 import { TextWord } from "../src/ui/word";
 import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
-import {
-  InsideSentence,
-  mostMoved,
-  mostUnusual,
-  mostUnusualOf,
-} from "../src/views/inside/sentence";
-import { takenFrom } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";

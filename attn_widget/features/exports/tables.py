@@ -137,32 +137,6 @@ def _of_what_is_written(analysis: Analysis) -> Analysis:
     return analysis.model.writing if analysis.part == "cross" else analysis
 
 
-def inside_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a number of the focus token's embeddings, the stage that is open at first.
-
-    ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
-    ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
-    """
-    parts = analysis.model.embeddings
-    names = ["token", "position", "segment", "sum", "norm"]
-    hidden = analysis.model.hidden_states.shape[-1]
-    if parts.norm is not None and parts.norm.shape[-1] != hidden:
-        names.append("output")
-    position = selection.token
-    if position is None:
-        position = next((i for i, t in enumerate(analysis.tokens) if not t.special), 0)
-    rows: list[Row] = []
-    for name in names:
-        try:
-            values = parts.part(name)[position]
-        except NotAvailableError:
-            continue
-        text = analysis.tokens[position].text
-        for dimension, value in enumerate(values.astype(np.float64).tolist()):
-            rows.append((name, None, None, position, text, dimension, value))
-    return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
-
-
 def task_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
     classes = analysis.model.classification
@@ -194,6 +168,5 @@ TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "heads": heads_table,
     "sentences": sentences_table,
     "predictions": predictions_table,
-    "inside": inside_table,
     "task": task_table,
 }

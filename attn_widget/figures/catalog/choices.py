@@ -64,12 +64,6 @@ VIEWS: dict[str, View] = {
             ("special",),
             place=4,
         ),
-        View(
-            "inside",
-            "Inside",
-            "The model's own tensors at one stage of the pipeline.",
-            ("token",),
-        ),
     )
 }
 

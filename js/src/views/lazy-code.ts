@@ -3,4 +3,3 @@
 export { heads } from "./heads/view";
 export { sentences } from "./sentences/view";
 export { predictions } from "./predictions/view";
-export { inside } from "./inside/view";
