@@ -234,6 +234,20 @@ describe("Heads", () => {
   });
 });
 
+describe("Boilerplate", () => {
+  const meta = metaOf(["[CLS]", "helpful", "assistant", "[SEP]", "rivers", "flow"]);
+  const boilerplate = [false, true, true, false, false, false];
+  const tokens = { ...meta.tokens, boilerplate };
+
+  it("has no words, and surprises nobody", () => {
+    expect(wordsOf(tokens).map(({ token }) => token)).toEqual([4, 5]);
+    expect([1, 2, 4].map((i) => isWhole(tokens, i))).toEqual([false, false, true]);
+    const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
+    expect(mostSurprising({ surprisal }, meta.tokens)).toBe(1);
+    expect(mostSurprising({ surprisal }, tokens)).toBe(4);
+  });
+});
+
 describe("Predictions", () => {
   const VOCABULARY = { 1: ",", 2: "##ing", 3: "t", 4: "man", 5: "°c", 6: "die" };
   const of = (
