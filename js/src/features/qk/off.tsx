@@ -13,12 +13,13 @@ const OFFERED = 6;
 type Head = readonly [layer: number, head: number];
 const same = (a: Head, b: Head): boolean => a[0] === b[0] && a[1] === b[1];
 
-/** Heads of both sides, the largest number first. */
-export function largestHeads({ parts, sums }: Found): readonly Head[] {
+/** Heads of both sides without which the contrast would be smaller, if all else held: the largest number first. */
+export function largestHeads({ parts, sums, contrast }: Found): readonly Head[] {
+  const sign = contrast < 0 ? -1 : 1;
   const brought = SIDES.flatMap((side) =>
     parts[side].flatMap(({ kind, layer, head }, at) =>
       kind === "head" && layer !== null && head !== null
-        ? [{ of: [layer, head] as const, size: Math.abs(itemAt(sums[side], at)) }]
+        ? [{ of: [layer, head] as const, size: sign * itemAt(sums[side], at) }]
         : [],
     ),
   ).sort((a, b) => b.size - a.size);

@@ -7,6 +7,7 @@ import { askCell, cellRequest, type Found } from "../../../src/features/qk/data"
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
 import { gridOf, headsTop } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
+import { largestHeads } from "../../../src/features/qk/off";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
 import { traceTree } from "../../../src/features/qk/trace";
@@ -600,10 +601,13 @@ describe("heads that bring most", () => {
     await press(find("why-here"));
     expect(chips(), "no heads by tokens").toHaveLength(0);
     await byParts();
+    const contrast = PARTS.reduce((sum, _, at) => sum + brought("key", at), 0);
     const sizes = PARTS.map((_, at) =>
-      Math.max(...["key", "query"].map((side) => Math.abs(brought(side, at)))),
+      Math.max(...["key", "query"].map((side) => Math.sign(contrast) * brought(side, at))),
     );
-    const heads = [0, 1, 2].sort((a, b) => sizes[b + 1]! - sizes[a + 1]!);
+    const heads = [0, 1, 2]
+      .filter((head) => sizes[head + 1]! > 0)
+      .sort((a, b) => sizes[b + 1]! - sizes[a + 1]!);
     expect(chips().map((chip) => Number(chip.dataset.head))).toEqual(heads);
     const [first, second] = heads as [number, number];
     await press(chips()[0]!);
@@ -631,6 +635,18 @@ describe("heads that bring most", () => {
     cell.value = { ...CELL, key: 1 };
     await settled();
     expect(text("qk-line"), "never seen with all heads").not.toContain("all heads");
+  });
+
+  test("are those that carry the contrast, not those that work against it", async () => {
+    draw();
+    const found = await foundFor("parts");
+    const of = Float32Array.of(9, 2, -5, 1, 8, 7);
+    const sums = { key: of, query: new Float32Array(6) };
+    expect(largestHeads({ ...found, sums, contrast: 3 })).toEqual([
+      [0, 0],
+      [0, 2],
+    ]);
+    expect(largestHeads({ ...found, sums, contrast: -3 })).toEqual([[0, 1]]);
   });
 
   test("are not offered where nothing runs", async () => {
