@@ -18,7 +18,7 @@ export function createSight(until: AbortSignal): (element: HTMLElement) => void 
   return (element) => {
     release();
     kept = element;
-    // What grows above it moves it.
+    // It moves when something grows above it.
     observer.observe(element.closest(".attn-widget") ?? element);
     show();
   };
