@@ -1,4 +1,4 @@
-"""What the model computes besides attention: embeddings, layers, hidden states."""
+"""Tensors that the model computes besides attention: embeddings, layers, hidden states."""
 
 # pyright: reportPrivateUsage=false
 
