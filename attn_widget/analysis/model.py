@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,13 @@ from attn_widget.model.predictions import Mode, Softmax, open_softmax
 from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
 from attn_widget.trace.base import to_numpy
+from attn_widget.trace.layer_activations import LayerParts, inside, visit_layers
 from attn_widget.trace.probe import repeated_tokens
 from attn_widget.trace.run import Run
 
 LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
+KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
+KEPT_BYTES = 80_000_000  # of all layers, kept where they take no more
 
 
 def earlier(
@@ -85,6 +88,60 @@ class ModelFigures(Accessor[AttentionFigures]):
                 f"Hidden states {why}.", "" if asked else self._analysis._where_to_ask
             )
         return states
+
+    def layer(self, layer: int) -> LayerParts:
+        """Everything that a layer computes except attention weights; see `LayerParts`.
+
+        Parameters
+        ----------
+        layer : int
+            0 to L - 1.
+        """
+        run = self._analysis._require_model("layers", of_tokens=True)
+        layer = index_in(layer, self._analysis.trace.n_layers, "layer")
+        with self._analysis._lock:
+            kept = {**self._kept}
+            if len(kept) == self._analysis.trace.n_layers:
+                return kept[layer]
+            parts = kept.pop(layer, None)
+            parts = inside(run.encoder, run.encoding, layer) if parts is None else parts
+            kept[layer] = parts
+            while len(kept) > KEPT_LAYERS:
+                del kept[next(iter(kept))]
+            self._analysis._cache["layers"] = kept
+            return parts
+
+    @property
+    def _kept(self) -> dict[int, LayerParts]:
+        """Layers whose parts are kept, least recently used first."""
+        return self._analysis._cache.get("layers", {})
+
+    def _visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
+        """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
+
+        Raises
+        ------
+        NotAvailableError
+            A family whose layers are not known.
+        """
+        run = self._analysis._require_model("layers", of_tokens=True)
+        n_layers, seen = self._analysis.trace.n_layers, dict[int, LayerParts]()
+
+        def keep(parts: LayerParts) -> None:
+            if n_layers * parts.nbytes <= KEPT_BYTES:
+                seen[parts.layer] = parts
+            visit(parts)
+
+        with self._analysis._lock:
+            kept = self._kept
+        if len(kept) == n_layers:
+            for layer in range(n_layers):
+                visit(kept[layer])
+            return
+        visit_layers(run.encoder, run.encoding, keep)
+        if len(seen) == n_layers:
+            with self._analysis._lock:
+                self._analysis._cache["layers"] = seen
 
     @property
     def next_token(self) -> str | None:

@@ -1,4 +1,4 @@
-"""What a saved page carries as far as there is room: vectors and scores of heads, for the arithmetic of a pair."""
+"""Vectors and scores of heads, for the arithmetic of a pair, that a saved page carries as far as there is room."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from transformers import AutoTokenizer, BertForPreTraining
 
 from attn_widget import analyze
 from attn_widget.checks.rounding import rounding
-from attn_widget.features.inside.layer_activations import inside
 from attn_widget.model.bert import BertForPreTraining as OwnBert
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load, unload
@@ -21,6 +20,7 @@ from attn_widget.model.tokenizing import mask
 from attn_widget.trace.capture import capture
 from attn_widget.trace.embeddings import embedding_parts, parameter_counts
 from attn_widget.trace.forward import forward_ids, lm_logits
+from attn_widget.trace.layer_activations import inside
 
 WORDS = "The old keeper of the light tells her that a storm 'll come, and it does. "
 TEXTS: dict[str, tuple[str, str | None]] = {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from attn_widget.errors import InputError
-from attn_widget.features.inside.layer_activations import LayerParts
 from attn_widget.figures.arrays import Float32, Float64
+from attn_widget.trace.layer_activations import LayerParts
 
 
 @dataclass(frozen=True)

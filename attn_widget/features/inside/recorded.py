@@ -8,10 +8,10 @@ from typing import Any
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.inside.layer_activations import inside
 from attn_widget.page.recorded import Answered, record
 from attn_widget.page.spec import PageSpec
 from attn_widget.trace.embeddings import embedding_parts
+from attn_widget.trace.layer_activations import inside
 from attn_widget.trace.run import Run
 
 

@@ -12,16 +12,18 @@ from attn_widget.analysis import Analysis
 from attn_widget.checks import short_repr
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.features.inside.hidden import sinusoidal_positions
-from attn_widget.features.inside.layer_activations import EXPERTS, LayerParts
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import BUCKETS, stack_config, submodule
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer, layer_of, place_of, span
 from attn_widget.trace import Trace
 from attn_widget.trace.embeddings import EmbeddingParts, lacking, missing_embeddings
+from attn_widget.trace.layer_activations import EXPERTS, LayerParts
 
 EMBEDDINGS = tuple(f.name for f in fields(EmbeddingParts) if f.name != "reasons")
-LAYER = tuple(f.name for f in fields(LayerParts) if f.name not in ("layer", "pre_norm", "notes"))
+# Heads have their outputs one by one.
+NO_TENSOR = ("layer", "pre_norm", "notes", "head_outputs")
+LAYER = tuple(f.name for f in fields(LayerParts) if f.name not in NO_TENSOR)
 HEAD = ("query", "key", "value", "head_output")
 TABLES = ("position_table", "sinusoid")
 ACTIVATIONS = (

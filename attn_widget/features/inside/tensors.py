@@ -10,7 +10,6 @@ import numpy as np
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.inside.layer_activations import LayerParts
 from attn_widget.features.inside.recorded import widths
 from attn_widget.features.inside.slices import EMBEDDINGS, HEAD, LAYER, TABLES
 from attn_widget.features.inside.token_row import (
@@ -24,6 +23,7 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.page.recorded import Answered, Asked, record
 from attn_widget.page.room import FLOAT, Group, fitting, scores, selected_first, vectors
 from attn_widget.page.spec import PageSpec
+from attn_widget.trace.layer_activations import LayerParts
 
 MIN_POSITIONS, MAX_POSITIONS = 16, 64
 SHARE_OF_FFN = 0.5  # of the room for tensors, at most for all units of the selected layer

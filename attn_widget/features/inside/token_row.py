@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.inside.layer_activations import LayerParts
 from attn_widget.features.inside.slices import EMBEDDINGS, HEAD, LAYER
 from attn_widget.page.recorded import Answered
+from attn_widget.trace.layer_activations import LayerParts
 
 WINDOW = {
     "ffn_activation": 96,

@@ -10,11 +10,11 @@ import torch
 
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.inside.layer_activations import inside
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
 from attn_widget.trace.capture import capture
 from attn_widget.trace.embeddings import embedding_parts, parameter_counts, position_table
+from attn_widget.trace.layer_activations import inside
 from tests.close import assert_close
 from tests.unit import tiny_models
 

@@ -155,3 +155,12 @@ def test_tensors_from_outside_have_none_of_it_and_say_what_to_do(kind: str) -> N
     reply, _ = reply_to(made("tensors"), kind=kind)
     assert reply["ok"] is False
     assert reply["hint"] == "Use analyze(text, model=...)."
+
+
+def test_the_hidden_states_begin_with_the_embeddings_and_end_with_the_last_layer() -> None:
+    analysis = made("embedded")
+    for layer in (0, analysis.trace.n_layers):
+        ask(analysis, kind="tensor", name="hidden", layer=layer)
+    for layer in (-1, analysis.trace.n_layers + 1):
+        reply, _ = reply_to(analysis, kind="tensor", name="hidden", layer=layer)
+        assert "out of range" in reply["error"], layer
