@@ -4,6 +4,7 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
+import { OneSentence, openingRow, SentencesSentence } from "../src/features/sentences/sentence";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { grow } from "../src/features/tree/grown";
 import { influenceTree } from "../src/features/tree/influence";
@@ -31,7 +32,6 @@ import { takenFrom } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
-import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 

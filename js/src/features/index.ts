@@ -7,6 +7,7 @@ export { engine } from "./engine";
 export { exports } from "./exports";
 export { lens } from "./lens";
 export { qk } from "./qk";
+export { sentences } from "./sentences";
 export { similarity } from "./similarity";
 export { surprisal } from "./surprisal";
 export { tasks } from "./tasks";
