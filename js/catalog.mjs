@@ -1,8 +1,7 @@
 /**
  * From the declarations in Python (JSON on standard input, `python -m attn_widget.page.manifest`) to the modules that
  * the page imports: js/src/catalog/{selection,definitions,function-words}.ts, js/src/views/{core,lazy-code}.ts and
- * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees. A view without an `index.ts` of its own
- * is there for every run of one text.
+ * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees.
  *
  * `node js/catalog.mjs [FOLDER]`; `make catalog` does both. Without a folder js/src/features/lazy.ts is written, too.
  */
@@ -125,23 +124,13 @@ write(
 );
 /** Views of features are listed by those (js/src/features/index.ts). */
 const named = Object.keys(views).filter((name) => existsSync(join(root, "src", "views", name)));
-const hasIndex = (name) => existsSync(join(root, "src", "views", name, "index.ts"));
-const plain = named.filter((name) => !hasIndex(name));
 const imported = [
-  'import { VIEWS } from "../catalog/selection";\n',
-  'import { ofOneRun, type ViewDefinition } from "./contract";\n',
-  ...named.filter(hasIndex).map((name) => `import { ${name} } from "./${name}";\n`),
+  'import type { ViewDefinition } from "./contract";\n',
+  ...named.map((name) => `import { ${name} } from "./${name}";\n`),
 ].sort((a, b) => (a.split('"')[1] < b.split('"')[1] ? -1 : 1));
 write(
   "views/core.ts",
-  `${imported.join("")}\n` +
-    plain
-      .map(
-        (name) =>
-          `const ${name} = { ...VIEWS.${name}, available: ofOneRun } as const satisfies ViewDefinition;\n`,
-      )
-      .join("") +
-    `\nexport const CORE: readonly ViewDefinition[] = [${named.join(", ")}];\n`,
+  `${imported.join("")}\nexport const CORE: readonly ViewDefinition[] = [${named.join(", ")}];\n`,
 );
 write(
   "views/lazy-code.ts",

@@ -175,6 +175,11 @@ FEATURES = {
         slices=dict.fromkeys(("qk", "qk_effects", "qk_trace"), "slices"),
         carried={"attention": "saved:answers_of"},
     ),
+    "sentences": Feature(
+        slices=dict.fromkeys(("sentences", "drill"), "slices"), carried={"sentences": "recorded:answers_of"},
+        views={"sentences": "view:SENTENCES"}, tables={"sentences": "table:sentences_table"},
+        cells={"sentences": "cells:sentences_cells"},
+    ),
     "similarity": Feature(
         uses=("why",),
         names={"Ranking": "ranking", "Similarity": "similarity", "similarity": "texts"},

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.base import known_language
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
 from attn_widget.protocol.answer import answer
@@ -19,7 +18,6 @@ Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
 
 LISTED = 20  # tokens of an opened softmax that a page can list
 MASKED_TOKENS = 64  # up to here a page keeps masked predictions: one forward pass a token
-MAX_SENTENCES = 40  # beyond, the matrices of every layer outweigh the attention itself
 # Recorded for the output of a cell: what takes milliseconds.
 SMALL: tuple[Asked, ...] = (
     {"kind": "language"},
@@ -30,13 +28,11 @@ SMALL: tuple[Asked, ...] = (
     {"kind": "classification"},
     {"kind": "next_sentence"},
     {"kind": "first_token", "head": "mean"},
-    {"kind": "sentences", "aggregation": "mass"},
-    {"kind": "sentences", "aggregation": "max"},
 )
 
 
 # Recorded for attention from one text to another.
-OF_TWO_TEXTS = ("language", "layer_change", "metrics", "alignment", "sentences")
+OF_TWO_TEXTS = ("language", "layer_change", "metrics", "alignment")
 
 
 def light_requests(analysis: Analysis) -> tuple[Asked, ...]:
@@ -79,11 +75,6 @@ def _of_all_runs(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]
         yield {"kind": "predictions", "mode": "masked", "top_k": LISTED}
     yield {"kind": "first_token", "head": "mean"}
     yield from class_slices(analysis)
-    if len(known_language(analysis).sentences) <= MAX_SENTENCES:
-        for aggregation in ("mass", "max"):
-            yield {"kind": "sentences", "aggregation": aggregation}
-            for layer in range(analysis.trace.n_layers):
-                yield {"kind": "sentences", "aggregation": aggregation, "layer": layer}
 
 
 def class_slices(analysis: Analysis) -> Iterator[Asked]:

@@ -80,19 +80,6 @@ def heads_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cel
     )
 
 
-def sentences_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
-    """Attention between sentences, summed over their tokens."""
-    sums = analysis.sentences
-    if len(sums.texts) < 2:
-        raise NotAvailableError(sums.note or "The text is one sentence.")
-    mass = np.asarray(sums.matrix("mass"), np.float32)
-    caption = f"{title_of(analysis)}: attention between sentences. Rows are sentences that look, columns those that are looked at."
-    alt = "Shares of each sentence's attention as a heatmap"
-    return Cells(
-        np.clip(mass, 0, 1), alt, caption, list(sums.texts), list(sums.key_texts), ("0", "1")
-    )
-
-
 def predictions_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:
     """The likeliest tokens at each position, shaded by the probability of the first."""
     if quick and opening_mode(analysis) == "masked":
@@ -119,6 +106,5 @@ def predictions_cells(analysis: Analysis, _selection: Selection, *, quick: bool)
 
 OF_VIEWS: Mapping[str, MakesCells] = {
     "heads": heads_cells,
-    "sentences": sentences_cells,
     "predictions": predictions_cells,
 }

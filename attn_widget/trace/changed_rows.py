@@ -60,7 +60,9 @@ class ChangedRows(TorchFunctionMode):
             picked = len(args) == 1 and args[0].shape[:2] == (1, len(self.rows))
             return self._spread(output[0]) if picked else None
 
-        with hooked([layer.get_submodule(name) for layer in layers if name], before=pick, after=spread):
+        with hooked(
+            [layer.get_submodule(name) for layer in layers if name], before=pick, after=spread
+        ):
             yield
 
     def _whole(self, tensor: Any) -> bool:

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { cellAt, labelAt, layoutCells } from "../src/draw/cell-map/layout";
 import type { Geometry } from "../src/draw/heatmap/types";
+import { layoutGrid } from "../src/features/sentences/layout";
 import { flowWidth, layoutFlow, layoutPictures } from "../src/views/attention/layout";
 import { placeCard } from "../src/views/attention/lazy/place-card";
-import { layoutGrid } from "../src/views/sentences/layout";
 
 describe("a heat map of cells", () => {
   const square = { rowHeight: null, cellMost: 34, heightMost: 440 } as const;

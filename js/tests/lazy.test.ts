@@ -130,11 +130,11 @@ describe("a tab whose code is not here", () => {
   test("that was left again is not drawn", async () => {
     ask = vi.fn(() => new Promise<Slice>(() => undefined));
     const state = open("heads");
-    state.set({ view: "sentences" });
+    state.set({ view: "predictions" });
     contract.lazyCode.value = code;
     await Promise.resolve();
-    expect(drawn).toEqual(["sentences"]);
-    expect(panel.textContent).toBe("sentences");
+    expect(drawn).toEqual(["predictions"]);
+    expect(panel.textContent).toBe("predictions");
   });
 
   test("says why it is not loaded, and tries again", async () => {

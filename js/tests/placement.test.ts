@@ -7,6 +7,7 @@ import { rampIndex, signedIndex } from "../src/draw/color/scale";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { Flow } from "../src/features/comparison/panels/flow";
 import { placeLabels } from "../src/features/inside/stages/hidden";
+import { layoutGrid, linesInSight } from "../src/features/sentences/layout";
 import { force } from "../src/features/tree/force";
 import { tidy } from "../src/features/tree/tidy";
 import { ComponentsPanel } from "../src/features/why/components";
@@ -23,7 +24,6 @@ import { moveCell } from "../src/views/attention/keys";
 import { placeCard } from "../src/views/attention/lazy/place-card";
 import { placeCard as placeBlockCard } from "../src/views/attention/long/block";
 import { piecesOf } from "../src/views/predictions/data";
-import { layoutGrid, linesInSight } from "../src/views/sentences/layout";
 
 describe("the tree's edges", () => {
   // A pill of 40 px whose children begin at 60; a number of 30 px before a pill at 200.

@@ -11,6 +11,7 @@ import {
   mostUnusualOf,
 } from "../src/features/inside/sentence";
 import { takenFrom } from "../src/features/inside/taken";
+import { OneSentence, openingRow, SentencesSentence } from "../src/features/sentences/sentence";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { grow } from "../src/features/tree/grown";
 import { influenceTree } from "../src/features/tree/influence";
@@ -31,7 +32,6 @@ import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sent
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
-import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 

@@ -181,7 +181,7 @@ def runs() -> dict[str, tuple[aw.Analysis, dict[str, Any], list[tuple[Request, s
         # Numbers of the cells that the mask allows, and no others.
         "a decoder": (
             decoder,
-            {"spec": PageSpec(why=[written], views=["attention", "why"])},
+            {"spec": PageSpec(why=[written], views=["attention", "sentences", "why"])},
             told(EXACT, LENGTHS, ({"kind": "components", "target": OF_THE_NEXT},))
             + told(CODED, COMPUTED, SCORES, MIXING[1:5]),
         ),

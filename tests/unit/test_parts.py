@@ -375,35 +375,6 @@ def test_slices_of_the_parts_are_the_analyses_own_numbers() -> None:
         assert words in str(answer(run, request)[0]), request
 
 
-def test_sentences_of_two_texts_are_sums_of_the_rectangle() -> None:
-    weights = np.random.default_rng(0).dirichlet(np.ones(7), (2, 2, 6)).astype(np.float32)
-    source = ["One", "two", ".", "Three", "four", ".", "</s>"]
-    target = ["</s>", "A", "b", ".", "C", "."]
-    a = aw.from_attentions(
-        cross_attentions=weights,
-        encoder_attentions=np.full((1, 1, 7, 7), 1 / 7),
-        encoder_tokens=source,
-        decoder_tokens=target,
-        tagger=None,
-    ).of("cross")
-    rows, cols = [[1, 2, 3], [4, 5]], [[0, 1, 2], [3, 4, 5]]
-    data, arrays = arrays_of(a, kind="sentences", aggregation="mass", layer=1, head=0)
-    assert (data["tokens"], data["key_tokens"]) == (rows, cols)
-    assert len(data["texts"]) == len(data["key_texts"]) == 2
-    cells = [[weights[1, 0][np.ix_(r, c)].sum(1).mean() for c in cols] for r in rows]
-    np.testing.assert_allclose(arrays["matrix"], cells, rtol=1e-6)
-    elsewhere = [weights[1, 0, r, 6].mean() for r in rows]
-    np.testing.assert_allclose(arrays["elsewhere"], elsewhere, rtol=1e-6)
-    _, arrays = arrays_of(a, kind="sentences", aggregation="max")
-    most = [[weights[..., r, :][..., c].max() for c in cols] for r in rows]
-    np.testing.assert_array_equal(arrays["matrix"], np.array(most, np.float32))
-    names = ("layer", "head", "query", "key")
-    places = tuple(arrays[f"witness_{name}"] for name in names)
-    np.testing.assert_array_equal(weights[places], arrays["matrix"])
-    _, arrays = arrays_of(a, kind="drill", aggregation="mass", a=1, b=0, layer=0, head=1)
-    np.testing.assert_array_equal(arrays["weights"], weights[0, 1][np.ix_(rows[1], cols[0])])
-
-
 # Saved pages, exports, the command line
 
 
@@ -557,7 +528,7 @@ def test_a_rectangle_of_300_by_200_tokens_is_shown_saved_and_exported(tmp_path: 
     assert (picture.png[16:24]) == (384).to_bytes(4, "big") * 2  # 128 cells a side, of 3 px
     assert shown.to_html(tmp_path / "long.html").stat().st_size < 2_000_000
     with pytest.raises(NotAvailableError, match="sentences of a text needs one text"):
-        shown.to_dataframe("sentences")
+        _ = a.sentences
     shown.words = True  # the words of the source are not known: its tokens stay
     assert shown_weights(shown).shape[1] == 200
     shown.close()

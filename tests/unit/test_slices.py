@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -100,12 +99,8 @@ def test_the_first_of_everything_can_be_asked_for_and_nothing_before_it() -> Non
     analysis = made("embedded")
     ask(analysis, kind="predictions", top_k=1)
     ask(analysis, kind="predictions", top_k=slices.MAX_TOP_K)
-    ask(analysis, kind="drill", a=0, b=0, aggregation="mass")
-    for request in (
-        {"kind": "predictions", "top_k": slices.MAX_TOP_K + 1},
-        {"kind": "drill", "a": -1, "b": 0, "aggregation": "mass"},
-    ):
-        assert "out of range" in reply_to(analysis, **request)[0]["error"], request
+    request = {"kind": "predictions", "top_k": slices.MAX_TOP_K + 1}
+    assert "out of range" in reply_to(analysis, **request)[0]["error"]
 
 
 def test_a_list_of_ids_may_be_as_long_as_it_says_and_no_longer() -> None:
@@ -165,59 +160,12 @@ def test_roles_are_those_of_the_analysis(analysis: Analysis) -> None:
     assert data["seed"] == 1
 
 
-@pytest.mark.parametrize("aggregation", ["mass", "max"])
-@pytest.mark.parametrize("of", [{}, {"layer": 1}, {"head": 0}, {"layer": 1, "head": 0}])
-def test_sentences_and_their_drill_down_are_those_of_the_analysis(
-    analysis: Analysis, aggregation: Any, of: dict[str, int]
-) -> None:
-    data, arrays = ask(analysis, kind="sentences", aggregation=aggregation, **of)
-    found = analysis.sentences
-    size = len(found)
-    assert data["texts"] == list(found.texts) and size > 1
-    assert data["tokens"] == [list(tokens) for tokens in found.tokens]
-    equal(arrays["matrix"], found.matrix(aggregation, **of))
-    if aggregation == "mass":
-        assert_close(
-            arrays["matrix"].sum(axis=1) + arrays["elsewhere"], 1, terms=analysis.trace.n_tokens
-        )
-    else:
-        for a in range(size):
-            for b in range(size):
-                one = found.witness(a, b, **of)
-                seen = tuple(
-                    int(arrays[f"witness_{name}"][a, b])
-                    for name in ("layer", "head", "query", "key")
-                )
-                assert seen == (one.layer, one.head, one.query, one.key)
-    _, opened = ask(analysis, kind="drill", aggregation=aggregation, a=0, b=1, **of)
-    expected = found.drill(0, 1, aggregation, **of)
-    equal(opened["weights"], expected.weights)
-    equal(opened["queries"], expected.queries)
-    equal(opened["keys"], expected.keys)
-    cell = opened["weights"].sum(axis=1).mean()
-    if aggregation == "max":
-        cell = opened["weights"].max()
-    assert_close(arrays["matrix"][0, 1], cell, terms=analysis.trace.n_tokens)
-
-
 def test_the_first_token_of_the_last_six_layers(analysis: Analysis) -> None:
     for head in (0, "mean"):
         data, arrays = ask(analysis, kind="first_token", head=head)
         layers = list(range(analysis.trace.n_layers))[-6:]
         assert data["layers"] == layers
         equal(arrays["weights"], [analysis.attention(layer, head)[0] for layer in layers])
-
-
-def test_one_sentence_or_none_is_a_matrix_with_a_note() -> None:
-    one = aw.analyze("the cat", tagger=None, progress=False)
-    data, arrays = ask(one, kind="sentences", aggregation="max")
-    assert arrays["matrix"].shape == arrays["witness_query"].shape == (1, 1)
-    assert "one sentence" in data["note"]
-    none = aw.from_attentions(np.ones((1, 1, 1, 1)), ["[CLS]"], tagger=None)
-    for aggregation in ("mass", "max"):
-        data, arrays = ask(none, kind="sentences", aggregation=aggregation)
-        assert arrays["matrix"].shape == (0, 0)
-        assert data["note"] == "No sentence was found in the text."
 
 
 def test_one_layer_has_no_change() -> None:
@@ -228,7 +176,7 @@ def test_one_layer_has_no_change() -> None:
 def test_errors_stay_short_whatever_they_repeat() -> None:
     given = given_tensors()
     for request in ({"kind": "metrics", "tau": "x" * 10**6}, {"kind": "x" * 10**6},
-                    {"kind": "sentences", "aggregation": ["x"] * 10**5},
+                    {"kind": "mixing", "layer": 1, "quantity": ["x"] * 10**5},
                     {"kind": "tensor", "name": "y" * 10**6}):  # fmt: skip
         reply, _ = reply_to(given, **request)
         assert reply["ok"] is False

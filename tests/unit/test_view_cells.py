@@ -39,12 +39,6 @@ def test_heads_have_the_figure_that_shades_the_grid(a: Any) -> None:
     assert (cells.rows[1], cells.columns[3]) == ("L1", "H3") and "Sparsity" in cells.caption
 
 
-def test_sentences_have_their_sums(a: Any) -> None:
-    cells, table = shown(a, "sentences")
-    np.testing.assert_allclose(cells.shades.ravel(), table["value"], atol=1e-6)
-    assert list(cells.rows) == list(a.sentences.texts)
-
-
 def test_predictions_have_the_likeliest_words_and_no_special_tokens(a: Any) -> None:
     cells, table = shown(a, "predictions")
     first = table[(table["rank"] == 1) & ~table["token"].isin(["[CLS]", "[SEP]"])]
@@ -87,7 +81,7 @@ def test_the_output_of_a_cell_waits_for_no_masked_pass_and_says_so(a: Any) -> No
 
 def test_what_a_text_does_not_have_is_the_matrix() -> None:
     alone = aw.from_attentions(np.full((1, 1, 2, 2), 0.5, np.float32), ["a", "b"])
-    for view in ("predictions", "sentences"):
+    for view in ("predictions", "inside"):
         widget = aw.show(alone)
         widget.view = "attention"
         selection = widget.selection
@@ -112,6 +106,6 @@ def test_a_page_without_that_view_has_the_picture_of_the_one_it_opens_on(
     a: Any, tmp_path: Path
 ) -> None:
     widget = aw.show(a, view="heads")
-    page = widget.to_html(tmp_path / "page.html", views=["sentences"])
+    page = widget.to_html(tmp_path / "page.html", views=["predictions"])
     widget.close()
-    assert "attention between sentences" in page.read_text(encoding="utf-8")
+    assert "the likeliest tokens at each position" in page.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from attn_widget.figures.specialization import KEYS as SPECIALIZATIONS
 from attn_widget.figures.tables import by_head
 from attn_widget.page.view_cells import MakesTable
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
-from attn_widget.protocol.matrix import matrix_of, shown_matrix
+from attn_widget.protocol.matrix import shown_matrix
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
@@ -97,24 +97,6 @@ def table(source: Source, selection: Selection, view: str) -> Table:
         return Table(*make(analysis, selection))
 
 
-def sentences_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
-    sums = analysis.sentences
-    if selection.quantity in ("weights", "scores"):
-        mass = sums.matrix("mass")
-    else:
-        mass = sums.gather(matrix_of(analysis, selection))
-    values = mass.astype(np.float64).tolist()
-    rows: list[Row] = [
-        (a, b, first, second, values[a][b])
-        for a, first in enumerate(sums.texts)
-        for b, second in enumerate(sums.key_texts)
-    ]
-    if not rows:
-        raise NotAvailableError(sums.note or "No sentence was found in the text.")
-    return Table(("a", "b", "a_text", "b_text", "value"), rows)
-
-
 def predictions_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a guess: the top five of every position that is shown, in the mode that the view opens on (`table_mode`)."""
     analysis = _of_what_is_written(analysis)
@@ -166,7 +148,6 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "attention": attention_table,
     "heads": heads_table,
-    "sentences": sentences_table,
     "predictions": predictions_table,
     "task": task_table,
 }

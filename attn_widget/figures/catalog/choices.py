@@ -51,13 +51,6 @@ VIEWS: dict[str, View] = {
             place=1,
         ),
         View(
-            "sentences",
-            "Sentences",
-            "Attention between sentences: mean share (mass) or largest weight (max).",
-            ("quantity",),
-            place=3,
-        ),
-        View(
             "predictions",
             "Predictions",
             "softmax of the masked-LM head's logits over the whole vocabulary.",

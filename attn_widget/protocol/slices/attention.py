@@ -19,7 +19,6 @@ from attn_widget.checks import LARGEST_SEED
 from attn_widget.checks.rounding import first_largest
 from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.figures.roles import Roles
-from attn_widget.figures.sentences import Aggregation
 from attn_widget.model.classification import ClassProbabilities
 from attn_widget.model.predictions import Mode
 from attn_widget.protocol.handlers import Answer, Arrays, answers
@@ -31,11 +30,9 @@ from attn_widget.protocol.request import (
     integer,
     layer_of,
     one_of,
-    optional,
     place_of,
     rows_of,
 )
-from attn_widget.trace.base import LONG_TOKENS
 
 MAX_TOP_K = 100
 TEMPERATURES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0)
@@ -244,78 +241,6 @@ def describe_roles(roles: Roles) -> Answer:
         "seed": roles.seed,
     }
     return data, arrays
-
-
-def aggregation_of(analysis: Analysis, request: Request) -> tuple[Aggregation, dict[str, Any]]:
-    kind = cast("Aggregation", one_of(request, "aggregation", ("mass", "max")))
-    layer = optional(request, "layer", analysis.trace.n_layers)
-    return kind, {"layer": layer, "head": optional(request, "head", analysis.trace.n_heads)}
-
-
-@answers("sentences", needs_tagger=True)
-def sentences(analysis: Analysis, request: Request) -> Answer:
-    kind, of = aggregation_of(analysis, request)
-    sums = analysis.sentences
-    arrays: Arrays = {"matrix": sums.matrix(kind, **of)}
-    if kind == "mass":
-        arrays["elsewhere"] = sums.elsewhere(**of)
-    else:
-        names = ("layer", "head", "query", "key")
-        for name, column in zip(names, sums.witnesses(**of), strict=True):
-            arrays[f"witness_{name}"] = column
-    possible = possible_sentences(analysis, of["layer"])
-    if possible is not None:
-        arrays["possible"] = possible
-    data = {
-        "texts": list(sums.texts),
-        "tokens": [list(tokens) for tokens in sums.tokens],
-        "note": sums.note,
-    }
-    if not analysis.trace.square:
-        data["key_texts"] = list(sums.key_texts)
-        data["key_tokens"] = [list(tokens) for tokens in sums.key_tokens]
-    return data, arrays
-
-
-def possible_sentences(analysis: Analysis, layer: int | None) -> NDArray[np.uint8] | None:
-    """Pairs of sentences with a link that the mask allows, of a long text: the page has no mask of it.
-
-    None where it allows all; of a short text the page reads the mask itself.
-    """
-    if analysis.trace.n_tokens <= LONG_TOKENS or not analysis.trace.square:
-        return None
-    layers = range(analysis.trace.n_layers) if layer is None else [layer]
-    every = [analysis.trace.mask(index) for index in layers]
-    masks = list({id(mask): mask for mask in every if mask is not None}.values())
-    if any(mask is None for mask in every):
-        return None
-    sentences = analysis.sentences.tokens
-    possible = np.zeros((len(sentences), len(sentences)), dtype=np.uint8)
-    for a, queries in enumerate(sentences):
-        keys = np.logical_or.reduce([mask[list(queries)].any(axis=0) for mask in masks])
-        possible[a] = [keys[list(there)].any() for there in sentences]
-    return possible
-
-
-@answers("drill", needs_tagger=True)
-def drill(analysis: Analysis, request: Request) -> Answer:
-    kind, of = aggregation_of(analysis, request)
-    sums = analysis.sentences
-    a = integer(request, "a", 0, len(sums.texts))
-    b = integer(request, "b", 0, len(sums.key_texts))
-    opened = sums.drill(a, b, kind, **of)
-    weights = opened.weights
-    layer = of["layer"]
-    allowed = None if layer is None else analysis.trace.mask(layer)
-    if allowed is not None and analysis.trace.n_tokens > LONG_TOKENS:
-        cells = allowed[np.ix_(opened.queries, opened.keys)]
-        weights = np.where(cells, weights, np.float32(np.nan))
-    arrays: Arrays = {
-        "weights": weights,
-        "queries": np.array(opened.queries, dtype=np.int32),
-        "keys": np.array(opened.keys, dtype=np.int32),
-    }
-    return {}, arrays
 
 
 def opened_classes(classes: ClassProbabilities) -> Arrays:

@@ -8,6 +8,7 @@ export { exports } from "./exports";
 export { inside } from "./inside";
 export { lens } from "./lens";
 export { qk } from "./qk";
+export { sentences } from "./sentences";
 export { similarity } from "./similarity";
 export { surprisal } from "./surprisal";
 export { tasks } from "./tasks";

@@ -7,6 +7,7 @@ export * from "./exports/lazy";
 export * from "./inside/lazy";
 export * from "./lens/lazy";
 export * from "./qk/lazy";
+export * from "./sentences/lazy";
 export * from "./similarity/lazy";
 export * from "./surprisal/lazy";
 export * from "./tasks/lazy";

@@ -11,7 +11,8 @@ import type { ComparedPairPart, OpenView, PairPart, ViewContext, ViewDefinition 
 export interface Feature {
   /** Other features whose code it imports. */
   readonly uses?: readonly string[];
-  readonly views?: readonly ViewDefinition[];
+  /** Every run of one text has a view that does not say when it is available. */
+  readonly views?: readonly (Omit<ViewDefinition, "available"> & Partial<ViewDefinition>)[];
   /** A control at the end of the tabs, for the run that `context` describes. */
   readonly tool?: (context: ViewContext, panel: HTMLElement, open: () => OpenView) => HTMLElement;
   /** A part below a pinned pair of Attention, drawn once for a run. */

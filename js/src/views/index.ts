@@ -5,20 +5,20 @@ import * as features from "../features";
 import type { Sections } from "../figures/sections";
 import { required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
-import { type DrawView, lazyCode, type ViewDefinition } from "./contract";
+import { type DrawView, lazyCode, ofOneRun, type ViewDefinition } from "./contract";
 import { CORE } from "./core";
 import type { Feature } from "./feature";
 
 export const FEATURES: readonly Feature[] = Object.values(features);
 
 const order = Object.keys(NAMES);
-const place = ({ name }: ViewDefinition): number => order.indexOf(name);
+const place = ({ name }: Pick<ViewDefinition, "name">): number => order.indexOf(name);
 
 /** The views by name. */
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntries(
   [...CORE, ...FEATURES.flatMap(({ views = [] }) => views)]
     .sort((a, b) => place(a) - place(b))
-    .map((view) => [view.name, view]),
+    .map((view) => [view.name, { available: ofOneRun, ...view }]),
 );
 
 /** The view of a name in `VIEWS`. */

@@ -22,7 +22,6 @@ from tests.golden.make import analysis as masked_analysis
 TEXT = "The unbelievably fast train left. It was late, -5 minutes."
 COLUMNS = {
     "attention": "query,key,query_token,key_token,weight,score",
-    "sentences": "a,b,a_text,b_text,value",
     "predictions": (
         "position,token,rank,prediction,probability,logit,original_rank,original_probability"
     ),

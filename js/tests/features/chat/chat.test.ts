@@ -6,13 +6,13 @@ import { belowWhy } from "../../../src/features/chat/below-why";
 import { contributionsOf, turnTable } from "../../../src/features/chat/data";
 import { turnNames, turnsOf } from "../../../src/features/chat/index";
 import { TurnsSentence } from "../../../src/features/chat/sentence";
+import type { SentenceMatrix } from "../../../src/features/sentences/data";
+import { chanceOf } from "../../../src/features/sentences/section-sentence";
+import { openingRow, SentencesSentence } from "../../../src/features/sentences/sentence";
 import { type Sections, sectionAt } from "../../../src/figures/sections";
 import { required } from "../../../src/protocol/required";
 import type { Meta, NdArray, Slice } from "../../../src/protocol/types";
 import { labelOf } from "../../../src/views";
-import type { SentenceMatrix } from "../../../src/views/sentences/data";
-import { chanceOf } from "../../../src/views/sentences/section-sentence";
-import { openingRow, SentencesSentence } from "../../../src/views/sentences/sentence";
 import { fakeRun, settled } from "../../fake";
 import { metaOf } from "../../runs";
 

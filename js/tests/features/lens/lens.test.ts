@@ -351,7 +351,7 @@ describe("masked passes", () => {
 });
 
 describe("the tab", () => {
-  const { available } = itemAt(feature.views ?? [], 0);
+  const { available = () => false } = itemAt(feature.views ?? [], 0);
   const of = (part: Meta["part"], mlm: boolean, next: string | null): boolean => {
     const meta = metaOf(["a"]);
     const { model } = meta;

@@ -4,16 +4,16 @@
 import { signal } from "@preact/signals-core";
 import { h } from "preact";
 import { describe, expect, it, test } from "vitest";
-import { formatNumber } from "../src/figures/format";
-import type { Table } from "../src/figures/table";
-import type { Meta } from "../src/protocol/meta";
-import { itemAt } from "../src/protocol/required";
-import { mount } from "../src/ui/mount";
-import { massSum, slicedMatrix } from "../src/views/sentences/data";
-import { createGrid } from "../src/views/sentences/grid";
-import { linesInSight } from "../src/views/sentences/layout";
-import { settled } from "./fake";
-import { metaOf } from "./runs";
+import { massSum, slicedMatrix } from "../../../src/features/sentences/data";
+import { createGrid } from "../../../src/features/sentences/grid";
+import { linesInSight } from "../../../src/features/sentences/layout";
+import { formatNumber } from "../../../src/figures/format";
+import type { Table } from "../../../src/figures/table";
+import type { Meta } from "../../../src/protocol/meta";
+import { itemAt } from "../../../src/protocol/required";
+import { mount } from "../../../src/ui/mount";
+import { settled } from "../../fake";
+import { metaOf } from "../../runs";
 import {
   cell,
   choose,

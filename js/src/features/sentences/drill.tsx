@@ -13,7 +13,7 @@ import type { Selection } from "../../state/selection";
 import { Button } from "../../ui/controls";
 import { RampLegend } from "../../ui/legend";
 import { Num } from "../../ui/number";
-import type { ViewContext } from "../contract";
+import type { ViewContext } from "../../views/contract";
 import {
   keyName,
   linkAt,

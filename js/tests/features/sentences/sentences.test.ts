@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from "vitest";
-import { formatPercent } from "../src/figures/format";
-import { itemAt } from "../src/protocol/required";
-import { settled } from "./fake";
+import { formatPercent } from "../../../src/figures/format";
+import { itemAt } from "../../../src/protocol/required";
+import { settled } from "../../fake";
 import {
   asked,
   CARRIED,

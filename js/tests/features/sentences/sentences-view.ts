@@ -1,15 +1,15 @@
 /** The view Sentences over made-up attention. */
 
 import { afterEach, expect } from "vitest";
-import { formatNumber } from "../src/figures/format";
-import { SliceFailure } from "../src/protocol/failure";
-import { itemAt } from "../src/protocol/required";
-import type { NdArray, Slice, SliceRequest } from "../src/protocol/types";
-import type { Selection, State } from "../src/state/selection";
-import type { ViewHandle } from "../src/views/contract";
-import { sentences } from "../src/views/sentences/view";
-import { fakeRun, opened, settled } from "./fake";
-import { metaOf } from "./runs";
+import { sentences } from "../../../src/features/sentences/view";
+import { formatNumber } from "../../../src/figures/format";
+import { SliceFailure } from "../../../src/protocol/failure";
+import { itemAt } from "../../../src/protocol/required";
+import type { NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
+import type { Selection, State } from "../../../src/state/selection";
+import type { ViewHandle } from "../../../src/views/contract";
+import { fakeRun, opened, settled } from "../../fake";
+import { metaOf } from "../../runs";
 
 // jsdom lays nothing out.
 globalThis.ResizeObserver ??= class {

@@ -11,7 +11,7 @@ import type { State } from "../../state/selection";
 import { copyExactValues } from "../../ui/copy-exact";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
-import type { DrawView, ViewContext } from "../contract";
+import type { DrawView, ViewContext } from "../../views/contract";
 import { type Choice, Controls, Readout } from "./controls";
 import {
   type Aggregation,

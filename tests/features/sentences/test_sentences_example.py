@@ -10,7 +10,7 @@ import numpy as np
 
 import attn_widget as aw
 
-SOURCE = Path(__file__).parents[2] / "js" / "src" / "views" / "sentences" / "example.tsx"
+SOURCE = Path(__file__).parents[3] / "js" / "src" / "features" / "sentences" / "example.tsx"
 
 
 def test_the_example_has_the_numbers_of_the_embedded_model() -> None:
