@@ -114,7 +114,7 @@ async function pauseInTyping(): Promise<void> {
   }
 }
 
-/** Run that code after the first picture, while nobody types. A failure is reported when the reader asks for a view. */
+/** Run that code after the first picture, in a pause of typing. A failure is reported when the reader asks for a view. */
 async function preload(picture: Element): Promise<void> {
   await whenSettled(picture);
   await new Promise((resolve) => setTimeout(resolve, DELAY_MS));

@@ -41,7 +41,7 @@ export class RequestQueue implements Turns {
       run: async (input) => {
         if (this.#ran === input) return;
         if (wanted !== undefined) {
-          // A task later whoever has just got another text has shown it.
+          // A task later a text that has just been read is shown.
           await new Promise((resolve) => setTimeout(resolve));
           if (!wanted()) throw canceled();
         }

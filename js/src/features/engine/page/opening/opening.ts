@@ -113,7 +113,7 @@ export function openingOf(
   const whole = pieces.every(({ length }) => length === 1);
   const first = Int32Array.from(pieces, (own) => itemAt(own, 0));
 
-  /** Of a row of units in a layer, its weights on all units. */
+  /** Weights of a layer, `[head][row][unit]`; the same array for each layer. */
   const weights = new Float32Array(heads * count * size);
 
   // No iterators here: this runs over every cell of every head at every key.
