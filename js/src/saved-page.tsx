@@ -101,10 +101,24 @@ async function pairOpener(): Promise<OpenPair> {
   return required(lazyCode.peek()?.openPair, "The code of comparisons");
 }
 
-/** Run that code after the first picture. A failure is reported when the reader asks for a view. */
+/** A pause in typing, ms. */
+const PAUSE_MS = 600;
+let pressed = Number.NEGATIVE_INFINITY;
+
+/** Resolves once no key was pressed for a while: unpacking and running a large script takes longer than a key may wait. */
+async function pauseInTyping(): Promise<void> {
+  for (;;) {
+    const left = pressed + PAUSE_MS - performance.now();
+    if (left <= 0) return;
+    await new Promise((resolve) => setTimeout(resolve, left));
+  }
+}
+
+/** Run that code after the first picture, in a pause of typing. A failure is reported when the reader asks for a view. */
 async function preload(picture: Element): Promise<void> {
   await whenSettled(picture);
   await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
+  await pauseInTyping();
   await lazyCodeOnce().catch((error: unknown) => console.debug("attn-widget:", error));
 }
 
@@ -240,6 +254,10 @@ async function compare(main: HTMLElement, index: Index): Promise<void> {
 
 /** Draw the page's runs; `live` is called with each. */
 export function startPage(live: AttachEngine | null): void {
+  const press = (): void => {
+    pressed = performance.now();
+  };
+  document.addEventListener("keydown", press, { capture: true });
   codeInPage(lazyCodeOnce);
   attachEngine = live;
   const main = required(document.querySelector<HTMLElement>("main"), "<main>");

@@ -20,7 +20,12 @@ interface Ruler {
 const LETTER = 0.55;
 
 export function createRuler(element: HTMLElement): Ruler {
-  const pen = document.createElement("canvas").getContext("2d");
+  /** Made for the first text: most views write none. */
+  let made: CanvasRenderingContext2D | null | undefined;
+  function penHere(): CanvasRenderingContext2D | null {
+    if (made === undefined) made = document.createElement("canvas").getContext("2d");
+    return made;
+  }
   let font = "";
   const widths = new Map<string, number>();
   const labels = new Map<string, Label>();
@@ -35,6 +40,7 @@ export function createRuler(element: HTMLElement): Ruler {
     const key = `${size} ${weight} ${text}`;
     let width = widths.get(key);
     if (width === undefined) {
+      const pen = penHere();
       if (pen !== null) write(pen, size, weight);
       width = pen?.measureText(text).width ?? text.length * size * LETTER;
       widths.set(key, width);
@@ -49,6 +55,7 @@ export function createRuler(element: HTMLElement): Ruler {
       let label = labels.get(key);
       if (label === undefined) {
         let cut = text;
+        const pen = penHere();
         if (pen !== null && width(text, size, weight) > most) {
           write(pen, size, weight);
           cut = fitText(pen, text, most);

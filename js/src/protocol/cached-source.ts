@@ -33,7 +33,7 @@ export abstract class CachedSource implements Source {
   /** The answer, as it is found for all askers together. */
   protected abstract answer(request: SliceRequest, options: Required<SliceOptions>): Promise<Slice>;
 
-  /** True while somebody waits for an answer. */
+  /** True while an answer is on its way. */
   protected get isAsked(): boolean {
     return this.#pending.size > 0;
   }

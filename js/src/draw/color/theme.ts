@@ -112,25 +112,27 @@ export function holdPalette(root: Element): void {
   requestAnimationFrame(() => setTimeout(end));
 }
 
+const PROBED =
+  "color:var(--aw-ink);background-color:var(--aw-muted);border-top-color:var(--aw-line);border-right-color:var(--aw-ground);border-bottom-color:var(--aw-accent)";
+
 /** Colors and font as a canvas takes them: custom properties resolved by a probe. */
 export function palette(element: Element): Palette {
   const shared = held.get(element.closest(`.${ROOT_CLASS}`) ?? element);
   if (shared !== undefined) return shared;
   const probe = document.createElement("span");
   probe.hidden = true;
+  // All at once: between two that are read the browser would find out the style of the page again.
+  probe.style.cssText = PROBED;
   element.append(probe);
-  const color = (name: string): string => {
-    probe.style.color = `var(--aw-${name})`;
-    return getComputedStyle(probe).color;
-  };
+  const found = getComputedStyle(probe);
   const colors = {
     mode: modeOf(element),
-    ink: color("ink"),
-    muted: color("muted"),
-    line: color("line"),
-    ground: color("ground"),
-    accent: color("accent"),
-    font: getComputedStyle(probe).fontFamily,
+    ink: found.color,
+    muted: found.backgroundColor,
+    line: found.borderTopColor,
+    ground: found.borderRightColor,
+    accent: found.borderBottomColor,
+    font: found.fontFamily,
   };
   probe.remove();
   return colors;

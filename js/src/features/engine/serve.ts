@@ -21,6 +21,12 @@ export interface Port {
 /** Id of the first message, by which a worker says that it lives. */
 const READY = 0;
 
+/** Buffers of an array, or of those in an object: they are handed over, not copied. */
+function buffersOf(value: unknown): Transferable[] {
+  const parts = value instanceof Float32Array ? [value] : Object.values(value ?? {});
+  return parts.flatMap((part: unknown) => (part instanceof Float32Array ? part.buffer : []));
+}
+
 export function serve(port: Port): void {
   let session: Session | null = null;
   let last: Promise<void> = Promise.resolve();
@@ -38,10 +44,7 @@ export function serve(port: Port): void {
     last = last.then(async () => {
       try {
         const value = await answer(data);
-        port.postMessage(
-          { id: data.id, value },
-          value instanceof Float32Array ? [value.buffer] : [],
-        );
+        port.postMessage({ id: data.id, value }, buffersOf(value));
       } catch (error) {
         const code = error instanceof EngineError ? error.code : null;
         const message = error instanceof Error ? error.message : String(error);

@@ -1,9 +1,15 @@
 /** Calls that an engine answers, whose arguments and results can cross to a worker. */
 
 import type { Header } from "./file";
-import type { ModelInput, Projection } from "./input";
+import type { HeadsOff, ModelInput, Projection } from "./input";
 import type { Model } from "./model";
 import type { Encoded, Tokenizer } from "./tokenizer";
+
+/** Ids, and the tokens that they name. */
+export type Named = Encoded & { readonly names: readonly string[] };
+
+/** A text as it was run, and the weights `[layer][head][query][key]`. */
+export type Read = Named & { readonly attention: Float32Array<ArrayBuffer> };
 
 /** Every array is the caller's own: a copy of what the model has in memory. */
 export class Session {
@@ -19,10 +25,17 @@ export class Session {
     return this.#model.header;
   }
 
-  /** Ids, and the tokens that they name: one call, as each waits for a worker's turn. */
-  encode(text: string, pair?: string): Encoded & { readonly names: readonly string[] } {
+  encode(text: string, pair?: string): Named {
     const encoded = this.#tokenizer.encode(text, pair);
     return { ...encoded, names: this.tokens(encoded.ids) };
+  }
+
+  /** Encode a text, run it as it stands, and give its attention: one call, as each waits for its turn on a busy page. */
+  read(text: string, pair: string | null, off: HeadsOff): Read {
+    const encoded = pair === null ? this.encode(text) : this.encode(text, pair);
+    const { ids, typeIds } = encoded;
+    this.run({ ids, typeIds, off });
+    return { ...encoded, attention: this.attention() };
   }
 
   /** Tokens of some ids. */
@@ -112,6 +125,7 @@ export type Remote = {
 export const CALLS = [
   "header",
   "encode",
+  "read",
   "tokens",
   "run",
   "attention",

@@ -61,6 +61,16 @@ export function thumbnailSteps(max: number, top: number, scale: Scale): Uint8Arr
   return steps;
 }
 
+let sheet: HTMLCanvasElement | null = null;
+
+/** A canvas of that size at least for what is copied from it at once: a new one would cost its memory at every key. */
+function sheetOf(width: number, height: number): HTMLCanvasElement {
+  sheet ??= document.createElement("canvas");
+  if (sheet.width < width) sheet.width = width;
+  if (sheet.height < height) sheet.height = height;
+  return sheet;
+}
+
 /**
  * `thumbs` `[L, H, t, u]`, each drawn over the whole of its cell: roots of the shares of `largest` `[L, H]`, NaN where it is not computed yet; `words`: the
  * largest between words. Of all layers, or of `only` one: the others stay.
@@ -79,11 +89,9 @@ export function paintThumbnails(
   const [top, bottom] = only === undefined ? [0, layers] : [only, only + 1];
   const [tall, wide] = [itemAt(thumbs.shape, 2), itemAt(thumbs.shape, 3)];
   const { words: shades } = ramp("weight", mode);
-  const sheet = document.createElement("canvas");
-  sheet.width = heads * wide;
-  sheet.height = (bottom - top) * tall;
+  const sheet = sheetOf(heads * wide, (bottom - top) * tall);
   const pen = penOf(sheet);
-  const image = pen.createImageData(sheet.width, sheet.height);
+  const image = pen.createImageData(heads * wide, (bottom - top) * tall);
   const pixels = new Uint32Array(image.data.buffer);
   for (let i = top * heads; i < bottom * heads; i++) {
     const max = largest.data[i] as number;
@@ -95,7 +103,7 @@ export function paintThumbnails(
     const y = (Math.floor(i / heads) - top) * tall;
     for (let r = 0; r < tall; r++) {
       const from = (i * tall + r) * wide;
-      const to = (y + r) * sheet.width + x;
+      const to = (y + r) * image.width + x;
       for (let c = 0; c < wide; c++)
         pixels[to + c] = shades[steps[thumbs.data[from + c] as number] as number] as number;
     }

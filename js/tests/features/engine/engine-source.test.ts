@@ -220,6 +220,7 @@ describe("a source of the engine", () => {
 });
 
 describe("questions about a text that another one has replaced", () => {
+  /** The texts that `work` lets the engine run again. */
   const ran = async (work: () => Promise<unknown>): Promise<string[]> => {
     const runs = vi.spyOn(engine, "run");
     await work();
@@ -242,7 +243,7 @@ describe("questions about a text that another one has replaced", () => {
       await shown.ask({ kind: "tensor", name: "hidden", layer: 1 });
       await left;
     });
-    expect(runs).toHaveLength(1);
+    expect(runs).toEqual([]);
 
     const again = await ran(async () => {
       const { arrays } = await first.ask(states);

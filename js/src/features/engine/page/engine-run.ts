@@ -22,7 +22,7 @@ export class EngineRun implements SentenceRun {
   readonly readsMeans = true;
   readonly rollouts: Rollouts;
   readonly queue: Turns;
-  /** False once nobody waits for an answer about this run. */
+  /** False once no view waits for an answer about this run. */
   wanted = (): boolean => true;
   #parts: { readonly layer: number; readonly found: Promise<LayerParts> } | null = null;
 

@@ -50,17 +50,14 @@ async function run(
   turn: Turn,
   metadata: Metadata,
   [text, pair]: readonly [string, string | null],
-  { masks = () => [], off = [], predicted = true }: Changes,
+  { masks, off = [], predicted = true }: Changes,
 ): Promise<EngineRun> {
-  const encoded = await turn.engine.encode(text, ...(pair === null ? [] : [pair]));
-  const originals = encoded.ids;
-  const intact = columnsOf(encoded, encoded.names, [text, pair ?? ""]);
-  const { tokens, masked } = withMasks(intact, masks(intact), metadata.ids.mask);
   const shape = [metadata.model.n_layers, metadata.model.n_heads] as const;
   const heads_off = sorted(off, shape);
-  const input: ModelInput = { ids: tokens.id, typeIds: encoded.typeIds, off: heads_off };
-  // Asked for at once: the engine answers in order.
-  const [, attention] = await Promise.all([turn.run(input), turn.engine.attention()]);
+  const read = await (masks === undefined
+    ? readIntact(turn, text, pair, heads_off)
+    : readMasked(turn, text, pair, heads_off, masks, metadata.ids.mask));
+  const { originals, tokens, masked, input, attention } = read;
   const n = originals.length;
   const { mlm } = metadata.model.has;
   const table = mlm && predicted ? await readAsIs(turn, input, originals, TOP_K, [0, n]) : null;
@@ -91,6 +88,47 @@ async function run(
     ...(table?.arrays ?? []),
   ]);
   return new EngineRun(meta, arrays, queue, metadata, input, originals, attention);
+}
+
+/** A text that was run. */
+interface ReadText extends Pick<Meta, "tokens" | "masked"> {
+  readonly originals: readonly number[];
+  readonly input: ModelInput;
+  readonly attention: Float32Array;
+}
+
+async function readIntact(
+  turn: Turn,
+  text: string,
+  pair: string | null,
+  off: HeadsOff,
+): Promise<ReadText> {
+  const [read, input] = await turn.read(text, pair, off);
+  const tokens = columnsOf(read, read.names, [text, pair ?? ""]);
+  return { originals: read.ids, tokens, masked: [], input, attention: read.attention };
+}
+
+/** The masks follow from the tokens, so these come first. */
+async function readMasked(
+  turn: Turn,
+  text: string,
+  pair: string | null,
+  off: HeadsOff,
+  masks: (tokens: Meta["tokens"]) => readonly number[],
+  mask: number,
+): Promise<ReadText> {
+  const encoded = await turn.engine.encode(text, ...(pair === null ? [] : [pair]));
+  const intact = columnsOf(encoded, encoded.names, [text, pair ?? ""]);
+  const { tokens, masked } = withMasks(intact, masks(intact), mask);
+  const input: ModelInput = { ids: tokens.id, typeIds: encoded.typeIds, off };
+  await turn.run(input);
+  return {
+    originals: encoded.ids,
+    tokens,
+    masked,
+    input,
+    attention: await turn.engine.attention(),
+  };
 }
 
 /** Each head once, by layer and head. */

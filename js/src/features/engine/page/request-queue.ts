@@ -2,13 +2,16 @@
 
 import { canceled } from "../../../protocol/cached-source";
 import type { Engine } from "../client";
-import type { ModelInput } from "../input";
+import type { HeadsOff, ModelInput } from "../input";
+import type { Read } from "../session";
 
 /** Runs the model, when it is a caller's turn. */
 export interface Turn {
   readonly engine: Engine;
   /** Make `input` the engine's last run, unless it is already. */
   run(input: ModelInput): Promise<void>;
+  /** Encode a text and run it as it stands. */
+  read(text: string, pair: string | null, off: HeadsOff): Promise<[Read, ModelInput]>;
 }
 
 /** Turns of one run. */
@@ -38,7 +41,7 @@ export class RequestQueue implements Turns {
       run: async (input) => {
         if (this.#ran === input) return;
         if (wanted !== undefined) {
-          // A task later whoever has just got another text has shown it.
+          // A task later a text that has just been read is shown.
           await new Promise((resolve) => setTimeout(resolve));
           if (!wanted()) throw canceled();
         }
@@ -46,6 +49,14 @@ export class RequestQueue implements Turns {
         this.#ran = null;
         await this.#engine.run(input);
         this.#ran = input;
+      },
+      read: async (text, pair, off) => {
+        this.#ran = null;
+        const read = await this.#engine.read(text, pair, off);
+        const { ids, typeIds } = read;
+        const input = { ids, typeIds, off };
+        this.#ran = input;
+        return [read, input];
       },
     };
     const result = this.#last.then(() => work(turn));

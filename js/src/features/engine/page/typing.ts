@@ -31,7 +31,7 @@ type Job = (before: Meta) => { readonly text: Text; readonly changes: Changes };
 
 /** The same masks and heads, as far as the next text has them. */
 const carried = (before: Meta): Changes => ({
-  masks: (tokens) => carriedMasks(before, tokens),
+  ...(before.masked.length > 0 && { masks: (tokens) => carriedMasks(before, tokens) }),
   off: headsOff(before.heads_off),
 });
 

@@ -18,6 +18,7 @@ export const METRIC_KEYS = [
   "effective_keys",
 ] as const;
 type Figures = Record<(typeof METRIC_KEYS)[number], number>;
+type Columns = Record<keyof Figures, Float32Array>;
 
 /** Smallest normal float32: 0 ln 0 = 0. */
 const SMALLEST = 2 ** -126;
@@ -70,7 +71,10 @@ function figuresOf(weights: Float32Array, n: number, tau: number): Figures {
   };
 }
 
-/** `metric:<key>` of all heads, `[L, H]`, out of `attention` `[L, H, n, n]`. */
+/**
+ * `metric:<key>` of all heads, `[L, H]`, out of `attention` `[L, H, n, n]`; computed when the first one is read: most texts
+ * that are typed are gone before any is.
+ */
 export function metricArrays(
   attention: Float32Array,
   [layers, heads]: readonly [number, number],
@@ -78,14 +82,24 @@ export function metricArrays(
   tau: number | "uniform",
 ): Map<string, NdArray> {
   const limit = Math.fround(tau === "uniform" ? 1 / n : tau);
-  const columns = METRIC_KEYS.map((key) => ({ key, data: new Float32Array(layers * heads) }));
-  for (let head = 0; head < layers * heads; head++) {
-    const figures = figuresOf(attention.subarray(head * n * n, (head + 1) * n * n), n, limit);
-    for (const { key, data } of columns) data[head] = figures[key];
+  let found: Columns | null = null;
+  function all(): Columns {
+    const column = () => new Float32Array(layers * heads);
+    const columns = Object.fromEntries(METRIC_KEYS.map((key) => [key, column()])) as Columns;
+    for (let head = 0; head < layers * heads; head++) {
+      const figures = figuresOf(attention.subarray(head * n * n, (head + 1) * n * n), n, limit);
+      for (const key of METRIC_KEYS) columns[key][head] = figures[key];
+    }
+    return columns;
   }
-  return new Map(
-    columns.map(({ key, data }) => [`metric:${key}`, { data, shape: [layers, heads] }]),
-  );
+  const columnOf = (key: keyof Columns): NdArray => ({
+    get data() {
+      found ??= all();
+      return found[key];
+    },
+    shape: [layers, heads],
+  });
+  return new Map(METRIC_KEYS.map((key) => [`metric:${key}`, columnOf(key)]));
 }
 
 /** Least, most, and the figure of uniform attention, of each metric with a card. */

@@ -113,48 +113,57 @@ export function openingOf(
   const whole = pieces.every(({ length }) => length === 1);
   const first = Int32Array.from(pieces, (own) => itemAt(own, 0));
 
+  /** Weights of a layer, `[head][row][unit]`; the same array for each layer. */
+  const weights = new Float32Array(heads * count * size);
+
+  // No iterators here: this runs over every cell of every head at every key.
   function strongest(layer: number): Strongest {
-    const weights = new Float32Array(heads * count * size);
     const keys = new Int32Array(heads * count);
     const largest = new Float64Array(heads * count);
     const share = new Float64Array(heads);
     for (let head = 0; head < heads; head++) {
       const start = (layer * heads + head) * n * n;
-      for (const [r, row] of rows.entries()) {
-        const queries = itemAt(units, row).pieces;
+      let shared = 0;
+      for (let r = 0; r < count; r++) {
+        const row = rows[r] as number;
+        const queries = pieces[row] as readonly number[];
         const from = (head * count + r) * size;
-        const line = start + itemAt(queries, 0) * n;
-        for (let u = 0; u < size; u++) {
-          if (u === row) continue;
-          if (whole) weights[from + u] = attention[line + (first[u] as number)] as number;
-          else {
-            let weight = 0;
-            for (const query of queries)
-              for (const key of pieces[u] as readonly number[])
-                weight += attention[start + query * n + key] as number;
-            weights[from + u] = weight / queries.length;
-          }
-        }
+        const line = start + (first[row] as number) * n;
         let most = 0;
         for (let u = 0; u < size; u++) {
-          const weight = weights[from + u] as number;
-          share[head] = (share[head] as number) + weight / count;
-          most = Math.max(most, weight);
+          let weight = 0;
+          if (u !== row) {
+            if (whole) weight = attention[line + (first[u] as number)] as number;
+            else {
+              for (const query of queries)
+                for (const key of pieces[u] as readonly number[])
+                  weight += attention[start + query * n + key] as number;
+              weight = Math.fround(weight / queries.length);
+            }
+          }
+          weights[from + u] = weight;
+          shared += weight / count;
+          if (weight > most) most = weight;
         }
         let best = 0;
         while ((weights[from + best] as number) < most * (1 - TIE)) best++;
         keys[head * count + r] = best;
         largest[head * count + r] = most;
       }
+      share[head] = shared;
     }
     const total = new Float64Array(heads * count);
     const most = new Float64Array(heads * count);
     for (let i = 0; i < keys.length; i++) {
+      const cell = (i % count) * size + (keys[i] as number);
+      let [sum, top] = [0, 0];
       for (let head = 0; head < heads; head++) {
-        const cell = (head * count + (i % count)) * size + (keys[i] as number);
-        total[i] = (total[i] as number) + (weights[cell] as number);
-        most[i] = Math.max(most[i] as number, weights[cell] as number);
+        const weight = weights[head * count * size + cell] as number;
+        sum += weight;
+        if (weight > top) top = weight;
       }
+      total[i] = sum;
+      most[i] = top;
     }
     return { keys, weights: largest, total, most, share };
   }
