@@ -5,7 +5,7 @@ import { LETTER, namesOf, UNSPACED } from "./nothing-to-see";
 import { plainIn } from "./plain-words";
 
 /** True for the second and later tokens of a word. */
-const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
+export const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
   const [piece, last] = [surface[i] ?? "", surface[i - 1] ?? ""];
   return (
     !special[i] &&
