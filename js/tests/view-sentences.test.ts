@@ -4,12 +4,21 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
+import {
+  InsideSentence,
+  mostMoved,
+  mostUnusual,
+  mostUnusualOf,
+} from "../src/features/inside/sentence";
+import { takenFrom } from "../src/features/inside/taken";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
+import { grow } from "../src/features/tree/grown";
+import { influenceTree } from "../src/features/tree/influence";
+import { pathsOf, TreeSentence } from "../src/features/tree/sentence";
 import { explainedOf } from "../src/features/why/both-texts";
 import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import { type Classification, classesOf } from "../src/figures/classes";
-import { influenceTree } from "../src/figures/derive/tree";
 import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
 import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
@@ -19,19 +28,10 @@ import type { Meta, Source } from "../src/protocol/types";
 import { TextWord } from "../src/ui/word";
 import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
-import {
-  InsideSentence,
-  mostMoved,
-  mostUnusual,
-  mostUnusualOf,
-} from "../src/views/inside/sentence";
-import { takenFrom } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
 import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
-import { grow } from "../src/views/tree/grown";
-import { pathsOf, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 
