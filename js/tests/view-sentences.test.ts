@@ -234,6 +234,14 @@ describe("Heads", () => {
   });
 });
 
+describe("A word behind a contraction", () => {
+  it("is whole", () => {
+    const { tokens } = metaOf(["I", "'m", "glad"]);
+    const joined = { ...tokens, before: ["", "", " "] };
+    expect([0, 1, 2].map((i) => isWhole(joined, i))).toEqual([true, false, true]);
+  });
+});
+
 describe("Boilerplate", () => {
   const meta = metaOf(["[CLS]", "helpful", "assistant", "[SEP]", "rivers", "flow"]);
   const boilerplate = [false, true, true, false, false, false];
@@ -385,10 +393,17 @@ describe("Predictions of a decoder", () => {
 
   it("say of which written word the model was least sure, and what else it might have written", () => {
     expect(say([0.01, 0.01, 0.01, 0.1, 0.7, 0.9, 1])).toBe(
-      "Of what it wrote the model was least sure of vast: 10%; it might have written land: 8.0%; it would end here: 90%.",
+      "Of the words that it wrote the model was least sure of vast: 10%; it might have written land: 8.0%; it would end here: 90%.",
     );
     expect(say([0.01, 0.01, 0.01, 0.95, 0.92, 0.9, 1])).toMatch(
-      /^Of what it wrote the model was sure, least of mirror: 92%/,
+      /^Of the words that it wrote the model was sure, least of mirror: 92%/,
+    );
+  });
+
+  it("say of which words, where another one was less sure", () => {
+    // “is” is a function word; a content word is named before it.
+    expect(say([0.01, 0.01, 0.05, 0.1, 0.7, 0.9, 1], { written: 3 })).toMatch(
+      /^Of the content words that it wrote the model was least sure of vast: 10%/,
     );
   });
 

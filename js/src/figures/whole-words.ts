@@ -24,7 +24,7 @@ export function isContracted({ surface, before }: TokenColumns, i: number): bool
   const behind = /^['’](?:s|t|re|ve|ll|d|m)$/i;
   return (
     behind.test(at(i)) ||
-    behind.test(at(i - 1) + at(i)) ||
+    (at(i) !== "" && behind.test(at(i - 1) + at(i))) ||
     /^['’]t$/i.test(at(i + 1)) ||
     (/^['’]$/.test(at(i + 1)) && /^t$/i.test(at(i + 2)))
   );

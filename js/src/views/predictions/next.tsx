@@ -3,6 +3,7 @@
 import type { TokenScheme } from "../../figures/format";
 import { type Guessed, guessAfter, isEnd, placeName } from "../../figures/guess";
 import { schemeOf, tokenName } from "../../figures/names";
+import { LETTER } from "../../figures/nothing-to-see";
 import { contentOf, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
@@ -20,26 +21,39 @@ const TOLD = 0.1;
 const UNSURE = 0.5;
 const SURE = 0.9;
 
-/** The position before the word of which the model was least sure, of those that it wrote; null where there is none. */
+/** The position before the word of which the model was least sure, of those that it wrote, and which words these are; null where there is none. */
 export function leastSure(
   { known, originalProbability }: Pick<Predictions, "known" | "originalProbability">,
   { tokens, written }: Pick<Meta, "tokens" | "written">,
-): number | null {
+): { readonly position: number; readonly of: string } | null {
   const { surface, special } = tokens;
   const sureness = (i: number): number => originalProbability.data[i] ?? 1;
   const says = contentOf(tokens);
-  const words = surface.flatMap((_, i) =>
+  const named = surface.flatMap((_, i) =>
     written !== undefined &&
     i + 1 >= written &&
     known.has(i) &&
-    isWhole(tokens, i + 1) &&
-    !special[i + 1]
+    special[i + 1] === false &&
+    LETTER.test(itemAt(surface, i + 1))
       ? [i]
       : [],
   );
-  const content = words.filter((i) => says(itemAt(surface, i + 1)) && sureness(i) < UNSURE);
-  const among = content.length > 0 ? content : words;
-  return among[firstLargest(among.map((i) => -sureness(i)))] ?? null;
+  const whole = named.filter((i) => isWhole(tokens, i + 1));
+  const content = whole.filter((i) => says(itemAt(surface, i + 1)) && sureness(i) < UNSURE);
+  const among = content.length > 0 ? content : whole;
+  const position = among[firstLargest(among.map((i) => -sureness(i)))];
+  if (position === undefined) return null;
+  const lower = named.filter((i) => sureness(i) < sureness(position));
+  const of =
+    lower.length === 0
+      ? "words"
+      : lower.every((i) => isWhole(tokens, i + 1))
+        ? "content words"
+        : "words of one token";
+  return {
+    position,
+    of: lower.length > 0 && content.length > 0 && of !== "content words" ? `content ${of}` : of,
+  };
 }
 
 /** `The model would go on with flies: 61%, then insects: 12%; traps surprises it most: <0.01%, where it expects “is”: 34%.` */
@@ -101,7 +115,7 @@ export function NextSentence({
       {then}
     </>
   );
-  const unsure = leastSure(predictions, meta);
+  const { position: unsure, of } = leastSure(predictions, meta) ?? { position: null, of: "" };
   const answer = unsure === null ? null : at(unsure);
   if (unsure !== null && answer?.original) {
     const { original, guesses } = answer;
@@ -112,8 +126,8 @@ export function NextSentence({
     return (
       <SentenceLine of={tokens}>
         {mine
-          ? `Of what it wrote the model was ${sure ? "sure, least " : "least sure "}of `
-          : "Of what is written, "}
+          ? `Of the ${of} that it wrote the model was ${sure ? "sure, least " : "least sure "}of `
+          : `Of the ${of} that are written, `}
         {word(unsure + 1)}
         {mine ? ": " : " surprises the model most: "}
         <Share value={original.probability} />
