@@ -22,6 +22,7 @@ from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Head
 from attn_widget.figures.metrics import TAU
 from attn_widget.host.installed import imported
+from attn_widget.language.whole_words import beginnings
 from attn_widget.model.predictions import Mode, Predictions
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.head_scan import head_scan, survey
@@ -340,6 +341,7 @@ def describe_predictions(predictions: Predictions) -> dict[str, Any]:
     }
     if predictions.mode == "next":
         data["perplexity"] = predictions.perplexity
+        data["beginnings"] = beginnings(vocabulary.values())
     return data
 
 

@@ -234,6 +234,14 @@ describe("Heads", () => {
   });
 });
 
+describe("A word behind a contraction", () => {
+  it("is whole", () => {
+    const { tokens } = metaOf(["I", "'m", "glad"]);
+    const joined = { ...tokens, before: ["", "", " "] };
+    expect([0, 1, 2].map((i) => isWhole(joined, i))).toEqual([true, false, true]);
+  });
+});
+
 describe("Boilerplate", () => {
   const meta = metaOf(["[CLS]", "helpful", "assistant", "[SEP]", "rivers", "flow"]);
   const boilerplate = [false, true, true, false, false, false];
@@ -335,6 +343,73 @@ describe("Predictions", () => {
     const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
     expect(mostSurprising({ surprisal }, tokens)).toBe(3);
+  });
+});
+
+describe("Predictions of a decoder", () => {
+  const texts = ["<s>", "ĠThe", "Ġdesert", "Ġis", "Ġvast", "Ġmirror", "."];
+  const VOCABULARY = { 1: "Ġvast", 2: "Ġland", 3: "Ġmirror", 4: "Ġsea", 5: "<|im_end|>", 6: "ĠIt" };
+  const NEXT: Readonly<Record<number, readonly [number, number][]>> = {
+    3: [
+      [1, 0.1],
+      [2, 0.08],
+    ],
+    4: [
+      [3, 0.7],
+      [4, 0.2],
+    ],
+    6: [
+      [5, 0.9],
+      [6, 0.015],
+    ],
+  };
+  const meta: Meta = (() => {
+    const of = metaOf(texts, { written: 4 });
+    const surface = texts.map((text) => text.replace("Ġ", ""));
+    const before = texts.map((text) => (text.startsWith("Ġ") ? " " : ""));
+    const special = texts.map((_, i) => i === 0);
+    const id = [90, 91, 92, 93, 1, 3, 94];
+    return { ...of, tokens: { ...of.tokens, id, surface, before, special } };
+  })();
+  const say = (own: number[], change: Partial<Meta> = {}): string => {
+    const at = (k: number, part: 0 | 1) => texts.map((_, i) => NEXT[i]?.[k]?.[part] ?? 0);
+    const both = (part: 0 | 1) =>
+      texts.flatMap((_, i) => [at(0, part)[i] ?? 0, at(1, part)[i] ?? 0]);
+    const nd = (values: number[]) => ({ data: Float32Array.from(values), shape: [values.length] });
+    const flat = nd(texts.map(() => 0));
+    const predictions: Predictions = {
+      ...({ mode: "next" } as const),
+      ...{ topK: 2, known: new Set(texts.keys()), vocabulary: VOCABULARY },
+      ...{ ids: nd(both(0)), probabilities: nd(both(1)) },
+      ...{ logits: flat, logitMax: flat, logSumExp: flat },
+      surprisal: nd(own.map((p) => -Math.log2(p))),
+      ...{ originalRank: nd(texts.map(() => 1)), originalProbability: nd(own) },
+    };
+    const run = { ...meta, ...change };
+    return textOf(
+      h(PredictionsSentence, { predictions, subject: 6, meta: run, scheme: "byte-level", choose }),
+    );
+  };
+
+  it("say of which written word the model was least sure, and what else it might have written", () => {
+    expect(say([0.01, 0.01, 0.01, 0.1, 0.7, 0.9, 1])).toBe(
+      "Of the words that it wrote the model was least sure of vast: 10%; it might have written land: 8.0%; it would end here: 90%.",
+    );
+    expect(say([0.01, 0.01, 0.01, 0.95, 0.92, 0.9, 1])).toMatch(
+      /^Of the words that it wrote the model was sure, least of mirror: 92%/,
+    );
+  });
+
+  it("say of which words, where another one was less sure", () => {
+    // “is” is a function word; a content word is named before it.
+    expect(say([0.01, 0.01, 0.05, 0.1, 0.7, 0.9, 1], { written: 3 })).toMatch(
+      /^Of the content words that it wrote the model was least sure of vast: 10%/,
+    );
+  });
+
+  it("say how it goes on where it wrote nothing", () => {
+    const own = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1];
+    expect(say(own, { written: texts.length })).toMatch(/^The model would end here: 90%/);
   });
 });
 
@@ -827,6 +902,10 @@ describe("Why", () => {
     const asIs = { ...base, values, target: { position: 3, token: 7, against: 8 } };
     expect(decidingWord({ ...asIs, values: values.with(2, 0.125) }, words)).toMatchObject({
       ...{ term: { unit: { text: "are" } }, content: false },
+    });
+    // The word on which the heads of a decoder rest.
+    expect(decidingWord({ ...asIs, values: values.with(3, 5) }, words, 0, 3).term).toMatchObject({
+      ...{ unit: { text: "keys" } },
     });
     const pieces = wordsOf(metaOf(["[CLS]", "key", "##s", "are", "[UNK]", "[SEP]"]).tokens);
     const large = Float32Array.from([0, 1, 2, 0, 8, 0]);

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attn_widget.analysis import Analysis
+from attn_widget.language.whole_words import beginnings
 from attn_widget.model.predictions import Mode
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, one_of, rows_of
@@ -23,7 +26,10 @@ def lens(analysis: Analysis, request: Request, progress: Progress | None) -> Ans
         for token, text in zip(ids, texts, strict=True)
     }  # fmt: skip
     listed = sorted(names)
-    return {"mode": mode, "ids": listed, "names": [names[i] for i in listed]}, {
+    said: dict[str, Any] = {"mode": mode, "ids": listed, "names": [names[i] for i in listed]}
+    if mode == "next":
+        said["beginnings"] = beginnings(said["names"])
+    return said, {
         "ids": found.ids,
         "probabilities": found.probabilities,
         "ranks": found.ranks,

@@ -14,6 +14,7 @@ from attn_widget.errors import AttnWidgetError
 from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import has_torch
 from attn_widget.language.function_words import FUNCTION_WORDS
+from attn_widget.language.whole_words import beginnings
 from attn_widget.model.predictions import probabilities
 from attn_widget.trace.forward import Progress
 from attn_widget.trace.run import Run
@@ -25,6 +26,8 @@ TELLING_TOKENS = (
 )
 TELLING_WORDS = 4  # looked at in any case
 CHOICES = 10  # among which two words are looked for
+CLOSE = 0.05  # a second word is a question from so much of the first one's probability on
+TELLING_ROWS = 512  # of a decoder's text, before its last token
 CERTAIN = 0.99  # a probability from which on no other choice is a question
 
 
@@ -32,7 +35,7 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     """Targets to begin with, the best one first; empty where the model has no head for one, or torch is not installed.
 
     The two likeliest classes, of a token classifier those of `_labeled_token`; the two likeliest words at each mask; otherwise the two likeliest at the word that tells
-    most (`telling_word`), masked. Of a decoder, the two likeliest after the last token.
+    most (`telling_word`), masked. Of a decoder, two words that may follow a token (`_next_word`).
 
     >>> from attn_widget import analyze
     >>> a = analyze("The keys to the cabinet [MASK] here.", tagger=None, progress=False)
@@ -52,8 +55,7 @@ def proposals(analysis: Analysis, progress: Progress | None = None) -> list[Targ
     if run.encoder.classifier == "token":
         targets.append(_labeled_token(analysis))
     if run.encoder.has_lm and run.encoder.predicts == "next":
-        plain = [i for i, token in enumerate(run.trace.tokens) if not token.special]
-        targets += [_between(analysis, position) for position in plain[-1:]]
+        targets.append(_next_word(analysis, run))
     elif run.encoder.has_lm:
         masks = _masks(run)
         targets += [_between(analysis, position, CHOICES) for position in masks]
@@ -97,6 +99,46 @@ def _labeled_token(analysis: Analysis) -> Target | None:
     chosen = rare[first_largest(leads[:, 0] - leads[:, -1])]
     label, *others = likeliest[chosen].tolist()
     return Target(position=plain[chosen], label=label, against=others[0] if others else None)
+
+
+def _next_word(analysis: Analysis, run: Run) -> Target | None:
+    """The two likeliest words after the last token, if the first choice is a content word and a second one is not far behind.
+
+    Otherwise after the token whose second word is the likeliest, of those after which the text goes on with one of the two; of a text
+    that the model wrote the end of, where it did. The two likeliest entries after the last token where there is none.
+    """
+    tokens = run.trace.tokens
+    plain = [i for i, token in enumerate(tokens) if not token.special]
+    if not plain:
+        return None
+    last, written = plain[-1], run.encoding.written
+    first = len(tokens) - written - 1 if written else max(0, last - TELLING_ROWS)
+    found = analysis.predictions(top_k=CHOICES, rows=slice(first, last + 1))
+    own = [*run.encoding.text_ids[first + 1 : last + 1], None]
+    best: tuple[float, Target] | None = None
+    for row in reversed(range(last + 1 - first)):
+        ids, shares = found.ids[row].tolist(), found.probabilities[row].tolist()
+        texts = run.encoder.token_texts(ids)
+        open_ = beginnings(texts)
+        words = [k for k, text in enumerate(texts) if _begins_content(text) and text not in open_]
+        if len(words) < 2 or words[0] != 0 or shares[0] >= CERTAIN:
+            continue
+        one, other = words[:2]
+        target, share = Target(first + row, ids[one], ids[other]), shares[other]
+        if own[row] is None and share >= CLOSE * shares[one]:
+            return target
+        following = first + row + 1
+        said = following <= last and not (
+            tokens[following].special or tokens[following].boilerplate
+        )
+        if said and own[row] in (ids[one], ids[other]) and (best is None or share > best[0]):
+            best = share, target
+    return best[1] if best else _between(analysis, last)
+
+
+def _begins_content(text: str) -> bool:
+    """True of an entry that begins a content word, and of three letters or more, as shorter ones are mostly pieces."""
+    return text[:1] in "Ġ▁" and len(text) > 3 and text[1:].isalpha() and _is_content(text)
 
 
 def _masks(run: Run) -> list[int]:

@@ -15,6 +15,7 @@ from attn_widget.errors import SliceError
 from attn_widget.features.why.proposals import proposals
 from attn_widget.features.why.targets import Target
 from attn_widget.host.installed import require_torch
+from attn_widget.language.whole_words import beginnings
 from attn_widget.model.encoder import Ablation
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, one_of
@@ -69,7 +70,9 @@ def described(analysis: Analysis, target: Target) -> dict[str, Any]:
     from attn_widget.features.why.bound_target import names_of  # with torch
 
     names = names_of(run, target, bound)
-    return {"target": plain(bound.as_target(target)), "of": bound.kind, "names": names}
+    said = {"target": plain(bound.as_target(target)), "of": bound.kind, "names": names}
+    next_word = bound.kind == "token" and run.encoder.predicts == "next"
+    return {**said, "beginnings": beginnings(names)} if next_word else said
 
 
 @answers("targets", slow=True)

@@ -3,6 +3,7 @@
 import { arrayOf } from "../protocol/required";
 import type { Source, Target } from "../protocol/types";
 import { tokenLabel } from "./format";
+import { guessAfter } from "./guess";
 import { schemeOf } from "./names";
 
 /** A target with its words: `names[0]`, against `names[1]` where there is one. */
@@ -10,6 +11,8 @@ export interface Described {
   readonly target: Target;
   readonly of: "token" | "class" | "next_sentence";
   readonly names: readonly string[];
+  /** Names that may only begin a word. */
+  readonly beginnings?: readonly string[];
 }
 
 /** A word piece as every layer's hidden state would have it; entry 0 is of the embeddings. */
@@ -19,15 +22,31 @@ export interface Lens {
   readonly ranks: Int32Array;
 }
 
-/** A token of the vocabulary as labels show it. */
-export const spelled = ({ meta }: Source, token: string): string =>
-  tokenLabel(token, schemeOf(meta.tokens)).text;
+/** A token of the vocabulary as labels show it; of a decoder as it goes on with the text up to a position. */
+export function spelled(
+  { meta }: Source,
+  token: string,
+  position?: number,
+  beginnings?: readonly string[],
+): string {
+  const { tokens, model } = meta;
+  const scheme = schemeOf(tokens);
+  return model.predicts === "next" && position !== undefined
+    ? guessAfter(token, scheme, tokens, position, beginnings).name
+    : tokenLabel(token, scheme).text;
+}
 
 /** A target as the kernel describes it, its tokens as labels show them. */
-export const describedIn = (source: Source, { target, of, names }: Described): Described => ({
+export const describedIn = (
+  source: Source,
+  { target, of, names, beginnings }: Described,
+): Described => ({
   target,
   of,
-  names: of === "token" ? names.map((name) => spelled(source, name)) : names,
+  names:
+    of === "token"
+      ? names.map((name) => spelled(source, name, target.position, beginnings))
+      : names,
 });
 
 /** Targets that the text proposes. */
@@ -41,9 +60,9 @@ export async function askTargets(
 
 export async function askLens(source: Source, target: Target, signal: AbortSignal): Promise<Lens> {
   const slice = await source.ask({ kind: "logit_lens", target }, { signal });
-  const names = (slice.data.names ?? []) as readonly string[];
+  const { names = [], beginnings } = slice.data as Partial<Described>;
   return {
-    word: spelled(source, names[0] ?? ""),
+    word: spelled(source, names[0] ?? "", target.position, beginnings),
     probabilities: arrayOf(slice, "probabilities").data as Float32Array,
     ranks: arrayOf(slice, "ranks").data as Int32Array,
   };

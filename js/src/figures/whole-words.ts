@@ -5,7 +5,7 @@ import { LETTER, namesOf, UNSPACED } from "./nothing-to-see";
 import { plainIn } from "./plain-words";
 
 /** True for the second and later tokens of a word. */
-const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
+export const continues = ({ text, surface, before, special }: TokenColumns, i: number): boolean => {
   const [piece, last] = [surface[i] ?? "", surface[i - 1] ?? ""];
   return (
     !special[i] &&
@@ -24,7 +24,7 @@ export function isContracted({ surface, before }: TokenColumns, i: number): bool
   const behind = /^['’](?:s|t|re|ve|ll|d|m)$/i;
   return (
     behind.test(at(i)) ||
-    behind.test(at(i - 1) + at(i)) ||
+    (at(i) !== "" && behind.test(at(i - 1) + at(i))) ||
     /^['’]t$/i.test(at(i + 1)) ||
     (/^['’]$/.test(at(i + 1)) && /^t$/i.test(at(i + 2)))
   );

@@ -163,6 +163,8 @@ export interface Meta {
     readonly mode: "as_is" | "masked" | "next";
     readonly top_k: number;
     readonly vocabulary: Readonly<Record<string, string>>;
+    /** Tokens of a decoder in `vocabulary` that may only begin a word. */
+    readonly beginnings?: readonly string[];
     /** Mode that the view opens with; masked by default. */
     readonly opens?: "as_is" | "masked" | "next";
   } | null;

@@ -4,16 +4,27 @@ import { wordsOf } from "../figures/nothing-to-see";
 import type { TokenColumns } from "../protocol/types";
 import { FocusWord, Quoted, Which } from "./sentence";
 
-/** A quotation mark in quotes cannot be read. */
+/** A quotation mark in quotes cannot be read, nor a sign that stands for a line break. */
 const NAMES: Readonly<Record<string, string>> = {
   '"': "a quotation mark",
   "“": "an opening quotation mark",
   "”": "a closing quotation mark",
+  "⏎": "a line break",
 };
+
+/** True of a mark that has a name of its own. */
+export const isNamed = (text: string): boolean => NAMES[text] !== undefined;
+
+/** A beginning of a word, which goes on. */
+const isOpen = (text: string): boolean => /[\p{L}\p{N}]…$/u.test(text);
 
 /** A token, of the text or of the vocabulary. */
 export const Word = ({ text }: { readonly text: string }) =>
-  NAMES[text] === undefined ? <Quoted text={text} /> : <bdi dir="ltr">{NAMES[text]}</bdi>;
+  isNamed(text) || isOpen(text) ? (
+    <bdi dir="ltr">{NAMES[text] ?? `“${text}”`}</bdi>
+  ) : (
+    <Quoted text={text} />
+  );
 
 type Names = TokenColumns | Pick<TokenColumns, "surface">;
 

@@ -16,6 +16,7 @@ from attn_widget.influence.attention_block import attention_block
 from attn_widget.trace.forward import inference_mode
 from tests.close import assert_close
 from tests.unit import tiny_models
+from tests.unit.needs import needs_smollm2
 from tests.unit.test_decoders import EXPERTS, SUMS, TAPPED, analysis
 from tests.unit.tiny_models import DECODERS
 
@@ -28,6 +29,20 @@ def name(request: pytest.FixtureRequest) -> str:
 def first_against_second(name: str) -> Target:
     (proposal,) = proposals(analysis(name))
     return proposal
+
+
+@needs_smollm2
+def test_a_decoder_is_asked_about_two_words_that_may_follow_one_another_s_place() -> None:
+    def asked(text: str) -> tuple[str, list[str]]:
+        a = aw.analyze(text, model="smollm2", tagger=None, progress=False)
+        (found,) = proposals(a)
+        assert found.position is not None and a.run is not None
+        return a.tokens[found.position].surface, a.run.encoder.token_texts([found.token, found.against])  # fmt: skip
+
+    assert asked("The opposite of hot is") == ("is", ["Ġcold", "Ġcool"])
+    # After the full stop come function words: a word of the text against another one is asked for.
+    place, names = asked("Yesterday my grandmother baked a delicious apple pie.")
+    assert place == "delicious" and names[0] == "Ġapple"
 
 
 def plain_value(a: Any, target: Target, **inputs: Any) -> float:

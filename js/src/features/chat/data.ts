@@ -40,6 +40,8 @@ export interface TurnContributions {
   readonly means: readonly number[];
   /** The same without the text's first token, on which heads rest; null where its part is not known. */
   readonly meansWithoutFirst: readonly number[] | null;
+  /** By turn: its share of the tokens from which each written one follows, mean over these. */
+  readonly lengths: readonly number[];
 }
 
 /** Sizes of contributions that sum to 1, without `first` in that of the first turn. */
@@ -48,6 +50,13 @@ function sharesOf(values: readonly number[], first: number): number[] {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   return sizes.map((size) => size / (total || 1));
 }
+
+/** Share of each turn in the tokens before a position. */
+const lengthsOf = ({ chat, tokens }: Meta, position: number): number[] =>
+  (chat?.start ?? []).map((start, turn) => {
+    const stop = Math.min(chat?.stop[turn] ?? tokens.text.length, position);
+    return Math.max(0, stop - start) / position;
+  });
 
 export function contributionsOf(
   slice: Slice,
@@ -80,6 +89,7 @@ export function contributionsOf(
     next: positions.every((position) => position >= tokens.text.length),
     means: meanOf(written.map(({ shares }) => shares)),
     meansWithoutFirst: without ? meanOf(without) : null,
+    lengths: meanOf(written.map(({ position }) => lengthsOf(meta, position))),
   };
 }
 

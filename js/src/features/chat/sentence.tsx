@@ -1,6 +1,5 @@
 /** Turns in words: which one has the largest part, and what the system prompt has in it. */
 
-import { formatCount } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import { Share } from "../../ui/sentence";
@@ -18,17 +17,17 @@ const RESTS = 2 / 3;
 const CLEAR = 1.2;
 
 /**
- * `user has the largest part of what is written: 46%, the system prompt 12%, on the mean of the 24 written tokens.` Where that is
- * the reply itself, the strongest of the other turns follows. Where the first token has much of its turn's share, as heads rest on
- * it that find nothing to look at, the shares are those without it, and what the turn has with it comes last.
+ * `Of what is written user 2 has the largest part: 46%, with 30% of the tokens; the system prompt 12%.` Where that is the reply
+ * itself, the strongest of the other turns follows. Where the first token has much of its turn's share, as heads rest on it that find
+ * nothing to look at, the shares are those without it.
  */
 export function TurnsSentence({
   names,
   roles,
-  written,
   next,
   means,
   meansWithoutFirst: without,
+  lengths,
 }: TurnContributions) {
   const aside = without !== null && itemAt(without, 0) < RESTS * itemAt(means, 0);
   const shares = aside ? without : means;
@@ -36,53 +35,57 @@ export function TurnsSentence({
   const first = firstLargest(shares);
   const other = firstLargest(shares.slice(0, last));
   const system = roles.flatMap((role, turn) => (role === "system" ? [turn] : []));
-  const share = (turn: number) => <Share value={itemAt(shares, turn)} />;
-  const name = (turn: number) => <Name>{itemAt(names, turn)}</Name>;
-  const ofSystem = system.reduce((sum, turn) => sum + itemAt(shares, turn), 0);
   const own = first === last && last > 0 && !next;
   const [most = 0, then = 0] = [...shares].sort((a, b) => b - a);
   const even = names.length > 1 && most < CLEAR * then;
-  const named = own && !even ? other : first;
+  // Among turns that are about equal the one with most for its length is named.
+  const told = names.flatMap((_, turn) => (itemAt(lengths, turn) > 0 ? [turn] : []));
+  const ratio = (turn: number): number => itemAt(shares, turn) / itemAt(lengths, turn);
+  const dense = told[firstLargest(told.map(ratio))] ?? first;
+  const named = even ? [dense] : own ? [last, other] : [first];
+  const name = (turn: number) => <Name>{itemAt(names, turn)}</Name>;
+  const part = (turn: number) => (
+    <>
+      <Share value={itemAt(shares, turn)} />
+      {", with "}
+      <Share value={itemAt(lengths, turn)} />
+      {" of the tokens"}
+    </>
+  );
   const what = `of what ${next ? "would come next" : "is written"}`;
   return (
     <p class="aw-sentence" data-aw-part="turns-said">
+      {aside && "Without the first token, on which heads rest: "}
       {even ? (
         <>
-          {`No turn has a much larger part ${what} than another; the largest has `}
-          {name(first)}
-          {": "}
-          {share(first)}
-        </>
-      ) : own ? (
-        <>
-          {"The reply itself, "}
-          {name(last)}
-          {`, has the largest part ${what}: `}
-          {share(last)}
-          {", then "}
-          {name(other)} {share(other)}
+          {`${aside ? "no" : "No"} turn has a much larger part ${what} than another; `}
+          {name(dense)}
+          {" has most for its length: "}
+          {part(dense)}
         </>
       ) : (
         <>
+          {own && `${aside ? "the" : "The"} reply itself, `}
           {name(first)}
-          {` has the largest part ${what}: `}
-          {share(first)}
+          {`${own ? "," : ""} has the largest part ${what}: `}
+          {part(first)}
+          {own && other >= 0 && (
+            <>
+              {"; then "}
+              {name(other)}
+              {": "}
+              {part(other)}
+            </>
+          )}
         </>
       )}
-      {system.length > 0 && !system.includes(named) && (
-        <>
-          {", the system prompt "}
-          <Share value={ofSystem} />
-        </>
-      )}
-      {written.length > 1 && `, on the mean of the ${formatCount(written.length)} written tokens`}
-      {aside && (
-        <>
-          {"; with the first token, on which heads rest that find nothing to look at, "}
-          {name(0)}
-          {" carries "}
-          <Share value={itemAt(means, 0)} />
-        </>
+      {system.map((turn) =>
+        named.includes(turn) ? null : (
+          <span key={turn}>
+            {"; the system prompt: "}
+            {part(turn)}
+          </span>
+        ),
       )}
       .
     </p>

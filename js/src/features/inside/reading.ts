@@ -1,5 +1,6 @@
 /** The head's last answer at a mask, or of a decoder after a token, and the layer from which on it is that (logit lens). */
 
+import { isSaid } from "../../figures/guess";
 import { isMask } from "../../figures/nothing-to-see";
 import { askLens } from "../../figures/targets";
 import { arrayOf, itemAt } from "../../protocol/required";
@@ -24,7 +25,7 @@ function stateOfLast(ranks: ArrayLike<number>): number | null {
   return from === ranks.length ? null : from;
 }
 
-/** Null for a plain word of an encoder, which every layer reads as itself, and where the page has no answer. */
+/** Null for a plain word of an encoder, which every layer reads as itself, where a decoder goes on with no word, and where the page has no answer. */
 export async function askReading(
   source: Source,
   position: number,
@@ -43,6 +44,8 @@ export async function askReading(
   const target = { position, token: itemAt(arrayOf({ arrays }, "prediction_ids").data, 0) };
   if (!has({ kind: "logit_lens", target })) return null;
   const { word, ranks } = await askLens(source, target, signal);
+  // A mark, or the end of a turn, says little of a text.
+  if (next && !isSaid(word)) return null;
   const from = stateOfLast(ranks);
   return from === null ? null : { position, word, from, before: ranks[from - 1] ?? 1, next };
 }

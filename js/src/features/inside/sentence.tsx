@@ -3,6 +3,7 @@
 import { medianOf } from "../../figures/derive/median";
 import type { Unit } from "../../figures/derive/units";
 import { formatNumber, formatOrdinal } from "../../figures/format";
+import { placeName } from "../../figures/guess";
 import { schemeOf, tokenName } from "../../figures/names";
 import { plainIn } from "../../figures/plain-words";
 import { firstLargest } from "../../protocol/ties";
@@ -154,15 +155,16 @@ export function InsideSentence({
   const named = (unit: Unit, among: TokenColumns | null) => (
     <TextWord text={nameOf(unit)} tokens={among} position={unit.token} choose={choose} />
   );
-  if (reading)
+  const name = reading && tokenName(tokens, reading.position, schemeOf(tokens));
+  if (reading && name !== null)
     return (
       <SentenceLine of={tokens}>
         {reading.next ? "After " : "At "}
-        {reading.position === focus.token ? (
+        {reading.position === focus.token && !reading.next ? (
           named(focus, tokens)
         ) : (
           <TextWord
-            text={tokenName(tokens, reading.position, schemeOf(tokens))}
+            text={reading.next ? placeName(tokens, reading.position, name) : name}
             {...{ tokens, position: reading.position, choose }}
           />
         )}

@@ -51,6 +51,8 @@ export interface Block {
   /** Embeddings included. */
   readonly layers: number;
   readonly names: ReadonlyMap<number, string>;
+  /** Names that may only begin a word. */
+  readonly beginnings: readonly string[];
   /** The likeliest token. */
   best(row: number, position: number): { readonly id: number; readonly probability: number };
   /** Name of the likeliest token. */
@@ -61,7 +63,11 @@ export interface Block {
 }
 
 export function slicedBlock(slice: Slice, block: number): Block {
-  const { ids: listed, names: texts } = slice.data as { ids: number[]; names: string[] };
+  const {
+    ids: listed,
+    names: texts,
+    beginnings = [],
+  } = slice.data as { ids: number[]; names: string[]; beginnings?: string[] };
   const names = new Map(listed.map((id, i) => [id, itemAt(texts, i)]));
   const { data: ids, shape } = arrayOf(slice, "ids");
   const [layers = 0, width = 0, k = 0] = shape;
@@ -90,6 +96,7 @@ export function slicedBlock(slice: Slice, block: number): Block {
   return {
     layers,
     names,
+    beginnings,
     best,
     label: (row, position, scheme) => labelOf(best(row, position).id, scheme),
     cell(row, position, scheme) {

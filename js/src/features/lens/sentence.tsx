@@ -7,9 +7,11 @@ import {
   isFunctionWord,
   isFunctionWordElsewhere,
 } from "../../figures/function-words";
+import { type Guessed, guessAfter, placeName } from "../../figures/guess";
 import { schemeOf, tokenName } from "../../figures/names";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask, isOfElsewhere } from "../../figures/nothing-to-see";
+import { isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import { SentenceLine, Share } from "../../ui/sentence";
@@ -25,6 +27,10 @@ interface Settled {
   readonly word: string;
   /** True if the word stands alone: no piece of a longer one. */
   readonly whole: boolean;
+  /** The guess's relation to the word before; null of an encoder. */
+  readonly kind: Guessed["kind"] | null;
+  /** The word's position in the text, which is the next one of a decoder; null where the text has another word there. */
+  readonly own: number | null;
   readonly probability: number;
 }
 
@@ -71,6 +77,15 @@ const from = (row: number, last: number): string =>
       ? `only in the last layer, L${last - 1}`
       : `from L${row - 1} on; the last layer is L${last - 1}`;
 
+/** Positions that are read, without special tokens and boilerplate; of a text that a decoder wrote the end of, those of what it wrote. */
+function positionsOf({ tokens, written }: Meta, mode: Mode, shown: readonly number[]): number[] {
+  const { special, boilerplate, text } = tokens;
+  const words = shown.filter((i) => special[i] !== true && boilerplate?.[i] !== true);
+  if (mode !== "next" || written === undefined) return words;
+  const reply = shown.filter((i) => i >= written - 1 && i < text.length - 1 && !special[i + 1]);
+  return reply.length > 1 ? reply : words;
+}
+
 /** The row by which more than half of the positions have settled. */
 function most(settled: readonly Settled[]): number {
   const rows = settled.map(({ row }) => row).sort((a, b) => a - b);
@@ -102,15 +117,21 @@ export function LensSentence({
     const block = blocks.get(blockOf(position));
     if (block === undefined) return null;
     const { id, probability } = block.best(block.layers - 1, position);
-    const { text, word } = block.label(block.layers - 1, position, scheme);
+    const token = block.names.get(id) ?? "";
+    const row = block.settled(position);
+    if (mode === "next") {
+      const { kind, name } = guessAfter(token, scheme, tokens, position, block.beginnings);
+      const at = position + 1;
+      const own = tokens.id[at] === id && isWhole(tokens, at) ? at : null;
+      return { ...{ position, row, word: name, whole: kind === "word", kind, own, probability } };
+    }
+    const { text, word: readable } = block.label(block.layers - 1, position, scheme);
+    const word = readable ?? text;
+    const name = tokenName(tokens, position, schemeOf(tokens));
     return {
-      position,
-      row: block.settled(position),
-      word: word ?? text,
-      whole:
-        beginsWord(block.names.get(id) ?? "", scheme) &&
-        (mode === "next" || !isPiece(tokens, position)),
-      probability,
+      ...{ position, row, word, kind: null, probability },
+      whole: beginsWord(token, scheme) && !isPiece(tokens, position),
+      own: word.toLowerCase() === name.toLowerCase() ? position : null,
     };
   }
   const last = meta.model.n_layers;
@@ -122,25 +143,39 @@ export function LensSentence({
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
   const answer = at === null ? null : settledAt(at);
   if (at !== null && answer === null) return <SentenceLine />;
-  const only = positions.filter((position) => tokens.special[position] !== true).length < 2;
-  if (at !== null && answer !== null && (isContent(answer) || only))
-    return say(
-      <Word text={answer.word} />,
-      " (",
-      <Share value={answer.probability} />,
-      mode === "next"
-        ? `) is the likeliest next ${answer.whole ? "word" : "token"} `
-        : ") stands at ",
-      mode !== "next" && (
-        <TextWord
-          key=""
-          text={tokenName(tokens, at, schemeOf(tokens))}
-          {...{ tokens, position: at, choose }}
-        />
-      ),
-      mode === "next" ? from(answer.row, last) : ` ${from(answer.row, last)}`,
-    );
-  const words = positions.filter((position) => tokens.special[position] !== true);
+  const reads = positionsOf(meta, mode, positions);
+  const wrote = mode === "next" && meta.written !== undefined && reads.length > 1;
+  const place = (position: number) => (
+    <TextWord
+      key={position}
+      text={placeOf(tokenName(tokens, position, schemeOf(tokens)), position)}
+      {...{ tokens, position, choose }}
+    />
+  );
+  const placeOf = (name: string, position: number): string =>
+    mode === "next" ? placeName(tokens, position, name) : name;
+  const open = answer?.kind === "begins" || answer?.kind === "continues";
+  if (at !== null && answer !== null && !wrote && (isContent(answer) || open || reads.length < 2))
+    return answer.kind === "continues"
+      ? say(
+          place(at),
+          " becomes ",
+          <Word text={answer.word} />,
+          " (",
+          <Share value={answer.probability} />,
+          `) ${from(answer.row, last)}`,
+        )
+      : say(
+          <Word text={answer.word} />,
+          " (",
+          <Share value={answer.probability} />,
+          mode === "next"
+            ? `) is the likeliest next ${answer.whole ? "word" : "token"} `
+            : ") stands at ",
+          mode !== "next" && [place(at), " "],
+          from(answer.row, last),
+        );
+  const words = reads;
   const all = words.flatMap((position) => settledAt(position) ?? []);
   // One position is not most of them.
   if ((busy && all.length < words.length) || all.length < 2) return <SentenceLine />;
@@ -149,43 +184,55 @@ export function LensSentence({
   const read = all.length < words.length ? ` of the ${all.length} positions that are read` : "";
   const lasting = all.filter(({ row }) => row === last).length;
   const many = 2 * lasting === all.length ? "half" : "most";
-  const half = `${many}${read || (many === "half" ? " of the positions" : " positions")} settle ${by}`;
+  const those = read || (many === "half" ? " of the positions" : " positions");
+  const half = wrote ? `${many} settles ${by}` : `${many}${those} settle ${by}`;
   const content = all
     .filter(isContent)
-    .sort((a, b) => b.row - a.row || b.probability - a.probability);
+    .sort(
+      (a, b) =>
+        b.row - a.row ||
+        (mode === "next" ? 0 : Number(a.own !== null) - Number(b.own !== null)) ||
+        b.probability - a.probability,
+    );
   const told = latestOrFirst(content, middle);
   const settles = middle === last ? ` in the last layer, L${last - 1}` : "";
-  if (told === null) return say(capital(half), settles || `; the last layer is L${last - 1}`);
+  const rest = settles || `; the last layer is L${last - 1}`;
+  if (told === null) return say(wrote ? `Of what it wrote, ${half}` : capital(half), rest);
   const { others, one } = told;
   const { row } = one;
   const second = others.length === 1 ? others[0] : undefined;
-  const named = ({ position, word, probability }: Settled) => {
-    const name = tokenName(tokens, position, schemeOf(tokens));
-    const place = <TextWord key={position} text={name} {...{ tokens, position, choose }} />;
-    // At a position of its own a word needs no other to say where it is.
-    const own = mode !== "next" && word.toLowerCase() === name.toLowerCase();
-    return [
-      own ? place : <Word text={word} />,
-      " (",
-      <Share value={probability} />,
-      ") ",
-      !own && [mode === "next" ? "after " : "at ", place, " "],
-    ];
-  };
+  // A word that stands in the text needs no other to say where it is.
+  const named = ({ position, word, own, probability }: Settled) => [
+    own === null ? (
+      <Word text={word} />
+    ) : (
+      <TextWord
+        key="own"
+        text={tokenName(tokens, own, schemeOf(tokens))}
+        {...{ tokens, position: own, choose }}
+      />
+    ),
+    " (",
+    <Share value={probability} />,
+    ") ",
+    own === null && [mode === "next" ? "after " : "at ", place(position), " "],
+  ];
   return say(
+    wrote && "Of what it wrote, ",
     named(one),
     second && ["and ", named(second)],
-    others.length > 1 && `and ${others.length} other words `,
     told.first
       ? `stands first, from ${row === 0 ? "the embedding" : `L${row - 1}`} on`
-      : `${others.length > 0 ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}`,
+      : `${second ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}`,
+    others.length > 1 && `, as do ${others.length} other words`,
     `; ${half}${told.first ? settles : ""}`,
   );
 }
 
 /**
  * The content word that settles after most positions, with those that settle as late; where these are many, or none, the one
- * that stands before all others and most positions. `content`: the latest first, and among equal ones the surest.
+ * that stands before all others and most positions. `content`: the latest first, and among equal ones those that the text has not,
+ * then the surest.
  */
 function latestOrFirst(
   content: readonly Settled[],

@@ -3,6 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
+import { firstLargest } from "../../protocol/ties";
+import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { SentenceLine, Share } from "../../ui/sentence";
 import { nounsOf, type SentenceMatrix, sentenceName } from "./data";
@@ -28,6 +30,29 @@ export function chanceOf(
   return shares.reduce((sum, share) => sum + share, 0) / queries.length;
 }
 
+/** A section is named from so many times its share of the tokens on. */
+const BEYOND = 1.2;
+
+/** A column's share of what a row gives to tokens of sections, in multiples of its share of these tokens. */
+function timesOf(matrix: SentenceMatrix, row: number, column: number): number {
+  const taken = itemAt(matrix.elsewhere ?? [0], matrix.elsewhere === null ? 0 : row);
+  const share = itemAt(matrix.values, row * matrix.width + column) / (1 - taken);
+  return share / chanceOf(matrix, row, column);
+}
+
+/** The other section that gets most for its length; boilerplate is none. Null where there is none. */
+export function otherSection(
+  matrix: SentenceMatrix,
+  row: number,
+  { boilerplate }: Pick<TokenColumns, "boilerplate">,
+): number | null {
+  const others = matrix.tokens.flatMap((tokens, column) =>
+    column === row || tokens.every((token) => boilerplate?.[token] === true) ? [] : [column],
+  );
+  const times = others.map((column) => timesOf(matrix, row, column));
+  return others[firstLargest(times)] ?? null;
+}
+
 /**
  * `Without special tokens, assistant 2 gives 41% of its attention to system, 1.9 times its share of the tokens; 30% stays in
  * assistant 2. Special tokens take 76% of the whole.`
@@ -35,10 +60,13 @@ export function chanceOf(
 export function SectionSentence({
   matrix,
   row,
+  other,
   children,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
+  /** See `otherSection`. */
+  readonly other: number | null;
   /** A sentence more. */
   readonly children?: ComponentChildren;
 }) {
@@ -46,10 +74,8 @@ export function SectionSentence({
   const taken = elsewhere === null ? 0 : itemAt(elsewhere, row);
   const shareOf = (column: number): number => itemAt(values, row * width + column) / (1 - taken);
   const [noun] = nounsOf(matrix.sections);
-  const timesOf = (column: number): number => shareOf(column) / chanceOf(matrix, row, column);
-  const best = Array.from({ length: width }, (_, column) => column)
-    .filter((column) => column !== row && timesOf(column) > 1)
-    .reduce<number | null>((a, b) => (a === null || timesOf(b) > timesOf(a) ? b : a), null);
+  const times = other === null ? Number.NaN : timesOf(matrix, row, other);
+  const best = times >= BEYOND ? other : null;
   const name = (index: number) => (
     <bdi>
       <em>{sentenceName(matrix, index)}</em>
@@ -61,7 +87,7 @@ export function SectionSentence({
       {taken > 0 && `Without ${outside}, `}
       {name(row)}
       {best === null ? (
-        ` looks at no other ${noun} beyond its share of the tokens; `
+        ` looks at no other ${noun} much beyond its share of the tokens; `
       ) : (
         <>
           {" gives "}
@@ -69,7 +95,7 @@ export function SectionSentence({
           {" of its attention to "}
           {name(best)}
           {", "}
-          <Num value={timesOf(best)} text={formatNumber(timesOf(best), 2)} />
+          <Num value={times} text={formatNumber(times, 2)} />
           {" times its share of the tokens; "}
         </>
       )}

@@ -15,8 +15,8 @@ import {
   strongestOther,
   type TokenBlock,
 } from "./data";
-import { SectionSentence } from "./section-sentence";
-import { type Bridge, strongestPair } from "./strongest-pair";
+import { otherSection, SectionSentence } from "./section-sentence";
+import { type Bridge, sameWord, strongestPair } from "./strongest-pair";
 
 /** `valid looks at tickets: with 22% of its attention to other words, chance 7.2%`. */
 function Pair({
@@ -143,7 +143,9 @@ export function SentencesSentence({
   const number = (value: number) => <Num value={value} error={error(value)} />;
   const at = (column: number) => number(itemAt(values, row * width + column));
   const taken = elsewhere?.some((share) => share > 0) ? number(itemAt(elsewhere, row)) : null;
-  const pair = block && strongestPair(block, tokens);
+  const section = matrix.sections === null ? null : otherSection(matrix, row, tokens);
+  const pair =
+    block && (strongestPair(block, tokens) ?? (section === null ? null : sameWord(block, tokens)));
   const said = (...parts: readonly unknown[]) => (
     <SentenceLine of={tokens}>
       {pair !== null && (
@@ -189,11 +191,11 @@ export function SentencesSentence({
   }
   if (matrix.sections !== null && weights)
     return (
-      <SectionSentence {...{ matrix, row }}>
-        {pair && (
+      <SectionSentence {...{ matrix, row }} other={section}>
+        {pair && section !== null && (
           <>
-            {` From ${name} to ${other} `}
-            <Pair {...{ pair, tokens, choose }} others={`words of ${other}`} />.
+            {` From ${name} to ${keyName(matrix, section)} `}
+            <Pair {...{ pair, tokens, choose }} others={`words of ${keyName(matrix, section)}`} />.
           </>
         )}
       </SectionSentence>

@@ -27,9 +27,17 @@ const TELLS = { neighbors: 1.2, apart: 1.5 };
  * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns that look at one;
  * words side by side only where no others tell. Null where none tells.
  */
-export function strongestPair(
+export const strongestPair = (block: TokenBlock, tokens: TokenColumns): Bridge | null =>
+  pairIn(block, tokens, false);
+
+/** The word of a block that looks most, beyond chance, at the same word elsewhere: a reply takes it up. Null where none tells. */
+export const sameWord = (block: TokenBlock, tokens: TokenColumns): Bridge | null =>
+  pairIn(block, tokens, true);
+
+function pairIn(
   { queries, keys, weights }: TokenBlock,
   tokens: TokenColumns,
+  same: boolean,
 ): Bridge | null {
   const words = wordsOf(tokens);
   const wordAt = (token: number) => words.findIndex((w) => w.token <= token && token < w.end);
@@ -54,7 +62,7 @@ export function strongestPair(
     }
     const total = gets.reduce((sum, value) => sum + value, 0);
     return words.flatMap((to, key) =>
-      plain[key] || name === names[key] || !(itemAt(chances, key) > 0)
+      plain[key] || (name === names[key]) !== same || key === query || !(itemAt(chances, key) > 0)
         ? []
         : [
             {

@@ -7,6 +7,7 @@ import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
+import type { TokenColumns } from "../../protocol/types";
 import type { State } from "../../state/selection";
 import { copyExactValues } from "../../ui/copy-exact";
 import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
@@ -33,6 +34,7 @@ import {
 import { createDrill, type Drilled } from "./drill";
 import { Example } from "./example";
 import { createGrid } from "./grid";
+import { otherSection } from "./section-sentence";
 import { OneSentence, openingRow, SentencesSentence } from "./sentence";
 
 /** Choices of the reader, kept as long as the widget lives. */
@@ -109,19 +111,25 @@ function createOpened(
   };
 }
 
-/** The sentence to which a row's words are asked for: the one that it looks at most, where weights of all heads are shown. */
-const bridgeTo = (matrix: SentenceMatrix, row: number): number | null => {
+/** The sentence to which a row's words are asked for: the one that it looks at most (of sections, for its length), where weights of all heads are shown. */
+const bridgeTo = (matrix: SentenceMatrix, row: number, tokens: TokenColumns): number | null => {
   const { aggregation, layer, quantity } = matrix.asked;
   const shares = aggregation === "mass" && layer === null && quantity === null;
-  return shares && matrix.size > 1 && !ofTwoTexts(matrix) ? strongestOther(matrix, row) : null;
+  if (!shares || matrix.size < 2 || ofTwoTexts(matrix)) return null;
+  return matrix.sections === null ? strongestOther(matrix, row) : otherSection(matrix, row, tokens);
 };
 
 /** Tokens from the row that is read to the sentence that it looks at most, for the words of the sentence. */
-function createBridge(answers: Asking<Answer>, entry: ReadonlySignal<Place>, until: AbortSignal) {
+function createBridge(
+  answers: Asking<Answer>,
+  entry: ReadonlySignal<Place>,
+  tokens: TokenColumns,
+  until: AbortSignal,
+) {
   const bridges = asking<{ of: SentenceMatrix; row: number; block: TokenBlock | null }>(until);
   watch(() => {
     const [answer, { row }] = [answers.answer.value, entry.value];
-    const column = answer && bridgeTo(answer.matrix, row);
+    const column = answer && bridgeTo(answer.matrix, row, tokens);
     if (answer === null || column === null) return;
     const { matrix: of, block } = answer;
     void bridges.ask(async (signal) => ({
@@ -141,7 +149,7 @@ function createBridge(answers: Asking<Answer>, entry: ReadonlySignal<Place>, unt
     /** The first one is on its way. */
     waits: computed(() => {
       const { matrix } = answers.answer.value ?? {};
-      const asked = matrix !== undefined && bridgeTo(matrix, entry.value.row) !== null;
+      const asked = matrix !== undefined && bridgeTo(matrix, entry.value.row, tokens) !== null;
       return asked && bridges.answer.value === null;
     }),
   };
@@ -179,7 +187,7 @@ function createModel(host: HTMLElement, context: ViewContext) {
       return open;
     },
   });
-  const bridge = createBridge(answers, entry, until);
+  const bridge = createBridge(answers, entry, source.meta.tokens, until);
   function choose(part: Partial<Choice>): void {
     choice.value = { ...choice.peek(), ...part };
     choices.set(state, choice.peek());

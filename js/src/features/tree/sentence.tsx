@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
+import { isSink } from "../../figures/matrix";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
 import { contentOf, isContracted, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
@@ -113,8 +114,14 @@ export function TreeSentence({
   };
   const says = contentOf(tokens);
   const isContent = ({ unit }: TreeNode): boolean => {
-    const { token, end, special, surface, text } = itemAt(of.matrix.keys, unit);
-    return !special && !isUnknown(text) && says(surface) && isWhole(tokens, token, end);
+    const key = itemAt(of.matrix.keys, unit);
+    const { token, end, surface, text } = key;
+    return (
+      !isSink(key, of.matrix.sink) &&
+      !isUnknown(text) &&
+      says(surface) &&
+      isWhole(tokens, token, end)
+    );
   };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) {

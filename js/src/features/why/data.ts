@@ -185,7 +185,7 @@ export async function askChoices(
   const shares = arrayOf(slice, "prediction_probabilities").data;
   return ids.map((id, i) => ({
     id,
-    name: spelled(source, vocabulary[id] ?? String(id)),
+    name: spelled(source, vocabulary[id] ?? String(id), position),
     probability: itemAt(shares, i),
   }));
 }

@@ -2,7 +2,7 @@
 
 import { Fragment } from "preact";
 import type { Unit } from "../../figures/derive/units";
-import { formatNumber, formatSigned } from "../../figures/format";
+import { capital, formatNumber, formatSigned } from "../../figures/format";
 import { isFunctionWord, isFunctionWordElsewhere } from "../../figures/function-words";
 import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isMask, isOfElsewhere, wordsOf } from "../../figures/nothing-to-see";
@@ -41,7 +41,7 @@ interface Deciding {
 
 /**
  * The word that speaks most for where all tokens together lead (without a sum, for the outcome), without special tokens and the
- * word that is hidden: a content word, unless a function word next to the hidden one speaks more than twenty times as much. An
+ * word that is hidden, and without that of the token on which heads rest (`resting`): a content word, unless a function word next to the hidden one speaks more than twenty times as much. An
  * article elsewhere explains nothing.
  */
 export function decidingWord(
@@ -51,13 +51,15 @@ export function decidingWord(
   >,
   units: readonly Unit[],
   sources = 0,
+  resting = -1,
 ): Deciding {
   const { values, signed, target } = found;
   const hidden =
     target.masked === true && target.position !== undefined ? sources + target.position : -1;
   const words = units.flatMap((unit): Term[] => {
     const own = unit.token <= hidden && hidden < unit.end;
-    return own ? [] : [{ unit, value: sumOfUnit(values, unit) }];
+    const rests = unit.token <= resting && resting < unit.end;
+    return own || rests ? [] : [{ unit, value: sumOfUnit(values, unit) }];
   });
   const sign = signed && sumOfTokens(found) < 0 ? -1 : 1;
   const sizeOf = ({ value }: Term): number => (Number.isNaN(value) ? -1 : sign * value);
@@ -142,7 +144,11 @@ export function WhySentence(props: Props) {
       </SentenceLine>
     );
   const { signed, bias, baseline, gap } = found;
-  const { term, content, most } = decidingWord(found, wordsOf(explained.tokens), explained.sources);
+  const units = wordsOf(explained.tokens);
+  // The heads of a decoder rest on the first token, which may be a word, whatever it says.
+  const resting = next && explained.sources === 0 && tokens.special[0] === false ? 0 : -1;
+  const { term, content, most } = decidingWord(found, units, explained.sources, resting);
+  const rested = resting < 0 ? undefined : units.find(({ token }) => token === resting);
   const place = explained.placeOf(term?.unit.token ?? 0);
   const named = ({ unit }: Term) => (
     <TextWord
@@ -153,6 +159,11 @@ export function WhySentence(props: Props) {
     />
   );
   const together = sumOfTokens(found);
+  const sign = signed && together < 0 ? -1 : 1;
+  const aside =
+    rested !== undefined && sign * sumOfUnit(found.values, rested) > sign * (term?.value ?? 0)
+      ? "the first word aside, "
+      : "";
   const agrees = !signed || together < 0 === value < 0;
   const decides =
     term !== null &&
@@ -231,6 +242,7 @@ export function WhySentence(props: Props) {
           {masked ? " hidden, " : ", "}
         </>
       )}
+      {position === undefined ? capital(aside) : aside}
       {little ? (
         <>
           {`no ${term === null ? "" : most ? "single " : "content "}word decides between `}

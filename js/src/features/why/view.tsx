@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals-core";
 import { render } from "preact";
 import { onResize } from "../../draw/resize";
 import { type Unit, unitOfToken } from "../../figures/derive/units";
+import { placeName } from "../../figures/guess";
 import { schemeOf, tokenName, unitLabel } from "../../figures/names";
 import { type Sections, sectionAt } from "../../figures/sections";
 import type { Table } from "../../figures/table";
@@ -107,6 +108,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
   const label = (token: number): string => tokenName(tokens, token, scheme);
   const nameUnit = (unit: Unit): string => unitLabel(unit, scheme);
 
+  const next = source.meta.model.predicts === "next";
   const model = createWhyModel(context);
   const { units, current, shown, explained } = model;
   /** Units of the source, which stand before those of the text. */
@@ -141,8 +143,8 @@ export const why: DrawView<ViewContext> = (host, context) => {
         <WhySentence
           titled={model.titled.value}
           found={found}
-          {...{ tokens, explained, label, nameUnit }}
-          next={source.meta.model.predicts === "next"}
+          {...{ tokens, explained, nameUnit, next }}
+          label={(token) => (next ? placeName(tokens, token, label(token)) : label(token))}
           choose={(token) => state.set({ token })}
         />
         <Chooser model={model} meta={source.meta} label={label} />

@@ -23,6 +23,8 @@ export interface Predictions {
   readonly known: ReadonlySet<number>;
   /** Token text by id. */
   readonly vocabulary: Readonly<Record<string, string>>;
+  /** Tokens in `vocabulary` that may only begin a word; none of an encoder. */
+  readonly beginnings?: readonly string[];
   /** `[n, topK]`, most probable first. */
   readonly ids: NdArray;
   readonly probabilities: NdArray;
@@ -49,7 +51,7 @@ const NAMES = {
 function collect(
   mode: Mode,
   topK: number,
-  vocabulary: Readonly<Record<string, string>>,
+  { vocabulary, beginnings = [] }: Pick<Predictions, "vocabulary" | "beginnings">,
   arrays: ReadonlyMap<string, NdArray>,
 ): Predictions | null {
   const columns: Partial<Record<keyof typeof NAMES, NdArray>> = {};
@@ -65,6 +67,7 @@ function collect(
     topK,
     known: positions,
     vocabulary,
+    beginnings,
     ...all,
     surprisal: arrays.get("next_surprisal") ?? null,
   };
@@ -73,9 +76,7 @@ function collect(
 /** Predictions of the first paint; null when it has none. */
 export function paintedPredictions({ meta, arrays }: Source): Predictions | null {
   const { predictions } = meta;
-  return (
-    predictions && collect(predictions.mode, predictions.top_k, predictions.vocabulary, arrays)
-  );
+  return predictions && collect(predictions.mode, predictions.top_k, predictions, arrays);
 }
 
 export const predictionsRequest = (
@@ -102,12 +103,11 @@ export function openingMode(source: Source, topK: number): Mode {
 
 /** Predictions of a slice `predictions`. */
 export function slicedPredictions({ data, arrays }: Slice): Predictions {
-  const { mode, top_k, vocabulary } = data as {
-    mode: Mode;
-    top_k: number;
-    vocabulary: Readonly<Record<string, string>>;
-  };
-  const collected = collect(mode, top_k, vocabulary, arrays);
+  const { mode, top_k, ...named } = data as Pick<
+    Predictions,
+    "mode" | "vocabulary" | "beginnings"
+  > & { top_k: number };
+  const collected = collect(mode, top_k, named, arrays);
   if (collected === null)
     throw new TypeError("A reply of kind predictions lacks one of its arrays.");
   return collected;
@@ -135,6 +135,7 @@ export function place(
     ...(placed as Record<keyof typeof NAMES, NdArray>),
     known: new Set([...(whole?.known ?? []), ...[...piece.known].map((row) => start + row)]),
     vocabulary: { ...whole?.vocabulary, ...piece.vocabulary },
+    beginnings: [...(whole?.beginnings ?? []), ...(piece.beginnings ?? [])],
   };
 }
 

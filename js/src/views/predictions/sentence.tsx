@@ -6,70 +6,22 @@ import { nothingToExpect } from "../../figures/nothing-to-expect";
 import { isWhole } from "../../figures/whole-words";
 import type { Meta } from "../../protocol/types";
 import { SentenceLine, Share } from "../../ui/sentence";
-import { TextWord, Word } from "../../ui/word";
+import { TextWord } from "../../ui/word";
 import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
-import { countedIn, isForeign, mostSurprising } from "./subject";
-
-const nameOf = ({ word, text }: TokenLabel): string => word ?? text;
-
-/** A word that a vocabulary has whole, as far as it says: no mark, no piece, no single letter but *a* and *I*. */
-const isWord = ({ token, label }: Guess): boolean =>
-  !token.startsWith("##") &&
-  /^(?![^\p{L}\p{N}]*[b-hj-z]$|[[<⟨]).*[\p{L}\p{N}]/iu.test(nameOf(label));
+import { Expected, Instead, nameOf } from "./instead";
+import { NextSentence } from "./next";
+import { countedIn, isForeign } from "./subject";
 
 const LETTER = /[\p{L}\p{N}]/u;
 /** A word of less probability, or a later one, is a surprise. */
 const SURPRISES = { below: 0.01, beyond: 10 };
 
-/** A mark, a symbol or a unit (*°c*), and no piece of a word. */
-const isSign = ({ token, label }: Guess): boolean =>
-  !/^##./u.test(token) &&
-  /[^\p{L}\p{N}\p{M}\s]/u.test(nameOf(label)) &&
-  !/^[[<]./u.test(label.text);
-/** A word is named after a sign from so much of what that gets on. */
-const AFTER_SIGN = 0.1;
-
-/** `, where it expects man: 39%`, the sign that is likelier than any word, or the likeliest guess that is a word; nothing where that is the text's own. */
-function Instead({ guesses }: { readonly guesses: readonly Guess[] }) {
-  const word = guesses.find(isWord);
-  const [first] = guesses;
-  if (word === undefined ? first === undefined || !isSign(first) : word.original) return null;
-  if (first !== undefined && word !== first && isSign(first))
-    return (
-      <>
-        {", where it expects the sign "}
-        <Expected {...first} />
-        {word !== undefined && word.probability >= AFTER_SIGN * first.probability && (
-          <>
-            {", then "}
-            <Expected {...word} />
-          </>
-        )}
-      </>
-    );
-  return word === undefined ? null : (
-    <>
-      {word === first ? ", where it expects " : ", where the likeliest word is "}
-      <Expected {...word} />
-    </>
-  );
-}
-
-/** `rome: 41%`. */
-const Expected = ({ label, probability }: Pick<Guess, "label" | "probability">) => (
-  <>
-    <Word text={nameOf(label)} />
-    {": "}
-    <Share value={probability} />
-  </>
-);
-
 const FirstTwo = ({ guesses: [first, second] }: { readonly guesses: readonly Guess[] }) => (
   <>
-    {first && <Expected {...first} />}
+    {first && <Expected name={nameOf(first.label)} {...first} />}
     {second && ", then "}
-    {second && <Expected {...second} />}
+    {second && <Expected name={nameOf(second.label)} {...second} />}
   </>
 );
 
@@ -104,20 +56,8 @@ export function PredictionsSentence({
   const say = (...parts: readonly ComponentChildren[]) => (
     <SentenceLine of={tokens}>{parts}.</SentenceLine>
   );
-  if (predictions.mode === "next") {
-    const position = mostSurprising(predictions, tokens);
-    const answer = position === null ? null : at(position);
-    const surprise = answer?.original && !answer.guesses[0]?.original && (
-      <>
-        {"; "}
-        {word(answer.original.label, (position ?? 0) + 1)}
-        {" surprises it most: "}
-        <Share value={answer.original.probability} />
-        <Instead guesses={answer.guesses} />
-      </>
-    );
-    return say("The model would go on with ", <FirstTwo guesses={guesses} />, surprise);
-  }
+  if (predictions.mode === "next")
+    return <NextSentence {...{ predictions, meta, scheme, choose }} position={subject} />;
   const [first] = guesses;
   if (original === null || first === undefined) return <SentenceLine />;
   const named = word(original.label, subject);

@@ -158,7 +158,7 @@ describe("the sentence of a turn", () => {
     );
     // 50% to system, whose share is (2 / 3 + 2 / 4) / 2: no claim below chance.
     expect(say(1)).toMatch(
-      /^Without special tokens, user looks at no other turn beyond its share of the tokens; 50% stays in user\./,
+      /^Without special tokens, user looks at no other turn much beyond its share of the tokens; 50% stays in user\./,
     );
     expect(say(0)).toBe(
       "The model’s mask lets system look at no other turn; 50% of its attention stays in system, 50% lands on special tokens.",
@@ -215,15 +215,20 @@ describe("contributions of turns", () => {
     const say = (given: Slice, meta = CHAT): string =>
       drawn(h(TurnsSentence, foundOf(given, meta)));
     expect(say(slice())).toBe(
-      "The reply itself, assistant, has the largest part of what is written: 50%, then user 38%, " +
-        "the system prompt 13%, on the mean of the 2 written tokens.",
+      "The reply itself, assistant, has the largest part of what is written: 50%, with 20% of the tokens; " +
+        "then user: 38%, with 40% of the tokens; the system prompt: 13%, with 40% of the tokens.",
     );
     expect(say(slice([1, 6, 1, 0, 1, 1]))).toBe(
-      "user has the largest part of what is written: 63%, the system prompt 6.3%, " +
-        "on the mean of the 2 written tokens.",
+      "user has the largest part of what is written: 63%, with 40% of the tokens; " +
+        "the system prompt: 6.3%, with 40% of the tokens.",
     );
     expect(say(slice([7, 2, 1, 3, 1, 1]))).toBe(
-      "system has the largest part of what is written: 65%, on the mean of the 2 written tokens.",
+      "system has the largest part of what is written: 65%, with 40% of the tokens.",
+    );
+    // Turns that are about equal: the one that has most for its length, 3 of 7 and 8 tokens being in each of the first two.
+    expect(say(slice([3, 3, 3, 3, 3, 3]))).toBe(
+      "No turn has a much larger part of what is written than another; assistant has most for its length: " +
+        "33%, with 20% of the tokens; the system prompt: 33%, with 40% of the tokens.",
     );
     expect(say(slice([1, 6, 1, 0, 1, 1]), chatOf(["user", "tool", "assistant"]))).not.toMatch(
       "system prompt",
@@ -236,12 +241,11 @@ describe("contributions of turns", () => {
       const arrays = new Map([...given.arrays, ["first", nd(first, 2)] as const]);
       return drawn(h(TurnsSentence, foundOf({ ...given, arrays })));
     };
-    const all =
-      "system has the largest part of what is written: 65%, on the mean of the 2 written tokens.";
+    const all = "system has the largest part of what is written: 65%, with 40% of the tokens.";
     expect(say([1, 0])).toBe(all);
     expect(say([6, 3])).toBe(
-      "user has the largest part of what is written: 50%, the system prompt 13%, on the mean of the 2 written tokens; " +
-        "with the first token, on which heads rest that find nothing to look at, system carries 65%.",
+      "Without the first token, on which heads rest: user has the largest part of what is written: 50%, with 40% of the tokens; " +
+        "the system prompt: 13%, with 40% of the tokens.",
     );
   });
 
