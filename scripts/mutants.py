@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("numpy", "scipy.sparse.csgraph", "scipy.stats", "sklearn.manifold", "pandas", "torch")
 # The files that test a module, fastest first; a room's own line stands for modules not named.
 TESTS = {
-    "figures": "analysis_metrics analysis_patterns analysis_rollout analysis_influence analysis_hidden",
+    "figures": "analysis_metrics analysis_patterns analysis_rollout analysis_influence",
     "figures/metrics": "analysis_metrics analysis_analysis",
     "figures/quartiles": "analysis_metrics",
     "figures/patterns": "analysis_patterns",
@@ -40,7 +40,6 @@ TESTS = {
     "figures/rollout": "analysis_rollout",
     "figures/flow": "analysis_rollout",
     "figures/influence": "analysis_influence",
-    "figures/hidden": "analysis_hidden",
     "figures/roles": "analysis_roles",
     "figures/sentences": "analysis_sentences",
     "figures/specialization": "analysis_specialization",
@@ -60,7 +59,8 @@ TESTS = {
     "protocol/paint": "mask opening slices",
     "protocol/selection": "wrong_arguments export_tables snapshot",
     "features/corpus/source": "profile_widget",
-    "protocol/slices/inside": "slices_of_models",
+    "features/inside/hidden": "inside_hidden",
+    "features/inside/slices": "inside_slices",
     "protocol/request": "slices",
     "protocol/slices/attention": "slices slices_of_models classification",
     "protocol/answer": "protocol slices slices_of_models",

@@ -2,7 +2,8 @@
 
 Builds wheel and sdist (or takes those of ``--dist``), serves them as a package index on localhost, and does what a user does: installs with
 pip into a new environment, draws a picture, writes a page with the command and opens it, runs a cell in JupyterLab, upgrades to a next version that is
-built from the sdist, uninstalls. Each step prints a line; the first that fails ends the rehearsal.
+built from the sdist, uninstalls. Each step prints a line; the first that fails ends the rehearsal. Where rattler-build is installed, the conda package
+follows (``scripts/conda.py``).
 
 The other packages are those of this environment, linked into the new one, where pip checks their versions; ``--full`` installs them from the
 indexes that pip is configured for.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -336,6 +338,12 @@ def main(words: list[str] | None = None) -> None:
             say(
                 "pip uninstall attn-widget: nothing left in the environment, nothing of it in the home folder"
             )
+        if importlib.util.find_spec("rattler_build"):
+            from scripts import conda
+
+            conda.main(["--dist", str(dist)])
+        else:
+            say("no conda package: py-rattler-build is not installed")
     print("[rehearsal] passed")
 
 

@@ -36,12 +36,13 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from attn_widget.features.public import OfAnalysis  # pyright: ignore[reportMissingModuleSource]
+    from attn_widget.features.public import OfAnalysis, OfModel  # pyright: ignore[reportMissingModuleSource]
 else:
     OfAnalysis = with_features("analysis", AttentionFigures)
+    OfModel = with_features("model", ModelFigures)
 
 
-class Model(ModelFigures):
+class Model(OfModel):
     __doc__ = ModelFigures.__doc__
     _analysis: Analysis
 

@@ -17,7 +17,6 @@ from attn_widget.language.taggers import check_tagger, is_ready
 from attn_widget.model.residues import ESM, each_residue
 from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
-from attn_widget.trace.layer_activations import LayerParts
 from attn_widget.trace.run import Run
 
 if TYPE_CHECKING:
@@ -108,7 +107,6 @@ class AnalysisBase(NotPickled):
         # A method of the analysis that this one was made of: its own, kept here, would tie it to itself.
         self._find_language = origin.find_language
         self._cache: dict[object, Any] = {**origin.cache}
-        self._layers: dict[int, LayerParts] = {}  # least recently used first
         self._texts = origin.texts
         self._parts: dict[str, Self] = {} if origin.parts is None else origin.parts
         if language is not None:

@@ -26,7 +26,6 @@ from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.choice import Choice, kinds_of
-from attn_widget.figures.hidden import HiddenPath, Residuals, hidden_path, residual_bars, residuals
 from attn_widget.figures.marginals import layer_marginals, stack_marginals
 from attn_widget.figures.patterns import Patterns, head_patterns, mean_patterns
 from attn_widget.model.classification import ClassProbabilities, class_index
@@ -35,13 +34,7 @@ from attn_widget.model.predictions import Mode, Softmax, open_softmax
 from attn_widget.model.tokens import Token
 from attn_widget.trace import Trace
 from attn_widget.trace.base import to_numpy
-from attn_widget.trace.embeddings import (
-    EmbeddingParts,
-    embedding_parts,
-    parameter_counts,
-    position_table,
-)
-from attn_widget.trace.layer_activations import EXPERTS, LayerParts, inside, visit_layers
+from attn_widget.trace.layer_activations import LayerParts, inside, visit_layers
 from attn_widget.trace.probe import repeated_tokens
 from attn_widget.trace.run import Run
 
@@ -96,20 +89,6 @@ class ModelFigures(Accessor[AttentionFigures]):
             )
         return states
 
-    @property
-    def hidden_path(self) -> HiddenPath:
-        """Norms, cosines to the layer before, and one 2-D picture of all hidden states."""
-        states = self.hidden_states
-        return self._analysis._cached("hidden_path", lambda: hidden_path(states))
-
-    @property
-    def embeddings(self) -> EmbeddingParts:
-        """Token, position and segment embeddings, their sum and its norm; see `EmbeddingParts`."""
-        run = self._analysis._require_model("embeddings", of_tokens=True)
-        return self._analysis._cached(
-            "embeddings", lambda: embedding_parts(run.encoder, run.encoding)
-        )
-
     def layer(self, layer: int) -> LayerParts:
         """Everything that a layer computes except attention weights; see `LayerParts`.
 
@@ -121,7 +100,7 @@ class ModelFigures(Accessor[AttentionFigures]):
         run = self._analysis._require_model("layers", of_tokens=True)
         layer = index_in(layer, self._analysis.trace.n_layers, "layer")
         with self._analysis._lock:
-            kept = self._analysis._layers
+            kept = {**self._kept}
             if len(kept) == self._analysis.trace.n_layers:
                 return kept[layer]
             parts = kept.pop(layer, None)
@@ -129,7 +108,13 @@ class ModelFigures(Accessor[AttentionFigures]):
             kept[layer] = parts
             while len(kept) > KEPT_LAYERS:
                 del kept[next(iter(kept))]
+            self._analysis._cache["layers"] = kept
             return parts
+
+    @property
+    def _kept(self) -> dict[int, LayerParts]:
+        """Layers whose parts are kept, least recently used first."""
+        return self._analysis._cache.get("layers", {})
 
     def _visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
         """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
@@ -148,7 +133,7 @@ class ModelFigures(Accessor[AttentionFigures]):
             visit(parts)
 
         with self._analysis._lock:
-            kept = self._analysis._layers
+            kept = self._kept
         if len(kept) == n_layers:
             for layer in range(n_layers):
                 visit(kept[layer])
@@ -156,43 +141,7 @@ class ModelFigures(Accessor[AttentionFigures]):
         visit_layers(run.encoder, run.encoding, keep)
         if len(seen) == n_layers:
             with self._analysis._lock:
-                self._analysis._layers = seen
-
-    def ffn(self, layer: int) -> Float32:
-        """Post-activations of a layer's feed-forward network, float32 [n, intermediate_size].
-
-        Parameters
-        ----------
-        layer : int
-        """
-        activation = self.layer(layer).ffn_activation
-        if not activation.shape[1]:
-            raise NotAvailableError(EXPERTS)
-        return activation
-
-    @property
-    def residuals(self) -> Residuals:
-        """Change of each token by attention and FFN in every layer, ``||out - in|| / ||in||``."""
-        self._analysis._require_model("layers", of_tokens=True)
-
-        def find() -> Residuals:
-            bars: list[tuple[Float32, Float32]] = []
-            self._visit_layers(lambda parts: bars.append(residual_bars(parts)))
-            return residuals(bars)
-
-        return self._analysis._cached("residuals", find)
-
-    @property
-    def parameters(self) -> dict[str, int]:
-        """Number of trained parameters in each part of the model."""
-        encoder = self._analysis._require_model("parameters").encoder
-        return self._analysis._cached("parameters", lambda: parameter_counts(encoder))
-
-    @property
-    def positions(self) -> Float32:
-        """The model's learned position embeddings, float32 [max_length, e]."""
-        encoder = self._analysis._require_model("position embeddings").encoder
-        return self._analysis._cached("positions", lambda: position_table(encoder))
+                self._analysis._cache["layers"] = seen
 
     @property
     def next_token(self) -> str | None:

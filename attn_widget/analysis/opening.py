@@ -87,8 +87,8 @@ class Strongest(NamedTuple):
 
 
 def sinks(tokens: Sequence[Token], mask: Mask | None) -> NDArray[np.bool_]:
-    """Tokens between which a link says little of the text, bool [n]: special ones, and token 0 where the mask looks back alone."""
-    outside = np.array([token.special for token in tokens], dtype=np.bool_)
+    """Tokens between which a link says little of the text, bool [n]: special ones, boilerplate, and token 0 where the mask looks back alone."""
+    outside = np.array([token.special or token.boilerplate for token in tokens], dtype=np.bool_)
     if looks_back(mask):
         outside[0] = True
     return outside

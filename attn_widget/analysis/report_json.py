@@ -54,9 +54,6 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
         "predictions": lambda: analysis.predictions(top_k, mode).to_records(),
         "next_sentence": lambda: analysis.model.next_sentence.to_dict(),
         "classification": lambda: _classification(analysis),
-        "hidden_states": lambda: asdict(analysis.model.hidden_path),
-        "residuals": lambda: asdict(analysis.model.residuals),
-        "parameters": lambda: analysis.model.parameters,
     }
     if analysis.part != "self":
         sections["alignment"] = lambda: analysis.heads.monotony.as_dict()

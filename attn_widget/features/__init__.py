@@ -37,8 +37,9 @@ class Feature(NamedTuple):
         Addresses of requests besides the run of a widget, and what answers those of one widget.
     model_types : mapping
         Types of models that `transformers` does not know, and the modules that tell it of them.
-    widgets, analysis, traits : mapping
-        Under any name, a class whose methods every widget, every `Analysis`, or the widget of every run has as its own.
+    widgets, analysis, model, traits : mapping
+        Under any name, a class whose methods every widget, every `Analysis`, the ``a.model`` of each, or the widget of every run has
+        as its own.
     selection, page : mapping
         Under any name, a dataclass whose fields every `Selection`, or every `PageSpec`, has: options of a view or a page, each
         with its default and check.
@@ -52,6 +53,8 @@ class Feature(NamedTuple):
         By view, what to do once a run has opened on it.
     recorded : mapping
         By view, what a saved page carries for it; a page has no view without anything.
+    fills : mapping
+        By view, what a saved page carries for it as far as there is room.
     carried : mapping
         By view, what a saved page carries of what was asked there, if anything.
     sections : mapping
@@ -81,6 +84,7 @@ class Feature(NamedTuple):
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
+    model: Mapping[str, str] = NONE
     traits: Mapping[str, str] = NONE
     selection: Mapping[str, str] = NONE
     page: Mapping[str, str] = NONE
@@ -92,6 +96,7 @@ class Feature(NamedTuple):
     views_of_results: Mapping[str, str] = NONE
     opened: Mapping[str, str] = NONE
     recorded: Mapping[str, str] = NONE
+    fills: Mapping[str, str] = NONE
     carried: Mapping[str, str] = NONE
     sections: Mapping[str, str] = NONE
     tables: Mapping[str, str] = NONE
@@ -110,6 +115,7 @@ HOOKS = {
     "catalog": "attn_widget.page.manifest:GivesEntry",
     "cells": "attn_widget.page.view_cells:MakesCells",
     "commands": "attn_widget.__main__:Command",
+    "fills": "attn_widget.page.snapshot:FillsRoom",
     "inputs": "attn_widget.analysis.inputs:ReadInput",
     "meta": "attn_widget.protocol.initial_payload:GivesMeta",
     "opened": "attn_widget.widget.widget:Opens",
@@ -151,6 +157,13 @@ FEATURES = {
         uses=("comparison", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
+    "inside": Feature(
+        model={"inside": "figures:InsideFigures"},
+        slices=dict.fromkeys(("tensor", "hidden_path", "residuals", "architecture"), "slices"),
+        views={"inside": "view:INSIDE"}, recorded={"inside": "recorded:answers_of"}, fills={"inside": "tensors:answers_of"},
+        tables={"inside": "table:inside_table"}, cells={"inside": "cells:inside_cells"},
+        sections={name: f"sections:{name}" for name in ("hidden_states", "residuals", "parameters")},
+    ),
     "lens": Feature(
         analysis={"lens": "figures:LensFigures"}, slices={"lens": "slices"},
         views={"lens": "view:LENS"}, recorded={"lens": "recorded:answers_of"},
@@ -177,6 +190,11 @@ FEATURES = {
         uses=("comparison", "corpus"),
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
+    ),
+    "tree": Feature(
+        traits={"tree": "traits:TreeTraits"},
+        selection={"tree": "selection:TreeSelection"}, selection_options={"tree": "selection:TreeOptions"},
+        views={"tree": "view:TREE"}, tables={"tree": "table:tree_table"}, cells={"tree": "cells:tree_cells"},
     ),
     "why": Feature(
         names={"Target": "targets", "target": "targets"},

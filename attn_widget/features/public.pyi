@@ -6,6 +6,7 @@ from typing_extensions import Unpack
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.model import ModelFigures
 from attn_widget.api import ShowOptions, WidgetOptions
 from attn_widget.features.chat.figures import OfChat
 from attn_widget.features.comparison.call import compare as compare
@@ -20,6 +21,7 @@ from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
+from attn_widget.features.inside.figures import InsideFigures
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
@@ -27,6 +29,8 @@ from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
 from attn_widget.features.surprisal.run import surprisals as surprisals
+from attn_widget.features.tree.selection import TreeOptions, TreeSelection
+from attn_widget.features.tree.traits import TreeTraits
 from attn_widget.features.why.page import WhyOption, WhyPage
 from attn_widget.features.why.selection import ContributionsOption, WhyOptions, WhySelection
 from attn_widget.features.why.targets import Target as Target
@@ -56,12 +60,13 @@ __all__ = [
 ]
 
 class OfAnalysis(OfChat, LensFigures, QKFigures, OfWhy, AttentionFigures): ...
+class OfModel(InsideFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
-class OfRuns(WhyTraits, RunTraits): ...
-class OfSelection(WhySelection): ...
+class OfRuns(TreeTraits, WhyTraits, RunTraits): ...
+class OfSelection(TreeSelection, WhySelection): ...
 class OfShow(ContributionsOption, total=False): ...
-class OfTraits(WhyOptions, total=False): ...
+class OfTraits(TreeOptions, WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
 
 ViewName = Literal[

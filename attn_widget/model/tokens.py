@@ -30,6 +30,9 @@ class Token:
         Added by the tokenizer (``[CLS]``, ``[SEP]``, ``<s>`` ...), or a control token in the text of a decoder
         (``<|im_start|>``). A ``[MASK]`` or an unknown token
         that the user's own text produced is not special.
+    boilerplate : bool
+        Text that the user did not write: a system prompt that a chat template adds by itself. It counts as any other token; openings and
+        sentences name none of it.
     pos : str or None
         Universal part of speech of its word (``"NOUN"``); None when unknown.
     entity : str or None
@@ -45,5 +48,6 @@ class Token:
     sentence: int | None = None
     segment: int = 0
     special: bool = False
+    boilerplate: bool = False
     pos: str | None = None
     entity: str | None = None

@@ -19,7 +19,7 @@ from attn_widget.figures.catalog.specializations import (
 from attn_widget.language import function_words
 from attn_widget.protocol.selection import Selection
 
-_IN_PYTHON = ("bounds", "uniform", "opens")  # the page gets their figures with a run
+_IN_PYTHON = ("bounds", "uniform", "opens", "place")  # the page gets their figures with a run
 
 
 class GivesEntry(Protocol):
@@ -33,8 +33,8 @@ def manifest() -> dict[str, Any]:
 
     >>> manifest()["cards"][0]["key"], manifest()["patterns"][1]["meaning"]
     ('confidence_max', 'one token on')
-    >>> manifest()["views"]["tree"]["label"], manifest()["methods"][0]["key"]
-    ('Tree', 'decomposition')
+    >>> manifest()["views"]["heads"]["label"], manifest()["methods"][0]["key"]
+    ('Heads', 'decomposition')
     """
     metrics = METRICS.values()
     specializations = (*SPECIALIZATIONS, *PATTERNS, *ALIGNMENT)

@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.base import cached, known_language
+from attn_widget.analysis.base import known_language
 from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
-from attn_widget.errors import NotAvailableError
 from attn_widget.protocol.answer import answer
-from attn_widget.trace.embeddings import embedding_parts
-from attn_widget.trace.layer_activations import inside
-from attn_widget.trace.run import Run
 
 Asked = dict[str, Any]
 Answered = tuple[Asked, dict[str, Any], dict[str, NDArray[Any]]]
@@ -69,8 +65,7 @@ def wanted(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
 
 def _of_all_runs(analysis: Analysis, *, masked: bool = False) -> Iterator[Asked]:
     kinds = (
-        "language", "specialization", "layer_change", "hidden_path", "residuals", "architecture",
-        "classification", "next_sentence", "patterns",
+        "language", "specialization", "layer_change", "classification", "next_sentence", "patterns",
     )  # fmt: skip
     yield from ({"kind": kind} for kind in kinds)
     if analysis.model.addresses_off:
@@ -104,11 +99,7 @@ def class_slices(analysis: Analysis) -> Iterator[Asked]:
 
 def record(analysis: Analysis, request: Asked) -> Iterator[Answered]:
     """The kernel's own answer; what it refuses is left out, and refused again by the page."""
-    for question, data, arrays in replied(request, answer(analysis, request)):
-        if request["kind"] == "architecture":
-            # A page may lack the tensors whose widths stand on the map.
-            data = {**data, "widths": widths(analysis)}
-        yield question, data, arrays
+    yield from replied(request, answer(analysis, request))
 
 
 def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered]:
@@ -120,24 +111,3 @@ def replied(request: Asked, reply: tuple[Any, list[bytes]]) -> Iterator[Answered
             for head, data in zip(header["arrays"], buffers, strict=True)
         }
         yield request, header["data"], arrays
-
-
-def widths(analysis: Analysis) -> dict[str, int]:
-    """Columns of three tensors, whatever the text: found with a very short one, where one text is read. Empty where unknown."""
-    run = analysis.run
-    return {} if run is None else cached(analysis, "widths", lambda: _widths(run))
-
-
-def _widths(run: Run) -> dict[str, int]:
-    encoder = run.encoder
-    shortest = run.encoding if encoder.parts else encoder.encode("a")
-    try:
-        parts, embeddings = inside(encoder, shortest, 0), embedding_parts(encoder, shortest)
-    except NotAvailableError:
-        return {}
-    tensors = {
-        "sum": embeddings.sum,
-        "attention_output": parts.attention_output,
-        "ffn_activation": parts.ffn_activation,
-    }
-    return {name: int(t.shape[1]) for name, t in tensors.items()}

@@ -11,7 +11,6 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.analysis.long.layered import comes_in_layers
 from attn_widget.errors import InputError
-from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.page import Layout
 from attn_widget.page.picture import Picture, picture_of
 from attn_widget.page.saved_run import SavedRun, of_parts, saved_run
@@ -21,8 +20,7 @@ from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Source
 
 CELLS = 60_000  # weights that an output keeps; one byte each before compression
-OUTPUT_VIEWS = [view for view in VIEWS if view != "inside"]  # its tensors outweigh all else
-FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the view Inside
+FULL_TENSORS = 0.5  # of the room that a page of its own has for tensors of the model
 
 
 class Shown(ABC):
@@ -108,7 +106,6 @@ def output_run(source: Source, selection: Selection, *, full: bool, parts: bool 
     spec = PageSpec(
         layers=layers,
         heads=heads,
-        views=None if full else OUTPUT_VIEWS,
         tensors=FULL_TENSORS,
         light=not full,
         left_out=parts_left_out(analysis, there),

@@ -40,9 +40,8 @@ from attn_widget.page.encodings.codec import MAX_LEVELS, EncodedFactors, encode_
 from attn_widget.page.encodings.long import encode_layer
 from attn_widget.page.mixing_matrices import MixingMatrices, has, mixing_matrices
 from attn_widget.page.recorded import Answered, light_requests, record, replied, wanted
+from attn_widget.page.room import of_heads
 from attn_widget.page.spec import WHOLE, PageSpec
-from attn_widget.page.tensors import focus_row
-from attn_widget.page.tensors import tensors as inside_tensors
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.selection import Selection
@@ -50,7 +49,7 @@ from attn_widget.protocol.source import Source
 from attn_widget.trace import QKVTrace
 
 # Size budget of a short text's page, compressed, without the widget's own script; tensors of the
-# view Inside take what attention leaves of it.
+# model take what attention leaves of it.
 SHORT_BYTES = 720_000
 ROUNDING = 1e-6  # rollout in float32 and another order
 PACKED = 0.93  # of float32 numbers, compressed
@@ -62,6 +61,20 @@ class RecordsView(Protocol):
     def __call__(
         self, analysis: Analysis, chosen: Mapping[str, Any], spec: PageSpec, /
     ) -> list[Answered]: ...
+
+
+class FillsRoom(Protocol):
+    """Function that a feature's ``fills`` name: answers that a view needs as far as there is room, ``budget`` bytes, and those of `of_heads`."""
+
+    def __call__(
+        self,
+        analysis: Analysis,
+        chosen: Mapping[str, Any],
+        spec: PageSpec,
+        heads: Sequence[int],
+        budget: float,
+        /,
+    ) -> Iterable[Answered]: ...
 
 
 class CarriesAnswers(Protocol):
@@ -111,8 +124,6 @@ def snapshot(
     chosen, two_texts = dict(selection), analysis.part != "self"
     if two_texts:
         chosen["part"] = analysis.part
-        if analysis.part != "encoder" or analysis.run is None:  # as js/src/views/inside/index.ts
-            views = [view for view in views if view != "inside"] or ["attention"]
         if chosen["view"] not in views:
             chosen["view"] = views[0]
     if chosen["layer"] not in kept_layers:
@@ -172,23 +183,16 @@ def snapshot(
                 answers = chain(answers, found)
                 if not found:
                     views.remove(view)
+        if not views:
+            views.append("attention")
         for view, path in declared("carried"):
             if view in views:
                 carry: CarriesAnswers = loaded(path)
                 answers = chain(answers, carry(analysis, chosen, spec))
-        if "inside" in views and not light:
-            answers = chain(answers, focus_row(analysis, chosen, kept_heads, budget, spec.most))
-        if budget > 0 and analysis.trace.square:
-            answers = chain(
-                answers,
-                inside_tensors(
-                    analysis,
-                    chosen["layer"],
-                    kept_heads,
-                    budget,
-                    inside="inside" in views,
-                ),
-            )
+        fills = [path for view, path in declared("fills") if view in views]
+        if fills or (budget > 0 and analysis.trace.square):
+            fill: FillsRoom = loaded(fills[0]) if fills else of_heads
+            answers = chain(answers, fill(analysis, chosen, spec, kept_heads, budget))
         first = first_paint(analysis, chosen["layer"], chosen["head"])
         meta = {"parts": [*(parts or [analysis.part])]} if two_texts else {}
         chunks["paint"] = painted(first, about, answers, meta)

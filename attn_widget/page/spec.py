@@ -57,7 +57,7 @@ class PageSpec(OfPage):
     )
     views: Sequence[str] | None = option(several_views)  # names of the tabs; by default all
     title: str | None = option(check_title)
-    # Share of the room of a short page that tensors of the view Inside may take: many texts share one.
+    # Share of the room of a short page that tensors of the model may take: many texts share one.
     tensors: float = 1.0
     # Bytes, compressed, that the attention of a run may take; a coarser code is chosen for it.
     most: float | None = None

@@ -16,16 +16,14 @@ from attn_widget.figures.catalog.choices import ALL_VIEWS
 from attn_widget.figures.catalog.registry import METRICS
 from attn_widget.figures.tables import Columns
 from attn_widget.host.pattern import Pattern
-from attn_widget.page.listed import ROWS, listed, shares, token_label, too_slow
+from attn_widget.page.listed import ROWS, listed, shares, too_slow
 from attn_widget.page.run_cells import run_cells
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.run_source import title_of
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.source import Cells
 from attn_widget.trace.base import LONG_TOKENS
 
-PATHS = 12
 MASK = Pattern(r"^(\[MASK\]|<mask>)$")
 
 
@@ -119,55 +117,8 @@ def predictions_cells(analysis: Analysis, _selection: Selection, *, quick: bool)
     return listed("Predictions", caption, rows, first, "likeliest", 1.0)
 
 
-def tree_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
-    """The strongest paths from the focus token, shaded by the product of their weights."""
-    units, tree = shown_tree(analysis, selection)
-    paths = {id(tree): units[tree.token].surface}
-    found: list[tuple[float, str]] = []
-    for node in tree.walk():
-        for child in node.children:
-            paths[id(child)] = path = f"{paths[id(node)]} → {units[child.token].surface}"
-            found.append((child.product, f"{path} {child.product:.2g}"))
-    if not found:
-        raise NotAvailableError("No path leads from the focus token to another word.")
-    found = sorted(found, key=lambda one: -one[0])[:PATHS]
-    layer, head = selection.place
-    name = "mean of the heads" if head == "mean" else f"H{head}"
-    caption = f"{title_of(analysis)}: the strongest paths from {units[tree.token].surface} in L{layer} · {name}, products of attention weights."
-    products, rows = [product for product, _ in found], [path for _, path in found]
-    return listed("Paths", caption, rows, products, "product")
-
-
-def inside_cells(analysis: Analysis, _selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
-    """By how much attention and the feed-forward network of each layer change each token: the bars of the view's map."""
-    changes = analysis.model.residuals
-    values = np.stack([changes.attention, changes.ffn], axis=1).reshape(-1, analysis.trace.n_tokens)
-    rows = [
-        f"L{layer} {part}"
-        for layer in range(analysis.trace.n_layers)
-        for part in ("attention", "FFN")
-    ]
-    tokens = analysis.trace.tokens
-    columns = [token_label(token) for token in tokens]
-    words = [i for i, token in enumerate(tokens) if not token.special] or [*range(len(tokens))]
-    among = np.nan_to_num(values[:, words])
-    top, largest = float(among.max()), float(np.nan_to_num(values).max())
-    row, column = divmod(int(among.argmax()), len(words))
-    part = "" if analysis.part == "self" else f"the {analysis.part}'s "
-    return Cells(
-        np.clip(values / (top or 1.0), 0, 1).astype(np.float32),
-        f"Change of each token in each layer as a heatmap; the largest is {top:.3g}, of {columns[words[column]]} by {rows[row]}",
-        f"{title_of(analysis)}: change of each token by attention and the feed-forward network (FFN) of {part}each layer, ‖out − in‖ / ‖in‖.",
-        rows,
-        columns,
-        ("0", f"{top:.3g}{' or more' if largest > top else ''}"),
-    )
-
-
 OF_VIEWS: Mapping[str, MakesCells] = {
     "heads": heads_cells,
     "sentences": sentences_cells,
     "predictions": predictions_cells,
-    "tree": tree_cells,
-    "inside": inside_cells,
 }

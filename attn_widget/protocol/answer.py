@@ -26,7 +26,6 @@ from attn_widget.protocol.request import Request, check_request
 from attn_widget.protocol.slices import (  # noqa: F401
     attention,  # pyright: ignore[reportUnusedImport]
     heads,  # pyright: ignore[reportUnusedImport]
-    inside,  # pyright: ignore[reportUnusedImport]
     long,  # pyright: ignore[reportUnusedImport]
     mixing,  # pyright: ignore[reportUnusedImport]
     parts,  # pyright: ignore[reportUnusedImport]

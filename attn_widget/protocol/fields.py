@@ -12,6 +12,11 @@ def one_of(default: str, choices: Sequence[str]) -> Any:
     return field(default=default, metadata={"choices": choices})
 
 
+def up_to(most: int, default: int) -> Any:
+    """A field with a whole number from 1."""
+    return field(default=default, metadata={"most": most})
+
+
 def option(
     check: Callable[[Any], Any],
     default: Any = None,

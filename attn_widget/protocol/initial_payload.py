@@ -279,9 +279,13 @@ def token_columns(
             continue
         before.append(texts[token.segment][reached[token.segment] : token.start])
         reached[token.segment] = max(reached[token.segment], token.end)
+    some = [
+        *TOKEN_COLUMNS,
+        *(["boilerplate"] if any(token.boilerplate for token in tokens) else []),
+    ]
     return {
         name: before if name == "before" else [getattr(token, name) for token in tokens]
-        for name in TOKEN_COLUMNS
+        for name in some
     }
 
 

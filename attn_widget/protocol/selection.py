@@ -37,8 +37,6 @@ SHADES = (
 # Accuracies, of a profile alone: how often a head's largest weight falls where a pattern says.
 ACCURACIES = tuple(f"accuracy: {name}" for name in (*POSITIONAL, *RELATIONS))
 LARGEST_HEIGHT = 100_000  # px
-LARGEST_TOP_K = 10
-LARGEST_DEPTH = 6
 
 
 class ReportTraits(OfTraits, total=False):
@@ -53,8 +51,6 @@ class ReportTraits(OfTraits, total=False):
     part: Part | None
     view: ViewName | None
     quantity: Quantity | None
-    top_k: int | None
-    depth: int | None
     special: bool | None
     words: bool | None
     scale: Scale | None
@@ -81,7 +77,7 @@ class Selection(OfSelection):
         itself.
     token, pair, group
         Places in one text.
-    metric, view, quantity, top_k, depth, special, words, scale, theme, height, chrome
+    metric, view, quantity, special, words, scale, theme, height, chrome
         As a new widget has them, like the fields of features.
     """
 
@@ -93,8 +89,6 @@ class Selection(OfSelection):
     view: str = one_of("attention", (*ALL_VIEWS,))
     quantity: str = one_of("weights", QUANTITIES)
     group: Sequence[int] = ()
-    top_k: int = 3
-    depth: int = 3
     special: bool = True
     words: bool = False
     scale: str = one_of("words", SCALES)
@@ -146,10 +140,10 @@ class Selection(OfSelection):
         for field in fields(self):
             if "choices" in field.metadata:
                 check_choice(getattr(self, field.name), field.name, field.metadata["choices"])
+            if "most" in field.metadata:
+                check_count(getattr(self, field.name), field.name, 1, field.metadata["most"])
         for name in ("special", "words", "chrome"):
             check_flag(getattr(self, name), name)
-        check_count(self.top_k, "top_k", 1, LARGEST_TOP_K)
-        check_count(self.depth, "depth", 1, LARGEST_DEPTH)
         if self.height is not None:
             check_count(self.height, "height", 1, LARGEST_HEIGHT, "CSS px.")
         return self

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+
+from attn_widget.model.encoder import Encoder
+from attn_widget.trace.hooks import hooked
 
 
 class ChangedRows(TorchFunctionMode):
@@ -35,7 +40,34 @@ class ChangedRows(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         # An encoder-decoder's source and a router's rows of tokens have another shape, and are read whole.
-        if func is not functional.linear or kwargs or args[0].dim() != 3 or args[0].shape[:2] != self.shape:  # fmt: skip
+        if func is not functional.linear or kwargs or not self._whole(args[0]):
             return func(*args, **(kwargs or {}))
-        some = func(args[0].flatten(0, 1)[self.rows], *args[1:])
-        return some[self.places].unflatten(0, self.shape)
+        return self._spread(func(self._picked(args[0]), *args[1:]))
+
+    @contextmanager
+    def in_feed_forwards(self, encoder: Encoder, layers: Iterable[Any]) -> Generator[None]:
+        """Feed-forward networks that are one module compute everything for those rows alone: activations, too."""
+        block = encoder.family.block
+        whole = block is None or block.experts or encoder.patch  # pieces are of whole copies
+        name = "" if whole else block.ffn_output.rpartition(".")[0]
+
+        def pick(_module: Any, args: Any, kwargs: Any) -> Any:
+            if kwargs or len(args) != 1 or not self._whole(args[0]):
+                return None
+            return (self._picked(args[0])[None],), kwargs
+
+        def spread(_module: Any, args: Any, _kwargs: Any, output: Any) -> Any:
+            picked = len(args) == 1 and args[0].shape[:2] == (1, len(self.rows))
+            return self._spread(output[0]) if picked else None
+
+        with hooked([layer.get_submodule(name) for layer in layers if name], before=pick, after=spread):
+            yield
+
+    def _whole(self, tensor: Any) -> bool:
+        return tensor.dim() == 3 and tensor.shape[:2] == self.shape
+
+    def _picked(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.flatten(0, 1)[self.rows]
+
+    def _spread(self, rows: torch.Tensor) -> torch.Tensor:
+        return rows[self.places].unflatten(0, self.shape)

@@ -55,6 +55,8 @@ class LayerParts:
     ffn_activation : [n, intermediate_size]
         After the activation function (and gate), before the second linear map; without columns where the FFN is a
         mixture of experts.
+    head_outputs : [n, n_heads * head_dim]
+        ``A v`` of all heads side by side, which the output projection reads.
     ffn_output : [n, d]
         What the feed-forward network adds to the residual.
     ffn_sum, ffn_norm : [n, d]
@@ -76,6 +78,7 @@ class LayerParts:
     ffn_sum: Floats
     ffn_norm: Floats
     layer_output: Floats
+    head_outputs: Floats
     notes: tuple[str, ...] = ()
 
     @property
@@ -175,6 +178,7 @@ def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
         ffn_sum=part("layer", "out") if block.pre_norm else part("ffn_norm", "in"),
         ffn_norm=part("ffn_norm", "out"),
         layer_output=part("layer", "out"),
+        head_outputs=part("attention_output", "in"),
         notes=block.notes,
     )
 

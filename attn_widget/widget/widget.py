@@ -28,8 +28,6 @@ from attn_widget.protocol.initial_payload import first_paint, opening_of, withou
 from attn_widget.protocol.request import integer
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import (
-    LARGEST_DEPTH,
-    LARGEST_TOP_K,
     NAMES,
     SHADES,
     Selection,
@@ -130,10 +128,6 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
     ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollouts of these, such as ``"alti_rollout"``."""
     group: t.TraitType[list[int], list[int] | tuple[int, ...]] = synced(t.List(Int()))
     """Tokens gathered for a sum. Default none."""
-    top_k: Trait[int] = synced(Int(3, min=1, max=LARGEST_TOP_K))
-    """Children of each token in the tree, 1 to 10. Default 3."""
-    depth: Trait[int] = synced(Int(3, min=1, max=LARGEST_DEPTH))
-    """Levels of the tree below its root, 1 to 6. Default 3."""
     special: Trait[bool] = synced(t.Bool(True))
     """Show special tokens. Default True."""
     words: Trait[bool] = synced(t.Bool(False))

@@ -21,4 +21,5 @@ export { startsOfAxes } from "./views/attention/lazy/starts";
 export { attentionTable } from "./views/attention/lazy/table";
 export { showTip } from "./views/attention/lazy/tip";
 export { attentionVector } from "./views/attention/lazy/vector";
+export { longAttention as attentionLong } from "./views/attention/long/view";
 export * from "./views/lazy-code";

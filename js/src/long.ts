@@ -1,4 +1,4 @@
-/** Parts of the page that are drawn in another way over a long text; their code comes with the lazy views. */
+/** Parts around the views that are drawn in another way over a long text; their code comes with the lazy views. */
 
 import { barsOf, markAxes, markRibbon } from "./draw/long/overlaps";
 import { longRows } from "./figures/long/row";
@@ -6,17 +6,13 @@ import { longStore } from "./figures/long/store";
 import { windowOf } from "./figures/long/windows";
 import { layerProgressLine } from "./frame/long/layer-progress";
 import { overview } from "./frame/long/overview";
-import { longAttention } from "./views/attention/long/view";
-import type { DrawView, RunContext } from "./views/contract";
-import { longTree } from "./views/tree/long";
+import type { RunContext } from "./views/contract";
 
 export const long = {
   rows: ({ source, state, ...hosts }: RunContext) =>
     longRows(longStore(source, state, hosts), source, state, hosts.signal),
   overview,
   layerProgress: layerProgressLine,
-  /** By the name of the view. */
-  views: { attention: longAttention, tree: longTree } as Readonly<Record<string, DrawView>>,
 };
 
 /** Parts for a text that was read in windows. */

@@ -133,7 +133,7 @@ test("an arrow that is read is one that is there", () => {
   expect(arrows.get("features/index.ts")).toContain("features/why/index.ts");
   expect(fault(placeOf("draw/dom.ts"), placeOf("figures/format.ts"))).toBe(null);
   expect(fault(placeOf("figures/format.ts"), placeOf("draw/dom.ts"))).toBe("points up");
-  expect(fault(placeOf("views/tree/view.tsx"), placeOf("views/heads/view.tsx"))).toBe(
+  expect(fault(placeOf("views/attention/view.tsx"), placeOf("views/heads/view.tsx"))).toBe(
     "leads from one view to another",
   );
   const [why, tasks] = ["features/why/view.tsx", "features/tasks/view.tsx"];

@@ -47,7 +47,7 @@ describe("code that comes later", () => {
     await Promise.all([later.acceptCode(ANSWER), later.acceptCode(ANSWER)]);
     expect(link).toHaveBeenCalledTimes(1);
     expect(link).toHaveBeenCalledWith(CODE);
-    expect(list.drawOf("tree")).toBe((code as unknown as Record<string, unknown>).tree);
+    expect(list.drawOf("heads")).toBe((code as unknown as Record<string, unknown>).heads);
   });
 
   test("of another version is refused in words, and can be asked for again", async () => {
@@ -59,17 +59,17 @@ describe("code that comes later", () => {
       message: expect.stringContaining("different versions of attn_widget"),
       hint: "Run the cell again.",
     });
-    expect(list.drawOf("tree")).toBe(null);
+    expect(list.drawOf("heads")).toBe(null);
     link.mockImplementation(async () => code);
     await later.acceptCode(ANSWER);
-    expect(list.drawOf("tree")).toBe((code as unknown as Record<string, unknown>).tree);
+    expect(list.drawOf("heads")).toBe((code as unknown as Record<string, unknown>).heads);
   });
 
   test("that is no code is refused", async () => {
     later.linkWith(async () => code);
     const empty = { data: {}, arrays: new Map() };
     await expect(later.acceptCode(empty)).rejects.toThrow("No code arrived.");
-    expect(list.drawOf("tree")).toBe(null);
+    expect(list.drawOf("heads")).toBe(null);
   });
 });
 
@@ -104,19 +104,19 @@ describe("a tab whose code is not here", () => {
     ask = vi.fn(async () => ANSWER);
     let finish: (found: LazyCode) => void = () => undefined;
     later.linkWith(() => new Promise((resolve) => (finish = resolve)));
-    open("tree");
-    expect(panel.textContent).toBe("Loading Tree …");
+    open("heads");
+    expect(panel.textContent).toBe("Loading Heads …");
     expect(panel.getAttribute("aria-busy")).toBe("true");
     expect(open$().drawn).toBe(null);
     await vi.waitFor(() => expect(ask).toHaveBeenCalledTimes(1));
     await Promise.resolve();
     finish(code);
-    await vi.waitFor(() => expect(drawn).toEqual(["tree"]));
-    expect(panel.textContent).toBe("tree");
+    await vi.waitFor(() => expect(drawn).toEqual(["heads"]));
+    expect(panel.textContent).toBe("heads");
     expect(panel.getAttribute("aria-busy")).toBe("false");
     expect(open$().drawn).not.toBe(null);
     opened.dispose();
-    expect(gone).toEqual(["tree"]);
+    expect(gone).toEqual(["heads"]);
   });
 
   test("is drawn when another widget of the page has got the code", async () => {
@@ -129,7 +129,7 @@ describe("a tab whose code is not here", () => {
 
   test("that was left again is not drawn", async () => {
     ask = vi.fn(() => new Promise<Slice>(() => undefined));
-    const state = open("tree");
+    const state = open("heads");
     state.set({ view: "sentences" });
     contract.lazyCode.value = code;
     await Promise.resolve();
@@ -145,16 +145,16 @@ describe("a tab whose code is not here", () => {
       );
     });
     later.linkWith(async () => code);
-    open("tree");
+    open("heads");
     await vi.waitFor(() => expect(reported).toHaveLength(1));
     expect(reported[0]).toBe(
-      "Tree is not loaded. The kernel is gone: what is loaded stays usable. Run the cell.",
+      "Heads is not loaded. The kernel is gone: what is loaded stays usable. Run the cell.",
     );
     expect(panel.textContent).toBe(`${reported[0]} Try again`);
     expect(panel.getAttribute("aria-busy")).toBe("false");
     ask.mockImplementation(async () => ANSWER);
     button().click();
-    await vi.waitFor(() => expect(drawn).toEqual(["tree"]));
-    expect(panel.textContent).toBe("tree");
+    await vi.waitFor(() => expect(drawn).toEqual(["heads"]));
+    expect(panel.textContent).toBe("heads");
   });
 });

@@ -2,8 +2,9 @@
 
 import { describe, expect, test, vi } from "vitest";
 import { linksInView } from "../src/draw/long/long-flow";
+import { type InfluenceTree, influenceTree, type TreeNode } from "../src/features/tree/influence";
+import { matrixOf, reach } from "../src/features/tree/long";
 import { strongestOf } from "../src/figures/derive/matrix";
-import { type InfluenceTree, influenceTree, type TreeNode } from "../src/figures/derive/tree";
 import { linkOf, pairMatrix } from "../src/figures/long/pair";
 import { type LongMatrix, longStore } from "../src/figures/long/store";
 import { SliceFailure } from "../src/protocol/failure";
@@ -11,7 +12,6 @@ import { itemAt } from "../src/protocol/required";
 import type { NdArray, Slice } from "../src/protocol/types";
 import { moveBlock } from "../src/views/attention/keys";
 import { nextStrongest } from "../src/views/attention/long/keys";
-import { matrixOf, reach } from "../src/views/tree/long";
 import { fakeRun } from "./fake";
 import { DOCUMENT, tokensOfText } from "./long-text";
 import { metaOf } from "./runs";

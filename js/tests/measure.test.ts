@@ -2,7 +2,7 @@
 
 // @vitest-environment jsdom
 import { afterEach, expect, test, vi } from "vitest";
-import { createRuler } from "../src/views/tree/measure";
+import { createRuler } from "../src/draw/measure";
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,6 +1,7 @@
 // @vitest-environment jsdom
 import { signal } from "@preact/signals-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { tree } from "../src/features/tree/view";
 import { createMatrix } from "../src/figures/matrix";
 import { bar } from "../src/frame/bar";
 import { headGrid } from "../src/frame/head-grid/head-grid";
@@ -19,7 +20,6 @@ import { mount } from "../src/ui/mount";
 import { createOverlay, lazyCode, type ViewContext } from "../src/views/contract";
 import { heads } from "../src/views/heads/view";
 import { sentences } from "../src/views/sentences/view";
-import { tree } from "../src/views/tree/view";
 import { fakeRun } from "./fake";
 import { openPart, paintOf } from "./parts";
 import { unfold } from "./unfold";

@@ -6,6 +6,9 @@ import { ramp } from "../src/draw/color/ramp";
 import { rampIndex, signedIndex } from "../src/draw/color/scale";
 import type { Geometry } from "../src/draw/heatmap/types";
 import { Flow } from "../src/features/comparison/panels/flow";
+import { placeLabels } from "../src/features/inside/stages/hidden";
+import { force } from "../src/features/tree/force";
+import { tidy } from "../src/features/tree/tidy";
 import { ComponentsPanel } from "../src/features/why/components";
 import { Strip } from "../src/features/why/strips";
 import { FallDot } from "../src/features/why/trust";
@@ -19,11 +22,8 @@ import { windowOf } from "../src/views/attention/export";
 import { moveCell } from "../src/views/attention/keys";
 import { placeCard } from "../src/views/attention/lazy/place-card";
 import { placeCard as placeBlockCard } from "../src/views/attention/long/block";
-import { placeLabels } from "../src/views/inside/stages/hidden";
 import { piecesOf } from "../src/views/predictions/data";
 import { layoutGrid, linesInSight } from "../src/views/sentences/layout";
-import { force } from "../src/views/tree/force";
-import { tidy } from "../src/views/tree/tidy";
 
 describe("the tree's edges", () => {
   // A pill of 40 px whose children begin at 60; a number of 30 px before a pill at 200.

@@ -4,12 +4,16 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
+import { InsideSentence, mostUnusual, mostUnusualOf } from "../src/features/inside/sentence";
+import { takenIn } from "../src/features/inside/taken";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
+import { grow } from "../src/features/tree/grown";
+import { influenceTree } from "../src/features/tree/influence";
+import { pathsOf, TreeSentence } from "../src/features/tree/sentence";
 import { explainedOf } from "../src/features/why/both-texts";
 import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import { type Classification, classesOf } from "../src/figures/classes";
-import { influenceTree } from "../src/figures/derive/tree";
 import { tokenScheme } from "../src/figures/format";
 import type { Matrix } from "../src/figures/matrix";
 import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
@@ -19,14 +23,10 @@ import type { Meta, Source } from "../src/protocol/types";
 import { TextWord } from "../src/ui/word";
 import { type Link, linkOf } from "../src/views/heads/link";
 import { HeadSentence, NO_STANDINGS, standingsIn } from "../src/views/heads/sentence";
-import { InsideSentence, mostUnusual, mostUnusualOf } from "../src/views/inside/sentence";
-import { takenIn } from "../src/views/inside/taken";
 import type { Predictions } from "../src/views/predictions/data";
 import { PredictionsSentence } from "../src/views/predictions/sentence";
 import { mostSurprising, subjectOf } from "../src/views/predictions/subject";
 import { OneSentence, openingRow, SentencesSentence } from "../src/views/sentences/sentence";
-import { grow } from "../src/views/tree/grown";
-import { pathsOf, TreeSentence } from "../src/views/tree/sentence";
 import { drawn } from "./drawn";
 import { metaOf } from "./runs";
 
@@ -239,6 +239,20 @@ describe("Heads", () => {
     expect(say(found({ self: values }, Number.NaN), 1, source)).toBe(
       "Over 400 texts, L0 · H1 is 1st of the 6 heads in attention to the token itself: 50% (95% interval 25% to 75%).",
     );
+  });
+});
+
+describe("Boilerplate", () => {
+  const meta = metaOf(["[CLS]", "helpful", "assistant", "[SEP]", "rivers", "flow"]);
+  const boilerplate = [false, true, true, false, false, false];
+  const tokens = { ...meta.tokens, boilerplate };
+
+  it("has no words, and surprises nobody", () => {
+    expect(wordsOf(tokens).map(({ token }) => token)).toEqual([4, 5]);
+    expect([1, 2, 4].map((i) => isWhole(tokens, i))).toEqual([false, false, true]);
+    const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
+    expect(mostSurprising({ surprisal }, meta.tokens)).toBe(1);
+    expect(mostSurprising({ surprisal }, tokens)).toBe(4);
   });
 });
 

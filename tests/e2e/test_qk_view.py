@@ -54,7 +54,7 @@ def test_every_number_is_pythons(page: Page) -> None:
     widget = pinned(page)
     analysis = widget.analysis
     found = analysis.qk_attribution(LAYER, HEAD, QUERY, KEY)
-    expect(part(page, "qk-line")).to_contain_text("above the other words")
+    expect(part(page, "qk-line")).to_contain_text("above the mean of the other words")
     for side, sums in (("key", found.key_sums), ("query", found.query_sums)):
         assert listed(page, side, sums) == list(np.argsort(-np.abs(sums), kind="stable")[:5])
         agree(part(page, f"qk-{side}-total"), np.array([found.contrast]), rtol=1e-5)
@@ -84,7 +84,9 @@ def test_a_head_leads_to_the_cell_at_which_it_read_and_back(page: Page) -> None:
     button = page.locator('[data-aw-part="qk-key"] button[data-head]').first
     layer, head = (int(button.get_attribute(f"data-{name}") or -1) for name in ("layer", "head"))
     (source,) = [each.source for each in heads if (each.layer, each.head) == (layer, head)]
+    page.set_viewport_size({"width": 1220, "height": 300})
     button.click()
+    expect(part(page, "qk-back")).to_be_in_viewport()
     expect(part(page, "qk-back")).to_have_text(f"← back to L{LAYER} · H{HEAD}, his4 → man2")
     expect(part(page, "qk-line")).to_be_visible()
     assert (widget.layer, widget.head, list(widget.pair)) == (layer, head, [KEY, source])
@@ -92,6 +94,22 @@ def test_a_head_leads_to_the_cell_at_which_it_read_and_back(page: Page) -> None:
     expect(part(page, "qk-back")).to_have_count(0)
     expect(part(page, "qk-line")).to_be_visible()
     assert (widget.layer, widget.head, list(widget.pair)) == (LAYER, HEAD, [QUERY, KEY])
+    widget.close()
+
+
+def test_the_sums_come_into_sight_and_both_sides_have_one_set_of_columns(page: Page) -> None:
+    page.set_viewport_size({"width": 1220, "height": 600})
+    widget = pinned(page)
+    expect(part(page, "qk-key")).to_be_in_viewport(ratio=1)
+    part(page, "qk-without").click()
+    expect(part(page, "qk-verdict")).to_be_visible()
+    for by in ("tokens", "parts"):
+        page.locator(f'[data-by="{by}"]').click()
+        expect(page.locator(f'[data-by="{by}"]')).to_have_attribute("aria-pressed", "true")
+        heads = page.locator(".aw-qk-sum thead th").filter(has_text="total, by a run")
+        expect(heads).to_have_count(2, timeout=30_000)
+        left, other = heads.evaluate_all("all => all.map(e => e.getBoundingClientRect().left)")
+        assert left == other, by
     widget.close()
 
 

@@ -17,9 +17,9 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 import attn_widget as aw
 from attn_widget.features.engine.classifier import class_reader
 from attn_widget.features.engine.live import packed
+from attn_widget.features.inside.slices import architecture
 from attn_widget.features.tasks.cnn import TextCNNConfig, TextCNNForSequenceClassification
 from attn_widget.features.tasks.mean import MeanPoolingConfig, MeanPoolingForSequenceClassification
-from attn_widget.protocol.slices.inside import architecture
 from tests.golden.make_engine import SETTINGS, write_model
 from tests.golden.make_engine_source import answered, painted
 

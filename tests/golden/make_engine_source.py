@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import attn_widget as aw
+from attn_widget.features.inside.slices import EMBEDDINGS, LAYER
 from attn_widget.figures.catalog.choices import MIXINGS
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
-from attn_widget.protocol.slices.inside import EMBEDDINGS, LAYER
 from tests.golden.make_engine import numbers, write_model
 
 PATH = Path(__file__).with_name("engine_source.json")

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from attn_widget._version import __version__
+from scripts.conda import conda_name
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,14 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 TOML = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = TOML["project"]
 RECIPE = yaml.safe_load((ROOT / "recipe/recipe.yaml").read_text(encoding="utf-8"))
-CONDA = {"torch": "pytorch"}  # other names on conda-forge
 
 
 def range_of(requirement: str) -> tuple[str, str]:
     """Name and range, without a marker."""
     found = re.fullmatch(r"([\w.-]+)\s*([^;]*?)\s*(?:;.*)?", requirement)
     assert found is not None, requirement
-    return CONDA.get(found[1], found[1]), found[2]
+    return conda_name(found[1]), found[2]
 
 
 def test_it_needs_what_the_package_needs() -> None:
@@ -60,7 +60,8 @@ def test_it_is_the_same_package() -> None:
 
 def test_it_tries_the_package_as_built() -> None:
     python, script = RECIPE["tests"]
-    assert python == {"python": {"imports": ["attn_widget"], "pip_check": True}}
+    lowest = {"python_version": "${{ python_min }}.*"}
+    assert python == {"python": {"imports": ["attn_widget"], "pip_check": True, **lowest}}
     (name,) = PROJECT["scripts"]
     assert len(script["script"]) == 2
     assert all(line.split()[0] == name for line in script["script"])

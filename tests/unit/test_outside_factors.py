@@ -9,7 +9,6 @@ import attn_widget as aw
 from attn_widget.analysis import Analysis
 from attn_widget.page.snapshot import snapshot
 from attn_widget.page.spec import PageSpec
-from attn_widget.page.tensors import groups
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
 from tests.close import assert_close
@@ -42,13 +41,3 @@ def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis
     stored = {entry["request"]["kind"]: entry["arrays"] for entry in meta["recorded"]}
     np.testing.assert_array_equal(arrays[stored["scores"]["scores"]], analysis.scores(0, 0))
     np.testing.assert_array_equal(arrays[stored["qkv"]["q"]], analysis.queries(0, 0))
-
-
-def test_a_saved_page_has_the_vectors_of_the_selected_layer_before_other_tensors() -> None:
-    analysis = aw.analyze("the cat sat on the mat", tagger=None, progress=False)
-    found = list(groups(analysis, 3, [5], budget=1e6))
-    # After the embeddings, on which the view Inside opens.
-    later = [group for group in found if "layer" in group[0][0]]
-    assert later[0] == [({"kind": "qkv", "layer": 3, "head": 5}, 8 * 3 * 32)]
-    asked = [request for group in found for request, _ in group if request["kind"] == "qkv"]
-    assert sorted(request["layer"] for request in asked) == list(range(6))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import attn_widget as aw
 from attn_widget.analysis import Analysis
+from attn_widget.features.inside.slices import TENSORS
 from attn_widget.page import base85
 from attn_widget.protocol import answer as protocol
 from attn_widget.protocol.built import bundle
-from attn_widget.protocol.slices.inside import TENSORS
 from tests.close import assert_close
 
 TEXT = "The cat sat on the mat. It slept."

@@ -101,12 +101,9 @@ def test_the_first_of_everything_can_be_asked_for_and_nothing_before_it() -> Non
     ask(analysis, kind="predictions", top_k=1)
     ask(analysis, kind="predictions", top_k=slices.MAX_TOP_K)
     ask(analysis, kind="drill", a=0, b=0, aggregation="mass")
-    ask(analysis, kind="tensor", name="hidden", layer=0)
     for request in (
         {"kind": "predictions", "top_k": slices.MAX_TOP_K + 1},
         {"kind": "drill", "a": -1, "b": 0, "aggregation": "mass"},
-        {"kind": "tensor", "name": "hidden", "layer": -1},
-        {"kind": "tensor", "name": "hidden", "layer": analysis.trace.n_layers + 1},
     ):
         assert "out of range" in reply_to(analysis, **request)[0]["error"], request
 

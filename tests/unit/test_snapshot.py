@@ -13,15 +13,14 @@ import pytest
 from attn_widget.api import show
 from attn_widget.page.compress import inflate
 from attn_widget.page.recorded import light_requests
+from attn_widget.page.room import fitting
 from attn_widget.page.saved_run import saved_run
-from attn_widget.page.snapshot import Snapshot, snapshot
+from attn_widget.page.snapshot import snapshot
 from attn_widget.page.spec import PageSpec
-from attn_widget.page.tensors import fitting
 from attn_widget.protocol.answer import HANDLERS, answer
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.inside import EMBEDDINGS, HEAD, LAYER
 from tests.golden import make_page
 from tests.golden.make_page import CODED, EXACT, PATH, REFUSED
 
@@ -110,74 +109,6 @@ def test_nothing_that_the_kernel_refuses_is_recorded(name: str) -> None:
         if refused and request["kind"] not in ("weights", "nothing"):
             assert how == REFUSED
             assert request["kind"] not in kinds, request
-
-
-def test_tensors_are_taken_in_whole_groups_as_room_allows() -> None:
-    analysis, _, _ = runs()["factors and tensors"]
-    counts: list[int] = []
-    for share in (0.0, 0.02, 0.05, 1.0):
-        found = snapshot(
-            analysis, {"layer": 1, "head": 0}, PageSpec(views=["inside"], tensors=share)
-        )
-        meta, _ = unpack(found.chunks["paint"])
-        names = [
-            e["request"].get("name") for e in meta["recorded"] if e["request"]["kind"] == "tensor"
-        ]
-        assert ("token" in names) == ("sum" in names)
-        counts.append(len(names))
-    assert counts[0] == 0 and counts == sorted(counts) and counts[1] < counts[-1]
-
-
-def rows_of(found: Snapshot) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
-    """The focus token's row of a page: its data and its arrays."""
-    meta, arrays = unpack(found.chunks["paint"])
-    entry = next((e for e in meta["recorded"] if e["request"]["kind"] == "token_row"), None)
-    if entry is None:
-        return None
-    return entry["data"], {name: arrays[stored] for name, stored in entry["arrays"].items()}
-
-
-@pytest.mark.parametrize("token", [None, 4])
-def test_without_room_for_tensors_a_page_keeps_the_focus_tokens_row_of_each(
-    token: int | None,
-) -> None:
-    analysis, _, _ = runs()["factors without tensors"]
-    selection = {"layer": 1, "head": 0, "token": token}
-    found = rows_of(
-        snapshot(analysis, selection, PageSpec(views=["inside"], tensors=0, heads=[0, 2]))
-    )
-    assert found is not None
-    data, arrays = found
-    focus = 1 if token is None else token
-    assert data["token"] == focus and data["heads"] == [0, 2]
-    assert {name.partition(":")[0] for name in arrays} == {*EMBEDDINGS, *LAYER, *HEAD, "hidden"}
-    assert (
-        len(arrays)
-        == len(EMBEDDINGS) + analysis.trace.n_layers * len((*LAYER, *HEAD, "hidden")) + 1
-    )
-    for key, row in arrays.items():
-        name, _, layer = key.partition(":")
-        asked = {"kind": "tensor", "name": name, "rows": [focus, focus + 1]}
-        asked |= {"layer": int(layer)} if layer else {}
-        for place, head in enumerate([0, 2] if name in HEAD else [None]):
-            reply, buffers = answer(analysis, asked if head is None else {**asked, "head": head})
-            assert data["widths"][name] == reply["data"]["shape"][1]
-            own = np.frombuffer(buffers[0], dtype=np.float32)
-            np.testing.assert_array_equal(row if head is None else row[place], own, err_msg=key)
-
-
-def test_a_page_with_every_tensor_or_of_very_many_texts_has_no_row_of_its_own() -> None:
-    analysis, _, _ = runs()["factors and tensors"]
-    selection = {"layer": 1, "head": 0}
-
-    def rows(**options: Any) -> Any:
-        return rows_of(snapshot(analysis, selection, PageSpec(**{"views": ["inside"], **options})))
-
-    assert rows() is None
-    assert rows(tensors=0, most=1e9) is not None
-    assert rows(tensors=0, most=1e4) is None
-    assert rows(light=True) is None
-    assert rows(tensors=0, views=["attention"]) is None
 
 
 def test_a_group_that_is_too_large_leaves_its_room_to_smaller_ones() -> None:

@@ -60,7 +60,7 @@ def read(
             "output is given, and text is token ids.",
             "Give the ids of the whole chat, or its messages.",
         )
-    return _with_turns(encoding, turns) if turns else None
+    return _with_turns(encoding, turns, Template(encoder).own_prompt()) if turns else None
 
 
 def _of_text(
@@ -84,7 +84,7 @@ def _of_text(
     if begun:  # the tokenizer might have begun it too
         note = encode(encoder, whole, None, add_special_tokens=True, **options).note
         encoding = replace(encoding, note=note)
-    encoding = _with_turns(encoding, turns)
+    encoding = _with_turns(encoding, turns, template.own_prompt())
     return encoding if reply is None else _with_reply(encoding, len(text))
 
 
@@ -126,12 +126,18 @@ def _of_messages(
     elif written.prompt < len(text):
         turns.append((REPLY, written.prompt))
     encoding = encode(encoder, text, None, add_special_tokens=False, **options)
-    encoding = _with_turns(encoding, turns)
+    said = any(message["role"] == "system" for message in messages)
+    encoding = _with_turns(encoding, turns, ("", 0) if said else template.own_prompt())
     return encoding if reply is None else _with_reply(encoding, begin)
 
 
-def _with_turns(encoding: Encoding, turns: Sequence[tuple[str, int]]) -> Encoding:
-    """The encoding with turns by their first characters, and a last one for what is written if it is not there yet."""
+def _with_turns(
+    encoding: Encoding, turns: Sequence[tuple[str, int]], own: tuple[str, int]
+) -> Encoding:
+    """The encoding with turns by their first characters, and a last one for what is written if it is not there yet.
+
+    ``own``: see `Template.own_prompt`.
+    """
     # Tokens that the text does not spell have the place of the token before them.
     ordered = np.maximum.accumulate([token.start for token in encoding.tokens]).tolist()
     units = [(role, bisect_left(ordered, start) if start else 0) for role, start in turns]
@@ -139,6 +145,12 @@ def _with_turns(encoding: Encoding, turns: Sequence[tuple[str, int]]) -> Encodin
     tokens = list(encoding.tokens)
     for i in headers:
         tokens[i] = replace(tokens[i], special=True)
+    head, begin = own
+    if head and encoding.text.startswith(head):
+        tokens = [
+            replace(token, boilerplate=not token.special and begin <= token.start < len(head))
+            for token in tokens
+        ]
     if units[-1][0] != REPLY:
         units.append((REPLY, encoding.n_tokens))
     return replace(encoding, tokens=tuple(tokens), units=tuple(units))

@@ -86,6 +86,18 @@ class Template:
         probe = self._rendered([{"role": "user", "content": "probe"}])
         return bool(beginning) and probe is not None and probe.startswith(str(beginning))
 
+    def own_prompt(self) -> tuple[str, int]:
+        """The beginning of a chat without a system turn, up to the end of the system prompt that the template adds, and where that prompt begins.
+
+        Empty where it adds none.
+        """
+        try:
+            written = self.written([{"role": "user", "content": "probe"}], prompt=False)
+        except AttnWidgetError:  # no chat begins with a user's turn
+            return "", 0
+        first = written.turns[0]
+        return (written.text[: first.last], first.first) if first.role == "system" else ("", 0)
+
     def written(self, messages: Messages, *, prompt: bool) -> Written:
         """The text of messages with its turns; ``prompt``: with what a reply begins with.
 

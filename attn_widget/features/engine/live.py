@@ -30,8 +30,8 @@ from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.shown import Shown, single_sources
 from attn_widget.page.size_budget import SizeBudget
 from attn_widget.page.spec import PageSpec
+from attn_widget.protocol.answer import answer
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.slices.inside import architecture
 from attn_widget.protocol.source import Source
 
 if TYPE_CHECKING:
@@ -138,11 +138,13 @@ def page_model(
     facts: dict[str, Any] = {
         "rounding": rounding,
         "tagger": tag_reader(encoder),
-        "architecture": architecture(run, {"kind": "architecture"})[0],
         "classifier": class_reader(run),
         "embedder": None if similar is None else embedder_facts(similar),
         "beside": None,
     }
+    plan, _ = answer(run, {"kind": "architecture"})
+    if plan["ok"]:
+        facts["architecture"] = plan["data"]
     text = as_text(file)
     if len(text) > MAX_BYTES:
         raise NotAvailableError(

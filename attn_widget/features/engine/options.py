@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attn_widget.errors import InputError
+from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.page.spec import PageSpec
 
 # The views whose every figure the engine computes (js/src/features/engine/page/answers).
-LIVE_VIEWS = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
+ANSWERED = ("attention", "heads", "tree", "sentences", "predictions", "inside", "task")
+LIVE_VIEWS = tuple(view for view in ANSWERED if view in VIEWS)
 
 
 def check_views_of(spec: PageSpec) -> list[str]:

@@ -23,7 +23,6 @@ from attn_widget.page.view_cells import MakesTable
 from attn_widget.protocol.initial_payload import TOP_K, opening_mode, table_mode
 from attn_widget.protocol.matrix import matrix_of, shown_matrix
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.shown_tree import shown_tree
 from attn_widget.protocol.slices.attention import opened_classes
 from attn_widget.protocol.source import Source
 
@@ -98,30 +97,6 @@ def table(source: Source, selection: Selection, view: str) -> Table:
         return Table(*make(analysis, selection))
 
 
-def tree_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row an edge: ``parent, token, parent_token, child_token, depth, weight, product, score``.
-
-    As on screen, special tokens and punctuation are left out below the root. `Analysis.heads.tree` has them.
-    """
-    units, whole = shown_tree(analysis, selection)
-    columns = (
-        *("parent", "token", "parent_token", "child_token"),
-        *("depth", "weight", "product", "score"),
-    )
-    rows: list[Row] = []
-    for node in whole.walk():
-        parent = units[node.token]
-        for child in node.children:
-            unit = units[child.token]
-            rows.append(
-                (
-                    *(parent.token, unit.token, parent.text, unit.text),
-                    *(child.depth, child.weight, child.product, child.score),
-                )
-            )
-    return Table(columns, rows)
-
-
 def sentences_table(analysis: Analysis, selection: Selection) -> Table:
     """One row a pair: ``a, b, a_text, b_text, value``: the share of a's attention on b (``mass``)."""
     sums = analysis.sentences
@@ -162,32 +137,6 @@ def _of_what_is_written(analysis: Analysis) -> Analysis:
     return analysis.model.writing if analysis.part == "cross" else analysis
 
 
-def inside_table(analysis: Analysis, selection: Selection) -> Table:
-    """One row a number of the focus token's embeddings, the stage that is open at first.
-
-    ``tensor, layer, head, position, token, dimension, value``; the tensors that the model has of
-    ``token, position, segment, sum, norm`` and, where it projects them, ``output``.
-    """
-    parts = analysis.model.embeddings
-    names = ["token", "position", "segment", "sum", "norm"]
-    hidden = analysis.model.hidden_states.shape[-1]
-    if parts.norm is not None and parts.norm.shape[-1] != hidden:
-        names.append("output")
-    position = selection.token
-    if position is None:
-        position = next((i for i, t in enumerate(analysis.tokens) if not t.special), 0)
-    rows: list[Row] = []
-    for name in names:
-        try:
-            values = parts.part(name)[position]
-        except NotAvailableError:
-            continue
-        text = analysis.tokens[position].text
-        for dimension, value in enumerate(values.astype(np.float64).tolist()):
-            rows.append((name, None, None, position, text, dimension, value))
-    return Table(("tensor", "layer", "head", "position", "token", "dimension", "value"), rows)
-
-
 def task_table(analysis: Analysis, _selection: Selection) -> Table:
     """One row a class: ``row, label, logit, exp, sum, probability``."""
     classes = analysis.model.classification
@@ -217,9 +166,7 @@ def task_table(analysis: Analysis, _selection: Selection) -> Table:
 TABLES: dict[str, Callable[[Analysis, Any], Table]] = {
     "attention": attention_table,
     "heads": heads_table,
-    "tree": tree_table,
     "sentences": sentences_table,
     "predictions": predictions_table,
-    "inside": inside_table,
     "task": task_table,
 }

@@ -149,31 +149,28 @@ def lens(
 def _read(
     logits: torch.Tensor, comes: torch.Tensor, top_k: int, at: list[int]
 ) -> dict[str, NDArray[Any]]:
-    """Figures of logits [L + 1, p, vocabulary]; ``comes`` [p] are the tokens whose rank is asked for, -1 for none."""
+    """Figures of logits [L + 1, p, vocabulary], which are overwritten; ``comes`` [p] are the tokens whose rank is asked for, -1 for none."""
     import torch
 
     best, ids = logits.topk(top_k, dim=-1)
-    below = logits - best[..., :1]
-    odds = below.exp()
-    total = odds.sum(dim=-1, dtype=torch.float64)
-    log_total = total.log()
-    if not bool(log_total.isfinite().all()):
-        raise no_softmax(at[int((~log_total.isfinite()).nonzero()[0, 1])])
-    below = below.clamp_min_(-1e30)  # an entry that cannot come adds nothing
-    last = odds[-1]
-    mean = torch.linalg.vecdot(odds, below).double() / total
-    own = torch.linalg.vecdot(last, below[-1]).double() / total[-1]
-    across = torch.linalg.vecdot(last[None], below).double() / total[-1]
-    divergence = (own - log_total[-1]) - (across - log_total)
     wanted = comes.to(logits.device)
     there = logits.gather(2, wanted.clamp_min(0)[None, :, None].expand(len(logits), -1, 1))
     ranks = ((logits > there).sum(dim=-1, dtype=torch.int32) + 1) * (wanted >= 0)
-    probabilities = (best - best[..., :1]).double().exp() / total[..., None]
+    shares = logits.softmax(dim=-1)
+    total = shares.sum(dim=-1, dtype=torch.float64)  # 1, but for rounding
+    probabilities = shares.gather(2, ids).double() / total[..., None]
+    log_best = probabilities[..., 0].log()
+    if not bool(log_best.isfinite().all()):
+        raise no_softmax(at[int((~log_best.isfinite()).nonzero()[0, 1])])
+    below = logits.sub_(best[..., :1]).clamp_min_(-1e30)  # an entry that cannot come adds nothing
+    mean = torch.linalg.vecdot(shares, below).double() / total
+    across = torch.linalg.vecdot(shares[-1:], below).double() / total[-1]
+    divergence = (across[-1] + log_best[-1]) - (across + log_best)
     columns: dict[str, torch.Tensor] = {
         "ids": ids.to(torch.int32),
         "probabilities": probabilities.float(),
         "ranks": ranks.to(torch.int32),
-        "entropies": ((log_total - mean) / BIT).clamp_min(0).float(),
+        "entropies": (-(log_best + mean) / BIT).clamp_min(0).float(),
         "divergences": (divergence / BIT).clamp_min(0).float(),
     }
     return {name: column.cpu().numpy() for name, column in columns.items()}

@@ -30,7 +30,7 @@ class Kept:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # taken before the encoder's lock, never within it
         self._pass: Recorded | None = None
         self._layers: list[Any] | None = None
         self._states: dict[tuple[Biases, int], Split] = {}

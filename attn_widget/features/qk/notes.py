@@ -9,10 +9,10 @@ TOKENS = (
     "It is not what would happen without the token: 'run without each' shows that."
 )
 PARTS = (
-    "What each part writes straight into this head; a head read most of it from the token that stands behind “from”. "
-    "It adds up exactly. It is not what would happen without the part: 'run without each' shows that. Without the "
-    "largest part the score of SmolLM2 falls by a fifth of that part's number on the key side, and by somewhat less "
-    "than half of it on the query side (medians)."
+    "What each part writes straight into this head, all else held; behind “from” stands the token that a head read most "
+    "of it from. It adds up exactly. It is not what would happen without the part: 'run without each' shows that. Without "
+    "its largest part a score of SmolLM2 falls by a fifth of that number on the key side, and by somewhat less than half "
+    "of it on the query side (medians)."
 )
 POST_NORM = "In encoders of this kind FFN parts say nothing about what switching them off would do."
 

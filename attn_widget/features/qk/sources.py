@@ -10,6 +10,7 @@ import torch
 
 from attn_widget.features.qk.kept import Kept
 from attn_widget.features.qk.reading import Reading, called
+from attn_widget.features.qk.recorded import Recorded
 from attn_widget.features.qk.split import Part
 from attn_widget.features.qk.stream import steps
 from attn_widget.features.why.linearized import Linearized
@@ -43,7 +44,7 @@ def slopes(
         for side, value in (("query", of_query), ("key", of_key)):
             (slope,) = torch.autograd.grad(value, hidden, retain_graph=True)
             found[side] = [slope]
-        entered = _entered(kept, below)
+        entered = _entered(known, below)
         for step, (stream, written) in zip(below[::-1], entered[::-1], strict=True):
             for side, slope in found.items():
                 if step.kind == "norm":
@@ -56,9 +57,8 @@ def slopes(
     return {side: [to_numpy(slope) for slope in of[:-1][::-1]] for side, of in found.items()}
 
 
-def _entered(kept: Kept, below: Any) -> list[tuple[Any, Any]]:
+def _entered(known: Recorded, below: Any) -> list[tuple[Any, Any]]:
     """The stream before each step, and what attention writes before its own norm."""
-    known = kept.plain
     stream: Any = known.hidden(0)
     entered: list[tuple[Any, Any]] = []
     with torch.no_grad():

@@ -126,6 +126,4 @@ def _sums(found: QKAttribution, side: Side) -> Sums:
 def _no_head(found: QKAttribution) -> str:
     if found.layer == 0:
         return "No head is below the first layer."
-    return (
-        f"No head among the two largest parts of a side brings {LEAST_SHARE:.0%} of the contrast."
-    )
+    return f"Neither of the two largest parts of a side is a head that brings {LEAST_SHARE:.0%} of the contrast."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,7 @@ from attn_widget.figures.arrays import Float32
 from attn_widget.host.frames import Records
 from attn_widget.influence.attention_block import epsilon_of, layer_of, linear_weight, scale_of
 from attn_widget.model.families import final_norm_of
-from attn_widget.trace.forward import inference_mode, on_device
-from attn_widget.trace.heads_off import PieceKind, visiting
+from attn_widget.trace.layer_activations import LayerParts
 from attn_widget.trace.run import Run
 
 
@@ -126,34 +126,38 @@ def gain_of(run: Run, norm: Any, width: int) -> tuple[torch.Tensor, bool]:
 
 
 @torch.no_grad()
-def components(run: Run, target: Target, bound: BoundTarget) -> Components:
+def components(
+    run: Run,
+    target: Target,
+    bound: BoundTarget,
+    visit_layers: Callable[[Callable[[LayerParts], None]], None],
+) -> Components:
     """Direct logit attribution; see `attn_widget.analysis.Analysis.why.components`.
+
+    ``visit_layers``: shows what each layer of the run computes, first layer first.
 
     Raises `NotAvailableError`: an encoder, whose head is not linear; a target that is no next token; a family whose
     layers are not known, or whose norms follow the residual sums.
     """
-    encoder, network = run.encoder, run.encoder.network
     if bound.kind != "token":
         raise NotAvailableError(NO_LINEAR_HEAD.format("Components are"), OTHERS)
     norm = final_norm(run, "Components are")
-    position = bound.position
+    position, heads, device = bound.position, run.encoder.n_heads, run.encoder.device
     assert position is not None  # of every token target
-    heads: list[Any] = []
     attentions: list[Any] = []
     mlps: list[Any] = []
+    by_head: list[Any] = []
 
-    def keep(kind: PieceKind, _layer: int, tensor: Any) -> None:
-        part = tensor[0, position].double()
-        if kind == "head":
-            heads.append(part)
-        elif kind == "attention":
-            attentions.append(part)
-        elif kind == "mlp":
-            mlps.append(part)
+    def keep(parts: LayerParts) -> None:
+        rows = (parts.attention_output, parts.ffn_output, parts.head_outputs)
+        added, fed, vectors = (
+            torch.from_numpy(part[position]).to(device).double() for part in rows
+        )
+        attentions.append(added)
+        mlps.append(fed)
+        by_head.append(_written(run, parts.layer, vectors.view(heads, -1)))
 
-    with inference_mode(encoder), visiting(encoder, keep):
-        network.base_model(**on_device(encoder, run.encoding.inputs))
-    heads = [_written(run, layer, vectors) for layer, vectors in enumerate(heads)]
+    visit_layers(keep)
     states = run.trace.hidden_states
     assert states is not None  # of every run
     embedding = torch.from_numpy(np.array(states[0, position])).to(mlps[0])
@@ -163,10 +167,10 @@ def components(run: Run, target: Target, bound: BoundTarget) -> Components:
     def towards(vectors: Any) -> Any:
         return (vectors @ reads).cpu().numpy().astype(np.float32)
 
-    biases = sum(added - each.sum(dim=0) for added, each in zip(attentions, heads, strict=True))
+    biases = sum(added - each.sum(dim=0) for added, each in zip(attentions, by_head, strict=True))
     found = Components(
         target=target,
-        heads=np.stack([towards(each) for each in heads]),
+        heads=np.stack([towards(each) for each in by_head]),
         mlps=np.stack([towards(each) for each in mlps]),
         embedding=float(embedding @ reads),
         bias=float(biases @ reads) + constant,

@@ -295,7 +295,8 @@ class InfluenceFigures(Accessor["Analysis"]):
 
         where, run, bound = self._bound(target)
         key = ("components", bound.as_target(target))
-        computed = where._cached_unlocked(key, lambda: components(run, target, bound))
+        visit = where.model._visit_layers
+        computed = where._cached_unlocked(key, lambda: components(run, target, bound, visit))
         return computed if computed.target == target else replace(computed, target=target)
 
     def copying(self) -> Float32:

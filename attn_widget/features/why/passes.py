@@ -14,7 +14,7 @@ from attn_widget.features.why.bound_target import BoundTarget
 from attn_widget.figures.arrays import Float64
 from attn_widget.influence.attention_block import layer_of, layers_of
 from attn_widget.model.encoder import Encoder
-from attn_widget.model.families import submodule
+from attn_widget.model.families import layer_modules, submodule
 from attn_widget.trace.changed_rows import ChangedRows
 from attn_widget.trace.forward import Progress, inference_mode, on_device
 from attn_widget.trace.hooks import hooked, with_hidden
@@ -202,9 +202,11 @@ def _knocked_out(run: Run, bound: BoundTarget, groups: Sequence[Sequence[int]]) 
             forbidden[row, key, key] = False
         if causal:
             changed[row, : min(positions, default=n) + 1] = False
+            changed[row, max(bound.rows) + 1 :] = False  # which the target does not see
     batch = {name: tensor.repeat(copies, 1) for name, tensor in run.encoding.inputs.items()}
-    tap = _Forbidding(encoder.n_heads, forbidden)
-    with inference_mode(encoder, "eager"), ChangedRows(changed), tap:
+    tap, rows = _Forbidding(encoder.n_heads, forbidden), ChangedRows(changed)
+    layers = layer_modules(encoder.family, encoder.network) or []
+    with inference_mode(encoder, "eager"), rows, rows.in_feed_forwards(encoder, layers), tap:
         logits = bound.logits(encoder, batch)
     if tap.seen != encoder.n_layers:
         raise NotAvailableError(

@@ -27,7 +27,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 THEMES: tuple[Theme, ...] = get_args(Theme)
 
 
-#: The views of a run by name, in the order of their tabs.
+#: The views of a run by name, in the order of their tabs: `View.place`, then the order of the registry.
 VIEWS: dict[str, View] = {
     view.name: view
     for view in (
@@ -40,6 +40,7 @@ VIEWS: dict[str, View] = {
             scores=True,
             long=True,
             lazy=False,
+            place=0,
         ),
         View(
             "heads",
@@ -47,32 +48,21 @@ VIEWS: dict[str, View] = {
             "Six metrics of each head's attention matrix and seven shares of what it attends to.",
             ("metric",),
             head="marked",
-        ),
-        View(
-            "tree",
-            "Tree",
-            "The keys to which each token attends most, starting from the root.",
-            ("quantity", "token", "top_k", "depth", "words", "special"),
-            head="shown",
-            long=True,
+            place=1,
         ),
         View(
             "sentences",
             "Sentences",
             "Attention between sentences: mean share (mass) or largest weight (max).",
             ("quantity",),
+            place=3,
         ),
         View(
             "predictions",
             "Predictions",
             "softmax of the masked-LM head's logits over the whole vocabulary.",
             ("special",),
-        ),
-        View(
-            "inside",
-            "Inside",
-            "The model's own tensors at one stage of the pipeline.",
-            ("token",),
+            place=4,
         ),
     )
 }
@@ -81,6 +71,7 @@ if TYPE_CHECKING:
     from attn_widget.features.public import ViewName as ViewName  # pyright: ignore[reportMissingModuleSource]
 else:
     VIEWS |= {name: loaded(path) for name, path in declared("views")}
+    VIEWS = dict(sorted(VIEWS.items(), key=lambda named: named[1].place))
     ViewName = Literal[tuple(VIEWS)]
 #: With the views of results, which a run does not have.
 ALL_VIEWS = {**VIEWS, **{name: loaded(path) for name, path in declared("views_of_results")}}

@@ -21,4 +21,5 @@ class View:
     scores: bool = False  # whether it can show scores instead of weights
     long: bool = False  # whether it is drawn in another way over a long text
     lazy: bool = True  # whether its code comes after the first picture
+    place: int = 9  # among the tabs
     opens: str = ""  # figure of a run that opens on it where it has that figure

@@ -27,12 +27,15 @@ export const hasWholeWord = (tokens: TokenColumns): boolean =>
 
 export const ONLY_PIECES = "The model knows no word of this text as a whole, only pieces";
 
-/** The words of a text, without special and unknown tokens and punctuation; pieces are joined. */
+/** The words of a text, without special and unknown tokens, boilerplate and punctuation; pieces are joined. */
 export function wordsOf(tokens: TokenColumns): Unit[] {
-  const { text, surface, before, special } = tokens;
+  const { text, surface, before, special, boilerplate } = tokens;
   const counts = surface.map(
     (piece, i) =>
-      !special[i] && !isUnknown(itemAt(text, i)) && (LETTER.test(piece) || isInNumber(tokens, i)),
+      !special[i] &&
+      !boilerplate?.[i] &&
+      !isUnknown(itemAt(text, i)) &&
+      (LETTER.test(piece) || isInNumber(tokens, i)),
   );
   let word = -1;
   const tokenWord = surface.map((piece, i) => {

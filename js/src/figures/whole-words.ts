@@ -30,9 +30,10 @@ export function isContracted({ surface, before }: TokenColumns, i: number): bool
   );
 }
 
-/** True of tokens that are a word of the text, and no mark and no piece. */
+/** True of tokens that are a word of the text, and no mark, no piece and no boilerplate. */
 export const isWhole = (tokens: TokenColumns, i: number, end = i + 1): boolean =>
   LETTER.test(tokens.surface[i] ?? "") &&
+  !tokens.boilerplate?.[i] &&
   !continues(tokens, i) &&
   !continues(tokens, end) &&
   !isContracted(tokens, i);

@@ -33,6 +33,11 @@ export abstract class CachedSource implements Source {
   /** The answer, as it is found for all askers together. */
   protected abstract answer(request: SliceRequest, options: Required<SliceOptions>): Promise<Slice>;
 
+  /** True while somebody waits for an answer. */
+  protected get isAsked(): boolean {
+    return this.#pending.size > 0;
+  }
+
   /** Keep an answer that came unasked. */
   protected keep(request: AnyRequest, slice: Slice): void {
     this.#cache.set(requestKey(request), slice, bytesOf(slice));

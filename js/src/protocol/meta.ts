@@ -42,6 +42,8 @@ export interface TokenColumns {
   readonly end: readonly number[];
   readonly segment: readonly number[];
   readonly special: readonly boolean[];
+  /** Text that the user did not write, such as a system prompt that a chat template adds: no sentence names it. Absent where there is none. */
+  readonly boilerplate?: readonly boolean[];
 }
 
 /** By layer (one entry where all are alike) and metric: least, most, and the figure of uniform attention. */

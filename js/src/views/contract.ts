@@ -167,7 +167,7 @@ export interface AddedPart {
   svg(): SVGSVGElement | null;
 }
 
-/** Code that comes after the first picture, lazy views under their names: each part declares itself where it is written. */
+/** Code that comes after the first picture, lazy views under their names, with `Long` after it those of long texts: each part declares itself where it is written. */
 export interface LazyCode {
   /** Fills a section of the view Heads, where a feature does. */
   readonly addToHeads?: (section: HTMLElement, context: RunContext) => void;

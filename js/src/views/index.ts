@@ -11,16 +11,14 @@ import type { Feature } from "./feature";
 
 export const FEATURES: readonly Feature[] = Object.values(features);
 
-const defined = new Map(
-  [...CORE, ...FEATURES.flatMap(({ views = [] }) => views)].map((view) => [view.name, view]),
-);
+const order = Object.keys(NAMES);
+const place = ({ name }: ViewDefinition): number => order.indexOf(name);
 
 /** The views by name. */
 export const VIEWS: Readonly<Record<string, ViewDefinition>> = Object.fromEntries(
-  Object.keys(NAMES).flatMap((name) => {
-    const view = defined.get(name);
-    return view ? [[name, view]] : [];
-  }),
+  [...CORE, ...FEATURES.flatMap(({ views = [] }) => views)]
+    .sort((a, b) => place(a) - place(b))
+    .map((view) => [view.name, view]),
 );
 
 /** The view of a name in `VIEWS`. */
@@ -36,8 +34,7 @@ export const labelOf = (name: string, meta: Meta): string =>
 
 /** The function that draws a view of a short or a long text; null while its code is not here. */
 export function drawOf(name: string, long = false): DrawView | null {
-  const code = lazyCode.peek();
-  if (long && VIEWS[name]?.long === true) return code?.long.views[name] ?? null;
-  const lazy = code as unknown as Readonly<Record<string, DrawView>> | null;
-  return VIEWS[name]?.draw ?? lazy?.[name] ?? null;
+  const lazy = lazyCode.peek() as unknown as Readonly<Record<string, DrawView>> | null;
+  const view = VIEWS[name];
+  return (long && view?.long ? lazy?.[`${name}Long`] : (view?.draw ?? lazy?.[name])) ?? null;
 }

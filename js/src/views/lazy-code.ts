@@ -1,7 +1,5 @@
 /** Written by `make catalog` from the declarations in attn_widget. Do not edit. */
 
 export { heads } from "./heads/view";
-export { tree } from "./tree/view";
 export { sentences } from "./sentences/view";
 export { predictions } from "./predictions/view";
-export { inside } from "./inside/view";

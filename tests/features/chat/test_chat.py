@@ -10,7 +10,9 @@ import pytest
 import torch
 
 import attn_widget as aw
+from attn_widget.analysis.opening import opening
 from attn_widget.errors import NotAvailableError
+from attn_widget.protocol.initial_payload import token_columns
 from tests.features.chat import chat_models
 from tests.unit.needs import needs_smollm2
 
@@ -41,6 +43,32 @@ def ids_of(a: Any) -> list[int]:
 def template_ids(tokenizer: Any, messages: Any, **options: Any) -> list[int]:
     options = {"add_generation_prompt": messages[-1]["role"] == "user", **options}
     return tokenizer.apply_chat_template(messages, tokenize=True, return_dict=True, **options)["input_ids"]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_prompt_that_the_template_adds_is_boilerplate_and_no_message_is(family: str) -> None:
+    def added(given: Any) -> str:
+        tokens = analysis(family, given).tokens
+        return "".join(token.surface for token in tokens if token.boilerplate)
+
+    a = analysis(family, [USER, REPLY])
+    own = "Youareahelpfulassistant" if family in DEFAULT else ""
+    assert re.sub(r"\W", "", added([USER, REPLY])) == own
+    # The same of the text and of the ids; a system prompt of these very words is somebody's.
+    assert added(a.text) == added(ids_of(a)) == added([USER, REPLY])
+    said = {"role": "system", "content": "You are a helpful assistant"}
+    assert family == "mistral" or added([said, USER, REPLY]) == ""  # which wants it elsewhere
+
+
+def test_a_chat_opens_on_words_of_its_messages() -> None:
+    a = analysis("chatml", [USER, REPLY])
+    found = opening(a)
+    assert found.token is not None and found.key is not None
+    assert not any(a.tokens[i].boilerplate for i in (found.token, found.key))
+    columns = token_columns(tuple(a.tokens), a.text, None)
+    assert columns["boilerplate"] == [token.boilerplate for token in a.tokens]
+    said = analysis("chatml", [SYSTEM, USER])
+    assert "boilerplate" not in token_columns(tuple(said.tokens), said.text, None)
 
 
 @pytest.mark.parametrize("chat", CHATS)

@@ -12,19 +12,16 @@ import attn_widget as aw
 from attn_widget.analysis.merge import Groups, merge_weights
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features import declared
-from attn_widget.features.exports.tables import TABLES, tree_table
+from attn_widget.features.exports.tables import TABLES
 from attn_widget.figures.arrays import Float32
-from attn_widget.figures.influence import influence_tree
-from attn_widget.protocol.matrix import Unit, shown_matrix
+from attn_widget.protocol.matrix import shown_matrix
 from attn_widget.protocol.selection import Selection
-from attn_widget.protocol.shown_tree import root_of
 from tests.close import assert_close
 from tests.golden.make import analysis as masked_analysis
 
 TEXT = "The unbelievably fast train left. It was late, -5 minutes."
 COLUMNS = {
     "attention": "query,key,query_token,key_token,weight,score",
-    "tree": "parent,token,parent_token,child_token,depth,weight,product,score",
     "sentences": "a,b,a_text,b_text,value",
     "predictions": (
         "position,token,rank,prediction,probability,logit,original_rank,original_probability"
@@ -43,7 +40,7 @@ def shared() -> Iterator[aw.AttentionWidget]:
 @pytest.fixture
 def widget(shared: aw.AttentionWidget) -> aw.AttentionWidget:
     fresh = {"layer": 2, "head": 3, "token": None, "words": False, "special": True}
-    for name, value in {**fresh, "quantity": "weights", "top_k": 3, "depth": 3}.items():
+    for name, value in {**fresh, "quantity": "weights"}.items():
         setattr(shared, name, value)
     return shared
 
@@ -105,7 +102,6 @@ def test_hidden_special_tokens_leave_every_table(widget: aw.AttentionWidget) -> 
     np.testing.assert_array_equal(matrix(widget), plain)
     frame = widget.to_dataframe("attention")
     assert not {"[CLS]", "[SEP]"} & {*frame["query_token"], *frame["key_token"]}
-    assert not {"[CLS]", "[SEP]"} & {*widget.to_dataframe("tree")["child_token"]}
     assert set(widget.to_dataframe("predictions")["position"]) == set(
         range(1, widget.analysis.trace.n_tokens - 1)
     )
@@ -133,40 +129,6 @@ def test_what_attention_carries_follows_the_quantity(widget: aw.AttentionWidget)
         np.testing.assert_array_equal(matrix(widget), analysis.mixing.matrix(kind, 2))
     widget.quantity = "alti_rollout"
     np.testing.assert_array_equal(matrix(widget), analysis.mixing.rollout("alti", 2))
-    edges = widget.to_dataframe("tree")
-    first = edges.iloc[0]
-    assert first["weight"] == matrix(widget)[first["parent"], first["token"]]
-
-
-def test_the_tree_is_that_of_the_words(widget: aw.AttentionWidget) -> None:
-    widget.token, widget.top_k, widget.depth = 3, 2, 2
-    analysis = widget.analysis
-    words = [i for i, token in enumerate(analysis.tokens) if token.text.strip("#").isalnum()]
-    keep = np.isin(np.arange(analysis.trace.n_tokens), words)
-    whole = influence_tree(
-        analysis.attention(2, 3),
-        3,
-        top_k=2,
-        depth=2,
-        scores=analysis.trace.scores(2, 3),
-        keep=keep,
-    )
-    expected = {
-        (n.token, c.token): (c.weight, c.product, c.score) for n in whole.walk() for c in n.children
-    }
-    rows = widget.to_dataframe("tree")
-    assert len(rows) == sum(len(node.children) for node in whole.walk()) == 6
-    for row in rows.itertuples():
-        assert expected[row.parent, row.token] == (row.weight, row.product, row.score)
-
-
-def test_the_tree_starts_at_the_focus_token_or_at_the_first_word() -> None:
-    units = [Unit(0, 1, "[CLS]", "[CLS]", True), Unit(1, 2, "«", "«", False)]
-    units += [Unit(2, 4, "мир", "мир", False), Unit(4, 5, "[SEP]", "[SEP]", True)]
-    assert root_of(units, None) == 2
-    assert root_of(units, 3) == 2
-    assert root_of(units[:2], None) == 1
-    assert root_of(units[1:3], 0) == 1
 
 
 def test_what_the_mask_forbids_is_absent_and_not_zero() -> None:
@@ -176,10 +138,6 @@ def test_what_the_mask_forbids_is_absent_and_not_zero() -> None:
     assert frame["weight"][future].isna().all() and frame["weight"][~future].notna().all()
     assert frame["score"][future].isna().all()
     assert np.isnan(matrix(widget)[0, 1])
-    # Words only: the first word sees none before it, the second one.
-    assert widget.to_dataframe("tree").empty
-    widget.token, widget.depth = 3, 1
-    assert set(widget.to_dataframe("tree")["child_token"]) == {"naïve"}
     widget.close()
 
 
@@ -192,10 +150,10 @@ def test_tensors_from_outside_have_no_predictions_inside_or_classes() -> None:
 
 
 def test_an_unknown_view_is_refused_with_the_nearest_name(widget: aw.AttentionWidget) -> None:
-    with pytest.raises(InputError, match=r"view is 'trees', .*Did you mean 'tree'\?"):
-        widget.to_dataframe("trees")
-    with pytest.raises(InputError, match=r"Did you mean 'tree'\?"):
-        widget.save_png("a.png", "tre")
+    with pytest.raises(InputError, match=r"view is 'headz', .*Did you mean 'heads'\?"):
+        widget.to_dataframe("headz")
+    with pytest.raises(InputError, match=r"Did you mean 'heads'\?"):
+        widget.save_png("a.png", "head")
 
 
 def test_sizes_themes_and_paths_are_checked_before_a_browser_starts(
@@ -236,17 +194,6 @@ def test_units_are_called_by_the_text_between_their_pieces() -> None:
 
 def test_tables_of_a_text_of_special_tokens_alone_say_why() -> None:
     run = masked_analysis()
-    selection = Selection(
-        layer=0,
-        head=0,
-        token=None,
-        quantity="weights",
-        words=False,
-        special=False,
-        top_k=1,
-        depth=1,
-    )
-    shown = shown_matrix(run, selection, words_have_scores=True)
-    assert len(shown.units) == 3
-    assert len(tree_table(run, selection).rows) == 1
+    selection = Selection(layer=0, head=0, special=False)
+    assert len(shown_matrix(run, selection, words_have_scores=True).units) == 3
     assert {*TABLES, *dict(declared("tables"))} == set(aw.AttentionWidget.view.values)  # type: ignore[attr-defined]

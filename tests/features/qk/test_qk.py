@@ -414,6 +414,29 @@ def test_work_can_be_canceled() -> None:
     assert a.qk_attribution(3, 4, 3, 2).layer == 3
 
 
+def test_the_stores_lock_is_never_waited_for_with_the_model_held() -> None:
+    a = aw.analyze(KEYS, model=tiny_models.build("llama", seed=5), tagger=None, progress=False)
+    kept, held = a._qk_kept, a.run.encoder.lock
+    lock, taken = kept._lock, []
+
+    class Watched:
+        def __enter__(self) -> None:
+            taken.append(held._is_owned() and not lock._is_owned())
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            lock.release()
+
+    kept._lock = Watched()  # two questions that wait for each other's lock never end
+    for by in ("tokens", "parts"):
+        found = a.qk_attribution(2, 1, 6, 2, by=by)
+        found.total_effects(parts=[0, 1])
+    found.trace(2)
+    kept.forget()
+    a.qk_attribution(2, 2, 6, 2, by="parts")
+    assert len(taken) > 6 and not any(taken)
+
+
 def test_changed_weights_are_refused() -> None:
     model = tiny_models.build("bert", seed=3)
     a = aw.analyze("The cat sat.", model=model, tagger=None, progress=False)

@@ -89,6 +89,27 @@ def test_components_close(name: str) -> None:
         assert len(c.to_records()) == a.trace.n_layers * (a.trace.n_heads + 1) + 2
 
 
+def test_components_are_of_the_pass_that_the_view_inside_reads(name: str) -> None:
+    a, target = analysis(name), first_against_second(name)
+    encoder = a.run.encoder
+    before, after = (
+        aw.analyze(a.run.encoding.text, model=encoder, tagger=None, progress=False)
+        for _ in range(2)
+    )
+    passes: list[Any] = []
+    handle = encoder.model.base_model.register_forward_pre_hook(lambda *call: passes.append(call))
+    try:
+        found = before.why.components(target)
+        before.model.residuals  # noqa: B018
+        after.model.residuals  # noqa: B018
+        again = after.why.components(target)
+    finally:
+        handle.remove()
+    assert len(passes) == 2
+    np.testing.assert_array_equal(found.heads, again.heads)
+    np.testing.assert_array_equal(found.mlps, again.mlps)
+
+
 def test_a_head_that_is_off_writes_nothing(name: str) -> None:
     a, target = analysis(name), first_against_second(name)
     last = a.trace.n_layers - 1

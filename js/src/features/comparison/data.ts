@@ -1,7 +1,7 @@
 /** Two runs: which tokens and heads stand for each other, and what differs. */
 
 import { ALIGNMENT } from "../../figures/catalog/cards";
-import { medianOf } from "../../figures/derive/dimensions";
+import { medianOf } from "../../figures/derive/median";
 import { matrixRequest } from "../../figures/matrix";
 import type { Described } from "../../figures/targets";
 import { unpack } from "../../protocol/pack";

@@ -19,8 +19,10 @@ export class Session {
     return this.#model.header;
   }
 
-  encode(text: string, pair?: string): Encoded {
-    return this.#tokenizer.encode(text, pair);
+  /** Ids, and the tokens that they name: one call, as each waits for a worker's turn. */
+  encode(text: string, pair?: string): Encoded & { readonly names: readonly string[] } {
+    const encoded = this.#tokenizer.encode(text, pair);
+    return { ...encoded, names: this.tokens(encoded.ids) };
   }
 
   /** Tokens of some ids. */

@@ -3,6 +3,7 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { inkOn, ramp, type Mode as Theme } from "../../draw/color/ramp";
 import { rampIndex } from "../../draw/color/scale";
+import { createRuler } from "../../draw/measure";
 import { scrollAcross, scrollDown } from "../../draw/scroll";
 import { tapTwice } from "../../draw/touch";
 import { formatPercent, type TokenScheme } from "../../figures/format";
@@ -11,7 +12,6 @@ import { navigateGrid, type Place } from "../../marks/navigate";
 import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 import { memo } from "../../ui/memo";
-import { createRuler } from "../../views/tree/measure";
 import { type Block, blockOf, layerName } from "./data";
 import type { Blocks } from "./sentence";
 

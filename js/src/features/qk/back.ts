@@ -7,16 +7,18 @@ import type { PinnedCell } from "../../views/contract";
 
 type Place = Pick<Selection, "layer" | "head" | "token" | "pair">;
 
-/** True while the sums are open (`opens`: from the beginning), and the cells on the way; by widget, since another run or view redraws all. */
+/** True while the sums are open (`opens`: from the beginning), the cells on the way, and weights with all heads on; by widget, since another run or view redraws all. */
 interface Memory {
   readonly open: ReturnType<typeof signal<boolean>>;
   readonly trail: ReturnType<typeof signal<readonly Place[]>>;
+  readonly intact: Map<string, number>;
 }
 const memories = new WeakMap<State, Memory>();
 export function memoryOf(state: State, opens = false): Memory {
   const memory = memories.get(state) ?? {
     open: signal(opens),
     trail: signal<readonly Place[]>([]),
+    intact: new Map(),
   };
   memories.set(state, memory);
   return memory;

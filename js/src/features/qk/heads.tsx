@@ -4,6 +4,7 @@ import { headName } from "../../figures/names";
 import { createSaidCells } from "../../marks/cells";
 import { itemAt } from "../../protocol/required";
 import { largestAbsolute } from "../../protocol/ties";
+import { RampLegend } from "../../ui/legend";
 import { watch } from "../../ui/mount";
 import { signed } from "../../ui/signs";
 import { type Found, type Part, SIDES, type SideName } from "./data";
@@ -31,7 +32,7 @@ export function gridOf({ parts, sums }: Found, side: SideName) {
 export const headsTop = (found: Found): number =>
   Math.max(...SIDES.map((side) => largestAbsolute(gridOf(found, side)?.values ?? [])));
 
-export function createHeads({ found, headsOpen: open, names, follow, until }: QkModel) {
+export function createHeads({ found, headsOpen: open, names, follow, mode, until }: QkModel) {
   const sides = SIDES.map((side) => {
     let parts: readonly Part[] = [];
     let count = 1;
@@ -71,6 +72,10 @@ export function createHeads({ found, headsOpen: open, names, follow, until }: Qk
     if (now === null || !open.value || gridOf(now, "key") === null) return null;
     return (
       <section class="aw-qk-sides" data-aw-part="qk-heads">
+        <div class="aw-cluster aw-small">
+          <RampLegend max={headsTop(now)} mode={mode.value} signed />
+          <span class="aw-muted">what each earlier head adds to the score or takes from it</span>
+        </div>
         {sides.map(({ side, cells }) => (
           <div key={side}>
             <h4 class="aw-title">{TITLES[side]}</h4>

@@ -10,4 +10,4 @@ const pair: PairPart = Object.assign(draw, { hint: "“Why here?”" });
 const comparedPair: ComparedPairPart = (place, compared) =>
   withLazyCode((code) => code.qkCompared(place, compared), compared.signal);
 
-export const qk: Feature = { uses: ["exports", "similarity"], pair, comparedPair };
+export const qk: Feature = { uses: ["exports", "similarity", "tree"], pair, comparedPair };

@@ -8,21 +8,24 @@ import type { Found } from "./data";
 import { type Names, SideToken } from "./names";
 
 const THAN = {
-  others: "the other words",
-  all: "all other tokens",
+  others: "the mean of the other words",
+  all: "the mean of all other tokens",
   rivals: "its rivals, each by its weight",
   sink: "the sink",
 } as const;
 
-/** `his looks at man (41.6%): 2.68 above the other words.` */
+/** `his looks at man (41.6%): its score is 2.68 above the mean of the other words.` */
 export function Line({
   found,
   cell,
   names,
+  intact = null,
 }: {
   readonly found: Found;
   readonly cell: PinnedCell;
   readonly names: Names;
+  /** The weight with all heads on; null where they are, or it is unknown. */
+  readonly intact?: number | null;
 }) {
   const { against, contrast, constant, weight, capped, unreliable } = found;
   return (
@@ -32,7 +35,14 @@ export function Line({
       <SideToken names={names} side="key" token={cell.key} />
       {" ("}
       <Percent value={weight} />
-      {"): "}
+      {intact !== null && (
+        <>
+          {"; "}
+          <Percent value={intact} />
+          {" with all heads on"}
+        </>
+      )}
+      {"): its score is "}
       <Num value={contrast} text={formatNumber(Math.abs(contrast))} />
       {contrast < 0 ? " below " : " above "}
       {typeof against === "number" ? (

@@ -4,7 +4,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { required } from "../../protocol/required";
 import type { SliceRequest } from "../../protocol/types";
 import { SELECTION_KEYS } from "../../state/state";
-import { modeSignal, selectionOf, signalOf } from "../../ui/mount";
+import { modeSignal, selectionOf, signalOf, watch } from "../../ui/mount";
 import type { PinnedCell, ViewContext } from "../../views/contract";
 import { toCsv } from "../exports/csv";
 import { download } from "../exports/deliver";
@@ -30,6 +30,7 @@ import {
 } from "./data";
 import { checkedOf } from "./groups";
 import { namesOf } from "./names";
+import { createOff } from "./off";
 import type { Follow } from "./sums";
 import { sumsTable } from "./table";
 import { taskOf } from "./task-of";
@@ -50,7 +51,7 @@ export function createQkModel(
   // A saved page has the sums that were open when it was saved.
   const held =
     !source.live && first !== null && isAnswered(source, cellRequest(first, "others", null));
-  const { open } = memoryOf(state, held);
+  const { open, intact } = memoryOf(state, held);
   const way = createWay(state, cell, until);
   /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
   const compared = signal<{ readonly against: Against; readonly pair: string }>({
@@ -77,6 +78,13 @@ export function createQkModel(
   const question = computed(() => (answered.value ? request.value : null));
   const task = taskOf<CellRequest, Found>(question, (of, step) => askCell(source, of, step), until);
   const found = computed(() => task.value?.state.value.value ?? null);
+  const { tokens, masked, heads_off = [] } = source.meta;
+  /** The cell in a run with all heads on. */
+  const intactKey = computed(() => JSON.stringify([tokens.text, masked, cell.value]));
+  watch(() => {
+    if (heads_off.length === 0 && found.value !== null)
+      intact.set(intactKey.value, found.value.weight);
+  }, until);
   /** Question for effects and trace, about the cell on screen. */
   const further = computed(() =>
     found.value === null || question.value === null
@@ -173,6 +181,9 @@ export function createQkModel(
     list(open: boolean): void {
       listed.value = open ? pairOf(cell.peek()) : null;
     },
+    /** Weight of the cell with all heads on, where some are off and it has been seen. */
+    intact: computed(() => (heads_off.length > 0 ? (intact.get(intactKey.value) ?? null) : null)),
+    Off: createOff(context),
     answered,
     task,
     found,

@@ -106,7 +106,7 @@ export function SideSum({
     );
   };
   return (
-    <table class="aw-qk-sum" data-aw-part={`qk-${side}`}>
+    <table class={`aw-qk-sum${both ? " of-tokens" : ""}`} data-aw-part={`qk-${side}`}>
       <caption>{title}</caption>
       {effects !== null && (
         <thead>
@@ -156,7 +156,7 @@ export function SideSum({
       ))}
       <tfoot>
         <tr>
-          <th scope="row">sum, on either side</th>
+          <th scope="row">sum</th>
           <td>
             <Num part={`qk-${side}-total`} value={total} text={`= ${formatNumber(total)}`} />
           </td>

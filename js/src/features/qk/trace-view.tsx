@@ -2,17 +2,17 @@
 
 import { computed, signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
-import { formatNumber } from "../../figures/format";
+import { createRuler } from "../../draw/measure";
+import { formatNumber, formatSigned } from "../../figures/format";
 import { headName } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/figure";
 import { widthOf } from "../../ui/mount";
 import { Num } from "../../ui/number";
-import { densityOf, INDEX_GAP, layoutTree, type TreeBox } from "../../views/tree/layout";
-import { createRuler } from "../../views/tree/measure";
-import { type NodeFacts, Picture } from "../../views/tree/picture";
-import { tidy } from "../../views/tree/tidy";
-import { SIDES, type Traced } from "./data";
+import { densityOf, INDEX_GAP, layoutTree, type TreeBox } from "../tree/layout";
+import { type NodeFacts, Picture } from "../tree/picture";
+import { tidy } from "../tree/tidy";
+import { SIDES, type SideName, type Traced } from "./data";
 import type { QkModel } from "./model";
 import { type Names, SideToken } from "./names";
 import { spokenItem, type TraceItem, traceTree } from "./trace";
@@ -25,6 +25,11 @@ const WIDTH = 560;
 const ASKS = 0.12;
 const LEVELS = 6;
 
+const SIDE_NAMES: Readonly<Record<SideName, string>> = { key: "Key side", query: "Query side" };
+const Signed = ({ value }: { readonly value: number }) => (
+  <Num value={value} text={formatSigned(value)} />
+);
+
 /** A cell in words, with what its sides hold, and why nothing below it is followed. */
 const Cell = ({ of, names }: { readonly of: Traced; readonly names: Names }) => (
   <li>
@@ -34,22 +39,23 @@ const Cell = ({ of, names }: { readonly of: Traced; readonly names: Names }) => 
     <SideToken names={names} side="key" token={of.key} />
     {" ("}
     <Percent value={of.weight} />
-    {"): "}
-    <Num value={of.contrast} />
+    {"). "}
+    {of.stop}
     {SIDES.map((side) => {
       const { heads, ffns, rest } = of.sides[side];
       return (
-        <span key={side} class="aw-muted">
-          {`; ${side} side heads `}
-          <Num value={heads} />
+        <div key={side} class="aw-muted">
+          {`${SIDE_NAMES[side]}: heads `}
+          <Signed value={heads} />
           {", FFNs "}
-          <Num value={ffns} />
+          <Signed value={ffns} />
           {", rest "}
-          <Num value={rest} />
-        </span>
+          <Signed value={rest} />
+          {" = "}
+          <Num value={of.contrast} />
+        </div>
       );
     })}
-    .{of.stop !== null && ` ${of.stop}`}
   </li>
 );
 
@@ -170,23 +176,27 @@ export function createTrace({ place, traced, names, way: { go }, until }: QkMode
     return (
       <section class="aw-qk-trace" data-aw-part="qk-trace">
         <h4 class="aw-title">Trace: which heads brought it, and where those read it</h4>
-        <div
-          class="aw-tree-scroll"
-          style={{ "--aw-tree-label": `${drawn.density.label}px`, ...colors }}
-          {...listeners}
-        >
-          <Picture
-            layout={drawn}
-            facts={facts.value}
-            label="Heads that bring the contrast, and the cells where they read"
-            entry={drawn.boxes.some(({ path }) => path === entry.value) ? entry.value : "0"}
-            highlighted={NONE}
-          />
-        </div>
-        <p class="aw-view-note">
-          A solid link is a share of the cell’s contrast. A dashed link is a new question: the cell
-          at which that head read most of what it brings.
-        </p>
+        {of.items.length > 1 && (
+          <div
+            class="aw-tree-scroll"
+            style={{ "--aw-tree-label": `${drawn.density.label}px`, ...colors }}
+            {...listeners}
+          >
+            <Picture
+              layout={drawn}
+              facts={facts.value}
+              label="Heads that bring the contrast, and the cells where they read"
+              entry={drawn.boxes.some(({ path }) => path === entry.value) ? entry.value : "0"}
+              highlighted={NONE}
+            />
+          </div>
+        )}
+        {of.items.length > 1 && (
+          <p class="aw-view-note">
+            Right to left: a solid link is what an earlier head adds to the score on its left; a
+            dashed one asks the same of that head, at the token that it read most of it from.
+          </p>
+        )}
         <h4 class="aw-title">Where it stops</h4>
         <ul class="aw-qk-cells aw-small" data-aw-part="qk-stops">
           {of.items.flatMap(({ side, path, cell }) =>

@@ -1,8 +1,8 @@
 /** The trace as a tree: a cell, the heads that bring most of its contrast, and the cells at which those read. */
 
-import type { TreeNode } from "../../figures/derive/tree";
 import { headName } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
+import type { TreeNode } from "../tree/influence";
 import { SIDES, type SideName, type Traced } from "./data";
 import type { Names } from "./names";
 

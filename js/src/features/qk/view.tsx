@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-off, qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -10,7 +10,7 @@ import { headName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
 import { messageOf, NEEDS_KERNEL, needsKernel } from "../../protocol/failure";
 import { Button, Segmented } from "../../ui/controls";
-import { mount, setTo, setter } from "../../ui/mount";
+import { mount, setter } from "../../ui/mount";
 import { Toggle } from "../../ui/toggle";
 import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
@@ -21,6 +21,7 @@ import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
 import { createPairs } from "./pairs";
+import { createSight } from "./sight";
 import { SideSum, topOf } from "./sums";
 import { Waiting } from "./task-of";
 import { createTrace } from "./trace-view";
@@ -34,7 +35,7 @@ const WITHOUT: Readonly<Record<By, string>> = {
   tokens:
     "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",
   parts:
-    "Each listed part in turn is replaced where it is written, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on.",
+    "Each listed part in turn is replaced at this one token, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on. Switching a head off is another question: then it writes nothing at any token.",
 };
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
@@ -159,7 +160,7 @@ function Sums({ model, found, cell }: Of) {
   const top = topOf(found, effects);
   return (
     <>
-      <Line {...{ found, cell, names }} />
+      <Line {...{ found, cell, names }} intact={model.intact.value} />
       <Controls {...{ model, found, cell }} />
       {model.listing.value && shown !== null && (
         <RowOfKeys
@@ -171,6 +172,7 @@ function Sums({ model, found, cell }: Of) {
         />
       )}
       {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
+      <model.Off found={found} />
       <Checked {...{ model, found, cell }} />
       <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
         {SIDES.map((side) => (
@@ -221,8 +223,11 @@ export const qk: PairPart = (place, context, pinned) => {
   const pairs = createPairs(model);
   const Trace = createTrace(model);
   const Heads = createHeads(model);
+  const sight = createSight(until);
   /** Height of the last sums, px: kept while others are computed. */
   let height = 0;
+  /** True while the sums have been asked for and are still to be brought into sight. */
+  let shows = false;
 
   function View() {
     const [cell, now, last] = [pinned.value, found.value, way.last.value];
@@ -240,7 +245,10 @@ export const qk: PairPart = (place, context, pinned) => {
             class="aw-plain-button aw-small"
             part="why-here"
             aria-expanded={open.value}
-            onClick={setTo(open, !open.value)}
+            onClick={() => {
+              open.value = !open.value;
+              shows = open.value;
+            }}
           >
             Why here?
           </Button>
@@ -282,11 +290,17 @@ export const qk: PairPart = (place, context, pinned) => {
   mount(place, View, until, () => {
     if (found.peek() !== null) height = place.offsetHeight;
     pairs.threads();
+    if (shows && found.peek() !== null) {
+      shows = false;
+      sight(place);
+    }
     if (pinned.peek() === null || !way.arrived()) return;
     const [button] = ["qk-back", "why-here"].flatMap(
       (name) => place.querySelector<HTMLElement>(`[data-aw-part="${name}"]`) ?? [],
     );
+    // The pressed head may stand far below; the way back is to be seen.
     button?.focus({ preventScroll: true });
+    if (button !== undefined) sight(button);
   });
   onAbort(until, () => render(null, place));
 };

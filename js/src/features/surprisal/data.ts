@@ -18,6 +18,8 @@ export interface WordRow {
   /** Tokens `[first, end)`. */
   readonly first: number;
   readonly end: number;
+  /** Boilerplate, which does not count. */
+  readonly boilerplate: boolean;
   /** Surprisal; NaN where nothing predicts the word. */
   readonly bits: number;
   /** Entropy of what may come at its first token, in bits. */
@@ -46,6 +48,7 @@ export function slicedWords(slice: Slice, tokens: TokenColumns): Words {
       text: textOf(tokens, first, end).trim(),
       first,
       end,
+      boilerplate: tokens.boilerplate?.[first] === true,
       bits,
       entropy: itemAt(entropy, i),
       tokens: ofTokens.slice(first, end),
@@ -62,9 +65,11 @@ export interface Summary {
   readonly count: number;
 }
 
-/** Null below two words. Words of a decoder that come after one token alone do not count: it tells nothing. */
+/** Null below two words. Boilerplate does not count, nor do words of a decoder that come after one token alone: it tells nothing. */
 export function summaryOf({ rows, masked }: Pick<Words, "rows" | "masked">): Summary | null {
-  const known = rows.filter(({ bits, first }) => !Number.isNaN(bits) && (masked || first > 1));
+  const known = rows.filter(
+    ({ bits, first, boilerplate }) => !Number.isNaN(bits) && !boilerplate && (masked || first > 1),
+  );
   const [first] = known;
   if (first === undefined || known.length < 2) return null;
   const most = known.reduce((best, row) => (row.bits > best.bits ? row : best), first);

@@ -7,6 +7,7 @@
 import { computed, signal } from "@preact/signals-core";
 import { palette } from "../../draw/color/theme";
 import { svg } from "../../draw/dom";
+import { createRuler } from "../../draw/measure";
 import { standalone } from "../../draw/vector";
 import { schemeOf } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
@@ -18,7 +19,6 @@ import { memo } from "../../ui/memo";
 import { onChange, selectionOf, watch, widthOf } from "../../ui/mount";
 import { TaskProgress } from "../../ui/task-progress";
 import type { AddedPart, RunContext, ViewContext } from "../../views/contract";
-import { createRuler } from "../../views/tree/measure";
 import { REQUEST, slicedWords, summaryOf, tokenValues, type Words, wordsTable } from "./data";
 import { WordsList } from "./list";
 import { SurprisalPicture } from "./picture";

@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
 import { type Classification, classesOf, type SoftmaxColumn, termOf } from "../../figures/classes";
-import { medianOf } from "../../figures/derive/dimensions";
 import { largest } from "../../figures/derive/matrix";
+import { medianOf } from "../../figures/derive/median";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";

@@ -43,6 +43,6 @@ export function explainedOf({ tokens, keys, source_tokens, part }: Meta): Explai
 function joined(source: TokenColumns, written: TokenColumns): TokenColumns {
   const columns = Object.keys(written) as (keyof TokenColumns)[];
   return Object.fromEntries(
-    columns.map((name) => [name, [...source[name], ...written[name]]]),
+    columns.map((name) => [name, [...(source[name] ?? []), ...(written[name] ?? [])]]),
   ) as unknown as TokenColumns;
 }

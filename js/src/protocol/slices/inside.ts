@@ -1,4 +1,4 @@
-/** Slices of the model's own tensors; a saved page has those of some heads, and one token's row of all (attn_widget/page/token_row.py). */
+/** Slices of the model's own tensors; a saved page has those of some heads, and one token's row of all (attn_widget/features/inside/token_row.py). */
 
 import { f32 } from "../arrays";
 import { NEEDS_KERNEL, needsKernel, ONE_TOKEN, SliceFailure } from "../failure";

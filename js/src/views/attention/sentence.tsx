@@ -38,14 +38,16 @@ function strongest(
   return links[firstLargest(found)] ?? null;
 }
 
-/** Sentence for one focus row, or for all rows if `focus` is -1: between words where two are linked; null if there is none. */
+/** Sentence for one focus row, or for all rows if `focus` is -1: between words where two are linked, no boilerplate among the keys; null if there is none. */
 export function sentenceOf(
   matrix: Matrix,
   focus: number,
+  boilerplate: readonly boolean[] = [],
 ): { readonly link: Link; readonly more: Link | null } | null {
   const { queries, keys } = matrix;
   const query = (row: number): boolean => queries[row]?.special === false;
-  const word = (key: number): boolean => isNamed(itemAt(keys, key), matrix.sink);
+  const word = (key: number): boolean =>
+    isNamed(itemAt(keys, key), matrix.sink) && !boilerplate[itemAt(keys, key).token];
   const other = isSquare(matrix) ? (row: number, key: number) => row !== key : () => true;
   if (focus < 0) {
     const every = [0, queries.length] as const;
@@ -84,7 +86,7 @@ export function Sentence({
 }) {
   const nothing = nothingToSee(tokens);
   if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
-  const sentence = sentenceOf(matrix, focus);
+  const sentence = sentenceOf(matrix, focus, tokens.boilerplate);
   if (sentence === null) return <SentenceLine />;
   const { link, more } = sentence;
   const { queries, keys } = matrix;

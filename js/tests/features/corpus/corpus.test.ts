@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { headExamples } from "../../../src/features/corpus/examples";
+import { createNearWords } from "../../../src/features/inside/near-words";
 import type { Slice, SliceRequest } from "../../../src/protocol/types";
 import { mount } from "../../../src/ui/mount";
-import { createNearWords } from "../../../src/views/inside/near-words";
 import { fakeRun } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
 

@@ -219,6 +219,39 @@ describe("a source of the engine", () => {
   });
 });
 
+describe("questions about a text that another one has replaced", () => {
+  const ran = async (work: () => Promise<unknown>): Promise<string[]> => {
+    const runs = vi.spyOn(engine, "run");
+    await work();
+    const found = runs.mock.calls.map(([{ ids }]) => String(ids));
+    runs.mockRestore();
+    return found;
+  };
+  const states = { kind: "tensor", name: "ffn_output", layer: 1 } as const;
+
+  test("run it again only while somebody waits, and not at all once the next one is shown", async () => {
+    const first = await EngineSource.open(turns, about, { text: "a b c" });
+    const stop = new AbortController();
+    const { signal } = stop;
+    const runs = await ran(async () => {
+      const second = EngineSource.open(turns, about, { text: "a b c d" });
+      const left = expect(first.ask(states, { signal })).rejects.toThrow("canceled");
+      // The view of the first text ends when the second one is here.
+      const shown = await second;
+      stop.abort();
+      await shown.ask({ kind: "tensor", name: "hidden", layer: 1 });
+      await left;
+    });
+    expect(runs).toHaveLength(1);
+
+    const again = await ran(async () => {
+      const { arrays } = await first.ask(states);
+      expect(arrays.size).toBeGreaterThan(0);
+    });
+    expect(again).toEqual([String(first.meta.tokens.id)]);
+  });
+});
+
 describe("typing", () => {
   const setUp = () => {
     const shown: string[] = [];

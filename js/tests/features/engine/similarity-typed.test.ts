@@ -21,15 +21,15 @@ const embedder: Embedder = {
 
 /** Each word is a token, and its hidden state is its length and 1. */
 const engine = {
-  async encode(text: string): Promise<Encoded> {
+  async encode(text: string): Promise<Encoded & { names: string[] }> {
     const words = [...text.matchAll(/\w+/g)];
     return {
+      names: words.map(([word]) => String(word.length)),
       ids: words.map(([word]) => word.length),
       typeIds: words.map(() => 0),
       offsets: words.map(({ 0: word, index }) => [index, index + word.length] as const),
     };
   },
-  tokens: async (ids: readonly number[]) => ids.map(String),
   ran: [] as readonly number[],
   async hidden() {
     return Float32Array.from(this.ran.flatMap((id) => [id, 1]));

@@ -7,6 +7,7 @@ import { askCell, cellRequest, type Found } from "../../../src/features/qk/data"
 import { checkedOf, groupsOf } from "../../../src/features/qk/groups";
 import { gridOf, headsTop } from "../../../src/features/qk/heads";
 import { namesOf } from "../../../src/features/qk/names";
+import { largestHeads } from "../../../src/features/qk/off";
 import { linkedOf } from "../../../src/features/qk/pairs";
 import { sumsTable } from "../../../src/features/qk/table";
 import { traceTree } from "../../../src/features/qk/trace";
@@ -99,6 +100,13 @@ function answerOf(request: SliceRequest): Slice {
     ]),
   };
 }
+/** What a part brings to the pinned cell, by parts. */
+function brought(side: string, part: number): number {
+  const table = tableOf(CELL, PARTS.length);
+  return PARTS.map((_, at) =>
+    side === "key" ? table[at * PARTS.length + part] : table[part * PARTS.length + at],
+  ).reduce<number>((sum, value) => sum + value!, 0);
+}
 const SIDE = { heads: 1, ffns: -0.5, rest: 0.25, largest: [part("ffn", { layer: 0 }), -0.5] };
 const LEAF = {
   ...{ layer: 0, head: 1, query: 2, key: 5, weight: 0.5, contrast: 1, children: [] },
@@ -176,7 +184,7 @@ describe("a pinned cell", () => {
       ...{ layer: 1, head: 2, query: 4, key: 2 },
     });
     expect(text("qk-line")).toMatch(
-      /^his4 looks at man2 \(75\.0%\): \d.* (above|below) the other words\.$/,
+      /^his4 looks at man2 \(75\.0%\): its score is \d.* (above|below) the mean of the other words\.$/,
     );
     expect(text("qk-notes")).toBe(NOTE);
     const { contrast } = await foundFor("tokens");
@@ -575,6 +583,77 @@ describe("the pairs", () => {
     await byParts();
     expect(find("qk-texts")).toBeNull();
     expect(text("qk-pairs")).toContain("L0 · H0 × L0 · H1");
+  });
+});
+
+describe("heads that bring most", () => {
+  const chips = () => [...(find("qk-off")?.querySelectorAll("button") ?? [])];
+  const drawn = (off: readonly (readonly [number, number])[], state?: Fake["state"]) => {
+    fake = fakeRun({ ...metaOf(TOKENS), heads_off: off }, async (request) => answerOf(request), {
+      acts: true,
+      ...(state === undefined ? {} : { state }),
+    });
+    qk(place, fake.context, cell);
+  };
+
+  test("are switched off together, largest first, and on again", async () => {
+    drawn([]);
+    await press(find("why-here"));
+    expect(chips(), "no heads by tokens").toHaveLength(0);
+    await byParts();
+    const contrast = PARTS.reduce((sum, _, at) => sum + brought("key", at), 0);
+    const sizes = PARTS.map((_, at) =>
+      Math.max(...["key", "query"].map((side) => Math.sign(contrast) * brought(side, at))),
+    );
+    const heads = [0, 1, 2]
+      .filter((head) => sizes[head + 1]! > 0)
+      .sort((a, b) => sizes[b + 1]! - sizes[a + 1]!);
+    expect(chips().map((chip) => Number(chip.dataset.head))).toEqual(heads);
+    const [first, second] = heads as [number, number];
+    await press(chips()[0]!);
+    await press(chips().find((chip) => chip.dataset.head === String(second)) ?? null);
+    const both = [first, second].sort().map((head) => [0, head]);
+    expect(fake.acts.at(-1)).toEqual({ kind: "switch_off", heads: both });
+    expect(chips().map((chip) => chip.ariaPressed ?? chip.getAttribute("aria-pressed"))).toEqual([
+      ...["true", "true", "false"],
+    ]);
+    await press(chips()[0]!);
+    expect(fake.acts.at(-1)).toEqual({ kind: "switch_off", heads: [both[1]] });
+  });
+
+  test("show what is left of the weight with all heads on", async () => {
+    drawn([]);
+    await press(find("why-here"));
+    expect(text("qk-line")).not.toContain("all heads");
+    const { state } = fake;
+    fake.stop();
+    place.replaceChildren();
+    drawn([[0, 1]], state);
+    await settled();
+    expect(text("qk-line")).toContain("(75.0%; 75.0% with all heads on)");
+    expect(chips()[0]?.textContent, "can be switched on by tokens, too").toBe("L0 · H1");
+    cell.value = { ...CELL, key: 1 };
+    await settled();
+    expect(text("qk-line"), "never seen with all heads").not.toContain("all heads");
+  });
+
+  test("are those that carry the contrast, not those that work against it", async () => {
+    draw();
+    const found = await foundFor("parts");
+    const of = Float32Array.of(9, 2, -5, 1, 8, 7);
+    const sums = { key: of, query: new Float32Array(6) };
+    expect(largestHeads({ ...found, sums, contrast: 3 })).toEqual([
+      [0, 0],
+      [0, 2],
+    ]);
+    expect(largestHeads({ ...found, sums, contrast: -3 })).toEqual([[0, 1]]);
+  });
+
+  test("are not offered where nothing runs", async () => {
+    draw();
+    await press(find("why-here"));
+    await byParts();
+    expect(find("qk-off")).toBeNull();
   });
 });
 

@@ -65,6 +65,16 @@ describe("the words of a slice", () => {
     const next = summaryOf({ rows: [early, second, later], masked: false });
     expect([next?.most.text, next?.mean, next?.count]).toEqual(["cat.", 6, 2]);
   });
+  it("do not count where nobody wrote them", () => {
+    const [first, second] = words.rows as [(typeof words.rows)[0], (typeof words.rows)[0]];
+    const rows = [30, 9.5, 2.5].map((bits, i) => ({ ...second, first: 2 + i, bits }));
+    const added = { ...first, boilerplate: true, bits: 99 };
+    const summary = summaryOf({ rows: [added, ...rows.slice(1)], masked: true });
+    expect([summary?.most.bits, summary?.count]).toEqual([9.5, 2]);
+    const boilerplate = META.tokens.text.map((_, i) => i < 3);
+    const tokens = { ...META.tokens, boilerplate };
+    expect(slicedWords(answer(), tokens).rows.map((row) => row.boilerplate)).toEqual([true, false]);
+  });
   it("are named without the marks around them", () => {
     expect(["“cat,”", "don't", "…"].map(bare)).toEqual(["cat", "don't", "…"]);
   });

@@ -10,7 +10,7 @@ import type { SentenceRun } from "../../../protocol/slices/sentences";
 import type { HeadIndex, Meta, NdArray } from "../../../protocol/types";
 import { LAYER_PARTS, type ModelInput, type Projection } from "../input";
 import type { Metadata } from "./metadata";
-import type { RequestQueue } from "./request-queue";
+import type { RequestQueue, Turns } from "./request-queue";
 
 export type Mode = "as_is" | "masked";
 
@@ -21,12 +21,15 @@ export class EngineRun implements SentenceRun {
   readonly coded = false;
   readonly readsMeans = true;
   readonly rollouts: Rollouts;
+  readonly queue: Turns;
+  /** False once nobody waits for an answer about this run. */
+  wanted = (): boolean => true;
   #parts: { readonly layer: number; readonly found: Promise<LayerParts> } | null = null;
 
   constructor(
     readonly meta: Meta,
     readonly arrays: ReadonlyMap<string, NdArray>,
-    readonly queue: RequestQueue,
+    queue: RequestQueue,
     readonly metadata: Metadata,
     readonly input: ModelInput,
     /** The tokens that stand in the text, also where the model read the mask token. */
@@ -35,6 +38,7 @@ export class EngineRun implements SentenceRun {
     readonly attention: Float32Array,
   ) {
     this.rollouts = new Rollouts(originals.length);
+    this.queue = queue.during(() => this.wanted());
   }
 
   get n(): number {
@@ -120,7 +124,13 @@ export class EngineRun implements SentenceRun {
   /** Parts of a layer besides attention and hidden states; the last layer that was asked for is kept. */
   layerParts(layer: number): Promise<LayerParts> {
     within("layer", layer, this.meta.model.n_layers);
-    if (this.#parts?.layer !== layer) this.#parts = { layer, found: this.#layerParts(layer) };
+    if (this.#parts?.layer !== layer) {
+      const parts = { layer, found: this.#layerParts(layer) };
+      this.#parts = parts;
+      parts.found.catch(() => {
+        if (this.#parts === parts) this.#parts = null;
+      });
+    }
     return this.#parts.found;
   }
 

@@ -53,15 +53,14 @@ async function run(
   { masks = () => [], off = [], predicted = true }: Changes,
 ): Promise<EngineRun> {
   const encoded = await turn.engine.encode(text, ...(pair === null ? [] : [pair]));
-  const names = await turn.engine.tokens(encoded.ids);
   const originals = encoded.ids;
-  const intact = columnsOf(encoded, names, [text, pair ?? ""]);
+  const intact = columnsOf(encoded, encoded.names, [text, pair ?? ""]);
   const { tokens, masked } = withMasks(intact, masks(intact), metadata.ids.mask);
   const shape = [metadata.model.n_layers, metadata.model.n_heads] as const;
   const heads_off = sorted(off, shape);
   const input: ModelInput = { ids: tokens.id, typeIds: encoded.typeIds, off: heads_off };
-  await turn.run(input);
-  const attention = await turn.engine.attention();
+  // Asked for at once: the engine answers in order.
+  const [, attention] = await Promise.all([turn.run(input), turn.engine.attention()]);
   const n = originals.length;
   const { mlm } = metadata.model.has;
   const table = mlm && predicted ? await readAsIs(turn, input, originals, TOP_K, [0, n]) : null;

@@ -239,11 +239,10 @@ export class SimilarSource extends CachedSource {
           `Text ${name} is too long: ${n} tokens, and the model reads at most ${longest}.`,
           "Shorten it.",
         );
-      const names = await turn.engine.tokens(encoded.ids);
       const input: ModelInput = { ids: encoded.ids };
       await turn.run(input);
       const states = await turn.engine.hidden(this.metadata.model.n_layers);
-      const tokens = columnsOf(encoded, names, [text, ""]);
+      const tokens = columnsOf(encoded, encoded.names, [text, ""]);
       return new ReadText(text, tokens, input, states, poolingWeights(pooling, n));
     });
   }

@@ -48,6 +48,7 @@ export class EngineSource extends CachedSource {
   private constructor(run: EngineRun) {
     super(CACHE_BYTES);
     this.#run = run;
+    run.wanted = () => this.isAsked;
     this.precision = precisionOf(run.metadata);
   }
 

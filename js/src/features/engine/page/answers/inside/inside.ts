@@ -48,7 +48,7 @@ async function ofEmbeddings(run: EngineRun, name: string): Promise<Float32Array 
   return sum(sum(part(0), part(2)), part(1)); // the model's order
 }
 
-/** The fixed position encodings of Vaswani et al. 2017: attn_widget/figures/hidden.py. */
+/** The fixed position encodings of Vaswani et al. 2017: attn_widget/features/inside/hidden.py. */
 function sinusoid(n: number, width: number): Float32Array {
   return Float32Array.from({ length: n * width }, (_, i) => {
     const [position, column] = [Math.floor(i / width), i % width];
@@ -93,7 +93,7 @@ function ratio(before: Float32Array, after: Float32Array, n: number): Float32Arr
   });
 }
 
-/** `residual_bars` of attn_widget/figures/hidden.py. */
+/** `residual_bars` of attn_widget/features/inside/hidden.py. */
 async function residuals(run: EngineRun): Promise<Slice> {
   const [layers] = run.shape;
   const { n } = run;

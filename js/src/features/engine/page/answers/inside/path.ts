@@ -1,4 +1,4 @@
-/** Hidden states through the layers, as `hidden_path` of attn_widget/figures/hidden.py. */
+/** Hidden states through the layers, as `hidden_path` of attn_widget/features/inside/hidden.py. */
 
 import { f32 } from "../../../../../protocol/arrays";
 import { itemAt } from "../../../../../protocol/required";

@@ -1,0 +1,2 @@
+export { longTree as treeLong } from "./long";
+export { tree } from "./view";
