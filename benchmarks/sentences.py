@@ -4,7 +4,7 @@ Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentences`` (the embedded mo
 over it, for two texts the embedder and the comparison; some fifteen minutes). ``--texts 5`` runs every eighth text,
 ``--file`` runs the lines of another file (``FIRST ||| SECOND`` is a pair), ``--prose`` the 40 texts of
 `benchmarks.opening`, ``--model smollm2`` the prompts of ``prompts.txt`` with a decoder, ``--views why,inside`` some views
-alone. Exits with 1 where a view has no sentence.
+alone. ``–``: a view has nothing to add. Exits with 1 where a sentence does not come.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 KINDS, PROMPTS = HERE / "kinds.txt", HERE / "prompts.txt"
 BETWEEN = " ||| "
 WAIT_MS = 240_000
+SILENT = "–"  # the view has nothing to add
 WHOLE = 32  # tokens: masked predictions of all positions are waited for
 LINES = {"comparison": ".aw-compare-lead", "similarity": "[data-aw-part=headline]"}
 # A sentence that stays as it is for a second and a half: nothing is on its way.
@@ -37,20 +38,21 @@ SHOWN = """([selector, whole]) => {
   const running = document.querySelector('[data-aw-part=masked-progress]:not([hidden])');
   const waits = whole && running !== null && !running.textContent.includes("Stopped");
   const words = line === null || line.hidden ? "" : line.textContent;
-  if (words !== window.sentence) [window.sentence, window.since] = [words, performance.now()];
-  return !waits && words !== "" && performance.now() - window.since > 1500;
+  const ready = words !== "" || line?.dataset.awSilent !== undefined;
+  if (words !== window.sentence || !ready) [window.sentence, window.since] = [words, performance.now()];
+  return !waits && ready && performance.now() - window.since > 1500;
 }"""
 
 
 def line_of(page: Page, view: str, *, whole: bool = False) -> str:
-    """The sentence of a view that is open, ``whole``: of all positions; empty where there is none."""
+    """The sentence of a view that is open, ``whole``: of all positions; empty where it does not come."""
     page.evaluate("() => { window.sentence = null; }")
     selector = LINES.get(view, f'.aw-view-{view} [data-aw-part="sentence"]')
     try:
         page.wait_for_function(SHOWN, arg=[selector, whole], timeout=WAIT_MS)
     except PageTimeout:
         return ""
-    return " ".join(page.locator(selector).inner_text().split())
+    return " ".join(page.locator(selector).inner_text().split()) or SILENT
 
 
 def sentences(

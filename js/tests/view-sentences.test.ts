@@ -4,13 +4,8 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
-import {
-  InsideSentence,
-  mostMoved,
-  mostUnusual,
-  mostUnusualOf,
-} from "../src/features/inside/sentence";
-import { takenFrom } from "../src/features/inside/taken";
+import { InsideSentence, mostUnusual, mostUnusualOf } from "../src/features/inside/sentence";
+import { takenIn } from "../src/features/inside/taken";
 import { OneSentence, openingRow, SentencesSentence } from "../src/features/sentences/sentence";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
 import { grow } from "../src/features/tree/grown";
@@ -46,8 +41,10 @@ let chosen: number[] = [];
 const choose = (token: number): void => {
   chosen.push(token);
 };
+/** `–` of a line that will say nothing. */
 const textOf = (part: Parameters<typeof drawn>[0]): string => {
   const line = drawn(part);
+  if (line.dataset.awSilent !== undefined) return "–";
   chosen = [];
   for (const word of line.querySelectorAll("button")) word.click();
   return line.hidden ? "" : (line.textContent ?? "");
@@ -103,24 +100,35 @@ describe("Heads", () => {
     );
   });
 
-  it("says of an ordinary head what it does most; names first what is far above chance", () => {
+  it("is silent of an ordinary head; names no rank below the third, and none that is near chance", () => {
     const keys = [3, 2, 1, 1, 1, 1];
     const syntax = [0.3, 0.25, 0.4, 0.1, 0.1, 0.1];
-    const say2 = (self: number) =>
-      say(found({ syntax, self: [0.3, self, 0.1, 0.1, 0.1, 0.1] }, 0.2), 1, sourceOf(META), keys);
-    expect(say2(0.28)).toBe(
-      "L0 · H1 is an ordinary head on this text: it gives the token itself 28%, chance 20%, 2nd of the 6 heads.",
-    );
-    const behind = { syntax, self: [0.5, 0.28, 0.5, 0.5, 0.1, 0.1] };
-    expect(say(found(behind, 0.2), 1, sourceOf(META), keys)).toBe(
-      "L0 · H1 is an ordinary head on this text: it gives the token itself 28%, chance 20%.",
-    );
-    expect(
-      say(found({ syntax: [0.3, 0.1, 0.4, 0.1, 0.1, 0.1] }, 0.2), 1, sourceOf(META), keys),
-    ).toBe("L0 · H1 is an ordinary head on this text: a token looks at about 2.0 tokens.");
+    const say2 = (self: number, chance = 0.2) =>
+      say(
+        found({ syntax, self: [0.3, self, 0.1, 0.1, 0.1, 0.1] }, chance),
+        1,
+        sourceOf(META),
+        keys,
+      );
+    expect(say2(0.28)).toBe("–");
     expect(say2(0.31)).toBe(
       "L0 · H1 is 1st of the 6 heads in attention to the token itself: 31%, chance 20%.",
     );
+    // Of what is half by chance no head gives one and a half times as much.
+    expect(say2(0.7, 0.5)).toContain("itself: 70%, chance 50%.");
+    expect(say2(0.66, 0.5)).toBe("–");
+    // 2nd of 6 is no seventh; among many the fourth is none.
+    const of = (self: number[], chance = 0.05) =>
+      say(
+        found({ self }, chance),
+        1,
+        sourceOf({ ...META, model: { ...META.model, n_layers: 8, n_heads: 9 } }),
+        Array.from({ length: 72 }, (_, i) => (i === 1 ? 5 : i)),
+      );
+    const less = (larger: number) =>
+      Array.from({ length: 72 }, (_, i) => (i === 1 ? 0.3 : i > 1 && i < 2 + larger ? 0.4 : 0.1));
+    expect(of(less(2))).toContain("is 3rd of the 72 heads in attention to the token itself: 30%");
+    expect(of(less(3))).toBe("–");
     const both = { syntax: [0.1, 0.22, 0.2, 0.1, 0.1, 0.1], self: [0.1, 0.31, 0.1, 0.1, 0.1, 0.1] };
     expect(say(found(both, 0.2), 1, sourceOf(META), keys)).toContain("to the token itself: 31%");
   });
@@ -134,16 +142,14 @@ describe("Heads", () => {
       const standings = standingsIn(PROPS.source, PROPS, found(raw, 0.2), [3, 2, 1, 1, 1, 1]);
       return textOf(h(HeadSentence, { ...PROPS, standings, link }));
     };
-    const also = "t also links door to lock: 40%, chance 10%.";
-    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is an ordinary head on this text; i${also}`,
-    );
+    const also = "also links door to lock: 40%, chance 10%.";
+    expect(tell({ syntax: [0.3, 0.25, 0.4, 0.1, 0.1, 0.1] })).toBe(`L0 · H1 ${also}`);
     expect(chosen).toEqual([4, 1]);
     expect(tell({ cls: [0.1, 0.8, 0.9, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is a sink: [CLS] gets 80% of a query’s attention, chance 20%. I${also}`,
+      `L0 · H1 is a sink: [CLS] gets 80% of a query’s attention, chance 20%. It ${also}`,
     );
     expect(tell({ syntax: [0.1, 0.5, 0.2, 0.1, 0.1, 0.1] })).toBe(
-      `L0 · H1 is 1st of the 6 heads in attention to function words: 50%, chance 20%. I${also}`,
+      `L0 · H1 is 1st of the 6 heads in attention to function words: 50%, chance 20%. It ${also}`,
     );
   });
 
@@ -174,7 +180,7 @@ describe("Heads", () => {
     expect([quoted("I'm", 1), quoted("John's", 3)]).toEqual(["“I'm”", "John's"]);
   });
 
-  it("finds a link of another word than the focus token: of content words that are no neighbors", () => {
+  it("finds a link of another word than the focus token, a pronoun as well; of neighbors only where no other tells", () => {
     const found = (cells: Record<number, number>, words: readonly string[], focus = 1) => {
       const meta = metaOf(["[CLS]", ...words, "[SEP]"]);
       const axis = firstUnits(meta, true);
@@ -200,7 +206,9 @@ describe("Heads", () => {
     // Twice chance, which is a seventh.
     expect(found({ [5 * 7 + 2]: 0.28 }, english)).toBeNull();
     expect(found({ [5 * 7 + 2]: 0.29 }, english)).not.toBeNull();
-    expect(found(cells, english, 5)).toBeNull();
+    expect(found(cells, english, 5)).toMatchObject({ query: "lock", key: "keys" });
+    expect(found({ [7 + 3]: 0.6 }, english, 5)).toMatchObject({ query: "it", key: "lock" });
+    expect(found({ [4 * 7 + 2]: 0.6 }, english, 5)).toBeNull();
     expect(found(cells, english, -1)).toMatchObject(link);
     // A preposition of a text in French is none, whatever it gets.
     const french = ["le", "chat", "dort", "sur", "le", "lit"];
@@ -478,18 +486,9 @@ describe("Tree", () => {
     expect(say(0.7)).toBe(
       "From trophy the path leads to suitcase, which gives 70% to big, chance 20%. true",
     );
-    // A special token, a function word, a piece, an unknown word: what gets most is said.
-    expect(say(0.05)).toBe(
-      "From trophy the path ends at suitcase, which gives 70% to [SEP], chance 20%. true",
-    );
-    for (const [third, name] of [
-      ["of", "“of”"],
-      ["##s", "“##s”"],
-      ["[UNK]", "[UNK]"],
-    ] as const)
-      expect(say(0.7, third)).toBe(
-        `From trophy the path leads to suitcase, which gives 70% to ${name}, chance 20%. true`,
-      );
+    // A special token, a function word, a piece, an unknown word: the link to suitcase is told elsewhere.
+    expect(say(0.05)).toBe("– true");
+    for (const third of ["of", "##s", "[UNK]"]) expect(say(0.7, third)).toBe("– true");
     const words = (...rows: number[][]): string => {
       const meta = metaOf(["cat", "dog", "bird"]);
       const three = { ...meta, tokens: { ...meta.tokens, before: ["", " ", " "] } };
@@ -504,13 +503,9 @@ describe("Tree", () => {
       return `${line} ${of.leadsOn(of.whole.root)} ${of.leadsOn(dog!)} ${of.leadsOn(bird!)}`;
     };
     const even = [0.3, 0.4, 0.3];
-    expect(words([0.1, 0.6, 0.3], even, even)).toBe(
-      "From cat the path ends at dog, which gives 40% to itself, chance 33%. true false false",
-    );
+    expect(words([0.1, 0.6, 0.3], even, even)).toBe("– true false false");
     const alike = [0.34, 0.33, 0.33];
-    expect(words([0, 0.6, 0.4], alike, even)).toMatch(
-      /^From cat the path ends at dog: 60%, chance 33%\. /,
-    );
+    expect(words([0, 0.6, 0.4], alike, even)).toMatch(/^– /);
     expect(words([0, 0.5, 0.5], even, even)).toMatch(
       /^From cat a second path, beside that to dog, leads to bird, to which cat gives 50%, chance 33%\./,
     );
@@ -519,12 +514,41 @@ describe("Tree", () => {
     );
   });
 
+  it("tells of the path of another word where the root's ends, and not by the root's own link", () => {
+    const plain = metaOf(["cat", "the", "dog", "of", "bird", "a", "tree"]);
+    const before = ["", " ", " ", " ", " ", " ", " "];
+    const meta = { ...plain, tokens: { ...plain.tokens, before } };
+    const units = firstUnits(meta, true);
+    const say = (links: readonly (readonly [from: number, to: number, weight: number])[]) => {
+      const weights = Float32Array.from({ length: 49 }, () => 0.02);
+      for (const [from, to, weight] of links) weights[from * 7 + to] = weight;
+      const matrix = {
+        ...{ layer: 0, head: 0, quantity: "weights", queries: units, keys: units, allowed: null },
+        ...{ weights, queryOf: (token: number) => token },
+      } as never;
+      const of = grow(matrix, 0, { topK: 1, depth: 3, bare: false }, sourceOf(meta));
+      return textOf(h(TreeSentence, { of, tokens: meta.tokens, choose }));
+    };
+    const root = [0, 2, 0.8] as const;
+    const [on, far] = [[6, 4, 0.5] as const, [4, 0, 0.3] as const];
+    expect(say([root, on, far])).toBe(
+      "From tree the path leads to bird, which gives 30% to cat, chance 14%.",
+    );
+    expect(chosen).toEqual([6, 4, 0]);
+    expect(say([root, on])).toBe("–");
+    // A neighbor, and a link near chance.
+    expect(say([root, [6, 5, 0.5], far])).toBe("–");
+    expect(say([root, on, [4, 0, 0.2]])).toBe("–");
+    expect(say([root, [6, 0, 0.5]])).toBe("–");
+  });
+
   it("makes a word of it the root by a click", () => {
-    const meta = metaOf(["cat", "dog", "bird"]);
+    const plain = metaOf(["cat", "dog", "bird"]);
+    const meta = { ...plain, tokens: { ...plain.tokens, before: ["", " ", " "] } };
     const units = firstUnits(meta, true);
     const matrix = {
       ...{ layer: 0, head: 0, quantity: "weights", queries: units, keys: units, allowed: null },
-      weights: Float32Array.of(0.1, 0.6, 0.3, 0.3, 0.4, 0.3, 0.3, 0.4, 0.3),
+      weights: Float32Array.of(0.1, 0.6, 0.3, 0.6, 0.1, 0.3, 0.3, 0.4, 0.3),
       queryOf: (token: number) => token,
     } as never;
     const of = grow(matrix, 0, { topK: 2, depth: 3, bare: false }, sourceOf(meta));
@@ -532,9 +556,9 @@ describe("Tree", () => {
     const choose = (token: number) => void chosen.push(token);
     const line = drawn(h(TreeSentence, { of, tokens: meta.tokens, choose }));
     const words = [...line.querySelectorAll<HTMLElement>("button")];
-    expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog"]);
+    expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog", "cat"]);
     for (const word of words) word.click();
-    expect(chosen).toEqual([0, 1]);
+    expect(chosen).toEqual([0, 1, 0]);
   });
 });
 
@@ -600,14 +624,16 @@ describe("Sentences", () => {
   const say = (...given: Parameters<typeof matrix>): string =>
     textOf(h(SentencesSentence, { matrix: matrix(...given), row: 0, tokens: META.tokens, choose }));
 
-  it("says of one sentence which word looks at which, neighbors last", () => {
-    const one = (weights: number[] | null, texts = TEXTS): string => {
+  it("says of one sentence which word looks at which, neighbors last, and none that is told", () => {
+    const one = (weights: number[] | null, texts = TEXTS, of?: [number, number]): string => {
       const { tokens } = metaOf(texts);
       const all = texts.flatMap((_, i) => (tokens.special[i] ? [] : [i]));
       const block = weights && {
         ...{ queries: all, keys: all, weights: Float32Array.from(weights), error: () => 0 },
       };
-      return textOf(h(OneSentence, { block, tokens, choose }));
+      const words = wordsOf(tokens);
+      const told = of ? ([itemAt(words, of[0]), itemAt(words, of[1])] as const) : null;
+      return textOf(h(OneSentence, { block, tokens, told, choose }));
     };
     const texts = ["[CLS]", "keys", "the", "doors", "lock", "[SEP]"];
     // A word gives itself nothing that counts: doors gives keys 0.3 of 0.4, chance is a third.
@@ -627,11 +653,21 @@ describe("Sentences", () => {
     // A decoder's words look back.
     const forward = rows.map((row, i) => row.map((w, j) => (j > i ? Number.NaN : w)));
     expect(one(forward.flat(), texts)).toMatch(/^Over all heads doors looks at keys: with 86% of/);
-    expect(one(Array(16).fill(0.1), texts)).toBe(
-      "Over all heads no content word looks much more at one word of this text than at others.",
-    );
-    expect(one(null, texts)).toBe("This text is one sentence.");
-    expect(one([1], ["[CLS]", "hello", "[SEP]"])).toMatch(/^This text is a single word/);
+    expect(one(Array(16).fill(0.1), texts)).toBe("–");
+    // 45% of a chance of a third.
+    expect(
+      one(rows.with(2, [0.1, 0.1, 0.5, 0.1]).with(3, [0.3, 0.3, 0.4, 0.9]).flat(), texts),
+    ).toBe("–");
+    // The Attention view tells of doors and keys, in either direction.
+    for (const told of [
+      [2, 0],
+      [0, 2],
+    ] as [number, number][])
+      expect(one(rows.flat(), texts, told)).toMatch(
+        /^Over all heads lock looks at doors: with 78% of/,
+      );
+    expect(one(null, texts)).toBe("–");
+    expect(one([1], ["[CLS]", "hello", "[SEP]"])).toBe("–");
     expect(say(0, [])).toBe("");
   });
 
@@ -703,51 +739,68 @@ describe("Inside", () => {
       "The FFN of L0 moves lost most of all 4 words: by 1.5 times the length of its vector, others by 1.0 (median).",
     );
     expect(chosen).toEqual([4]);
-    const none = "No layer moves a word of this text much more, or less, than the others.";
+    const none = "–";
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
     expect(say(mostUnusualOf(plain, words, 2), 0)).toBe(none);
     const alike = of(Array(7).fill(1), Array(7).fill(1));
     expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(none);
   });
 
-  it("tells first what the focus word takes from another content word, from one and a half times chance on", () => {
+  it("tells first what the focus word takes from another content word, and of the link that is told only what stands beside it", () => {
     const five = wordsOf(metaOf(["[CLS]", "keys", "are", "lost", "often", "[SEP]"]).tokens);
     const row = [0.05, 0.05, 0.5, 0.2, 0.15, 0.05];
-    const taken = (values: number[]) =>
-      takenFrom(
-        Array.from({ length: 36 }, (_, i) => (i >= 12 && i < 18 ? itemAt(values, i - 12) : 0)),
-        3,
-        itemAt(five, 1),
-        five,
+    type Pair = [number, number];
+    const taken = (values: number[], told: Pair | null = null, other: number[] = []) =>
+      takenIn(
+        Array.from({ length: 36 }, (_, i) =>
+          i < 12 ? 0 : i < 18 ? itemAt(values, i - 12) : (other[i - 18] ?? 0),
+        ),
+        ...([3, itemAt(five, 1), five] as const),
+        told && [itemAt(five, told[0]), itemAt(five, told[1])],
       );
-    const line = h(InsideSentence, {
-      ...{ focus: itemAt(five, 1), reading: null, moved: null, tokens, choose },
-      ...{ taken: taken(row), nameOf: ({ surface }: { surface: string }) => surface },
-    });
-    expect(textOf(line)).toBe(
-      "In L3 “are” takes from lost 40% of what it gets from other tokens, chance 20%; 50% of its vector stays its own (ALTI).",
-    );
+    const lineOf = (
+      taken: ReturnType<typeof takenIn>,
+      moved: ReturnType<typeof mostUnusual> = null,
+      reading: Parameters<typeof InsideSentence>[0]["reading"] = null,
+    ) =>
+      textOf(
+        h(InsideSentence, {
+          ...{ focus: itemAt(five, 1), reading, moved, taken, tokens, choose },
+          nameOf: ({ surface }: { surface: string }) => surface,
+        }),
+      );
+    const line = "In L3 “are” takes from lost 40% of what it gets from other tokens";
+    const end = ", chance 20%; 50% of its vector stays its own (ALTI).";
+    expect(lineOf(taken(row))).toBe(`${line}${end}`);
     expect(chosen).toEqual([2, 3]);
-    expect(taken([0.1, 0.1, 0.5, 0.1, 0.1, 0.1])).toBeNull();
-    // A little above chance it is told only where nothing else is.
-    const little = taken([0.1, 0.1, 0.5, 0.12, 0.1, 0.08]);
-    const moved = { unit: itemAt(five, 2), part: "FFN" as const, layer: 1, value: 3, median: 1 };
-    const lineOf = (beside: typeof moved | null) =>
-      h(InsideSentence, {
-        ...{ focus: itemAt(five, 1), reading: null, taken: little, tokens, choose },
-        ...{ moved: beside && { ...beside, extreme: "most" as const, of: 4 } },
-        nameOf: ({ surface }: { surface: string }) => surface,
-      });
-    expect(textOf(lineOf(null))).toMatch(/^In L3 “are” takes from lost 24% of/);
-    expect(textOf(lineOf(moved))).toMatch(/^The FFN of L1 moves lost most of all 4 words/);
+    // The head attends to keys, from which the layer takes less.
+    expect(lineOf(taken(row, [1, 0]))).toBe(`${line}, from keys 10%${end}`);
+    expect(chosen).toEqual([2, 3, 1]);
+    // That of the head is not said again; another word may take something.
+    expect(taken(row, [1, 2])).toBeNull();
+    expect(taken(row, [2, 1])).toBeNull();
+    const lost = [0.1, 0.1, 0.1, 0.5, 0.1, 0.1];
+    expect(lineOf(taken(row, [1, 2], lost))).toBe("–");
+    expect(lineOf(taken(row, [1, 2], [0.1, 0.3, 0, 0.5, 0, 0.1]))).toBe(
+      "In L3 lost takes from keys 60% of what it gets from other tokens, chance 20%; 50% of its vector stays its own (ALTI).",
+    );
+    // Less than one and a half times chance.
+    expect(taken([0.1, 0.1, 0.5, 0.14, 0.08, 0.08])).toBeNull();
+    const moved = {
+      ...{ unit: itemAt(five, 2), part: "FFN" as const, layer: 1, value: 3, median: 1, of: 4 },
+      extreme: "most" as const,
+    };
+    expect(lineOf(null, moved)).toMatch(/^The FFN of L1 moves lost most of all 4 words/);
+    const reading = { position: 2, word: "open", from: 3, before: 7, next: false };
+    expect(lineOf(null, moved, reading)).toBe(
+      "At “are” the model settles on open in L2: 1st from there on, 7th before.",
+    );
+    expect(lineOf(taken(row), moved, reading)).toBe(`${line}${end}`);
   });
 
   it("compares with no words where there are none", () => {
     const changes = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 2, 1, 1, 1, 9]);
     expect(mostUnusual(changes, itemAt(words, 0), words.slice(0, 2), 2)).toBeNull();
-    expect(say(mostMoved(changes, itemAt(words, 1), 2), 1)).toBe(
-      "This text has too few different words to compare. The FFN of L0 moves “are” most of all parts: by 1.0 times the length of its vector.",
-    );
   });
 });
 
@@ -877,7 +930,7 @@ describe("Why", () => {
     );
   });
 
-  it("has the answer of Predictions where the model knows no word, and names a quotation mark", () => {
+  it("leaves it to Predictions that the model knows no word, and names a quotation mark", () => {
     const unknown = metaOf(["[CLS]", "[UNK]", "[UNK]", "[SEP]"]);
     const props = { titled: { of: base, value: 2.5, error: 0 }, found: base };
     const rest = { next: false, label: () => "x", nameUnit: () => "x", choose };
@@ -887,7 +940,7 @@ describe("Why", () => {
           ...{ ...props, ...rest, tokens: unknown.tokens, explained: explainedOf(unknown) },
         }),
       ),
-    ).toBe("The model knows no word of this text, so what it expects tells little.");
+    ).toBe("–");
     expect(say({ names: ["”", '"'] })).toContain(
       "for a closing quotation mark over a quotation mark, by 3.00; a closing quotation mark leads",
     );
@@ -942,7 +995,7 @@ describe("Task", () => {
       ),
     );
 
-  it("names the word that pushes to the likeliest class where that is no decision", () => {
+  it("names the word that pushes to a class, and how far the model decides", () => {
     const labels = ["bad", "good"];
     const [hardly, leans, decides] = [
       [0.3, 0.45, 0.25],
@@ -977,7 +1030,10 @@ describe("Task", () => {
     // A second class is named above chance alone.
     const second = found("sequence", ["bad", "good", "none"], [0.05, 0.51, 0.44]);
     expect(say(second, null)).toBe("The model leans to good: 51%, then none: 44%, chance 33%.");
-    expect(say(decides, push)).toBe("The model classifies the text as good: 80%, chance 50%.");
+    expect(say(decides, push)).toBe(
+      "keys pushes to good, away from bad: by 0.750 logits. The model classifies the text as good: 80%, chance 50%.",
+    );
+    expect(say(decides)).toBe("The model classifies the text as good: 80%, chance 50%.");
   });
 
   it("names no function word but a negation, and none that does not stand out", () => {

@@ -18,15 +18,25 @@ const DIGITS = 2;
 /** True inside a sentence about a text of another language. */
 const Elsewhere = createContext(false);
 
-/** Nothing while there is nothing to say; `of`: the text that it speaks of, whose language says what a function word is. */
+/**
+ * Nothing while there is nothing to say; `silent`: nor will there be. `of`: the text that it speaks of, whose language says
+ * what a function word is.
+ */
 export const SentenceLine = ({
   of = null,
+  silent = false,
   children = null,
 }: {
   readonly of?: TokenColumns | null;
+  readonly silent?: boolean;
   readonly children?: ComponentChildren;
 }) => (
-  <p class="aw-sentence" data-aw-part="sentence" hidden={children === null}>
+  <p
+    class="aw-sentence"
+    data-aw-part="sentence"
+    data-aw-silent={silent || undefined}
+    hidden={children === null}
+  >
     <Elsewhere.Provider value={of !== null && isOfElsewhere(of)}>{children}</Elsewhere.Provider>
   </p>
 );

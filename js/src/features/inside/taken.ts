@@ -3,18 +3,15 @@
 import type { Unit } from "../../figures/derive/units";
 import { matrixRequest } from "../../figures/matrix";
 import { plainIn } from "../../figures/plain-words";
+import { isTold, type Told } from "../../figures/told-link";
 import { arrayOf, itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Source } from "../../protocol/types";
 
 /** A longer text has no matrix of all tokens at hand. */
 const TOKENS = 512;
-/** A word gives something worth telling from so many times chance on; less than that where there is nothing else to tell. */
-const TELLS = 1.3;
-const ABOVE = 1.05;
-
-/** True of what is worth telling even where something else is. */
-export const tells = ({ value, chance }: Taken): boolean => value >= TELLS * chance;
+/** A word gives something worth telling from so many times chance on. */
+const TELLS = 1.5;
 
 export interface Taken {
   readonly layer: number;
@@ -24,14 +21,20 @@ export interface Taken {
   readonly value: number;
   readonly chance: number;
   readonly own: number;
+  /** The word that the head on screen attends to most, where that is another, and its share. */
+  readonly beside: { readonly word: Unit; readonly value: number } | null;
 }
 
-/** The content word that gives a word the largest share; null where none is above chance. `weights`: `[n, n]`, rows sum to 1. */
+/**
+ * The content word that gives a word the largest share; null where that is little, or `told` already. `weights`: `[n, n]`, rows
+ * sum to 1.
+ */
 export function takenFrom(
   weights: ArrayLike<number>,
   layer: number,
   word: Unit,
   words: readonly Unit[],
+  told: Told | null = null,
 ): Taken | null {
   const n = Math.sqrt(weights.length);
   const size = word.end - word.token;
@@ -52,36 +55,48 @@ export function takenFrom(
   const [from, value] = [words[best], shares[best]];
   if (from === undefined || value === undefined || word.special) return null;
   const chance = (from.end - from.token) / (n - size);
-  return value > ABOVE * chance ? { layer, word, from, value, chance, own: own / all } : null;
+  if (value < TELLS * chance || isTold(told, word, from)) return null;
+  const key = words.findIndex(
+    (other) => isTold(told, word, other) && told?.[1].token !== word.token,
+  );
+  const beside = key < 0 ? null : { word: itemAt(words, key), value: itemAt(shares, key) };
+  return { layer, word, from, value, chance, own: own / all, beside };
 }
 
-/** The content word that takes the largest multiple of chance from another, where the focus word takes nothing that tells. */
+/** The content word that takes the largest multiple of chance from another. */
 function takenElsewhere(
   weights: ArrayLike<number>,
   layer: number,
   words: readonly Unit[],
+  told: Told | null,
 ): Taken | null {
   const plain = plainIn(words.map(({ surface }) => surface.trim().toLowerCase()));
   const all = words.flatMap((word, i): Taken[] => {
-    const taken = plain[i] ? null : takenFrom(weights, layer, word, words);
-    return taken === null ? [] : [taken];
+    const taken = plain[i] ? null : takenFrom(weights, layer, word, words, told);
+    return taken === null ? [] : [{ ...taken, beside: null }];
   });
   return all[firstLargest(all.map(({ value, chance }) => value / chance))] ?? null;
 }
 
-/** Null where the mask lets a token look back alone, or the page has no answer. */
-export async function askTaken(
-  source: Source,
+/** What the focus word takes, else another; `told`: what is said elsewhere. */
+export const takenIn = (
+  weights: ArrayLike<number>,
   layer: number,
   word: Unit,
   words: readonly Unit[],
+  told: Told | null,
+): Taken | null =>
+  takenFrom(weights, layer, word, words, told) ?? takenElsewhere(weights, layer, words, told);
+
+/** Shares of ALTI in a layer, `[n, n]`; null where the mask lets a token look back alone, or the page has no answer. */
+export async function askShares(
+  source: Source,
+  layer: number,
   signal: AbortSignal,
-): Promise<Taken | null> {
+): Promise<ArrayLike<number> | null> {
   const { tokens, mask } = source.meta;
   const request = matrixRequest({ layer, head: "mean", quantity: "alti" });
   const has = source.has?.(request) ?? source.live;
   if (!has || mask !== undefined || tokens.text.length > TOKENS) return null;
-  const weights = arrayOf(await source.ask(request, { signal }), "weights").data;
-  const own = takenFrom(weights, layer, word, words);
-  return own !== null && tells(own) ? own : takenElsewhere(weights, layer, words);
+  return arrayOf(await source.ask(request, { signal }), "weights").data;
 }

@@ -8,12 +8,13 @@ import { standalone } from "../../draw/vector";
 import { type Unit, unitOf, unitOfToken } from "../../figures/derive/units";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { nothingToSee, wordsOf } from "../../figures/nothing-to-see";
+import { toldLink } from "../../figures/told-link";
 import { asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
 import { itemAt } from "../../protocol/required";
 import type { Meta } from "../../protocol/types";
 import { copyExactValues } from "../../ui/copy-exact";
-import { mount, widthOf } from "../../ui/mount";
+import { mount, signalOf, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../../views/contract";
 import type { Architecture, StageBox } from "./architecture";
@@ -28,8 +29,8 @@ import { createNearWords } from "./near-words";
 import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
 import { askReading, type Reading } from "./reading";
-import { InsideSentence, mostMoved, mostUnusual, mostUnusualOf } from "./sentence";
-import { askTaken, type Taken } from "./taken";
+import { InsideSentence, mostUnusual, mostUnusualOf } from "./sentence";
+import { askShares, takenIn } from "./taken";
 import { createTargetLens } from "./target-lens";
 
 const TAP = "A tap opens a stage.";
@@ -38,7 +39,7 @@ const HINT =
 
 /** The view in a sentence. */
 function createSentence(
-  { source, state, signal: until }: ViewContext,
+  { source, state, matrix, signal: until }: ViewContext,
   { changesOf, focus, layers }: InsideModel,
 ) {
   const { tokens, model } = source.meta;
@@ -50,7 +51,7 @@ function createSentence(
     token: number;
     layer: number;
     reading: Reading | null;
-    taken: Taken | null;
+    shares: ArrayLike<number> | null;
   }>(until);
   const askForReading = (): Promise<void> =>
     readings.ask(async (signal) => {
@@ -63,11 +64,8 @@ function createSentence(
       // A decoder goes on after its last token.
       const at = model.predicts === "next" ? tokens.text.length - 1 : token;
       const reading = await askReading(source, at, signal).catch(without);
-      const taken =
-        reading === null && several
-          ? await askTaken(source, layer, word.peek(), words, signal).catch(without)
-          : null;
-      return { token, layer, reading, taken };
+      const shares = several ? await askShares(source, layer, signal).catch(without) : null;
+      return { token, layer, reading, shares };
     });
   /** A median needs two others; a word again and again is none. */
   const several =
@@ -78,7 +76,7 @@ function createSentence(
       { part: "attention", values: attention },
       { part: "FFN", values: ffn },
     ] as const;
-    if (!several) return mostMoved(changes, focus, layers);
+    if (!several) return null;
     return mostUnusual(changes, focus, words, layers) ?? mostUnusualOf(changes, words, layers);
   }
   state.on(["token", "layer"], () => void askForReading(), until);
@@ -86,24 +84,24 @@ function createSentence(
   const moved = computed(
     () => changesOf.answer.value && movedOf(changesOf.answer.value, word.value),
   );
+  const head = signalOf(matrix.get, (changed) => matrix.on(changed, until));
+  const taken = computed(() => {
+    const { shares = null, layer = 0 } = readings.answer.value ?? {};
+    const told = toldLink(head.value, focus.value);
+    return shares && takenIn(shares, layer, word.value, words, told);
+  });
   return function sentence() {
     const [found, read] = [changesOf.answer.value, readings.answer.value];
     const waits = found === null && changesOf.failure.value === null;
     if (waits || read?.token !== focus.value) return <SentenceLine />;
-    const { reading, taken } = read;
-    const [because] = nothingToSee(tokens)?.split(", so ") ?? [];
-    if (reading === null && because !== undefined)
-      return (
-        <SentenceLine>
-          {`${because}, so ${because.endsWith("single word") ? "there is none to compare it with" : "what a layer does to one tells little"}.`}
-        </SentenceLine>
-      );
+    const { reading } = read;
+    if (reading === null && nothingToSee(tokens) !== null) return <SentenceLine silent />;
     if (reading === null && found === null) return <SentenceLine />;
     return (
       <InsideSentence
         focus={word.value}
         reading={reading}
-        taken={taken}
+        taken={taken.value}
         moved={moved.value}
         tokens={tokens}
         nameOf={(unit) => unitLabel(unit, scheme)}

@@ -1,5 +1,6 @@
 /** The current row in words: the sentence that it looks at beyond its length, what stays in it, and what tokens in no sentence take. */
 import { nothingToSee } from "../../figures/nothing-to-see";
+import type { Told } from "../../figures/told-link";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -47,36 +48,29 @@ function Pair({
 export function OneSentence({
   block,
   tokens,
+  told = null,
   choose,
-  noun = "sentence",
   outside = "special tokens",
 }: {
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** A link that is told elsewhere. */
+  readonly told?: Told | null;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
-  /** Word for it. */
-  readonly noun?: string;
   /** Tokens that are in none. */
   readonly outside?: string;
 }) {
-  const nothing = nothingToSee(tokens);
-  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
-  const pair = block && strongestPair(block, tokens);
-  const over =
-    outside === "the first token" ? "Without the first token, over all heads" : "Over all heads";
+  if (nothingToSee(tokens) !== null) return <SentenceLine silent />;
+  const pair = block && strongestPair(block, tokens, told);
+  if (pair === null) return <SentenceLine silent />;
   return (
     <SentenceLine of={tokens}>
-      {pair === null ? (
-        `${block === null ? `This text is one ${noun}` : `${over} no content word looks much more at one word of this text than at others`}`
-      ) : (
-        <>
-          {`${over} `}
-          <Pair {...{ pair, tokens, choose }} others="other words" />
-        </>
-      )}
-      .
+      {outside === "the first token"
+        ? "Without the first token, over all heads "
+        : "Over all heads "}
+      <Pair {...{ pair, tokens, choose }} others="other words" />.
     </SentenceLine>
   );
 }
@@ -123,6 +117,7 @@ export function SentencesSentence({
   row,
   block = null,
   tokens,
+  told = null,
   choose,
 }: {
   readonly matrix: SentenceMatrix;
@@ -130,6 +125,8 @@ export function SentencesSentence({
   /** Weights from the row's tokens to those of the sentence that it looks at most; null where they are not known. */
   readonly block?: TokenBlock | null;
   readonly tokens: TokenColumns;
+  /** A link that is told elsewhere. */
+  readonly told?: Told | null;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
 }) {
@@ -145,7 +142,8 @@ export function SentencesSentence({
   const taken = elsewhere?.some((share) => share > 0) ? number(itemAt(elsewhere, row)) : null;
   const section = matrix.sections === null ? null : otherSection(matrix, row, tokens);
   const pair =
-    block && (strongestPair(block, tokens) ?? (section === null ? null : sameWord(block, tokens)));
+    block &&
+    (strongestPair(block, tokens, told) ?? (section === null ? null : sameWord(block, tokens)));
   const said = (...parts: readonly unknown[]) => (
     <SentenceLine of={tokens}>
       {pair !== null && (

@@ -1,17 +1,15 @@
 /** The two words of a sentence, or of two, between which most attention passes beyond chance. */
 
+import { REFERRING } from "../../catalog/function-words";
 import type { Unit } from "../../figures/derive/units";
 import { wordsOf } from "../../figures/nothing-to-see";
 import { plainIn } from "../../figures/plain-words";
+import { isTold, type Told } from "../../figures/told-link";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import type { TokenBlock } from "./data";
 
-/** Pronouns that may stand for a word of the text. */
-const REFERRING: ReadonlySet<string> = new Set(
-  "he her hers him his it its she their theirs them they which who whom whose".split(" "),
-);
 export interface Bridge {
   readonly from: Unit;
   readonly to: Unit;
@@ -20,24 +18,28 @@ export interface Bridge {
 }
 
 /** A link between words that is less than so many times chance is none to tell. */
-const TELLS = { neighbors: 1.2, apart: 1.5 };
+const TELLS = 1.5;
 
 /**
  * The two words of a block of which one gives the other the largest multiple of chance. The value is the other's share of what
  * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns that look at one;
- * words side by side only where no others tell. Null where none tells.
+ * words side by side only where no others tell, and not those of `told`, in either direction. Null where none tells.
  */
-export const strongestPair = (block: TokenBlock, tokens: TokenColumns): Bridge | null =>
-  pairIn(block, tokens, false);
+export const strongestPair = (
+  block: TokenBlock,
+  tokens: TokenColumns,
+  told: Told | null = null,
+): Bridge | null => pairIn(block, tokens, false, told);
 
 /** The word of a block that looks most, beyond chance, at the same word elsewhere: a reply takes it up. Null where none tells. */
 export const sameWord = (block: TokenBlock, tokens: TokenColumns): Bridge | null =>
-  pairIn(block, tokens, true);
+  pairIn(block, tokens, true, null);
 
 function pairIn(
   { queries, keys, weights }: TokenBlock,
   tokens: TokenColumns,
   same: boolean,
+  told: Told | null,
 ): Bridge | null {
   const words = wordsOf(tokens);
   const wordAt = (token: number) => words.findIndex((w) => w.token <= token && token < w.end);
@@ -62,7 +64,11 @@ function pairIn(
     }
     const total = gets.reduce((sum, value) => sum + value, 0);
     return words.flatMap((to, key) =>
-      plain[key] || (name === names[key]) !== same || key === query || !(itemAt(chances, key) > 0)
+      plain[key] ||
+      (name === names[key]) !== same ||
+      key === query ||
+      isTold(told, from, to) ||
+      !(itemAt(chances, key) > 0)
         ? []
         : [
             {
@@ -72,14 +78,9 @@ function pairIn(
           ],
     );
   });
-  const best = (pairs: typeof found, least: number): Bridge | null => {
+  const best = (pairs: typeof found): Bridge | null => {
     const pair = pairs[firstLargest(pairs.map(({ value, chance }) => value / chance))];
-    return pair !== undefined && pair.value >= least * pair.chance ? pair : null;
+    return pair !== undefined && pair.value >= TELLS * pair.chance ? pair : null;
   };
-  return (
-    best(
-      found.filter(({ apart }) => apart),
-      TELLS.apart,
-    ) ?? best(found, TELLS.neighbors)
-  );
+  return best(found.filter(({ apart }) => apart)) ?? best(found);
 }

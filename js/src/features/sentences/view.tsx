@@ -3,6 +3,7 @@ import { computed, type ReadonlySignal, signal, untracked } from "@preact/signal
 import { render } from "preact";
 import { byTouch } from "../../draw/touch";
 import { mixingDefinition } from "../../figures/definitions";
+import { toldLink } from "../../figures/told-link";
 import { cellsTable } from "../../marks/cells";
 import { type Place, samePlace } from "../../marks/navigate";
 import { type Asking, asking } from "../../protocol/asking";
@@ -10,7 +11,7 @@ import { isAbort, messageOf } from "../../protocol/failure";
 import type { TokenColumns } from "../../protocol/types";
 import type { State } from "../../state/selection";
 import { copyExactValues } from "../../ui/copy-exact";
-import { modeSignal, mount, selectionOf, watch, widthOf } from "../../ui/mount";
+import { modeSignal, mount, selectionOf, signalOf, watch, widthOf } from "../../ui/mount";
 import { SentenceLine } from "../../ui/sentence";
 import type { DrawView, ViewContext } from "../../views/contract";
 import { type Choice, Controls, Readout } from "./controls";
@@ -188,6 +189,8 @@ function createModel(host: HTMLElement, context: ViewContext) {
     },
   });
   const bridge = createBridge(answers, entry, source.meta.tokens, until);
+  const head = signalOf(context.matrix.get, (changed) => context.matrix.on(changed, until));
+  const told = computed(() => toldLink(head.value, selection.value.token));
   function choose(part: Partial<Choice>): void {
     choice.value = { ...choice.peek(), ...part };
     choices.set(state, choice.peek());
@@ -226,7 +229,7 @@ function createModel(host: HTMLElement, context: ViewContext) {
     act?.({ kind: "run", text, text_pair: null }).catch(report);
   };
   return {
-    ...{ context, selection, mode, choice, wanted, answers, matrix, pair, bridge },
+    ...{ context, selection, mode, choice, wanted, answers, matrix, pair, bridge, told },
     ...{ entry, pointed, show, Drill, Grid, choose, load, follow, run: act && run },
   };
 }
@@ -235,7 +238,7 @@ type Model = ReturnType<typeof createModel>;
 
 function View({ context, selection, mode, choice, wanted, answers, matrix, ...model }: Model) {
   const { source, state } = context;
-  const { pair, bridge, entry, pointed, run, Drill, Grid } = model;
+  const { pair, bridge, told, entry, pointed, run, Drill, Grid } = model;
   const choose = (token: number): void => state.set({ token });
   const { opened, blocks, drilled } = pair;
   const shown = matrix.value;
@@ -264,8 +267,8 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
           <OneSentence
             block={shown.asked.layer === null && aggregation === "mass" ? block : null}
             tokens={source.meta.tokens}
+            told={told.value}
             choose={choose}
-            noun={one}
             outside={shown.outside}
           />
         )
@@ -277,6 +280,7 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
           row={entry.value.row}
           block={bridge.block.value}
           tokens={source.meta.tokens}
+          told={told.value}
           choose={choose}
         />
       )}

@@ -38,10 +38,15 @@ const DECIDES = 2.8;
 /** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
 const STANDS_OUT = { ratio: 1.5, logits: 0.4 };
 
-/** True where the likeliest class of a text leads by little; a word may tell more. */
-export function isUndecided({ activation, labels, probabilities }: SoftmaxColumn): boolean {
+/** True where a word may push a text from one class to another. */
+export const canPush = ({ activation, labels }: SoftmaxColumn): boolean =>
+  activation === "softmax" && labels.length > 1;
+
+/** True where the likeliest class of a text leads by little. */
+export function isUndecided(column: SoftmaxColumn): boolean {
+  const { probabilities } = column;
   const [first = 0, second] = largest(probabilities, 2);
-  if (activation !== "softmax" || labels.length < 2 || second === undefined) return false;
+  if (!canPush(column) || second === undefined) return false;
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
 }
 
@@ -67,8 +72,8 @@ export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push 
 }
 
 /**
- * `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.` Without a decision: `brilliant pushes to
- * positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.`
+ * `brilliant pushes to positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.` Without such
+ * a word `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.`
  */
 function ofText(
   column: SoftmaxColumn,
@@ -146,7 +151,7 @@ function ofText(
       : undecided
         ? "The model leans to "
         : "The model classifies the text as ";
-    if (undecided && second !== undefined && push != null)
+    if (second !== undefined && push != null)
       return (
         <>
           <TextWord
@@ -269,7 +274,7 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves an undecided one, null where no word stands out. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves it, null where no word stands out. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,

@@ -26,7 +26,7 @@ import { classesTable } from "./answers";
 import type { TaskContext, Words } from "./context";
 import { createFirstToken } from "./first";
 import { createGradients } from "./gradient";
-import { classesInWords, isUndecided, type Push, pushOf } from "./sentence";
+import { canPush, classesInWords, type Push, pushOf } from "./sentence";
 import { createAnswerSpan } from "./span";
 import { createComparisonTexts } from "./texts";
 import { createTokenClasses } from "./tokens";
@@ -117,7 +117,7 @@ export const task: DrawView = (host, outer) => {
     const against = next === undefined ? {} : { against: next };
     const request = whyRequest({ ...against, label: best });
     const push = asking<{ readonly of: Push | null }>(until);
-    const asks = isUndecided(column) && (source.has?.(request) ?? source.live);
+    const asks = canPush(column) && (source.has?.(request) ?? source.live);
     const told = signal(!asks);
     if (asks)
       void push

@@ -2,14 +2,16 @@
 
 import type { ComponentChildren } from "preact";
 import { isAboveChance } from "../../figures/chance";
+import type { Unit } from "../../figures/derive/units";
 import { isSink } from "../../figures/matrix";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
-import { contentOf, isContracted, isWhole } from "../../figures/whole-words";
+import { isNamed } from "../../figures/told-link";
+import { contentOf, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
 import { Num as Figure } from "../../ui/number";
-import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
+import { FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 import type { TreeNode } from "./influence";
 
@@ -49,12 +51,40 @@ export const pathsOf = (of: Links): readonly (readonly [first: Link, second: Lin
     .childrenOf(of.whole.root)
     .map((child) => [linkIn(of, of.whole.root, child), onwards(of, child)]);
 
-/** The largest link of a token of all, to itself and to what the tree leaves out as well; null where there is none. */
-function largestOf({ whole, matrix, link }: Links, from: TreeNode): Link | null {
-  const { keys, weights } = matrix;
-  const unit = firstLargest(keys.map((_, key) => itemAt(weights, from.unit * keys.length + key)));
-  const to = unit === from.unit ? from : { ...whole.root, unit };
-  return unit < 0 ? null : { from, to, ...link(from, to) };
+/** Two links of content words that are no neighbors, one behind the other, of another root: the largest product; null where none tells. */
+function otherPath(
+  { matrix, whole, link }: Links,
+  told: readonly number[],
+  isContent: (unit: Unit) => boolean,
+): readonly [first: Link, second: Link] | null {
+  const { keys, queries, weights, sink } = matrix;
+  if (queries !== keys) return null;
+  const names = keys.map(({ surface }) => surface.trim().toLowerCase());
+  const rootAt = (unit: number): TreeNode => ({ ...whole.root, unit });
+  /** The strongest link to a word. */
+  const ahead = keys.map((word, unit): Link | null => {
+    if (!isContent(word)) return null;
+    const to = firstLargest(
+      keys.map((other, key) =>
+        key === unit || !isNamed(other, sink)
+          ? Number.NaN
+          : itemAt(weights, unit * keys.length + key),
+      ),
+    );
+    const far = to >= 0 && Math.abs(to - unit) > 1 && isContent(itemAt(keys, to));
+    if (!far || names[to] === names[unit]) return null;
+    const found = { from: rootAt(unit), to: rootAt(to), ...link(rootAt(unit), rootAt(to)) };
+    return found.value < TELLS * found.chance ? null : found;
+  });
+  const paths = ahead.flatMap((first): (readonly [Link, Link])[] => {
+    const second = first && ahead[first.to.unit];
+    if (first === null || second == null) return [];
+    const isKnown = [first, second].some(({ from, to }) =>
+      [from, to].every(({ unit }) => told.includes(unit)),
+    );
+    return isKnown || names[second.to.unit] === names[first.from.unit] ? [] : [[first, second]];
+  });
+  return paths[firstLargest(paths.map(([a, b]) => a.value * b.value))] ?? null;
 }
 
 /** `15% to suitcase, chance 6%`, what a word gives; of values without a chance the number as it is. */
@@ -80,7 +110,8 @@ const Given = ({
 
 /**
  * `From “it” the path leads to trophy, which gives 15% to suitcase, chance 6%.`, where a second step leads to a whole content word.
- * Without one, a second path of the root; without that, what the strongest word gives most to.
+ * Without one, a second path of the root; without that, the path of another word. The link itself is the Attention
+ * view's, so that nothing is said where there is no more.
  */
 export function TreeSentence({
   of,
@@ -96,8 +127,7 @@ export function TreeSentence({
   const paths = pathsOf(of);
   const first = paths[0]?.[0];
   if (first === undefined) return <SentenceLine />;
-  const nothing = nothingToSee(tokens);
-  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  if (nothingToSee(tokens) !== null) return <SentenceLine silent />;
   const across = of.matrix.queries !== of.matrix.keys;
   const source = across ? "the source’s " : "";
   const named = (node: TreeNode) => {
@@ -113,27 +143,14 @@ export function TreeSentence({
     );
   };
   const says = contentOf(tokens);
+  const saysSomething = ({ token, end, special, surface, text }: Unit): boolean =>
+    !special && !isUnknown(text) && says(surface) && isWhole(tokens, token, end);
   const isContent = ({ unit }: TreeNode): boolean => {
     const key = itemAt(of.matrix.keys, unit);
-    const { token, end, surface, text } = key;
-    return (
-      !isSink(key, of.matrix.sink) &&
-      !isUnknown(text) &&
-      says(surface) &&
-      isWhole(tokens, token, end)
-    );
+    return !isSink(key, of.matrix.sink) && saysSomething(key);
   };
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
-  if (!isAbove(first)) {
-    return (
-      <SentenceLine of={tokens}>
-        {"From "}
-        {named(first.from)}
-        {` no path leads to another ${across ? "token of the source" : "of the tokens shown"} above chance, `}
-        <Share value={first.chance} />.
-      </SentenceLine>
-    );
-  }
+  if (!isAbove(first)) return <SentenceLine silent />;
   const tells = (link: Link): boolean =>
     isAbove(link) && link.value >= TELLS * link.chance && isContent(link.to);
   const through = paths.find(
@@ -183,31 +200,19 @@ export function TreeSentence({
         <Given {...other} />.
       </SentenceLine>
     );
-  const most = across ? null : largestOf(of, first.to);
-  const rests = most?.to === first.to;
-  const { token: at, special } = itemAt(of.matrix.keys, (most ?? first).to.unit);
-  const ends = most === null || !isAbove(most) || isContracted(tokens, at);
+  const [one, second] = otherPath(of, [first.from.unit, first.to.unit], saysSomething) ?? [];
+  if (one === undefined || second === undefined) return <SentenceLine silent />;
   return (
     <SentenceLine of={tokens}>
       {"From "}
-      {named(first.from)}
-      {ends ? (
-        <>
-          {` the path ends at ${source}`}
-          {named(first.to)}
-          <AgainstChance {...first} />
-        </>
-      ) : (
-        <>
-          {rests || special ? " the path ends at " : " the path leads to "}
-          {named(first.to)}
-          {", which gives "}
-          <Given {...most}>
-            {" to "}
-            {rests ? "itself" : named(most.to)}
-          </Given>
-        </>
-      )}
+      {named(one.from)}
+      {" the path leads to "}
+      {named(one.to)}
+      {", which gives "}
+      <Given {...second}>
+        {" to "}
+        {named(second.to)}
+      </Given>
       .
     </SentenceLine>
   );

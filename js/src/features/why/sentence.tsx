@@ -126,11 +126,12 @@ export function WhySentence(props: Props) {
   const { position, masked } = of.target;
   // A class, and what follows, can be asked of any text that the model knows a word of.
   const only = explained.tokens.special.filter((is) => is !== true).length === 1;
+  // Predictions says so.
   const nothing = nothingToExpect(
     explained.tokens,
     masked !== true && !(only && explained.tokens.text.some(isMask)),
   );
-  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  if (nothing !== null) return <SentenceLine silent />;
   if (ofNoWords(of.names, explained.tokens) && position !== undefined)
     return (
       <SentenceLine of={explained.tokens}>

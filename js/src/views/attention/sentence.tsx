@@ -4,15 +4,14 @@ import { chanceOf, isAboveChance } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { type AxisLabels, matrixName } from "../../figures/names";
-import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
+import { nothingToSee } from "../../figures/nothing-to-see";
+import { isNamed } from "../../figures/told-link";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
 import { Num } from "../../ui/number";
 import { AgainstChance, FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { TokenFacts } from "./facts";
-
-const LETTER = /[\p{L}\p{N}]|\[MASK\]/u;
 
 /** A smaller weight that is not a multiple of chance is called weak, where something else gets more. */
 const WEAK = { weight: 0.2, ratio: 4 };
@@ -48,10 +47,7 @@ export function sentenceOf(
   const { queries, keys } = matrix;
   const query = (row: number): boolean => queries[row]?.special === false;
   const word = (key: number): boolean =>
-    !isSink(itemAt(keys, key), matrix.sink) &&
-    !boilerplate[itemAt(keys, key).token] &&
-    LETTER.test(itemAt(keys, key).surface) &&
-    !isUnknown(itemAt(keys, key).text);
+    isNamed(itemAt(keys, key), matrix.sink) && !boilerplate[itemAt(keys, key).token];
   const other = isSquare(matrix) ? (row: number, key: number) => row !== key : () => true;
   if (focus < 0) {
     const every = [0, queries.length] as const;

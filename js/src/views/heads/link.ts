@@ -1,5 +1,6 @@
 /** A second link of a head: the strongest of the words other than the focus token. */
 
+import { REFERRING } from "../../catalog/function-words";
 import { chanceOf } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
@@ -24,8 +25,8 @@ export interface Link {
 }
 
 /**
- * The strongest link of another word than the focus token: of content words that are no neighbors. Null where none tells;
- * `read` and `keyTokens`: tokens of the rows and of the columns.
+ * The strongest link of another word than the focus token: of a content word, or a pronoun, to a content word; of two
+ * content words side by side only where no other tells. Null where none does; `read` and `keyTokens`: tokens of the rows and of the columns.
  */
 export function linkOf(
   matrix: Matrix | null,
@@ -37,39 +38,44 @@ export function linkOf(
   const focus = matrix.queryOf(token);
   const { queries, keys, weights } = matrix;
   const square = isSquare(matrix);
-  const content = (tokens: TokenColumns) => {
+  const name = ({ surface }: Unit): string => surface.trim().toLowerCase();
+  const content = (tokens: TokenColumns, refers = false) => {
     const says = contentOf(tokens);
     return (unit: Unit) =>
       !unit.special &&
       LETTER.test(unit.text) &&
       !isUnknown(unit.text) &&
-      says(unit.surface) &&
+      (says(unit.surface) || (refers && REFERRING.has(name(unit)))) &&
       isWhole(tokens, unit.token, unit.end);
   };
-  const [asks, answers] = [queries.map(content(read)), keys.map(content(keyTokens))];
-  const name = ({ surface }: Unit): string => surface.trim().toLowerCase();
+  const [asks, refers] = [queries.map(content(read)), queries.map(content(read, true))];
+  const answers = keys.map(content(keyTokens));
   const own = focus < 0 ? null : name(itemAt(queries, focus));
-  const found = queries.flatMap((query, row): Link[] => {
-    if (!asks[row] || row === focus || name(query) === own) return [];
-    const words = keys.map((unit, key) => {
-      const far = !square || Math.abs(key - row) > 1;
-      const tells = far && answers[key] && !isSink(unit, matrix.sink) && name(unit) !== name(query);
-      return tells ? itemAt(weights, row * keys.length + key) : Number.NaN;
+  const strongest = (least: number): Link | null => {
+    const found = queries.flatMap((query, row): Link[] => {
+      if (!(least > 1 ? refers : asks)[row] || row === focus || name(query) === own) return [];
+      const words = keys.map((unit, key) => {
+        const far = !square || Math.abs(key - row) >= least;
+        const tells =
+          far && answers[key] && !isSink(unit, matrix.sink) && name(unit) !== name(query);
+        return tells ? itemAt(weights, row * keys.length + key) : Number.NaN;
+      });
+      const key = firstLargest(words);
+      if (key < 0) return [];
+      const weight = itemAt(words, key);
+      const chance = chanceOf(matrix, row, key, keyTokens.text.length);
+      if (!(weight > TELLS.ratio * chance && weight >= TELLS.weight)) return [];
+      return [
+        {
+          query: unitLabel(query, schemeOf(read)),
+          key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
+          tokens: [query.token, itemAt(keys, key).token],
+          weight: numOf(matrix, weight),
+          chance,
+        },
+      ];
     });
-    const key = firstLargest(words);
-    if (key < 0) return [];
-    const weight = itemAt(words, key);
-    const chance = chanceOf(matrix, row, key, keyTokens.text.length);
-    if (!(weight > TELLS.ratio * chance && weight >= TELLS.weight)) return [];
-    return [
-      {
-        query: unitLabel(query, schemeOf(read)),
-        key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
-        tokens: [query.token, itemAt(keys, key).token],
-        weight: numOf(matrix, weight),
-        chance,
-      },
-    ];
-  });
-  return found[firstLargest(found.map(({ weight }) => weight.value))] ?? null;
+    return found[firstLargest(found.map(({ weight }) => weight.value))] ?? null;
+  };
+  return strongest(2) ?? strongest(1);
 }

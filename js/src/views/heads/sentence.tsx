@@ -27,9 +27,10 @@ const TARGETS: Readonly<Record<string, string>> = {
   previous: "the previous token",
   next: "the next token",
 };
-/** A head stands out among so many of all, by share and by number: where chance is known from so many times chance on, and nearer to chance among fewer (`near`). */
-const FIRST = { share: 0.14, heads: 10, near: 3 };
-const NOTABLE = 1.5;
+/** A head stands out among so many of all, by share and by number. */
+const FIRST = { share: 0.14, heads: 3 };
+/** A figure is far above chance from so many times on; of one that is half by chance, from so many times the odds. */
+const NOTABLE = { ratio: 1.5, odds: 2 };
 /** A head that gives its first token this share of its attention is a sink. */
 const SINK = 0.5;
 
@@ -71,6 +72,19 @@ const standingOf = (
     : [];
 };
 
+/** Where the heads look, `[L, H]` flat, as far as it is known. */
+function figuresOf(found: Found | null) {
+  const { specialization, patterns } = found ?? {};
+  return Object.keys(TARGETS).flatMap((key) => {
+    const special = specialization?.keys.includes(key) === true;
+    if (!special && patterns?.keys.includes(key) !== true) return [];
+    const values = special ? specialization.values("raw", key) : (patterns?.values(key) ?? []);
+    const chanceAt = (layer: number): number =>
+      (special ? specialization : patterns)?.chance(key, layer) ?? Number.NaN;
+    return [{ key, values, chanceAt }];
+  });
+}
+
 /** The figures, that of the best rank first, equal ones by their distance from the mean; without those that are not known. */
 function standingsOf(
   found: Found | null,
@@ -81,14 +95,9 @@ function standingsOf(
 ): readonly Standing[] {
   const keys = of(spread);
   const all = [
-    ...Object.keys(TARGETS).flatMap((key) => {
-      const [specialization, patterns] = [found?.specialization, found?.patterns];
-      const special = specialization?.keys.includes(key) === true;
-      if (!special && patterns?.keys.includes(key) !== true) return [];
-      const values = special ? specialization.values("raw", key) : (patterns?.values(key) ?? []);
-      const chance = (special ? specialization : patterns)?.chance(key, layer) ?? Number.NaN;
-      return standingOf(key, of(values), index, chance);
-    }),
+    ...figuresOf(found).flatMap(({ key, values, chanceAt }) =>
+      standingOf(key, of(values), index, chanceAt(layer)),
+    ),
     ...standingOf("widely", keys, index, Number.NaN),
     ...standingOf(
       "narrowly",
@@ -132,6 +141,12 @@ export function standingsIn(
   return { sink, above };
 }
 
+const odds = (share: number): number => share / (1 - share);
+
+/** True as well where no chance is known. */
+const isNotable = ({ raw, chance }: Standing): boolean =>
+  !(raw < NOTABLE.ratio * chance && odds(raw) < NOTABLE.odds * odds(chance));
+
 /** Nothing in a profile, where no chance is known. */
 const Chance = ({ chance }: { readonly chance: number }) =>
   Number.isNaN(chance) ? null : (
@@ -172,39 +187,6 @@ function Said({
   );
 }
 
-/** Largest figure of a head that stands out nowhere: what it gives most of, beyond chance, or how widely it looks. */
-function mostAboveChance(above: readonly Standing[]): Standing | undefined {
-  const targets = above.filter(({ key }) => key in TARGETS);
-  const [first] = largestFirst(targets.map(({ raw, chance }) => (chance > 0 ? raw / chance : 0)));
-  return first === undefined ? above[0] : targets[first];
-}
-
-/** `: it gives punctuation 22%, chance 15%` */
-function Given({
-  standing: { key, raw, chance },
-  first,
-}: {
-  readonly standing: Standing;
-  readonly first: string | null;
-}) {
-  if (!(key in TARGETS))
-    return (
-      <>
-        {": a token looks at about "}
-        <Num value={raw} text={formatNumber(raw, 2)} />
-        {" tokens"}
-      </>
-    );
-  return (
-    <>
-      {": it gives "}
-      {key === "cls" && first !== null ? <bdi dir="ltr">{first}</bdi> : TARGETS[key]}{" "}
-      <Share value={raw} />
-      <Chance chance={chance} />
-    </>
-  );
-}
-
 interface Props {
   readonly source: Source;
   readonly layer: number;
@@ -218,8 +200,8 @@ interface Props {
 
 /**
  * `L2 · H3 is 2nd of the 72 heads in attention to content words: 71%, chance 40%. It also links tree to climbed: 16%,
- * chance 7.1%.` `L0 · H1 is a sink: [CLS] gets 81% of a query’s attention, chance 8%.` `L1 · H1 is an ordinary head on this
- * text: it gives punctuation 22%, chance 15%.`
+ * chance 7.1%.` `L0 · H1 is a sink: [CLS] gets 81% of a query’s attention, chance 8%.`
+ * `L1 · H1 also links Rome to Italy: 39%, chance 4.3%.`
  */
 export function HeadSentence({ source, layer, head, standings, link = null, choose }: Props) {
   const { model, profile, tokens } = source.meta;
@@ -229,17 +211,14 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const { sink, above } = standings;
   const keys = keysOf(source.meta);
   if (above.length === 0 && sink === undefined) return <SentenceLine />;
-  const nothing = profile === null ? nothingToSee(keys) : null;
-  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  if (profile === null && nothingToSee(keys) !== null) return <SentenceLine silent />;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
   const first = Math.max(1, Math.min(FIRST.heads, Math.round(FIRST.share * count)));
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
   const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
   const among = above.filter(({ rank }) => rank <= first);
-  const best =
-    among.find(({ raw, chance }) => !(raw < NOTABLE * chance)) ??
-    among.find(({ rank }) => rank <= FIRST.near);
+  const best = among.find(isNotable);
   const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
   const firstToken = tokens.special[0] === true ? (tokens.text[0] ?? null) : null;
   const said = best && (
@@ -270,43 +249,35 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
       <AgainstChance {...link.weight} chance={link.chance} />
     </>
   );
-  const most = mostAboveChance(above);
-  return (
-    <SentenceLine of={keys}>
-      {`${over}${name} `}
-      {sink !== undefined ? (
-        <>
-          {"is a sink: "}
-          {firstToken === null ? TARGETS.cls : <bdi dir="ltr">{firstToken}</bdi>}
-          {" gets "}
-          <Share value={sink.raw} />
-          {" of a query’s attention"}
-          <Chance {...sink} />
-          {said && "; it "}
-          {said}
-        </>
-      ) : (
-        (said ??
-        `is an ordinary ${mean ? "layer" : "head"}${profile === null ? " on this text" : ""}`)
-      )}
-      {links ? (
-        <>
-          {said || sink ? ". It also links " : "; it also links "}
-          {links}
-        </>
-      ) : (
-        !said &&
-        sink === undefined &&
-        most !== undefined && (
-          <>
-            <Given standing={most} first={firstToken} />
-            {most.key in TARGETS &&
-              most.rank <= FIRST.near &&
-              `, ${formatOrdinal(most.rank)} of the ${all}`}
-          </>
-        )
-      )}
-      .
-    </SentenceLine>
+  const linked = links && (
+    <>
+      {"links "}
+      {links}
+    </>
   );
+  if (sink !== undefined)
+    return (
+      <SentenceLine of={keys}>
+        {`${over}${name} is a sink: `}
+        {firstToken === null ? TARGETS.cls : <bdi dir="ltr">{firstToken}</bdi>}
+        {" gets "}
+        <Share value={sink.raw} />
+        {" of a query’s attention"}
+        <Chance {...sink} />
+        {said && "; it "}
+        {said}
+        {linked && ". It also "}
+        {linked}.
+      </SentenceLine>
+    );
+  if (said || linked)
+    return (
+      <SentenceLine of={keys}>
+        {`${over}${name} `}
+        {said}
+        {linked && (said ? ". It also " : "also ")}
+        {linked}.
+      </SentenceLine>
+    );
+  return <SentenceLine silent />;
 }
