@@ -50,7 +50,7 @@ def installed() -> dict[str, Distribution]:
 
 
 def needs_of(package: Distribution) -> list[str]:
-    """What a package requires here without extras, by conda's names; ranges are for ``pip check``."""
+    """Packages that one requires here without extras, by conda's names; ranges are for ``pip check``."""
     wanted = map(Requirement, package.requires or [])
     return sorted(
         {conda_name(w.name) for w in wanted if not w.marker or w.marker.evaluate({"extra": ""})}
@@ -58,7 +58,7 @@ def needs_of(package: Distribution) -> list[str]:
 
 
 def files_of(package: Distribution) -> dict[Path, Path]:
-    """Where each file lies, by its place in an environment: modules and data, without bytecode, headers of C and commands."""
+    """Path of each file by its place in an environment: modules and data, without bytecode, headers of C and commands."""
     found = {}
     for file in package.files or []:
         place = Path(os.path.normpath(LIBRARY / "site-packages" / file))

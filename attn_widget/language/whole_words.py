@@ -1,4 +1,4 @@
-"""Words that an English vocabulary has whole, by which the pieces of another vocabulary are told from words."""
+"""Words that an English vocabulary has whole, by which pieces of another vocabulary are known as such."""
 
 from __future__ import annotations
 

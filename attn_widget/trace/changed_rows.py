@@ -48,8 +48,9 @@ class ChangedRows(TorchFunctionMode):
     def in_feed_forwards(self, encoder: Encoder, layers: Iterable[Any]) -> Generator[None]:
         """Feed-forward networks that are one module compute everything for those rows alone: activations, too."""
         block = encoder.family.block
-        whole = block is None or block.experts or encoder.patch  # pieces are of whole copies
-        name = "" if whole else block.ffn_output.rpartition(".")[0]
+        name = ""
+        if block is not None and not block.experts and not encoder.patch:  # pieces are of whole copies
+            name = block.ffn_output.rpartition(".")[0]
 
         def pick(_module: Any, args: Any, kwargs: Any) -> Any:
             if kwargs or len(args) != 1 or not self._whole(args[0]):

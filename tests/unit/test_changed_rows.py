@@ -17,14 +17,17 @@ TEXT = "the cat sat on the mat"
 
 
 class Counting(TorchFunctionMode):
-    """Rows that linear maps read."""
+    """Rows that a function, by default linear maps, reads."""
 
-    rows = 0
+    def __init__(self, function: Any = functional.linear) -> None:
+        super().__init__()
+        self.function = function
+        self.rows = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func is functional.linear:
+        if func is self.function:
             self.rows += args[0][..., 0].numel()
         return func(*args, **(kwargs or {}))
 
@@ -60,3 +63,15 @@ def test_a_causal_model_reads_half_of_the_rows_of_its_copies() -> None:
         assert n > 6
     assert rows["llama"]["occlusion"] < 0.7 * rows["bert"]["occlusion"]
     assert rows["llama"]["value_zeroing"] < 0.8 * rows["bert"]["value_zeroing"]
+
+
+def test_knocked_out_copies_compute_activations_up_to_the_target_for_their_changed_rows() -> None:
+    a = aw.analyze(TEXT, model=tiny_models.build("llama"), tagger=None, progress=False)
+    n, layers = a.trace.n_tokens, a.trace.n_layers
+    for position in (n - 1, 3):
+        with Counting(functional.silu) as counting:
+            found = a.why.contributions(aw.target(position=position, token=7), "occlusion")
+        copies = [i for i in range(position) if not a.trace.tokens[i].special]  # each a word
+        # The text itself, and of each copy the rows after the token that is out, up to the target.
+        assert counting.rows == layers * (n + sum(position - i for i in copies))
+        assert not found.values[position:].any() and found.values[:position].all()

@@ -10,13 +10,13 @@ import { LETTER, UNSPACED } from "./nothing-to-see";
 import { continues } from "./whole-words";
 
 export interface Guessed {
-  /** A word as far as can be told; what begins one; what goes on with the word before; a mark or a control token. */
+  /** A word as far as is known; what begins one; what goes on with the word before; a mark or a control token. */
   readonly kind: "word" | "begins" | "continues" | "mark";
   /** `Lisbon`, `Bras…`, `unforgiving`. */
   readonly name: string;
 }
 
-/** What a word of two letters or more may end with; other tokens so short leave it open. */
+/** Endings that complete a word of two letters or more; other tokens so short leave it open. */
 const ENDING = /^(?:s|es|y|ly|ed|d|er|al|en|['’]\p{L}+)$/u;
 /** A letter or two, or digits, of which many vocabularies have one each. */
 const SHORT = /^(?:\p{L}\p{M}*){1,2}$|^\p{N}+$/u;
@@ -45,7 +45,7 @@ export function placeName(tokens: TokenColumns, position: number, name: string):
   return `${written || name}${written !== "" && continues(tokens, position + 1) ? "…" : ""}`;
 }
 
-/** Whether a beginning of a word is a word of the text; null where the text does not have it. */
+/** True if a beginning of a word is a word of the text; null where the text does not have it. */
 function isWordOf(tokens: TokenColumns, name: string): boolean | null {
   const { surface } = tokens;
   const places = surface.flatMap((text, i) =>

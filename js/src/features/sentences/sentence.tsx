@@ -55,7 +55,7 @@ export function OneSentence({
   /** Weights of its tokens over all heads; null where they are not known. */
   readonly block: TokenBlock | null;
   readonly tokens: TokenColumns;
-  /** A link that is told elsewhere. */
+  /** A link that another view names. */
   readonly told?: Told | null;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
@@ -125,7 +125,7 @@ export function SentencesSentence({
   /** Weights from the row's tokens to those of the sentence that it looks at most; null where they are not known. */
   readonly block?: TokenBlock | null;
   readonly tokens: TokenColumns;
-  /** A link that is told elsewhere. */
+  /** A link that another view names. */
   readonly told?: Told | null;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;

@@ -111,7 +111,7 @@ const Given = ({
 /**
  * `From “it” the path leads to trophy, which gives 15% to suitcase, chance 6%.`, where a second step leads to a whole content word.
  * Without one, a second path of the root; without that, the path of another word. The link itself is the Attention
- * view's, so that nothing is said where there is no more.
+ * view's, so that there is no sentence where there is no more.
  */
 export function TreeSentence({
   of,

@@ -72,7 +72,7 @@ const standingOf = (
     : [];
 };
 
-/** Where the heads look, `[L, H]` flat, as far as it is known. */
+/** Figures of where the heads look, `[L, H]` flat, as far as they are known. */
 function figuresOf(found: Found | null) {
   const { specialization, patterns } = found ?? {};
   return Object.keys(TARGETS).flatMap((key) => {

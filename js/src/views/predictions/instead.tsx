@@ -1,4 +1,4 @@
-/** What a model expects in the place of a word of the text. */
+/** Words that a model expects in the place of one of the text. */
 
 import type { TokenLabel } from "../../figures/format";
 import { Share } from "../../ui/sentence";

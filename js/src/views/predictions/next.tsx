@@ -15,7 +15,7 @@ import type { Predictions } from "./data";
 import { Expected, Instead } from "./instead";
 import { mostSurprising } from "./subject";
 
-/** A second choice is told from so much of the first one's probability on. */
+/** A second choice is named from so much of the first one's probability on. */
 const TOLD = 0.1;
 /** A content word of which the model was surer than this comes after function words; of one surer than that it was sure. */
 const UNSURE = 0.5;
