@@ -49,7 +49,9 @@ class ChangedRows(TorchFunctionMode):
         """Feed-forward networks that are one module compute everything for those rows alone: activations, too."""
         block = encoder.family.block
         name = ""
-        if block is not None and not block.experts and not encoder.patch:  # pieces are of whole copies
+        if (
+            block is not None and not block.experts and not encoder.patch
+        ):  # pieces are of whole copies
             name = block.ffn_output.rpartition(".")[0]
 
         def pick(_module: Any, args: Any, kwargs: Any) -> Any:

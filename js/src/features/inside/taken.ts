@@ -26,7 +26,7 @@ export interface Taken {
 }
 
 /**
- * The content word that gives a word the largest share; null where that is little, or another view names it (`told`). `weights`: `[n, n]`, rows
+ * The content word that gives a word the largest share; null where that is little, or another view names it. `weights`: `[n, n]`, rows
  * sum to 1.
  */
 export function takenFrom(
@@ -78,7 +78,7 @@ function takenElsewhere(
   return all[firstLargest(all.map(({ value, chance }) => value / chance))] ?? null;
 }
 
-/** Source of the focus word, else of another; `told`: the link that another view names. */
+/** Source of the focus word, else of another, but the link that another view names. */
 export const takenIn = (
   weights: ArrayLike<number>,
   layer: number,

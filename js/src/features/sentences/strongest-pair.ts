@@ -23,7 +23,7 @@ const TELLS = 1.5;
 /**
  * The two words of a block of which one gives the other the largest multiple of chance. The value is the other's share of what
  * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns that look at one;
- * words side by side only where no others tell, and not the two that another view names (`told`), in either direction. Null where none tells.
+ * words side by side only where no others tell, and not the two that another view names, in either direction. Null where none tells.
  */
 export const strongestPair = (
   block: TokenBlock,
