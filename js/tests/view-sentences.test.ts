@@ -774,7 +774,9 @@ describe("Inside", () => {
     expect(lineOf(taken(row))).toBe(`${line}${end}`);
     expect(chosen).toEqual([2, 3]);
     // The head attends to keys, from which the layer takes less.
-    expect(lineOf(taken(row, [1, 0]))).toBe(`${line}, from keys 10%${end}`);
+    expect(lineOf(taken(row, [1, 0]))).toBe(
+      `${line}, more than from keys, to which this head links it: 10%${end}`,
+    );
     expect(chosen).toEqual([2, 3, 1]);
     // That of the head is not said again; another word may take something.
     expect(taken(row, [1, 2])).toBeNull();

@@ -155,8 +155,10 @@ export function InsideSentence({
         {" of what it gets from other tokens"}
         {taken.beside && (
           <>
-            {", from "}
-            {named(taken.beside.word, tokens)} <Share value={taken.beside.value} />
+            {", more than from "}
+            {named(taken.beside.word, tokens)}
+            {", to which this head links it: "}
+            <Share value={taken.beside.value} />
           </>
         )}
         {", chance "}

@@ -21,7 +21,7 @@ export interface Taken {
   readonly value: number;
   readonly chance: number;
   readonly own: number;
-  /** The word that the head on screen attends to most, where that is another, and its share. */
+  /** The word that the head on screen attends to most, where that is another, and its share, which is less. */
   readonly beside: { readonly word: Unit; readonly value: number } | null;
 }
 
@@ -48,18 +48,16 @@ export function takenFrom(
   const names = words.map(({ surface }) => surface.trim().toLowerCase());
   const plain = plainIn(names);
   const self = word.surface.trim().toLowerCase();
-  const shares = words.map(({ token, end }, i) =>
-    plain[i] || names[i] === self ? 0 : sumOf(token, end) / (all - own),
-  );
+  const shareOf = ({ token, end }: Unit): number => sumOf(token, end) / (all - own);
+  const shares = words.map((from, i) => (plain[i] || names[i] === self ? 0 : shareOf(from)));
   const best = firstLargest(shares);
   const [from, value] = [words[best], shares[best]];
   if (from === undefined || value === undefined || word.special) return null;
   const chance = (from.end - from.token) / (n - size);
   if (value < TELLS * chance || isTold(told, word, from)) return null;
-  const key = words.findIndex(
-    (other) => isTold(told, word, other) && told?.[1].token !== word.token,
-  );
-  const beside = key < 0 ? null : { word: itemAt(words, key), value: itemAt(shares, key) };
+  const linked = words.find((other) => isTold(told, word, other) && told?.[1].token !== word.token);
+  const less = linked === undefined ? null : { word: linked, value: shareOf(linked) };
+  const beside = less !== null && less.value < value ? less : null;
   return { layer, word, from, value, chance, own: own / all, beside };
 }
 
