@@ -21,7 +21,7 @@ export interface Taken {
   readonly value: number;
   readonly chance: number;
   readonly own: number;
-  /** The word that the head on screen attends to most, where that is another, and its share, which is less. */
+  /** The word that the head on screen attends to most, where that is another, and its share, which is much less. */
   readonly beside: { readonly word: Unit; readonly value: number } | null;
 }
 
@@ -57,7 +57,7 @@ export function takenFrom(
   if (value < TELLS * chance || isTold(told, word, from)) return null;
   const linked = words.find((other) => isTold(told, word, other) && told?.[1].token !== word.token);
   const less = linked === undefined ? null : { word: linked, value: shareOf(linked) };
-  const beside = less !== null && less.value < value ? less : null;
+  const beside = less !== null && TELLS * less.value <= value ? less : null;
   return { layer, word, from, value, chance, own: own / all, beside };
 }
 
