@@ -30,21 +30,10 @@ const MAX_ZOOM_CELL = 40;
 /** Size of a cell (px) at which it is looked at. */
 const NEAR_CELL = 14;
 
-/** Layers of maps that are gone, by class. */
-const spare = new Map<string, HTMLCanvasElement>();
-
-/** A canvas, of a map that is gone where there is one: typing makes a map at every key, and a new canvas costs its memory. */
-function layer(name: string, signal: AbortSignal): HTMLCanvasElement {
-  const canvas = spare.get(name) ?? h("canvas", { class: name, "aria-hidden": "true" });
-  spare.delete(name);
-  if (!signal.aborted) onAbort(signal, () => spare.set(name, canvas));
-  return canvas;
-}
-
 export class Heatmap {
   readonly element: HTMLElement;
-  #base: HTMLCanvasElement;
-  #over: HTMLCanvasElement;
+  #base = h("canvas", { class: "aw-map-base", "aria-hidden": "true" });
+  #over = h("canvas", { class: "aw-map-over", "aria-hidden": "true" });
   /** The plot alone, for pan and zoom. */
   #pane = h("div", { class: "aw-map-pane" });
   #frame = 0;
@@ -61,8 +50,6 @@ export class Heatmap {
     signal: AbortSignal,
     classes = "aw-map",
   ) {
-    this.#base = layer("aw-map-base", signal);
-    this.#over = layer("aw-map-over", signal);
     this.element = h(
       "div",
       {
