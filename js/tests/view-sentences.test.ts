@@ -817,7 +817,7 @@ describe("Why", () => {
     ...{ bias: -4, baseline: null, gap: 1e-6 },
     values: Float32Array.from([0.25, -0.5, 3, 0.125, -1, 0.125]),
   };
-  const say = (change: Partial<Contributions>, value = 2.5, error = 0): string => {
+  const say = (change: Partial<Contributions>, value = 2.5, error = 0, asked = true): string => {
     const found = { ...base, ...change };
     return textOf(
       h(WhySentence, {
@@ -826,6 +826,7 @@ describe("Why", () => {
         tokens: META.tokens,
         choose,
         explained: explainedOf(META),
+        asked,
         next: false,
         label: (token) => itemAt(TEXTS, token),
         nameUnit: ({ text }) => text,
@@ -888,6 +889,9 @@ describe("Why", () => {
     expect(say({ values: Float32Array.from([2.5, 1, 0.125, 0.125, 0, 0.125]) })).toMatch(
       /^With “are” hidden, no content word decides between “are” and “is”: all tokens together speak for “are”, which leads/,
     );
+    // A question that the view opens with has an answer worth telling, or no sentence.
+    expect(say({ values: against, bias: 4 }, 2.5, 0, false)).toBe("–");
+    expect(say({}, 2.5, 0, false)).toMatch(/^With “are” hidden, keys decides/);
   });
 
   it("says of a question about function words of another language that it tells little", () => {

@@ -182,10 +182,9 @@ export function createWhyModel(context: ViewContext) {
     ![...(proposed.value ?? []).map((own) => own.target), ...ofWritten.value].some(
       (own) => keyOf(own) === keyOf(target),
     );
+  const asked = computed(() => shown.value !== null && isChosen(shown.value.target));
   /** True while a question stays that the focus token would change. */
-  const held = computed(
-    () => writtenFrom !== null && shown.value !== null && isChosen(shown.value.target),
-  );
+  const held = computed(() => writtenFrom !== null && asked.value);
 
   /** Ask about the focus token, unless another question was chosen; false if the question stays. */
   function follow(): boolean {
@@ -224,7 +223,7 @@ export function createWhyModel(context: ViewContext) {
   return {
     ...explanation,
     ...choices,
-    ...{ explained, focus, matrix, units, absent, proposed, choosing, held, release, open },
+    ...{ explained, focus, matrix, units, absent, proposed, choosing, asked, held, release, open },
   };
 }
 

@@ -104,6 +104,8 @@ interface Props {
   readonly explained: Explained;
   /** The model predicts what follows a position. */
   readonly next: boolean;
+  /** The reader put the question: then it has an answer, even that no word decides. */
+  readonly asked?: boolean;
   readonly label: (token: number) => string;
   readonly nameUnit: (unit: Unit) => string;
   /** Make a token of the text the focus token. */
@@ -115,7 +117,7 @@ interface Props {
  * by 8.81; before any word is read the model leans to “is” by 4.73.` Every number is that of a side, so none has a sign.
  */
 export function WhySentence(props: Props) {
-  const { titled, found, tokens, explained, next, label, nameUnit, choose } = props;
+  const { titled, found, tokens, explained, next, label, nameUnit, choose, asked = true } = props;
   if (titled === null || found === null) return <SentenceLine />;
   const { of, value, error } = titled;
   const own = of.target.position === undefined ? "" : label(of.target.position);
@@ -133,7 +135,9 @@ export function WhySentence(props: Props) {
   );
   if (nothing !== null) return <SentenceLine silent />;
   if (ofNoWords(of.names, explained.tokens) && position !== undefined)
-    return (
+    return !asked ? (
+      <SentenceLine silent />
+    ) : (
       <SentenceLine of={explained.tokens}>
         {masked ? "With " : next ? "After " : "At "}
         <TextWord text={label(position)} {...{ tokens, position, choose }} />
@@ -186,6 +190,7 @@ export function WhySentence(props: Props) {
     signed &&
     second !== undefined &&
     Math.abs(term?.value ?? 0) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
+  if (little && !asked) return <SentenceLine silent />;
   const towards = agrees ? value : -value;
   const against = second === undefined && together < 0;
   const verb = !signed

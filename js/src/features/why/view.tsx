@@ -144,6 +144,7 @@ export const why: DrawView<ViewContext> = (host, context) => {
           titled={model.titled.value}
           found={found}
           {...{ tokens, explained, nameUnit, next }}
+          asked={model.asked.value}
           label={(token) => (next ? placeName(tokens, token, label(token)) : label(token))}
           choose={(token) => state.set({ token })}
         />
