@@ -71,9 +71,10 @@ WATCH = """() => {
 }"""
 
 
-# The grid of heads, which stays, and what fades: at every key nothing should.
+# The grid of heads, which stays, but for the card of a hovered head, which the lazy code makes for each run; and what fades: at
+# every key nothing should.
 HEADS = """() => {
-    window.grid = [...document.querySelectorAll('[data-aw-part=heads] :is(button, canvas, select)')];
+    window.grid = [...document.querySelectorAll('[data-aw-part=heads] :is(button, canvas, select):not(.aw-grid-lens *)')];
     window.fading = [];
     document.addEventListener("transitionrun", ({ target, propertyName }) => {
         window.fading.push(`${target.className} ${propertyName}`);
