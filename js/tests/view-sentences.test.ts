@@ -259,8 +259,11 @@ describe("Boilerplate", () => {
     expect(wordsOf(tokens).map(({ token }) => token)).toEqual([4, 5]);
     expect([1, 2, 4].map((i) => isWhole(tokens, i))).toEqual([false, false, true]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
-    expect(mostSurprising({ surprisal }, meta.tokens)).toBe(1);
-    expect(mostSurprising({ surprisal }, tokens)).toBe(4);
+    expect(mostSurprising({ surprisal }, meta.tokens)).toEqual({
+      position: 1,
+      of: "after the first word, ",
+    });
+    expect(mostSurprising({ surprisal }, tokens)).toEqual({ position: 4, of: "" });
   });
 });
 
@@ -350,7 +353,10 @@ describe("Predictions", () => {
     ).toMatch(/^The model knows no word of this text as a whole, only pieces, so what the model/);
     const { tokens } = metaOf(["the", "key", "##s", ".", "rust", "."]);
     const surprisal = { data: Float32Array.from([9, 8, 7, 3, 6, Number.NaN]), shape: [6] };
-    expect(mostSurprising({ surprisal }, tokens)).toBe(3);
+    expect(mostSurprising({ surprisal }, tokens)).toEqual({
+      position: 3,
+      of: "of the words of one token after the first two tokens, ",
+    });
   });
 });
 

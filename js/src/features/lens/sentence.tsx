@@ -1,7 +1,7 @@
 /** The lens in words: from which layer on the model's answer stands, or which word settles last. */
 
 import type { ComponentChildren } from "preact";
-import { capital, type TokenScheme } from "../../figures/format";
+import type { TokenScheme } from "../../figures/format";
 import {
   isForeignFunctionWord,
   isFunctionWord,
@@ -196,8 +196,8 @@ export function LensSentence({
     );
   const told = latestOrFirst(content, middle);
   const settles = middle === last ? ` in the last layer, L${last - 1}` : "";
-  const rest = settles || `; the last layer is L${last - 1}`;
-  if (told === null) return say(wrote ? `Of what it wrote, ${half}` : capital(half), rest);
+  // That most settle late would be true of any text.
+  if (told === null) return <SentenceLine silent />;
   const { others, one } = told;
   const { row } = one;
   const second = others.length === 1 ? others[0] : undefined;
@@ -222,7 +222,7 @@ export function LensSentence({
     named(one),
     second && ["and ", named(second)],
     told.first
-      ? `stands first, from ${row === 0 ? "the embedding" : `L${row - 1}`} on`
+      ? `stands ${all.some((other) => !content.includes(other) && other.row <= row) ? "first of all content words" : "first"}, from ${row === 0 ? "the embedding" : `L${row - 1}`} on`
       : `${second ? "settle" : "settles"} last, ${row === last ? `in L${last - 1}` : `from L${row - 1} on`}`,
     others.length > 1 && `, as do ${others.length} other words`,
     `; ${half}${told.first ? settles : ""}`,

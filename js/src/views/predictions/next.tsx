@@ -13,7 +13,7 @@ import { TextWord } from "../../ui/word";
 import { answerAt, type Guess } from "./answers";
 import type { Predictions } from "./data";
 import { Expected, Instead } from "./instead";
-import { mostSurprising } from "./subject";
+import { isSurprise, mostSurprising } from "./subject";
 
 /** A second choice is named from so much of the first one's probability on. */
 const TOLD = 0.1;
@@ -148,18 +148,18 @@ export function NextSentence({
     );
   }
   const surprising = mostSurprising(predictions, tokens);
-  const surprise = surprising === null ? null : at(surprising);
+  const surprise = surprising === null ? null : at(surprising.position).original;
   return (
     <SentenceLine of={tokens}>
       {"The model would "}
       {goesOn}
-      {surprising !== null && surprise?.original && !surprise.guesses[0]?.original && (
+      {surprising !== null && surprise && isSurprise(surprise) && (
         <>
-          {"; "}
-          {word(surprising + 1)}
+          {`; ${surprising.of}`}
+          {word(surprising.position + 1)}
           {" surprises it most: "}
-          <Share value={surprise.original.probability} />
-          <Instead guesses={surprise.guesses} {...words(surprising)} />
+          <Share value={surprise.probability} />
+          <Instead guesses={at(surprising.position).guesses} {...words(surprising.position)} />
         </>
       )}
       .

@@ -11,12 +11,9 @@ import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
 import { Expected, Instead, nameOf } from "./instead";
 import { NextSentence } from "./next";
-import { countedIn, isForeign } from "./subject";
+import { countedIn, isForeign, isSurprise } from "./subject";
 
 const LETTER = /[\p{L}\p{N}]/u;
-/** A word of less probability, or a later one, is a surprise. */
-const SURPRISES = { below: 0.01, beyond: 10 };
-
 const FirstTwo = ({ guesses: [first, second] }: { readonly guesses: readonly Guess[] }) => (
   <>
     {first && <Expected name={nameOf(first.label)} {...first} />}
@@ -104,7 +101,7 @@ export function PredictionsSentence({
       "The model has no word of this text as one token, so what it expects in place of one tells little",
     );
   const rank = formatOrdinal(original.rank);
-  if (original.probability >= SURPRISES.below && original.rank <= SURPRISES.beyond)
+  if (!isSurprise(original))
     return say(
       lead,
       "no word surprises the model much, ",

@@ -1,11 +1,21 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
-import { isMask, isUnknown } from "../../figures/nothing-to-see";
+import { isMask, isUnknown, LETTER } from "../../figures/nothing-to-see";
 import { isElsewhere, plainIn } from "../../figures/plain-words";
 import { isWhole } from "../../figures/whole-words";
 import { firstLargest } from "../../protocol/ties";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import type { Predictions } from "./data";
+
+/** A word of less probability, or a later one, is a surprise. */
+const SURPRISES = { below: 0.01, beyond: 10 };
+export const isSurprise = ({
+  probability,
+  rank,
+}: {
+  readonly probability: number;
+  readonly rank: number;
+}): boolean => probability < SURPRISES.below || rank > SURPRISES.beyond;
 
 type Text = Pick<Meta, "tokens" | "masked">;
 
@@ -57,15 +67,30 @@ export function subjectOf(
 
 /**
  * The position before the word that surprises a decoder most, no mark and no piece; the first word comes after none, and the
- * second after one.
+ * second after one. With it of what this is the most, where a word that is left out surprises more; null where none is.
  */
 export function mostSurprising(
   { surprisal }: Pick<Predictions, "surprisal">,
   tokens: TokenColumns,
-): number | null {
+): { readonly position: number; readonly of: string } | null {
+  const { special, boilerplate, surface } = tokens;
   const bits = Array.from(surprisal?.data ?? [], (value, i) =>
-    Number.isNaN(value) || i === 0 || tokens.special[i + 1] || !isWhole(tokens, i + 1) ? -1 : value,
+    Number.isNaN(value) || special[i + 1] || boilerplate?.[i + 1] ? -1 : value,
   );
-  const position = firstLargest(bits);
-  return (bits[position] ?? -1) < 0 ? null : position;
+  const told = bits.map((value, i) => (i === 0 || !isWhole(tokens, i + 1) ? -1 : value));
+  const position = firstLargest(told);
+  const most = told[position] ?? -1;
+  if (most < 0) return null;
+  const more = (i: number): boolean => LETTER.test(surface[i + 1] ?? "") && (bits[i] ?? -1) > most;
+  const pieces = bits.some((_, i) => i > 0 && more(i));
+  const first = special[0]
+    ? "word"
+    : isWhole(tokens, 0) && isWhole(tokens, 1)
+      ? "two words"
+      : "two tokens";
+  const after = more(0) ? `after the first ${first}` : "";
+  return {
+    position,
+    of: pieces ? `of the words of one token ${after && `${after}, `}` : after && `${after}, `,
+  };
 }

@@ -143,19 +143,15 @@ describe("lens of an encoder", () => {
     );
   });
 
-  it("passes over a mask without a content word, and says by which layer most positions settle", async () => {
+  it("says nothing of a mask without a content word where no word settles after most positions", async () => {
     await draw(TEXT, (_, position) => (position === 3 ? 1 : 3));
-    expect(part("sentence").textContent).toBe(
-      "Most positions settle in the embedding; the last layer is L1.",
-    );
+    expect(part("sentence").textContent).toBe("");
     drawn?.dispose();
     element.remove();
     await draw(["[CLS]", "a", "b", "c", "[SEP]"], (row, position) =>
       position === 3 && row < 2 ? 1 : position,
     );
-    expect(part("sentence").textContent).toBe(
-      "Most positions settle in the embedding; the last layer is L1.",
-    );
+    expect(part("sentence").textContent).toBe("");
     drawn?.dispose();
     element.remove();
     await draw(["[CLS]", "a", "b", "c", "[SEP]"], (row, position) =>
@@ -178,9 +174,7 @@ describe("lens of an encoder", () => {
     await draw(["[CLS]", "a", "b", "c", "##d", "e", "[SEP]"], (row, position) =>
       position === 3 || position === 4 ? (row < 2 ? 1 : position + 1) : 1,
     );
-    expect(part("sentence").textContent).toBe(
-      "Most positions settle in the embedding; the last layer is L1.",
-    );
+    expect(part("sentence").textContent).toBe("");
   });
 
   it("tells the word that stands before all others where most settle in the last layer", async () => {
