@@ -64,6 +64,44 @@ export interface Frame {
   dispose(): void;
 }
 
+/** Keeps the panel as high as the selection, or the full screen, says; gives the state with that height. */
+function followHeight(
+  root: HTMLElement,
+  panel: HTMLElement,
+  state: State,
+  until: AbortSignal,
+): State {
+  let fullHeight: number | null = null;
+  const screened = withHeight(state, () => fullHeight);
+  const applyHeight = (): void => {
+    const { height } = screened.state.get();
+    panel.classList.toggle("aw-fixed", height !== null);
+    panel.style.setProperty("--aw-view-height", height === null ? null : `${height}px`);
+  };
+  /** In full screen the view has the height that the style sheet leaves it. */
+  function measure(): void {
+    fullHeight = document.fullscreenElement === root ? panel.clientHeight : null;
+    screened.change();
+  }
+  screened.state.on(["height"], applyHeight, until);
+  applyHeight();
+  document.addEventListener("fullscreenchange", measure, { signal: until });
+  window.addEventListener("resize", () => fullHeight !== null && measure(), { signal: until });
+  return screened.state;
+}
+
+function followWidth(root: HTMLElement, narrow: Signal<boolean>, until: AbortSignal): void {
+  const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
+  onResize(
+    root,
+    (width) => {
+      root.classList.toggle("aw-compact", width < compact);
+      narrow.value = width > 0 && width <= NARROW;
+    },
+    until,
+  );
+}
+
 export function createFrame(state: State): Frame {
   const abort = new AbortController();
   const { signal: until } = abort;
@@ -90,21 +128,9 @@ export function createFrame(state: State): Frame {
   const { panel } = parts;
 
   const applyTheme = followTheme(root, () => state.get().theme, until);
-  let fullHeight: number | null = null;
-  const screened = withHeight(state, () => fullHeight);
-  const applyHeight = (): void => {
-    const { height } = screened.state.get();
-    panel.classList.toggle("aw-fixed", height !== null);
-    panel.style.setProperty("--aw-view-height", height === null ? null : `${height}px`);
-  };
-  /** In full screen the view has the height that the style sheet leaves it. */
-  function measure(): void {
-    fullHeight = document.fullscreenElement === root ? panel.clientHeight : null;
-    screened.change();
-  }
   state.on(["theme"], applyTheme, until);
   drawBeforePrinting(root, until);
-  screened.state.on(["height"], applyHeight, until);
+  const screened = followHeight(root, panel, state, until);
   state.on(
     ["chrome"],
     () => {
@@ -113,18 +139,7 @@ export function createFrame(state: State): Frame {
     },
     until,
   );
-  applyHeight();
-  document.addEventListener("fullscreenchange", measure, { signal: until });
-  window.addEventListener("resize", () => fullHeight !== null && measure(), { signal: until });
-  const compact = byTouch() ? COMPACT.touch : COMPACT.mouse;
-  onResize(
-    root,
-    (width) => {
-      root.classList.toggle("aw-compact", width < compact);
-      narrow.value = width > 0 && width <= NARROW;
-    },
-    until,
-  );
+  followWidth(root, narrow, until);
   pointByTouch(root, until);
 
   const announce = setter(model.announced);
@@ -169,7 +184,7 @@ export function createFrame(state: State): Frame {
     });
 
     const context = {
-      ...{ source, state: screened.state, act, report, announce, display },
+      ...{ source, state: screened, act, report, announce, display },
       ...{ layerProgress: startLayerProgress(source, signal), signal, runSignal: signal },
     };
     const dispose = drawRun(parts, model, context, memory, actions);

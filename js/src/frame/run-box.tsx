@@ -46,6 +46,38 @@ function direct(input: HTMLTextAreaElement): void {
   if (input.parentElement !== null) input.parentElement.dir = input.dir;
 }
 
+const field = (
+  label: string,
+  part: string,
+  read: () => void,
+  press: (event: KeyboardEvent) => void,
+  ref: (input: HTMLTextAreaElement) => void,
+) => (
+  <div class="aw-run-field">
+    <textarea
+      class="aw-run-input"
+      rows={1}
+      spellcheck={false}
+      autocomplete="off"
+      placeholder="Type a text"
+      aria-label={label}
+      data-aw-part={part}
+      ref={(input) => {
+        if (input !== null) ref(input);
+      }}
+      onFocus={({ currentTarget }) => open(currentTarget)}
+      onPointerDown={({ currentTarget }) => open(currentTarget)}
+      onBlur={({ currentTarget }) => open(currentTarget, false)}
+      onInput={({ currentTarget }) => {
+        direct(currentTarget);
+        open(currentTarget);
+        read();
+      }}
+      onKeyDown={press}
+    />
+  </div>
+);
+
 /** `fields`: of the text and of a second one. */
 function View({
   run,
@@ -208,36 +240,11 @@ export function createRunBox(
     consume(event);
   }
 
-  const field = (label: string, part: string, ref: (input: HTMLTextAreaElement) => void) => (
-    <div class="aw-run-field">
-      <textarea
-        class="aw-run-input"
-        rows={1}
-        spellcheck={false}
-        autocomplete="off"
-        placeholder="Type a text"
-        aria-label={label}
-        data-aw-part={part}
-        ref={(input) => {
-          if (input !== null) ref(input);
-        }}
-        onFocus={({ currentTarget }) => open(currentTarget)}
-        onPointerDown={({ currentTarget }) => open(currentTarget)}
-        onBlur={({ currentTarget }) => open(currentTarget, false)}
-        onInput={({ currentTarget }) => {
-          direct(currentTarget);
-          open(currentTarget);
-          read();
-        }}
-        onKeyDown={press}
-      />
-    </div>
-  );
   const fields = [
-    field("Text", "run-text", (input) => {
+    field("Text", "run-text", read, press, (input) => {
       first = input;
     }),
-    field("Second text", "run-pair", (input) => {
+    field("Second text", "run-pair", read, press, (input) => {
       second = input;
     }),
   ];

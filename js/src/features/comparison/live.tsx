@@ -12,15 +12,25 @@ import { KernelSource } from "../../protocol/kernel";
 import { readPack } from "../../protocol/pack";
 import { arrayOf } from "../../protocol/required";
 import type { Meta, PastRun, Slice, SliceRequest, Source } from "../../protocol/types";
+import type { Selection, State } from "../../state/selection";
 import { createState, fit } from "../../state/state";
 import { Button } from "../../ui/controls";
 import { mount as draw } from "../../ui/mount";
 import type { WidgetContext } from "../../views/feature";
-import { comparedOf } from "./data";
+import { comparedOf, type Recovery, type RecoveryOf } from "./data";
 import { type Mounted, mount, type Shown } from "./mount";
 import type { Memory, Patching } from "./panels/contract";
 
 const bytesOf = (slice: Slice, name: string): Uint8Array => arrayOf(slice, name).data as Uint8Array;
+
+const recoveryOf = (slice: Slice, of: RecoveryOf): Recovery => ({
+  target: slice.data.target as Described,
+  of,
+  source: Number(slice.data.source),
+  value: Number(slice.data.value),
+  error: Number(slice.data.error),
+  values: arrayOf(slice, "values"),
+});
 
 /** A live widget, for a second run in it. */
 interface LiveContext extends Omit<WidgetContext, "shown" | "signal"> {
@@ -102,6 +112,34 @@ function askForText(
   return input;
 }
 
+/** The state of B: A's selection without tokens, which are not those of B. */
+function stateFor(meta: Meta, chosen: Selection): State {
+  const state = createState({ ...chosen, token: null, pair: null, group: [], target: null });
+  state.set(fit(state.get(), meta));
+  return state;
+}
+
+interface ToolsProps {
+  readonly another: (anchor: HTMLElement) => void;
+  readonly close: () => void;
+}
+
+const Tools = ({ another, close }: ToolsProps) => (
+  <>
+    <Button
+      class="aw-plain"
+      part="compare-another"
+      title="Run another text as B; masking words and switching heads off applies to A"
+      onClick={({ currentTarget }) => another(currentTarget)}
+    >
+      Another B
+    </Button>
+    <Button class="aw-plain" part="compare-close" onClick={close}>
+      Close
+    </Button>
+  </>
+);
+
 export function liveComparison(context: LiveContext) {
   const { host, frame: first, state, invoke } = context;
   const memory: Memory = { patching: false, target: 0, of: "heads" };
@@ -115,22 +153,6 @@ export function liveComparison(context: LiveContext) {
   let turn = 0;
   /** The text of B. */
   let shownText = "";
-
-  const tools = (
-    <>
-      <Button
-        class="aw-plain"
-        part="compare-another"
-        title="Run another text as B; masking words and switching heads off applies to A"
-        onClick={({ currentTarget }) => choose(currentTarget, shownText)}
-      >
-        Another B
-      </Button>
-      <Button class="aw-plain" part="compare-close" onClick={end}>
-        Close
-      </Button>
-    </>
-  );
 
   /** Both runs, as the kernel compares them now. */
   let both: Source = bothOf(source);
@@ -169,14 +191,7 @@ export function liveComparison(context: LiveContext) {
     drop();
     const b = new KernelSource(pack, invoke, { address: "b" });
     shownText = b.meta.text;
-    const stateB = createState({
-      ...state.get(),
-      token: null,
-      pair: null,
-      group: [],
-      target: null,
-    });
-    stateB.set(fit(stateB.get(), b.meta));
+    const stateB = stateFor(b.meta, state.get());
     const home = h("section", { hidden: true });
     place = home;
     mounted = mount(host, {
@@ -196,7 +211,7 @@ export function liveComparison(context: LiveContext) {
       patching,
       memory,
       shown,
-      tools,
+      tools: <Tools another={(anchor) => choose(anchor, shownText)} close={end} />,
       kernel: context.kernel,
     });
     const [bar, panel] = mounted.elements;
@@ -206,18 +221,8 @@ export function liveComparison(context: LiveContext) {
   }
 
   const patching: Patching = {
-    async recovery(target, of, options) {
-      const slice = await both.ask({ kind: "recovery", target, of }, options);
-      const { data } = slice;
-      return {
-        target: data.target as Described,
-        of,
-        source: Number(data.source),
-        value: Number(data.value),
-        error: Number(data.error),
-        values: arrayOf(slice, "values"),
-      };
-    },
+    recovery: async (target, of, options) =>
+      recoveryOf(await both.ask({ kind: "recovery", target, of }, options), of),
     put: (sites, target) =>
       show({ kind: "patched", sites, target }, mounted?.shown() ?? "difference"),
   };

@@ -111,6 +111,42 @@ const Cells = memo(function Cells(props: PiecesProps) {
   });
 });
 
+interface HeadProps extends Pick<PiecesProps, "cell" | "positions" | "scheme"> {
+  readonly tokens: TokenColumns;
+  readonly columns: readonly number[];
+  readonly token: number | null;
+  readonly next: boolean;
+}
+
+const Head = memo(function Head(props: HeadProps) {
+  const { tokens, columns, positions, cell, scheme, token, next } = props;
+  return (
+    <div class="aw-lensgrid-row aw-lensgrid-head" role="row" aria-rowindex={1}>
+      <div class="aw-lensgrid-layer aw-muted" role="columnheader">
+        {next ? "after" : "at"}
+      </div>
+      {columns.map((column) => {
+        const position = positions[column] ?? 0;
+        const name = tokenName(tokens, position, scheme);
+        return (
+          <div
+            key={column}
+            role="columnheader"
+            aria-colindex={column + 2}
+            class={`aw-lensgrid-token${position === token ? " is-focus" : ""}`}
+            style={{ left: `${LABEL + column * cell}px` }}
+            title={`${name} ${position}`}
+          >
+            <bdi class="aw-ellipsis" dir="ltr">
+              {name}
+            </bdi>
+          </div>
+        );
+      })}
+    </div>
+  );
+});
+
 export function createLensGrid(host: HTMLElement, options: Options, until: AbortSignal) {
   const { tokens, rows, positions, blocks, scheme, theme, width, chosen, next } = options;
   const scrolled = signal(0);
@@ -168,35 +204,6 @@ export function createLensGrid(host: HTMLElement, options: Options, until: Abort
     tapTwice(grid, placeOf, until);
   };
 
-  const Head = memo(function Head() {
-    const { token } = chosen.value;
-    return (
-      <div class="aw-lensgrid-row aw-lensgrid-head" role="row" aria-rowindex={1}>
-        <div class="aw-lensgrid-layer aw-muted" role="columnheader">
-          {next.value ? "after" : "at"}
-        </div>
-        {drawn.value.map((column) => {
-          const position = positions.value[column] ?? 0;
-          const name = tokenName(tokens, position, scheme.value);
-          return (
-            <div
-              key={column}
-              role="columnheader"
-              aria-colindex={column + 2}
-              class={`aw-lensgrid-token${position === token ? " is-focus" : ""}`}
-              style={{ left: `${LABEL + column * cell.value}px` }}
-              title={`${name} ${position}`}
-            >
-              <bdi class="aw-ellipsis" dir="ltr">
-                {name}
-              </bdi>
-            </div>
-          );
-        })}
-      </div>
-    );
-  });
-
   const Grid = memo(function Grid(_: object) {
     const n = positions.value.length;
     const { row: enters, column: enteredColumn } = entry.value;
@@ -244,7 +251,7 @@ export function createLensGrid(host: HTMLElement, options: Options, until: Abort
           scrolled.value = currentTarget.scrollLeft;
         }}
       >
-        <Head />
+        <Head {...shared} {...{ tokens, columns: drawn.value, token, next: next.value }} />
         {Array.from({ length: rows }, (_, row) => (
           <div key={row} class="aw-lensgrid-row" role="row" aria-rowindex={row + 2}>
             <div

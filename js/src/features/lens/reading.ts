@@ -23,7 +23,17 @@ export interface Reading {
   again(): void;
 }
 
-export function createReading(source: Source, mode: Mode, until: AbortSignal): Reading {
+/** Gives the reading of each mode, which begins when it is first asked for. */
+export function createReadings(source: Source, until: AbortSignal): (mode: Mode) => Reading {
+  const readings = new Map<Mode, Reading>();
+  return (mode) => {
+    const reading = readings.get(mode) ?? createReading(source, mode, until);
+    readings.set(mode, reading);
+    return reading;
+  };
+}
+
+function createReading(source: Source, mode: Mode, until: AbortSignal): Reading {
   const n = source.meta.tokens.text.length;
   const blocks = signal<ReadonlyMap<number, Block>>(new Map());
   const failure = signal<Failure | null>(null);

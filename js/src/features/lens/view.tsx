@@ -4,9 +4,11 @@
  * `data-aw-part`: lens-grid, lens-card, lens-mode, lens-progress, lens-note, sentence.
  */
 
-import { computed, signal } from "@preact/signals-core";
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { render } from "preact";
+import type { Mode as Theme } from "../../draw/color/ramp";
 import { tokenScheme } from "../../figures/format";
+import type { TokenColumns } from "../../protocol/types";
 import { NoAnswer } from "../../ui/answered";
 import { Segmented } from "../../ui/controls";
 import { copyExactValues } from "../../ui/copy-exact";
@@ -19,7 +21,7 @@ import type { DrawView, RunContext } from "../../views/contract";
 import { LensCard } from "./card";
 import { blockOf, layerName, lensRequest, lensTable, type Mode, sizeOf } from "./data";
 import { createLensGrid } from "./grid";
-import { createReading, type Reading } from "./reading";
+import { createReadings } from "./reading";
 import { askedAt, LensSentence } from "./sentence";
 
 /** Texts up to here are read whole, unasked; longer ones where they are in sight (`recorded.py` keeps no more either). */
@@ -38,6 +40,48 @@ const NOT =
   "same in another basis, so an early answer is not calibrated, and a wrong one does not show that the layer lacks the right one. " +
   "Nor does the lens tell what the later layers use. A tuned lens, which learns a translation for each layer, is not part of this page.";
 
+/** Positions of the columns; without special tokens, unless the text has no others. */
+function positionsOf({ special, text }: TokenColumns, withSpecial: boolean): readonly number[] {
+  const shown = special.flatMap((is, i) => (is && !withSpecial ? [] : [i]));
+  return shown.length > 0 ? shown : text.map((_, i) => i);
+}
+
+interface HeadProps {
+  readonly mode: ReadonlySignal<Mode>;
+  readonly theme: ReadonlySignal<Theme>;
+  readonly canMask: boolean;
+  readonly choose: (mode: Mode) => void;
+}
+
+const Head = memo(function Head({ mode, theme, canMask, choose }: HeadProps) {
+  const now = mode.value;
+  return (
+    <header class="aw-lensgrid-top">
+      <div class="aw-cluster">
+        {canMask && (
+          <Segmented<Mode>
+            label="Input of the lens"
+            part="lens-mode"
+            name="mode"
+            options={[
+              ["as_is", "As is"],
+              ["masked", "Masked", { title: "A pass of its own for every position" }],
+            ]}
+            value={now}
+            choose={choose}
+          />
+        )}
+        <p class="aw-view-note">{NOTES[now]}</p>
+      </div>
+      <div class="aw-cluster aw-lensgrid-legend aw-tiny">
+        <span>probability</span>
+        <RampLegend max={1} mode={theme.value} scale="unit" />
+        <Mark kind="settled" text="from here on the last layer’s choice" />
+      </div>
+    </header>
+  );
+});
+
 export const lens: DrawView<RunContext> = (host, context) => {
   const { source, state, announce, signal: until } = context;
   const { meta, live } = source;
@@ -49,20 +93,11 @@ export const lens: DrawView<RunContext> = (host, context) => {
   const theme = modeSignal(host, until);
   const width = widthOf(host, 700, until);
   const mode = signal<Mode>(model.predicts === "next" ? "next" : "as_is");
-  const readings = new Map<Mode, Reading>();
-  function readingOf(of: Mode): Reading {
-    const reading = readings.get(of) ?? createReading(source, of, until);
-    readings.set(of, reading);
-    return reading;
-  }
+  const readingOf = createReadings(source, until);
   const reading = computed(() => readingOf(mode.value));
   const blocks = computed(() => reading.value.blocks.value);
   const next = computed(() => mode.value === "next");
-  const positions = computed(() => {
-    const { special } = selection.value;
-    const shown = tokens.special.flatMap((is, i) => (is && !special ? [] : [i]));
-    return shown.length > 0 ? shown : tokens.text.map((_, i) => i);
-  });
+  const positions = computed(() => positionsOf(tokens, selection.value.special));
   const scheme = computed(() =>
     tokenScheme(
       [...tokens.text, ...[...blocks.value.values()].flatMap(({ names }) => [...names.values()])],
@@ -109,35 +144,6 @@ export const lens: DrawView<RunContext> = (host, context) => {
     if (stopped.peek()) toggle();
     mode.value = of;
   }
-
-  const Head = memo(function Head(_: object) {
-    const now = mode.value;
-    return (
-      <header class="aw-lensgrid-top">
-        <div class="aw-cluster">
-          {canMask && (
-            <Segmented<Mode>
-              label="Input of the lens"
-              part="lens-mode"
-              name="mode"
-              options={[
-                ["as_is", "As is"],
-                ["masked", "Masked", { title: "A pass of its own for every position" }],
-              ]}
-              value={now}
-              choose={choose}
-            />
-          )}
-          <p class="aw-view-note">{NOTES[now]}</p>
-        </div>
-        <div class="aw-cluster aw-lensgrid-legend aw-tiny">
-          <span>probability</span>
-          <RampLegend max={1} mode={theme.value} scale="unit" />
-          <Mark kind="settled" text="from here on the last layer’s choice" />
-        </div>
-      </header>
-    );
-  });
 
   const Progress = memo(function Progress(_: object) {
     const { progress, stopped, toggle } = reading.value;
@@ -188,7 +194,7 @@ export const lens: DrawView<RunContext> = (host, context) => {
           scheme={scheme.value}
           choose={(token) => state.set({ token })}
         />
-        <Head />
+        <Head {...{ mode, theme, canMask, choose }} />
         <Progress />
         {failure !== null && <NoAnswer failure={failure} again={() => reading.peek().again()} />}
         {(failure === null || blocks.value.size > 0) && (

@@ -2,7 +2,7 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { required } from "../../protocol/required";
-import type { SliceRequest } from "../../protocol/types";
+import type { SliceRequest, Source } from "../../protocol/types";
 import { SELECTION_KEYS } from "../../state/state";
 import { modeSignal, selectionOf, signalOf, watch } from "../../ui/mount";
 import type { PinnedCell, ViewContext } from "../../views/contract";
@@ -40,60 +40,25 @@ const DEPTH = 3;
 
 const pairOf = (cell: PinnedCell | null): string => `${cell?.query} ${cell?.key}`;
 
-export function createQkModel(
-  place: HTMLElement,
-  context: ViewContext,
-  cell: ReadonlySignal<PinnedCell | null>,
-) {
-  const { source, state, signal: until } = context;
-  const names = namesOf(source.meta);
-  const first = cell.peek();
-  // A saved page has the sums that were open when it was saved.
-  const held =
-    !source.live && first !== null && isAnswered(source, cellRequest(first, "others", null));
-  const { open, intact } = memoryOf(state, held);
-  const way = createWay(state, cell, until);
-  /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
-  const compared = signal<{ readonly against: Against; readonly pair: string }>({
-    against: "others",
-    pair: "",
-  });
-  /** The pair whose row of keys is open. */
-  const listed = signal<string | null>(null);
-  const by = signal<By | null>(null);
-  const pairsOpen = signal(false);
-  const traceOpen = signal(false);
-  const headsOpen = signal(false);
-  /** True while the network is to run without the listed entries. */
-  const checking = signal(false);
+const checkedParts = (of: Found) => ({ key: checkedOf(of, "key"), query: checkedOf(of, "query") });
 
-  const request = computed(() => {
-    const of = cell.value;
-    if (!open.value || of === null || of.merged) return null;
-    const { against, pair } = compared.value;
-    const holds = typeof against === "string" || pair === pairOf(of);
-    return cellRequest(of, holds ? against : "others", by.value);
-  });
+/** The sum that is asked for, and what the panel opens about it. */
+function createAnswers(
+  source: Source,
+  request: ReadonlySignal<CellRequest | null>,
+  { checking, traceOpen }: Readonly<Record<"checking" | "traceOpen", ReadonlySignal<boolean>>>,
+  until: AbortSignal,
+) {
   const answered = computed(() => request.value !== null && isAnswered(source, request.value));
   const question = computed(() => (answered.value ? request.value : null));
   const task = taskOf<CellRequest, Found>(question, (of, step) => askCell(source, of, step), until);
   const found = computed(() => task.value?.state.value.value ?? null);
-  const { tokens, masked, heads_off = [] } = source.meta;
-  /** The cell in a run with all heads on. */
-  const intactKey = computed(() => JSON.stringify([tokens.text, masked, cell.value]));
-  watch(() => {
-    if (heads_off.length === 0 && found.value !== null)
-      intact.set(intactKey.value, found.value.weight);
-  }, until);
   /** Question for effects and trace, about the cell on screen. */
   const further = computed(() =>
     found.value === null || question.value === null
       ? null
       : { ...ofCell(question.value), by: found.value.by },
   );
-  const checkedParts = (of: Found) => ({
-    ...{ key: checkedOf(of, "key"), query: checkedOf(of, "query") },
-  });
   /** False for what a saved page lacks. */
   const checks = computed(() => {
     const [of, now] = [further.value, found.value];
@@ -134,6 +99,53 @@ export function createQkModel(
     ];
     return all.filter((each) => isAnswered(source, each));
   });
+  const traced = computed(() => trace.value?.state.value.value ?? null);
+  return { answered, task, found, checks, traces, check, effects, trace, traced, next };
+}
+
+export function createQkModel(
+  place: HTMLElement,
+  context: ViewContext,
+  cell: ReadonlySignal<PinnedCell | null>,
+) {
+  const { source, state, signal: until } = context;
+  const names = namesOf(source.meta);
+  const first = cell.peek();
+  // A saved page has the sums that were open when it was saved.
+  const held =
+    !source.live && first !== null && isAnswered(source, cellRequest(first, "others", null));
+  const { open, intact } = memoryOf(state, held);
+  const way = createWay(state, cell, until);
+  /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
+  const compared = signal<{ readonly against: Against; readonly pair: string }>({
+    against: "others",
+    pair: "",
+  });
+  /** The pair whose row of keys is open. */
+  const listed = signal<string | null>(null);
+  const by = signal<By | null>(null);
+  const pairsOpen = signal(false);
+  const traceOpen = signal(false);
+  const headsOpen = signal(false);
+  /** True while the network is to run without the listed entries. */
+  const checking = signal(false);
+
+  const request = computed(() => {
+    const of = cell.value;
+    if (!open.value || of === null || of.merged) return null;
+    const { against, pair } = compared.value;
+    const holds = typeof against === "string" || pair === pairOf(of);
+    return cellRequest(of, holds ? against : "others", by.value);
+  });
+  const { next, ...answers } = createAnswers(source, request, { checking, traceOpen }, until);
+  const { found, effects } = answers;
+  const { tokens, masked, heads_off = [] } = source.meta;
+  /** The cell in a run with all heads on. */
+  const intactKey = computed(() => JSON.stringify([tokens.text, masked, cell.value]));
+  watch(() => {
+    if (heads_off.length === 0 && found.value !== null)
+      intact.set(intactKey.value, found.value.weight);
+  }, until);
   if (source.live && isShort(source)) {
     const chosen = selectionOf(state, SELECTION_KEYS, until);
     // Whatever the reader chooses is another question, which comes first.
@@ -154,8 +166,7 @@ export function createQkModel(
   return {
     place,
     live: source.live,
-    checks,
-    traces,
+    ...answers,
     /** True for a sum of the pinned cell that the kernel computes, or the page has. */
     has(against: Against, split: By | null): boolean {
       const at = cell.peek();
@@ -184,13 +195,6 @@ export function createQkModel(
     /** Weight of the cell with all heads on, where some are off and it has been seen. */
     intact: computed(() => (heads_off.length > 0 ? (intact.get(intactKey.value) ?? null) : null)),
     Off: createOff(context),
-    answered,
-    task,
-    found,
-    check,
-    effects,
-    trace,
-    traced: computed(() => trace.value?.state.value.value ?? null),
     choose(against: Against): void {
       compared.value = { against, pair: pairOf(cell.peek()) };
       listed.value = null;

@@ -40,6 +40,36 @@ interface Options {
   readonly mode: ReadonlySignal<Mode>;
   readonly close: () => void;
 }
+
+const strong = (value: number, error: number, digits?: number) => (
+  <Num tag="strong" {...{ value, error }} text={formatNumber({ value, error }, digits)} />
+);
+
+/** The matrix's cell from the weights of its tokens. */
+function derivation({ place, matrix, block }: Drilled) {
+  const { queries, keys, weights, error } = block;
+  const value = valueAt(matrix, place);
+  const count = formatCount(queries.length);
+  if (Number.isNaN(value)) return "The model's mask forbids every link between the two.";
+  if (matrix.asked.aggregation === "max")
+    return [
+      `Largest of the ${formatCount(weights.length)} cells = `,
+      strong(value, matrix.error(value)),
+      ".",
+    ];
+  const { total, mean, digits } = massSum(block);
+  return [
+    `Mean over the ${queries.length === 1 ? "token" : `${count} tokens`} of ` +
+      `${sentenceName(matrix, place.row)} of what each ` +
+      `${matrix.asked.quantity === null ? "gives to" : "takes from"} ` +
+      `${keyName(matrix, place.column)}: all cells sum to `,
+    strong(total, error(total, weights.length), digits),
+    ` ÷ ${count} = `,
+    strong(mean, error(mean, keys.length)),
+    ".",
+  ];
+}
+
 export function createDrill(context: ViewContext, { drilled, selection, mode, close }: Options) {
   const { source, state, announce, signal: until } = context;
   const [queryTokens, keyTokens] = [source.meta.tokens, keysOf(source.meta)];
@@ -91,9 +121,6 @@ export function createDrill(context: ViewContext, { drilled, selection, mode, cl
       {token(keyNamed(key), key)}
     </>
   );
-  const strong = (value: number, error: number, digits?: number) => (
-    <Num tag="strong" {...{ value, error }} text={formatNumber({ value, error }, digits)} />
-  );
 
   /** A weight, with the sum of its row. */
   function say({ matrix, block }: Drilled, { row }: Place, at: number, value: number) {
@@ -114,30 +141,6 @@ export function createDrill(context: ViewContext, { drilled, selection, mode, cl
         )}
       </>
     );
-  }
-  /** The matrix's cell from the weights of its tokens. */
-  function derivation({ place, matrix, block }: Drilled) {
-    const { queries, keys, weights, error } = block;
-    const value = valueAt(matrix, place);
-    const count = formatCount(queries.length);
-    if (Number.isNaN(value)) return "The model's mask forbids every link between the two.";
-    if (matrix.asked.aggregation === "max")
-      return [
-        `Largest of the ${formatCount(weights.length)} cells = `,
-        strong(value, matrix.error(value)),
-        ".",
-      ];
-    const { total, mean, digits } = massSum(block);
-    return [
-      `Mean over the ${queries.length === 1 ? "token" : `${count} tokens`} of ` +
-        `${sentenceName(matrix, place.row)} of what each ` +
-        `${matrix.asked.quantity === null ? "gives to" : "takes from"} ` +
-        `${keyName(matrix, place.column)}: all cells sum to `,
-      strong(total, error(total, weights.length), digits),
-      ` ÷ ${count} = `,
-      strong(mean, error(mean, keys.length)),
-      ".",
-    ];
   }
   /** The head that made a maximum, and a button to go there. */
   function witness({ place, matrix }: Drilled) {

@@ -37,6 +37,22 @@ const noteOf = ({ correction, masked }: Words): string =>
       ? "−log2 of a word’s probability: the chain of its tokens, divided by where words end (Pimentel and Meister 2024)."
       : "−log2 of a word’s probability: the chain of its tokens.";
 
+/** The picture on screen as a file; null where there is none. */
+function pictureOf(host: HTMLElement): SVGSVGElement | null {
+  const picture = host.querySelector<SVGSVGElement>(".aw-surprisal-svg");
+  if (picture === null) return null;
+  const [, , wide = 0, tall = 0] = (picture.getAttribute("viewBox") ?? "").split(" ").map(Number);
+  const copy = standalone(picture, ".aw-surprisal-hit, title");
+  copy.removeAttribute("role");
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
+    svg("title", {}, "Surprisal of each word, in bits; dashed: the mean"),
+    svg("rect", { width: wide, height: tall, fill: palette(host).ground }),
+    copy,
+  );
+}
+
 export function wordsPart(
   host: HTMLElement,
   context: RunContext & Pick<ViewContext, "overlay">,
@@ -186,21 +202,6 @@ export function wordsPart(
       const now = words.peek();
       return now && wordsTable(now);
     },
-    svg() {
-      const picture = host.querySelector<SVGSVGElement>(".aw-surprisal-svg");
-      if (picture === null) return null;
-      const [, , wide = 0, tall = 0] = (picture.getAttribute("viewBox") ?? "")
-        .split(" ")
-        .map(Number);
-      const copy = standalone(picture, ".aw-surprisal-hit, title");
-      copy.removeAttribute("role");
-      return svg(
-        "svg",
-        { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
-        svg("title", {}, "Surprisal of each word, in bits; dashed: the mean"),
-        svg("rect", { width: wide, height: tall, fill: palette(host).ground }),
-        copy,
-      );
-    },
+    svg: () => pictureOf(host),
   };
 }

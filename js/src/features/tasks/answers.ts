@@ -16,7 +16,7 @@ export const positionsOf = (
   names: readonly string[],
 ): SoftmaxColumn => columnOf(names, found, boundary, (i) => i * found.labels.length + boundary);
 
-interface Span {
+export interface Span {
   readonly start: number;
   /** Inclusive. */
   readonly end: number;

@@ -7,12 +7,13 @@ import { largest } from "../../figures/derive/matrix";
 import { exact, formatNumber, formatPercent, visible } from "../../figures/format";
 import { schemeOf, tokenName } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
+import type { TokenColumns } from "../../protocol/types";
 import { ClassFormula, ClassReferences, ClassTable, classChoice } from "../../ui/classes";
 import { memo } from "../../ui/memo";
 import { setTo, widthOf } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { followKey } from "../../ui/roving";
-import { bestSpan, positionsOf, spanText } from "./answers";
+import { bestSpan, positionsOf, type Span, spanText } from "./answers";
 import type { TaskContext } from "./context";
 import { nextCell } from "./next-cell";
 
@@ -34,6 +35,48 @@ export function spanLabels(
     at,
     x: NAMES + (at + 0.5) * size,
   }));
+}
+
+function cellOf({ target }: Event): { row: number; token: number } | null {
+  const cell = (target as Element).closest<HTMLElement>(".aw-span-cell");
+  return cell && { row: Number(cell.dataset.boundary), token: Number(cell.dataset.token) };
+}
+
+interface AnswerProps {
+  readonly span: Span | null;
+  readonly tokens: TokenColumns;
+  readonly name: (token: number) => string;
+  readonly probability: (token: number, boundary: number) => number;
+}
+
+function Answer({ span, tokens, name, probability }: AnswerProps) {
+  if (span === null) return <p>No token can be an answer.</p>;
+  const none = tokens.special[0] ? probability(0, 0) * probability(0, 1) : 0;
+  const share = (value: number) => <Num tag="strong" value={value} text={formatPercent(value)} />;
+  return (
+    <>
+      <p class="aw-answer-text">
+        <bdi dir="auto">{`“${spanText(tokens, span)}”`}</bdi>
+      </p>
+      <p class="aw-view-note">
+        {`most probable span of the text, ${name(span.start)} ${span.start} to ${name(span.end)} ${span.end}: P(start) `}
+        {share(probability(span.start, 0))}
+        {" × P(end) "}
+        {share(probability(span.end, 1))}
+        {" = "}
+        {share(span.probability)}
+      </p>
+      {none > span.probability && (
+        <p class="aw-view-note" data-aw-part="no-answer">
+          {`Start and end at ${name(0)} are more probable, `}
+          {share(none)}
+          {
+            ". This is how models trained on unanswerable questions (SQuAD 2.0) indicate that there is no answer."
+          }
+        </p>
+      )}
+    </>
+  );
 }
 
 export function createAnswerSpan(host: Element, context: TaskContext, found: Classification) {
@@ -63,10 +106,6 @@ export function createAnswerSpan(host: Element, context: TaskContext, found: Cla
     return { row, token: seen.value.includes(token) ? token : (seen.value[0] ?? 0) };
   });
 
-  function cellOf({ target }: Event): { row: number; token: number } | null {
-    const cell = (target as Element).closest<HTMLElement>(".aw-span-cell");
-    return cell && { row: Number(cell.dataset.boundary), token: Number(cell.dataset.token) };
-  }
   function point(event: Event): void {
     pointed.value = cellOf(event)?.token ?? null;
   }
@@ -92,36 +131,6 @@ export function createAnswerSpan(host: Element, context: TaskContext, found: Cla
       state.set({ token: at.token });
     } else return;
     followKey(event, event.currentTarget);
-  }
-
-  function Answer() {
-    if (span === null) return <p>No token can be an answer.</p>;
-    const none = tokens.special[0] ? probability(0, 0) * probability(0, 1) : 0;
-    const share = (value: number) => <Num tag="strong" value={value} text={formatPercent(value)} />;
-    return (
-      <>
-        <p class="aw-answer-text">
-          <bdi dir="auto">{`“${spanText(tokens, span)}”`}</bdi>
-        </p>
-        <p class="aw-view-note">
-          {`most probable span of the text, ${name(span.start)} ${span.start} to ${name(span.end)} ${span.end}: P(start) `}
-          {share(probability(span.start, 0))}
-          {" × P(end) "}
-          {share(probability(span.end, 1))}
-          {" = "}
-          {share(span.probability)}
-        </p>
-        {none > span.probability && (
-          <p class="aw-view-note" data-aw-part="no-answer">
-            {`Start and end at ${name(0)} are more probable, `}
-            {share(none)}
-            {
-              ". This is how models trained on unanswerable questions (SQuAD 2.0) indicate that there is no answer."
-            }
-          </p>
-        )}
-      </>
-    );
   }
 
   const Strips = memo(function Strips() {
@@ -212,7 +221,7 @@ export function createAnswerSpan(host: Element, context: TaskContext, found: Cla
     return (
       <div class="aw-span-block">
         <div class="aw-answer" data-aw-part="answer">
-          <Answer />
+          <Answer {...{ span, tokens, name, probability }} />
         </div>
         <Strips />
         <Axis />

@@ -5,6 +5,7 @@ import { scrollDown } from "../../draw/scroll";
 import { directionOf } from "../../draw/text-line";
 import { type Classification, classesOf, termOf } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
+import type { Unit } from "../../figures/derive/units";
 import { formatPercent, tokenLabel, visible } from "../../figures/format";
 import { schemeOf } from "../../figures/names";
 import { itemAt } from "../../protocol/required";
@@ -24,6 +25,52 @@ const OUTSIDE = "O";
 /** The label of more than half of the words, which tells least; undefined for none. */
 export const usualLabel = (labels: readonly string[]): string | undefined =>
   labels.find((label) => 2 * labels.filter((other) => other === label).length > labels.length);
+
+interface Labeled extends Unit {
+  readonly label: string;
+  /** True for the usual label, or none. */
+  readonly plain: boolean;
+}
+
+interface WordLabelsProps {
+  readonly text: string;
+  readonly words: readonly Labeled[];
+  readonly focus: number;
+  readonly choose: (token: number) => void;
+}
+
+/** Labels over the words; the list says the same to screen readers. */
+function WordLabels({ text, words, focus, choose }: WordLabelsProps) {
+  return (
+    <div
+      class="aw-scroll aw-word-labels"
+      dir={directionOf(text)}
+      role="presentation"
+      aria-hidden="true"
+      data-aw-part="word-labels"
+      onClick={({ target }) => {
+        const word = (target as Element).closest<HTMLElement>(".aw-word-label");
+        if (word !== null) choose(Number(word.dataset.token));
+      }}
+    >
+      {words.map(({ token, surface, label, plain }) => {
+        const kind = `${plain ? " is-usual" : ""}${token === focus ? " is-focus" : ""}`;
+        return [
+          <span
+            key={token}
+            class={`aw-word-label${kind}`}
+            data-token={token}
+            title={`${visible(surface)}: ${visible(label)}`}
+          >
+            <bdi>{visible(surface)}</bdi>
+            <bdi>{visible(label)}</bdi>
+          </span>,
+          " ",
+        ];
+      })}
+    </div>
+  );
+}
 
 export function createTokenClasses(host: Element, context: TaskContext, found: Classification) {
   const { source, state, selection, signal: until } = context;
@@ -150,34 +197,10 @@ export function createTokenClasses(host: Element, context: TaskContext, found: C
   return memo(function TokenClasses() {
     return (
       <div>
-        {/* The list says the same to screen readers. */}
-        <div
-          class="aw-scroll aw-word-labels"
-          dir={directionOf(text)}
-          role="presentation"
-          aria-hidden="true"
-          data-aw-part="word-labels"
-          onClick={({ target }) => {
-            const word = (target as Element).closest<HTMLElement>(".aw-word-label");
-            if (word !== null) state.set({ token: Number(word.dataset.token) });
-          }}
-        >
-          {labeled.value.map(({ token, surface, label, plain }) => {
-            const kind = `${plain ? " is-usual" : ""}${token === opened.value ? " is-focus" : ""}`;
-            return [
-              <span
-                key={token}
-                class={`aw-word-label${kind}`}
-                data-token={token}
-                title={`${visible(surface)}: ${visible(label)}`}
-              >
-                <bdi>{visible(surface)}</bdi>
-                <bdi>{visible(label)}</bdi>
-              </span>,
-              " ",
-            ];
-          })}
-        </div>
+        <WordLabels
+          {...{ text, words: labeled.value, focus: opened.value }}
+          choose={(token) => state.set({ token })}
+        />
         <p class="aw-view-note" hidden={labeled.value.every(({ token, end }) => end - token === 1)}>
           A word has the label of its first token.
         </p>

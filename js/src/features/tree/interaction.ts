@@ -14,9 +14,44 @@ import { tidy } from "./tidy";
 /** Around what is scrolled to, px. */
 const MARGIN = 16;
 
+/** Actions on a token: open or close it, make it the root. */
+function createActions(
+  { state, announce }: ViewContext,
+  { facts, grown, layout, toggled }: TreeModel,
+  show: (path: string | null) => void,
+  focusOn: (path: string) => void,
+) {
+  function toggle({ path, open }: TreeBox): void {
+    toggled.value = new Map(toggled.value).set(path, !open);
+    announce(`${facts.value.get(path)?.name} ${open ? "closed" : "opened"}`);
+  }
+
+  function reroot(token: number): void {
+    show(null);
+    if (state.get().token === token) return;
+    state.set({ token });
+    const root = facts.value.get(layout.value?.boxes[0]?.path ?? "");
+    if (root === undefined) return;
+    announce(`Root: ${root.name}, ${root.children} children`);
+    focusOn(root.path);
+  }
+
+  /** A token becomes the root; one of another text, which has no row here, is the key of a pair. */
+  function choose({ path, node, parent }: TreeBox): void {
+    const of = grown.value;
+    if (of === null) return;
+    const { token } = of.token(node);
+    if (isSquare(of.matrix) || parent === null) reroot(token);
+    else if (parent.parent === null) state.set({ pair: [of.token(parent.node).token, token] });
+    else focusOn(path);
+  }
+
+  return { toggle, reroot, choose };
+}
+
 export function createInteraction(host: HTMLElement, context: ViewContext, model: TreeModel) {
-  const { state, signal: until } = context;
-  const { boxes, facts, grown, layout, placement, toggled, trail } = model;
+  const { signal: until } = context;
+  const { boxes, grown, layout, placement, trail } = model;
   /** Counts scrolling, which moves the card. */
   const scrolled = signal(0);
   /** Path of the token that Tab enters, and of the one whose card is open. */
@@ -73,30 +108,7 @@ export function createInteraction(host: HTMLElement, context: ViewContext, model
     scroller.scrollTop = root.y - scroller.clientHeight / 2;
   }
 
-  function toggle({ path, open }: TreeBox): void {
-    toggled.value = new Map(toggled.value).set(path, !open);
-    context.announce(`${facts.value.get(path)?.name} ${open ? "closed" : "opened"}`);
-  }
-
-  function reroot(token: number): void {
-    show(null);
-    if (state.get().token === token) return;
-    state.set({ token });
-    const root = facts.value.get(layout.value?.boxes[0]?.path ?? "");
-    if (root === undefined) return;
-    context.announce(`Root: ${root.name}, ${root.children} children`);
-    focusOn(root.path);
-  }
-
-  /** A token becomes the root; one of another text, which has no row here, is the key of a pair. */
-  function choose({ path, node, parent }: TreeBox): void {
-    const of = grown.value;
-    if (of === null) return;
-    const { token } = of.token(node);
-    if (isSquare(of.matrix) || parent === null) reroot(token);
-    else if (parent.parent === null) state.set({ pair: [of.token(parent.node).token, token] });
-    else focusOn(path);
-  }
+  const { toggle, reroot, choose } = createActions(context, model, show, focusOn);
 
   /** Do what a key does (ARIA's tree pattern); false for a key that does nothing here. */
   function press(key: string, box: TreeBox): boolean {

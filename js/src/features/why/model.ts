@@ -87,6 +87,51 @@ function createChoices(context: ViewContext, shown: ReadonlySignal<Described | n
   return { listing, firstWord, choose, question, list, write };
 }
 
+/** The question that follows the focus token, in a text that the model wrote. */
+function createFollowing(
+  { source, state }: ViewContext,
+  shown: ReadonlySignal<Described | null>,
+  choose: (target: Target) => void,
+) {
+  const proposed = signal<readonly Described[] | null>(null);
+  const writtenFrom = source.live ? firstWritten(source.meta) : null;
+  /** Targets of the tokens from `writtenFrom` on: why the model wrote each one. */
+  const ofWritten = signal<readonly Target[]>([]);
+  /** Why the model wrote the focus token, without one the text's proposal; null for a token that it read. */
+  function questionOfFocus(): Target | null {
+    const { token } = state.get();
+    if (writtenFrom === null) return null;
+    return (
+      (token === null ? proposed.peek()?.[0]?.target : ofWritten.peek()[token - writtenFrom]) ??
+      null
+    );
+  }
+  /** True if the reader, or Python, put the question: then it stays. */
+  const isChosen = (target: Target): boolean =>
+    ![...(proposed.value ?? []).map((own) => own.target), ...ofWritten.value].some(
+      (own) => keyOf(own) === keyOf(target),
+    );
+  const asked = computed(() => shown.value !== null && isChosen(shown.value.target));
+  /** True while a question stays that the focus token would change. */
+  const held = computed(() => writtenFrom !== null && asked.value);
+
+  /** Ask about the focus token, unless another question was chosen; false if the question stays. */
+  function follow(): boolean {
+    const { target } = state.get();
+    const asked = questionOfFocus();
+    if (asked === null || (target !== null && isChosen(target))) return false;
+    choose(asked);
+    return keyOf(asked) !== keyOf(target);
+  }
+  /** Give up the chosen question. */
+  function release(): void {
+    const asked = questionOfFocus() ?? proposed.peek()?.[0]?.target;
+    if (asked !== undefined) choose(asked);
+  }
+
+  return { writtenFrom, ofWritten, proposed, asked, held, follow, release };
+}
+
 export function createWhyModel(context: ViewContext) {
   const { source, state, signal: until, announce, report } = context;
   const { tokens, model, masked } = source.meta;
@@ -106,12 +151,10 @@ export function createWhyModel(context: ViewContext) {
   );
   /** Why nothing can be explained. */
   const absent = signal<string | null>(null);
-  const proposed = signal<readonly Described[] | null>(null);
-  const writtenFrom = source.live ? firstWritten(source.meta) : null;
-  /** Targets of the tokens from `writtenFrom` on: why the model wrote each one. */
-  const ofWritten = signal<readonly Target[]>([]);
   const choices = createChoices(context, shown);
   const { choose, list, question } = choices;
+  const following = createFollowing(context, shown, choose);
+  const { writtenFrom, ofWritten, proposed, asked, held, follow, release } = following;
   /** True while other questions are listed. */
   const choosing = signal(false);
   const next = latest(until);
@@ -166,38 +209,6 @@ export function createWhyModel(context: ViewContext) {
       if (earlier !== null) state.set({ target: earlier.target });
       else absent.value = messageOf(error);
     }
-  }
-
-  /** Why the model wrote the focus token, without one the text's proposal; null for a token that it read. */
-  function questionOfFocus(): Target | null {
-    const { token } = state.get();
-    if (writtenFrom === null) return null;
-    return (
-      (token === null ? proposed.peek()?.[0]?.target : ofWritten.peek()[token - writtenFrom]) ??
-      null
-    );
-  }
-  /** True if the reader, or Python, put the question: then it stays. */
-  const isChosen = (target: Target): boolean =>
-    ![...(proposed.value ?? []).map((own) => own.target), ...ofWritten.value].some(
-      (own) => keyOf(own) === keyOf(target),
-    );
-  const asked = computed(() => shown.value !== null && isChosen(shown.value.target));
-  /** True while a question stays that the focus token would change. */
-  const held = computed(() => writtenFrom !== null && asked.value);
-
-  /** Ask about the focus token, unless another question was chosen; false if the question stays. */
-  function follow(): boolean {
-    const { target } = state.get();
-    const asked = questionOfFocus();
-    if (asked === null || (target !== null && isChosen(target))) return false;
-    choose(asked);
-    return keyOf(asked) !== keyOf(target);
-  }
-  /** Give up the chosen question. */
-  function release(): void {
-    const asked = questionOfFocus() ?? proposed.peek()?.[0]?.target;
-    if (asked !== undefined) choose(asked);
   }
 
   /** A click on a word is the question: why this one there, or, where the model expects another, why that one. */

@@ -14,16 +14,38 @@ const NEEDS_KERNEL =
   "Masked predictions are new forward passes and need a running kernel; the predictions saved with this " +
   "page stay on screen.";
 
+/** The masked tokens, and the action that masks another one. */
+function createMasks({ source, act, announce, report }: RunContext) {
+  const { tokens, masked } = source.meta;
+  /** Positions; runs that were started are included. */
+  const masks = signal<ReadonlySet<number>>(new Set(masked.map(({ token }) => token)));
+
+  /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
+  function toggleMask(position: number): void {
+    if (act === null) return;
+    const before = masks.peek();
+    const next = new Set(before);
+    if (!next.delete(position)) next.add(position);
+    masks.value = next;
+    const name = masked.find(({ token }) => token === position)?.text ?? tokens.text[position];
+    announce(`${name} ${next.has(position) ? "masked" : "as in the text"}: running.`);
+    act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
+      masks.value = before;
+      report(error);
+    });
+  }
+
+  return { masks, toggleMask };
+}
+
 export function createPredictionsModel(context: RunContext, until: AbortSignal) {
   const { source, state, act, announce, report } = context;
   const { meta } = source;
-  const { tokens, masked } = meta;
+  const { tokens } = meta;
   const n = tokens.text.length;
 
   const selection = selectionOf(state, ["token", "special"], until);
   const mode = signal<Mode>(openingMode(source, TOP_K));
-  /** Masked positions, runs that were started included. */
-  const masks = signal<ReadonlySet<number>>(new Set(masked.map(({ token }) => token)));
 
   const { lists, painted, pieces, askAll } = createLists(source, state, until);
   const list = computed(() => lists[mode.value].state.value);
@@ -121,21 +143,6 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     });
   }
 
-  /** Mask a token, or show it again, with the other masks as they are; a new run follows. */
-  function toggleMask(position: number): void {
-    if (act === null) return;
-    const before = masks.peek();
-    const next = new Set(before);
-    if (!next.delete(position)) next.add(position);
-    masks.value = next;
-    const name = masked.find(({ token }) => token === position)?.text ?? tokens.text[position];
-    announce(`${name} ${next.has(position) ? "masked" : "as in the text"}: running.`);
-    act({ kind: "mask", tokens: [...next].sort((a, b) => a - b) }).catch((error: unknown) => {
-      masks.value = before;
-      report(error);
-    });
-  }
-
   /** Run the text up to a position, and a token after it. */
   function goOn(position: number, token: number): void {
     act?.({ kind: "continue", position, token }).catch(report);
@@ -152,14 +159,13 @@ export function createPredictionsModel(context: RunContext, until: AbortSignal) 
     progress,
     opened,
     softmax,
-    masks,
     visible,
     subject,
     answers,
     scheme,
     show,
     cancel: () => lists[mode.peek()].stop(),
-    toggleMask,
+    ...createMasks(context),
     goOn: act === null ? null : goOn,
   };
 }

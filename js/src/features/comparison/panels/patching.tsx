@@ -3,8 +3,9 @@
 import { signal } from "@preact/signals-core";
 import { formatNumber } from "../../../figures/format";
 import { headName } from "../../../figures/names";
+import type { Table } from "../../../figures/table";
 import { type Described, nameOf } from "../../../figures/targets";
-import { createSaidCells } from "../../../marks/cells";
+import { type Cells, createSaidCells } from "../../../marks/cells";
 import { asking } from "../../../protocol/asking";
 import { messageOf } from "../../../protocol/failure";
 import { itemAt } from "../../../protocol/required";
@@ -75,12 +76,10 @@ export const patching: Panel = (element, context) => {
           toggle([KINDS[found.of], row, itemAt(places, column)]);
       },
     },
-    (row, column, value) => {
-      if (grid === null) return { text: "" };
-      const { found, places, names } = grid;
-      const place = found.of === "heads" ? `head ${places[column]}` : `at ${names[column]}`;
-      return { text: `layer ${row}, ${place}: recovery ${signed(value, 3)}`, value };
-    },
+    (row, column, value) =>
+      grid === null
+        ? { text: "" }
+        : { text: `layer ${row}, ${placeName(grid, column)}: recovery ${signed(value, 3)}`, value },
     until,
   );
 
@@ -128,27 +127,11 @@ export const patching: Panel = (element, context) => {
 
   function show(answer: Grid): void {
     grid = answer;
-    const { found, places, names, values } = answer;
-    const columns = places.length;
-    const ofHeads = found.of === "heads";
-    give(() => ({
-      columns: ["layer", ...(ofHeads ? ["head"] : ["position_b", "token"]), "recovery"],
-      rows: Array.from(values, (value, k) => {
-        const column = k % columns;
-        const token = ofHeads ? [] : [names[column] ?? ""];
-        return [Math.floor(k / columns), itemAt(places, column), ...token, finite(value)];
-      }),
-    }));
-    cells.show({
-      values,
-      rowLabels: Array.from({ length: found.values.shape[0] ?? 0 }, (_, i) => `layer ${i}`),
-      columnLabels: names,
-      name: `Recovery of ${nameOf(found.target)}`,
-      signed: true,
-    });
+    give(() => tableOf(answer));
+    cells.show(cellsOf(answer));
     const last = sites.at(-1);
-    if (last !== undefined && last[0] === KINDS[found.of])
-      cells.mark({ row: last[1], column: places.indexOf(last[2]) });
+    if (last !== undefined && last[0] === KINDS[answer.found.of])
+      cells.mark({ row: last[1], column: answer.places.indexOf(last[2]) });
   }
 
   mount(
@@ -247,6 +230,30 @@ function gridOf(found: Recovery, { compared, sources }: PanelContext): Grid {
   const names = places.map((i) => (ofHeads ? String(i) : labelOf(sources.b, i)));
   return { found, places, names, values };
 }
+
+const placeName = ({ found, places, names }: Grid, column: number): string =>
+  found.of === "heads" ? `head ${places[column]}` : `at ${names[column]}`;
+
+function tableOf({ found, places, names, values }: Grid): Table {
+  const columns = places.length;
+  const ofHeads = found.of === "heads";
+  return {
+    columns: ["layer", ...(ofHeads ? ["head"] : ["position_b", "token"]), "recovery"],
+    rows: Array.from(values, (value, k) => {
+      const column = k % columns;
+      const token = ofHeads ? [] : [names[column] ?? ""];
+      return [Math.floor(k / columns), itemAt(places, column), ...token, finite(value)];
+    }),
+  };
+}
+
+const cellsOf = ({ found, names, values }: Grid): Cells => ({
+  values,
+  rowLabels: Array.from({ length: found.values.shape[0] ?? 0 }, (_, i) => `layer ${i}`),
+  columnLabels: names,
+  name: `Recovery of ${nameOf(found.target)}`,
+  signed: true,
+});
 
 /** The target in both runs, and with the parts that B holds. */
 function summary({ found }: Grid, { compared, sources }: PanelContext): string {

@@ -77,6 +77,47 @@ const Chain = ({ terms }: { readonly terms: readonly Term[] }) => (
   </>
 );
 
+/** The numbers at the cursor, and how they follow from each other. */
+const Reading = memo(function Reading(of: {
+  readonly content: ReadonlySignal<Content | null>;
+  readonly cursor: ReadonlySignal<number>;
+}) {
+  const now = of.content.value;
+  const index = of.cursor.value;
+  const empty = now === null || now.strips.length === 0;
+  return (
+    <>
+      <div class="aw-inside-chain aw-cluster" data-aw-part="chain" hidden={empty}>
+        {!empty && (
+          <span class="aw-inside-at aw-small">
+            {`${now.unit} `}
+            <span class="aw-number">{index}</span>
+            {now.unit === "key" && " "}
+            {now.unit === "key" && <Name text={now.name(index)} />}
+          </span>
+        )}
+        {!empty && <Chain terms={now.terms(index)} />}
+      </div>
+      <div>{now?.atCursor?.(index)}</div>
+    </>
+  );
+});
+
+/** Why a stage has no numbers, and a token for which it has some. */
+const Absent = ({ reason, instead }: Pick<Shown, "reason" | "instead">) => (
+  <p class="aw-inside-absent aw-muted">
+    <span aria-hidden="true">– </span>
+    {reason}
+    {instead !== null && " "}
+    {instead !== null && (
+      <Link act={instead.show}>
+        {"Show those of "}
+        <Name text={instead.name} />
+      </Link>
+    )}
+  </p>
+);
+
 /** True for the strip of the open stage. */
 const isOpen = ({ tensor, layer }: Strip, { box, layer: chosen }: StageContext): boolean =>
   box.id === "hidden" ? layer === chosen + 1 : tensor === box.id;
@@ -225,29 +266,6 @@ export function createPanel(options: PanelOptions, until: AbortSignal) {
     );
   });
 
-  /** The numbers at the cursor, and how they follow from each other. */
-  const Reading = memo(function Reading() {
-    const now = content.value;
-    const index = cursor.value;
-    const empty = now === null || now.strips.length === 0;
-    return (
-      <>
-        <div class="aw-inside-chain aw-cluster" data-aw-part="chain" hidden={empty}>
-          {!empty && (
-            <span class="aw-inside-at aw-small">
-              {`${now.unit} `}
-              <span class="aw-number">{index}</span>
-              {now.unit === "key" && " "}
-              {now.unit === "key" && <Name text={now.name(index)} />}
-            </span>
-          )}
-          {!empty && <Chain terms={now.terms(index)} />}
-        </div>
-        <div>{now?.atCursor?.(index)}</div>
-      </>
-    );
-  });
-
   const step = (face: string, name: string, by: number, disabled: boolean) => (
     <Button label={name} title={name} disabled={disabled} onClick={() => options.step(by)}>
       {face}
@@ -307,21 +325,9 @@ export function createPanel(options: PanelOptions, until: AbortSignal) {
         </div>
         <Window />
         <div ref={holdBands} />
-        <Reading />
+        <Reading {...{ content, cursor }} />
         <div class="aw-inside-below">
-          {of !== null && of.reason !== null && (
-            <p class="aw-inside-absent aw-muted">
-              <span aria-hidden="true">– </span>
-              {of.reason}
-              {of.instead !== null && " "}
-              {of.instead !== null && (
-                <Link act={of.instead.show}>
-                  {"Show those of "}
-                  <Name text={of.instead.name} />
-                </Link>
-              )}
-            </p>
-          )}
+          {of !== null && of.reason !== null && <Absent {...of} />}
           {of?.content?.below}
         </div>
       </section>

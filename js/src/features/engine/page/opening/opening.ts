@@ -96,28 +96,24 @@ interface Strongest {
   readonly share: Float64Array;
 }
 
-/**
- * The opening of a text.
- *
- * @param attention `[L, H, n, n]`
- */
-export function openingOf(
+/** A function that gives the strongest keys of a layer; all calls share its array of weights. */
+function layerReader(
   attention: Float32Array,
-  [layers, heads]: readonly [number, number],
-  tokens: Meta["tokens"],
-): Opening {
-  const units = wordsOf(tokens);
-  const rows = rowsToRead(units);
-  const [n, size, count] = [tokens.id.length, units.length, rows.length];
+  heads: number,
+  n: number,
+  units: readonly Unit[],
+  rows: readonly number[],
+): (layer: number) => Strongest {
+  const [size, count] = [units.length, rows.length];
   const pieces = units.map((unit) => unit.pieces);
   const whole = pieces.every(({ length }) => length === 1);
   const first = Int32Array.from(pieces, (own) => itemAt(own, 0));
 
-  /** Weights of a layer, `[head][row][unit]`; the same array for each layer. */
+  /** `[head][row][unit]` */
   const weights = new Float32Array(heads * count * size);
 
   // No iterators here: this runs over every cell of every head at every key.
-  function strongest(layer: number): Strongest {
+  return (layer) => {
     const keys = new Int32Array(heads * count);
     const largest = new Float64Array(heads * count);
     const share = new Float64Array(heads);
@@ -166,8 +162,23 @@ export function openingOf(
       most[i] = top;
     }
     return { keys, weights: largest, total, most, share };
-  }
+  };
+}
 
+/**
+ * The opening of a text.
+ *
+ * @param attention `[L, H, n, n]`
+ */
+export function openingOf(
+  attention: Float32Array,
+  [layers, heads]: readonly [number, number],
+  tokens: Meta["tokens"],
+): Opening {
+  const units = wordsOf(tokens);
+  const rows = rowsToRead(units);
+  const [n, size, count] = [tokens.id.length, units.length, rows.length];
+  const strongest = layerReader(attention, heads, n, units, rows);
   const found = Array.from({ length: layers }, (_, layer) => strongest(layer));
   /** Heads whose strongest key this is. */
   const known = new Float64Array(count * size);
