@@ -19,7 +19,10 @@ export function chanceOf(matrix: Matrix, row: number, key: number, tokens: numbe
 }
 
 /** Two digits tell a value from chance if it is more than so much of it. */
-const TELLS = 1.05;
-
+const ABOVE = 1.05;
 /** True unless the value is known to be about chance, or below. */
-export const isAboveChance = (value: number, chance: number): boolean => !(value <= TELLS * chance);
+export const isAboveChance = (value: number, chance: number): boolean => !(value <= ABOVE * chance);
+
+/** True where a share is worth a sentence: its odds are so many times those of chance, as far as chance is known. */
+export const isTelling = (value: number, chance: number, times = 2): boolean =>
+  !(value * (1 - chance) < times * chance * (1 - value));

@@ -1,5 +1,6 @@
 /** The content word from which a layer's attention brings most into another word's vector (ALTI). */
 
+import { isTelling } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { matrixRequest } from "../../figures/matrix";
 import { plainIn } from "../../figures/plain-words";
@@ -10,8 +11,8 @@ import type { Source } from "../../protocol/types";
 
 /** A longer text has no matrix of all tokens at hand. */
 const TOKENS = 512;
-/** A word gives something worth telling from so many times chance on. */
-const TELLS = 1.5;
+/** The word of the link beside gives so many times less. */
+const LESS = 1.5;
 
 export interface Taken {
   readonly layer: number;
@@ -54,10 +55,10 @@ export function takenFrom(
   const [from, value] = [words[best], shares[best]];
   if (from === undefined || value === undefined || word.special) return null;
   const chance = (from.end - from.token) / (n - size);
-  if (value < TELLS * chance || isTold(told, word, from)) return null;
+  if (!isTelling(value, chance) || isTold(told, word, from)) return null;
   const linked = words.find((other) => isTold(told, word, other) && told?.[1].token !== word.token);
   const less = linked === undefined ? null : { word: linked, value: shareOf(linked) };
-  const beside = less !== null && TELLS * less.value <= value ? less : null;
+  const beside = less !== null && LESS * less.value <= value ? less : null;
   return { layer, word, from, value, chance, own: own / all, beside };
 }
 

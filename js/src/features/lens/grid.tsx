@@ -13,7 +13,7 @@ import { itemAt } from "../../protocol/required";
 import type { TokenColumns } from "../../protocol/types";
 import { memo } from "../../ui/memo";
 import { type Block, blockOf, layerName } from "./data";
-import type { Blocks } from "./sentence";
+import type { Blocks } from "./settled";
 
 /** Widths, px. */
 const LABEL = 44;

@@ -1,6 +1,7 @@
 /** The two words of a sentence, or of two, between which most attention passes beyond chance. */
 
 import { REFERRING } from "../../catalog/function-words";
+import { isTelling } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { wordsOf } from "../../figures/nothing-to-see";
 import { plainIn } from "../../figures/plain-words";
@@ -16,9 +17,6 @@ export interface Bridge {
   readonly value: number;
   readonly chance: number;
 }
-
-/** A link between words that is less than so many times chance is none to tell. */
-const TELLS = 1.5;
 
 /**
  * The two words of a block of which one gives the other the largest multiple of chance. The value is the other's share of what
@@ -80,7 +78,7 @@ function pairIn(
   });
   const best = (pairs: typeof found): Bridge | null => {
     const pair = pairs[firstLargest(pairs.map(({ value, chance }) => value / chance))];
-    return pair !== undefined && pair.value >= TELLS * pair.chance ? pair : null;
+    return pair !== undefined && isTelling(pair.value, pair.chance) ? pair : null;
   };
   return best(found.filter(({ apart }) => apart)) ?? best(found);
 }

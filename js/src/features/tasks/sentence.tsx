@@ -35,8 +35,8 @@ export interface Push {
 
 /** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
 const DECIDES = 2.8;
-/** Least ratio of a word's share to the median of all others', without their signs, and least logits, that are worth a sentence. */
-const STANDS_OUT = { ratio: 1.5, logits: 0.4 };
+/** Least ratio of a word's share to the median of all others', without their signs, that is worth a sentence, and least logits: the odds double. */
+const STANDS_OUT = { ratio: 1.5, logits: Math.LN2 };
 
 /** True where a word may push a text from one class to another. */
 export const canPush = ({ activation, labels }: SoftmaxColumn): boolean =>

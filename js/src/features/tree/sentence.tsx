@@ -1,7 +1,7 @@
 /** The tree in words: where the path goes on behind the token that the root leads to. */
 
 import type { ComponentChildren } from "preact";
-import { isAboveChance } from "../../figures/chance";
+import { isAboveChance, isTelling } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { isSink } from "../../figures/matrix";
 import { isUnknown, nothingToSee } from "../../figures/nothing-to-see";
@@ -14,9 +14,6 @@ import { Num as Figure } from "../../ui/number";
 import { FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence";
 import type { Grown } from "./grown";
 import type { TreeNode } from "./influence";
-
-/** A second step is named from so many times chance on. */
-const TELLS = 1.5;
 
 /** A link of the tree. */
 interface Link extends Num {
@@ -74,7 +71,7 @@ function otherPath(
     const far = to >= 0 && Math.abs(to - unit) > 1 && isContent(itemAt(keys, to));
     if (!far || names[to] === names[unit]) return null;
     const found = { from: rootAt(unit), to: rootAt(to), ...link(rootAt(unit), rootAt(to)) };
-    return found.value < TELLS * found.chance ? null : found;
+    return isTelling(found.value, found.chance) ? found : null;
   });
   const paths = ahead.flatMap((first): (readonly [Link, Link])[] => {
     const second = first && ahead[first.to.unit];
@@ -152,7 +149,7 @@ export function TreeSentence({
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) return <SentenceLine silent />;
   const tells = (link: Link): boolean =>
-    isAbove(link) && link.value >= TELLS * link.chance && isContent(link.to);
+    isAbove(link) && isTelling(link.value, link.chance) && isContent(link.to);
   const through = paths.find(
     ([one, second]) => isAbove(one) && isContent(one.to) && second !== null && tells(second),
   );

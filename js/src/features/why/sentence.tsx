@@ -27,6 +27,8 @@ const ENOUGH = 0.05;
 
 /** A word is named from so much of the lead on, and from so many logits. */
 const DECIDES = { share: 0.2, logits: 0.4 };
+/** In answer to a question that nobody put: from half of the lead on, and where the odds double. */
+const TELLS = { share: 0.5, logits: Math.LN2 };
 
 /** A letter or two, which are no word that a list has; three may be one: *vie*. */
 const LETTERS = /^\p{Script=Latin}{1,2}$/u;
@@ -186,10 +188,11 @@ export function WhySentence(props: Props) {
       {second !== undefined && side(number < 0 ? 1 : -1)}
     </>
   );
+  const least = asked ? DECIDES : TELLS;
   const little =
     signed &&
     second !== undefined &&
-    Math.abs(term?.value ?? 0) < Math.max(DECIDES.logits, DECIDES.share * Math.abs(value));
+    Math.abs(term?.value ?? 0) < Math.max(least.logits, least.share * Math.abs(value));
   if (little && !asked) return <SentenceLine silent />;
   const towards = agrees ? value : -value;
   const against = second === undefined && together < 0;

@@ -1,7 +1,7 @@
 /** A second link of a head: the strongest of the words other than the focus token. */
 
 import { REFERRING } from "../../catalog/function-words";
-import { chanceOf } from "../../figures/chance";
+import { chanceOf, isTelling } from "../../figures/chance";
 import type { Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
@@ -11,8 +11,8 @@ import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Num, TokenColumns } from "../../protocol/types";
 
-/** A link is worth telling from so many times chance on, as an opening is, and from so much weight. */
-const TELLS = { ratio: 2, weight: 0.1 };
+/** A second link is worth telling from so many times the odds of chance on, and from so much weight. */
+const TELLS = { odds: 3, weight: 0.1 };
 const LETTER = /[\p{L}\p{N}]/u;
 
 export interface Link {
@@ -64,7 +64,7 @@ export function linkOf(
       if (key < 0) return [];
       const weight = itemAt(words, key);
       const chance = chanceOf(matrix, row, key, keyTokens.text.length);
-      if (!(weight > TELLS.ratio * chance && weight >= TELLS.weight)) return [];
+      if (!isTelling(weight, chance, TELLS.odds) || weight < TELLS.weight) return [];
       return [
         {
           query: unitLabel(query, schemeOf(read)),

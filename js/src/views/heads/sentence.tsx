@@ -1,6 +1,6 @@
 /** The selected head in words: where it stands out among all heads of the model, and what else it links; a sink is called one. */
 
-import { isAboveChance } from "../../figures/chance";
+import { isAboveChance, isTelling } from "../../figures/chance";
 import { formatCount, formatNumber, formatOrdinal } from "../../figures/format";
 import type { Patterns, Specialization } from "../../figures/head-figures";
 import { headName } from "../../figures/names";
@@ -29,8 +29,6 @@ const TARGETS: Readonly<Record<string, string>> = {
 };
 /** A head stands out among so many of all, by share and by number. */
 const FIRST = { share: 0.14, heads: 3 };
-/** A figure is far above chance from so many times on; of one that is half by chance, from so many times the odds. */
-const NOTABLE = { ratio: 1.5, odds: 2 };
 /** A head that gives its first token this share of its attention is a sink. */
 const SINK = 0.5;
 
@@ -141,12 +139,6 @@ export function standingsIn(
   return { sink, above };
 }
 
-const odds = (share: number): number => share / (1 - share);
-
-/** True as well where no chance is known. */
-const isNotable = ({ raw, chance }: Standing): boolean =>
-  !(raw < NOTABLE.ratio * chance && odds(raw) < NOTABLE.odds * odds(chance));
-
 /** Nothing in a profile, where no chance is known. */
 const Chance = ({ chance }: { readonly chance: number }) =>
   Number.isNaN(chance) ? null : (
@@ -218,7 +210,7 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
   const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
   const among = above.filter(({ rank }) => rank <= first);
-  const best = among.find(isNotable);
+  const best = among.find(({ raw, chance }) => isTelling(raw, chance));
   const ends = best === undefined || mean ? null : intervalOf(source, best.key)?.(index);
   const firstToken = tokens.special[0] === true ? (tokens.text[0] ?? null) : null;
   const said = best && (

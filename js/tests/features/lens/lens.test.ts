@@ -139,7 +139,7 @@ describe("lens of an encoder", () => {
       ["2", "1"],
     ]);
     expect(part("sentence").textContent).toBe(
-      "paris (60%) stands at [MASK] from L0 on; the last layer is L1.",
+      "paris (60%) stands at [MASK] from L0 on, after “the” (20%) in the embedding; the last layer is L1.",
     );
   });
 
@@ -182,7 +182,7 @@ describe("lens of an encoder", () => {
       position === 2 ? (row < 1 ? 1 : 4) : row < 2 ? 1 : position === 3 ? 5 : 3,
     );
     expect(part("sentence").textContent).toBe(
-      "river (60%) at b stands first, from L0 on; most positions settle only in the last layer, L1.",
+      "river (60%) at b settles first, from L0 on; most positions settle only in the last layer, L1.",
     );
   });
 

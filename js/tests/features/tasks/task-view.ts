@@ -190,7 +190,7 @@ export async function draw(
       if (request.kind === "contributions")
         return {
           data: {},
-          arrays: new Map([["values", nd(Float32Array.of(9, 0.1, 0.5, 0.25, 9), N)]]),
+          arrays: new Map([["values", nd(Float32Array.of(9, 0.1, 0.75, 0.25, 9), N)]]),
         };
       if (request.kind === "beside") return BESIDE;
       if (answer instanceof SliceFailure) throw answer;

@@ -48,7 +48,7 @@ describe("sequence classifier", () => {
     const term = (i = -1): string =>
       `${itemAt(LABELS, i)}: ${formatPercent(itemAt(probabilities, i), 2)}`;
     expect(part("sentence").textContent).toBe(
-      `cat pushes to ${LABELS[2]}, away from ${LABELS[second ?? -1]}: by 0.500 logits. ` +
+      `cat pushes to ${LABELS[2]}, away from ${LABELS[second ?? -1]}: by 0.750 logits. ` +
         `The model leans to ${term(first)}, chance 25%.`,
     );
   });
