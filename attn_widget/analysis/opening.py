@@ -222,7 +222,7 @@ def strongest(analysis: Analysis, layer: int, words: Words, rows: NDArray[np.int
     found = largest.astype(np.float64)
     of_all = weights[:, every, keys]
     total = of_all.sum(axis=0, dtype=np.float64)
-    even = found * (seen.sum(axis=1) + 1) / (1 - TIE)
+    even = found * (seen @ words.sizes + sizes) / words.sizes[keys] / (1 - TIE)
     counts = np.zeros((count, size))
     np.add.at(counts, (np.broadcast_to(every, keys.shape), keys), 1)
     return Strongest(

@@ -149,6 +149,17 @@ def test_a_link_has_twice_an_even_share() -> None:
     assert place(linked(WORDS, (0, 0, 3, 7, 0.26), (1, 2, 3, 4, 0.9)))[:2] == (0, 0)
 
 
+@needs_smollm2
+def test_a_word_of_many_tokens_has_their_chance() -> None:
+    """A fifth or two on *1969*, five of ten tokens, is less than they get by chance."""
+    a = aw.analyze(
+        "In 1969 the first man walked on the", model="smollm2", tagger=None, progress=False
+    )
+    found = opening(a)
+    assert found.token is not None and found.key is not None
+    assert [a.tokens[i].surface for i in (found.token, found.key)] == ["walked", "first"]
+
+
 def test_a_head_of_sinks_counts_by_what_it_gives_words() -> None:
     words = ["[CLS]", *WORDS]
     a = linked(words, (0, 0, 4, 8, 0.8), (1, 2, 2, 6, 0.6))
