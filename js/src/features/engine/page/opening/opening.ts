@@ -192,6 +192,7 @@ export function openingOf(
     if (kind === "outside") marks++;
     return marks;
   });
+  const pieces = units.reduce((sum, { pieces }) => sum + pieces.length, 0);
   const verbs: number[] = [];
   for (const { role } of units) verbs.push((verbs.at(-1) ?? 0) + (role === "verb" ? 1 : 0));
   const pairs = new Map<number, ReturnType<typeof pair>>();
@@ -224,7 +225,8 @@ export function openingOf(
           pairs.set(cell, two);
         }
         const weight = weights[i] as number;
-        const over = (weight * size) / (1 - TIE);
+        const even = itemAt(units, key).pieces.length / pieces;
+        const over = weight / even / (1 - TIE);
         if (two.level === 0 || over < MORE) continue;
         const seenBy = count - (read.has(key) ? 1 : 0);
         const [column, offset] = [inColumn[key] as number, atOffset[key - row + size] as number];
