@@ -128,7 +128,7 @@ export function LensSentence({
     );
   const told = latestOrFirst(content, middle, mode === "next", last);
   const settles = middle === last ? ` in the last layer, L${last - 1}` : "";
-  // That most settle late would be true of any text.
+  // Most settle late in any text.
   if (told === null) return <SentenceLine silent />;
   const { others, one } = told;
   const { row } = one;

@@ -16,7 +16,7 @@ import { type Block, blockOf, type Mode } from "./data";
 
 export type Blocks = ReadonlyMap<number, Block>;
 
-/** What a layer would choose at a position. */
+/** A layer's choice at a position. */
 interface Choice {
   readonly word: string;
   /** True if the word stands alone: no piece of a longer one. */
@@ -144,7 +144,7 @@ export function latestOrFirst(
   if (latest === undefined) return null;
   const others = content.filter(({ row }) => row === latest.row).slice(1);
   const late = latest.row > middle;
-  // That an encoder reads a word as itself tells something where it does so only at last.
+  // An encoder reads most words as themselves at once.
   const own = !decoder && latest.own !== null;
   if (late && others.length < 2 && (!own || latest.row === last))
     return { one: latest, others, first: false };
