@@ -11,7 +11,7 @@ import type { Source } from "../../protocol/types";
 
 /** A longer text has no matrix of all tokens at hand. */
 const TOKENS = 512;
-/** The word of the link beside gives so many times less. */
+/** The word of the head's own link gives so many times less. */
 const LESS = 1.5;
 
 export interface Taken {

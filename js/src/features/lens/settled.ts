@@ -1,4 +1,4 @@
-/** What the model's answer is at each position, from which layer on it stands, and which of them is worth a sentence. */
+/** The model's answer at each position, from which layer on it stands, and which of them is worth a sentence. */
 
 import type { TokenScheme } from "../../figures/format";
 import {

@@ -27,7 +27,7 @@ const ENOUGH = 0.05;
 
 /** A word is named from so much of the lead on, and from so many logits. */
 const DECIDES = { share: 0.2, logits: 0.4 };
-/** Where the view opens with the question: from half of the lead on, and where the odds double. */
+/** For the question that the view opens with: from half of the lead on, and where the odds double. */
 const TELLS = { share: 0.5, logits: Math.LN2 };
 
 /** A letter or two, which are no word that a list has; three may be one: *vie*. */
