@@ -32,7 +32,10 @@ interface Moved {
 }
 
 /** Least ratio of a word's change to the median of the others, or the other way round, that is worth a sentence. */
-const NOTABLE = 1.5;
+const NOTABLE = 3;
+
+/** The last answer's rank in the layer before it stands, beyond which it is worth a sentence. */
+const LEAP = 10;
 
 /** Change of a word by a part of a layer: the mean of its tokens. */
 function changeOf({ values }: Change, layer: number, layers: number, { token, end }: Unit): number {
@@ -74,7 +77,7 @@ const without = (among: readonly Unit[], { token }: Unit): Unit[] =>
 
 /**
  * The part of the model that moves a word most, or least, of all: that in which it differs most from the median of the
- * others, as a ratio. Null where it is neither anywhere by half, and where no figure is known: among some hundred figures
+ * others, as a ratio. Null where it is neither anywhere by three times, and where no figure is known: among some hundred figures
  * one is always a third beyond.
  */
 export function mostUnusual(
@@ -116,7 +119,7 @@ export function mostUnusualOf(
 }
 
 /**
- * `In L2 “it” takes from published 31% of what it gets from other tokens, from book 12%, chance 5.3%; …` `At [MASK] the model
+ * `In L2 “it” takes from published 31% of what it gets from other tokens, more than from book, to which this head links it: 12%, chance 5.3%; …` `At [MASK] the model
  * settles on rome in L5: 1st from there on, 18th before.` `The attention of L3 moves it most of all 7
  * words: by 1.2 times the length of its vector, others by 0.41 (median).`
  */
@@ -133,7 +136,7 @@ export function InsideSentence({
   readonly focus: Unit;
   /** The answer on which the model settles at the token; null where that is not known. */
   readonly reading: Reading | null;
-  /** The word from which the focus word, or else another, takes most in the selected layer; null where none tells. */
+  /** The word from which the focus word takes most in the selected layer, where that is not the head's; null where none tells. */
   readonly taken?: Taken | null;
   /** The focus word where it stands out, else another that does; null where none does. */
   readonly moved: Moved | null;
@@ -153,14 +156,10 @@ export function InsideSentence({
         {" takes from "}
         {named(taken.from, tokens)} <Share value={taken.value} />
         {" of what it gets from other tokens"}
-        {taken.beside && (
-          <>
-            {", more than from "}
-            {named(taken.beside.word, tokens)}
-            {", to which this head links it: "}
-            <Share value={taken.beside.value} />
-          </>
-        )}
+        {", more than from "}
+        {named(taken.beside.word, tokens)}
+        {", to which this head links it: "}
+        <Share value={taken.beside.value} />
         {", chance "}
         <Share value={taken.chance} />
         {"; "}
@@ -168,8 +167,10 @@ export function InsideSentence({
         {" of its vector stays its own (ALTI)."}
       </SentenceLine>
     );
-  const name = reading && tokenName(tokens, reading.position, schemeOf(tokens));
-  if (reading && name !== null)
+  // A rise of a few ranks is that of any answer.
+  const rises = reading !== null && reading.from > 0 && reading.before > LEAP;
+  const name = rises && tokenName(tokens, reading.position, schemeOf(tokens));
+  if (reading && name)
     return (
       <SentenceLine of={tokens}>
         {reading.next ? "After " : "At "}
@@ -183,10 +184,7 @@ export function InsideSentence({
         )}
         {" the model settles on "}
         <Word text={reading.word} />
-        {reading.from === 0
-          ? " before any layer"
-          : ` in L${reading.from - 1}: 1st from there on, ${formatOrdinal(reading.before)} before`}
-        .
+        {` in L${reading.from - 1}: 1st from there on, ${formatOrdinal(reading.before)} before.`}
       </SentenceLine>
     );
   if (moved === null) return <SentenceLine silent />;

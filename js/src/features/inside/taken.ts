@@ -22,20 +22,20 @@ export interface Taken {
   readonly value: number;
   readonly chance: number;
   readonly own: number;
-  /** The word that the head on screen attends to most, where that is another, and its share, which is much less. */
-  readonly beside: { readonly word: Unit; readonly value: number } | null;
+  /** The word that the head on screen attends to most, which is another, and its share, which is much less. */
+  readonly beside: { readonly word: Unit; readonly value: number };
 }
 
 /**
- * The content word that gives a word the largest share; null where that is little, or another view names it. `weights`: `[n, n]`, rows
- * sum to 1.
+ * The content word that gives a word the largest share, where it gives much more than the word to which a head links that one; else
+ * null. `weights`: `[n, n]`, rows sum to 1.
  */
 export function takenFrom(
   weights: ArrayLike<number>,
   layer: number,
   word: Unit,
   words: readonly Unit[],
-  told: Told | null = null,
+  told: Told | null,
 ): Taken | null {
   const n = Math.sqrt(weights.length);
   const size = word.end - word.token;
@@ -57,35 +57,12 @@ export function takenFrom(
   const chance = (from.end - from.token) / (n - size);
   if (!isTelling(value, chance) || isTold(told, word, from)) return null;
   const linked = words.find((other) => isTold(told, word, other) && told?.[1].token !== word.token);
-  const less = linked === undefined ? null : { word: linked, value: shareOf(linked) };
-  const beside = less !== null && LESS * less.value <= value ? less : null;
-  return { layer, word, from, value, chance, own: own / all, beside };
+  if (linked === undefined) return null;
+  const beside = { word: linked, value: shareOf(linked) };
+  return LESS * beside.value > value
+    ? null
+    : { layer, word, from, value, chance, own: own / all, beside };
 }
-
-/** The content word that takes the largest multiple of chance from another. */
-function takenElsewhere(
-  weights: ArrayLike<number>,
-  layer: number,
-  words: readonly Unit[],
-  told: Told | null,
-): Taken | null {
-  const plain = plainIn(words.map(({ surface }) => surface.trim().toLowerCase()));
-  const all = words.flatMap((word, i): Taken[] => {
-    const taken = plain[i] ? null : takenFrom(weights, layer, word, words, told);
-    return taken === null ? [] : [{ ...taken, beside: null }];
-  });
-  return all[firstLargest(all.map(({ value, chance }) => value / chance))] ?? null;
-}
-
-/** Source of the focus word, else of another, but the link that another view names. */
-export const takenIn = (
-  weights: ArrayLike<number>,
-  layer: number,
-  word: Unit,
-  words: readonly Unit[],
-  told: Told | null,
-): Taken | null =>
-  takenFrom(weights, layer, word, words, told) ?? takenElsewhere(weights, layer, words, told);
 
 /** Shares of ALTI in a layer, `[n, n]`; null where the mask lets a token look back alone, or the page has no answer. */
 export async function askShares(

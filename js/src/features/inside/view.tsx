@@ -30,7 +30,7 @@ import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
 import { askReading, type Reading } from "./reading";
 import { InsideSentence, mostUnusual, mostUnusualOf } from "./sentence";
-import { askShares, takenIn } from "./taken";
+import { askShares, takenFrom } from "./taken";
 import { createTargetLens } from "./target-lens";
 
 const TAP = "A tap opens a stage.";
@@ -88,7 +88,7 @@ function createSentence(
   const taken = computed(() => {
     const { shares = null, layer = 0 } = readings.answer.value ?? {};
     const told = toldLink(head.value, focus.value);
-    return shares && takenIn(shares, layer, word.value, words, told);
+    return shares && takenFrom(shares, layer, word.value, words, told);
   });
   return function sentence() {
     const [found, read] = [changesOf.answer.value, readings.answer.value];

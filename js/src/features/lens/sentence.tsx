@@ -133,7 +133,7 @@ export function LensSentence({
   const { others, one } = told;
   const { row } = one;
   const beyond = all.some(
-    (other) => !isContent(other) && (told.first ? other.row <= row : other.row > row),
+    (other) => !isContent(other) && (told.first ? other.row <= row : other.row >= row),
   );
   const second = others.length === 1 ? others[0] : undefined;
   // A word that stands in the text needs no other to say where it is.

@@ -14,6 +14,11 @@ import { itemAt } from "../../protocol/required";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import { type Block, blockOf, type Mode } from "./data";
 
+/** A word that an encoder reads as itself, with so much, tells nothing. */
+const SURE = 0.9;
+/** A word settles first where it does so this part of all layers before most. */
+const AHEAD = 0.1;
+
 export type Blocks = ReadonlyMap<number, Block>;
 
 /** A layer's choice at a position. */
@@ -64,6 +69,10 @@ const beginsWord = (token: string, scheme: TokenScheme): boolean =>
     ? /^[Ġ▁]/u.test(token)
     : !token.startsWith("##");
 
+/** As an uncased vocabulary writes it: `cafe` for `Café`. */
+const plainly = (word: string): string =>
+  word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
 interface Read {
   readonly tokens: TokenColumns;
   readonly mode: Mode;
@@ -104,7 +113,7 @@ export function settledAt(blocks: Blocks, position: number, read: Read): Settled
       ? tokens.id[next] === id && isWhole(tokens, next)
         ? next
         : null
-      : choice.word.toLowerCase() === name.toLowerCase()
+      : plainly(choice.word) === plainly(name)
         ? position
         : null;
   return { ...choice, position, row, before, own };
@@ -146,11 +155,12 @@ export function latestOrFirst(
   const late = latest.row > middle;
   // An encoder reads most words as themselves at once.
   const own = !decoder && latest.own !== null;
-  if (late && others.length < 2 && (!own || latest.row === last))
+  if (late && others.length < 2 && (!own || (latest.row === last && latest.probability < SURE)))
     return { one: latest, others, first: false };
   if (own) return null;
   const [first, next] = [...content].sort((a, b) => a.row - b.row);
-  const tells = first !== undefined && (decoder || first.own === null) && first.row < middle;
+  const tells =
+    first !== undefined && (decoder || first.own === null) && middle - first.row > last * AHEAD;
   if (tells && (next === undefined || first.row < next.row))
     return { one: first, others: [], first: true };
   return late ? { one: latest, others, first: false } : null;

@@ -20,8 +20,8 @@ export interface Bridge {
 
 /**
  * The two words of a block of which one gives the other the largest multiple of chance. The value is the other's share of what
- * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns that look at one;
- * words side by side only where no others tell, and not the two that another view names, in either direction. Null where none tells.
+ * the first gives to words of the block; chance is its share of their tokens. Content words, and pronouns, that
+ * look at no other word more; no neighbors, and not the two that another view names, in either direction. Null where none tells.
  */
 export const strongestPair = (
   block: TokenBlock,
@@ -44,7 +44,7 @@ function pairIn(
   const [of, to] = [queries.map(wordAt), keys.map(wordAt)];
   const names = words.map(({ surface }) => surface.trim().toLowerCase());
   const plain = plainIn(names);
-  const found = words.flatMap((from, query): readonly (Bridge & { apart: boolean })[] => {
+  const found = words.flatMap((from, query): readonly Bridge[] => {
     const name = itemAt(names, query);
     if (plain[query] && !REFERRING.has(name)) return [];
     const [gets, chances] = [words.map(() => 0), words.map(() => 0)];
@@ -61,24 +61,23 @@ function pairIn(
       }
     }
     const total = gets.reduce((sum, value) => sum + value, 0);
+    const most = Math.max(...gets.filter((_, key) => !isTold(told, from, itemAt(words, key))));
     return words.flatMap((to, key) =>
       plain[key] ||
+      itemAt(gets, key) < most ||
+      Math.abs(key - query) < 2 ||
       (name === names[key]) !== same ||
-      key === query ||
       isTold(told, from, to) ||
       !(itemAt(chances, key) > 0)
         ? []
         : [
             {
               ...{ from, to, value: itemAt(gets, key) / total },
-              ...{ chance: itemAt(chances, key) / total, apart: Math.abs(key - query) > 1 },
+              chance: itemAt(chances, key) / total,
             },
           ],
     );
   });
-  const best = (pairs: typeof found): Bridge | null => {
-    const pair = pairs[firstLargest(pairs.map(({ value, chance }) => value / chance))];
-    return pair !== undefined && isTelling(pair.value, pair.chance) ? pair : null;
-  };
-  return best(found.filter(({ apart }) => apart)) ?? best(found);
+  const pair = found[firstLargest(found.map(({ value, chance }) => value / chance))];
+  return pair !== undefined && isTelling(pair.value, pair.chance) ? pair : null;
 }

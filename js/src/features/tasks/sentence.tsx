@@ -8,7 +8,13 @@ import { medianOf } from "../../figures/derive/median";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
-import { hasWholeWord, knowsFew, ONLY_PIECES, wordsOf } from "../../figures/nothing-to-see";
+import {
+  hasWholeWord,
+  isOfElsewhere,
+  knowsFew,
+  ONLY_PIECES,
+  wordsOf,
+} from "../../figures/nothing-to-see";
 import { areFunctionWords, plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
@@ -115,15 +121,21 @@ function ofText(
       </>
     );
     const words = wordsOf(tokens);
+    const names = words.map(({ surface }) => surface.trim().toLowerCase());
     const few = knowsFew(tokens);
+    const plain = plainIn(names);
+    // A model of English has the function words of other languages, and pieces of the rest.
+    const foreign =
+      isOfElsewhere(tokens) && words.every(({ token, end }, i) => plain[i] || end > token + 1);
     const because =
       few !== null && words.length > 0
         ? few
         : words.length > 0 && !hasWholeWord(tokens)
           ? ONLY_PIECES
-          : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
-    const names = words.map(({ surface }) => surface.trim().toLowerCase());
-    if (few !== null || areFunctionWords(names) || !hasWholeWord(tokens))
+          : foreign
+            ? "The model has no content word of this text as one token"
+            : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
+    if (few !== null || areFunctionWords(names) || !hasWholeWord(tokens) || foreign)
       return (
         <>
           {`${because}, so its class tells little: `}
@@ -175,7 +187,7 @@ function ofText(
       second !== undefined && isAboveChance(itemAt(probabilities, second), 1 / labels.length);
     return (
       <>
-        {verdict}
+        {push === null ? `No single word stands out: t${verdict.slice(1)}` : verdict}
         {term(first)}
         {isNamed && <>, then {term(second)}</>}
         {chance}.

@@ -107,7 +107,7 @@ const Given = ({
 
 /**
  * `From “it” the path leads to trophy, which gives 15% to suitcase, chance 6%.`, where a second step leads to a whole content word.
- * Without one, a second path of the root; without that, the path of another word. The link itself is the Attention
+ * Without one, the path of another word. The link itself is the Attention
  * view's, so that there is no sentence where there is no more.
  */
 export function TreeSentence({
@@ -181,22 +181,6 @@ export function TreeSentence({
       </SentenceLine>
     );
   }
-  const other = paths.slice(1).find(([one]) => tells(one))?.[0];
-  if (other !== undefined)
-    return (
-      <SentenceLine of={tokens}>
-        {"From "}
-        {named(first.from)}
-        {` a second path, beside that to ${source}`}
-        {named(first.to)}
-        {`, leads to ${source}`}
-        {named(other.to)}
-        {", to which "}
-        {named(other.from)}
-        {" gives "}
-        <Given {...other} />.
-      </SentenceLine>
-    );
   const [one, second] = otherPath(of, [first.from.unit, first.to.unit], saysSomething) ?? [];
   if (one === undefined || second === undefined) return <SentenceLine silent />;
   return (

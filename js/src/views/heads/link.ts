@@ -25,8 +25,8 @@ export interface Link {
 }
 
 /**
- * The strongest link of another word than the focus token: of a content word, or a pronoun, to a content word; of two
- * content words side by side only where no other tells. Null where none does; `read` and `keyTokens`: tokens of the rows and of the columns.
+ * The strongest link of another word than the focus token: of a content word, or a pronoun, to a content word that is no
+ * neighbor. Null where none tells; `read` and `keyTokens`: tokens of the rows and of the columns.
  */
 export function linkOf(
   matrix: Matrix | null,
@@ -48,34 +48,30 @@ export function linkOf(
       (says(unit.surface) || (refers && REFERRING.has(name(unit)))) &&
       isWhole(tokens, unit.token, unit.end);
   };
-  const [asks, refers] = [queries.map(content(read)), queries.map(content(read, true))];
+  const refers = queries.map(content(read, true));
   const answers = keys.map(content(keyTokens));
   const own = focus < 0 ? null : name(itemAt(queries, focus));
-  const strongest = (least: number): Link | null => {
-    const found = queries.flatMap((query, row): Link[] => {
-      if (!(least > 1 ? refers : asks)[row] || row === focus || name(query) === own) return [];
-      const words = keys.map((unit, key) => {
-        const far = !square || Math.abs(key - row) >= least;
-        const tells =
-          far && answers[key] && !isSink(unit, matrix.sink) && name(unit) !== name(query);
-        return tells ? itemAt(weights, row * keys.length + key) : Number.NaN;
-      });
-      const key = firstLargest(words);
-      if (key < 0) return [];
-      const weight = itemAt(words, key);
-      const chance = chanceOf(matrix, row, key, keyTokens.text.length);
-      if (!isTelling(weight, chance, TELLS.odds) || weight < TELLS.weight) return [];
-      return [
-        {
-          query: unitLabel(query, schemeOf(read)),
-          key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
-          tokens: [query.token, itemAt(keys, key).token],
-          weight: numOf(matrix, weight),
-          chance,
-        },
-      ];
+  const found = queries.flatMap((query, row): Link[] => {
+    if (!refers[row] || row === focus || name(query) === own) return [];
+    const words = keys.map((unit, key) => {
+      const far = !square || Math.abs(key - row) > 1;
+      const tells = far && answers[key] && !isSink(unit, matrix.sink) && name(unit) !== name(query);
+      return tells ? itemAt(weights, row * keys.length + key) : Number.NaN;
     });
-    return found[firstLargest(found.map(({ weight }) => weight.value))] ?? null;
-  };
-  return strongest(2) ?? strongest(1);
+    const key = firstLargest(words);
+    if (key < 0) return [];
+    const weight = itemAt(words, key);
+    const chance = chanceOf(matrix, row, key, keyTokens.text.length);
+    if (!isTelling(weight, chance, TELLS.odds) || weight < TELLS.weight) return [];
+    return [
+      {
+        query: unitLabel(query, schemeOf(read)),
+        key: unitLabel(itemAt(keys, key), schemeOf(keyTokens)),
+        tokens: [query.token, itemAt(keys, key).token],
+        weight: numOf(matrix, weight),
+        chance,
+      },
+    ];
+  });
+  return found[firstLargest(found.map(({ weight }) => weight.value))] ?? null;
 }

@@ -110,8 +110,8 @@ function standingsOf(
 
 /** Figures in which a head, or a layer, stands out. */
 export interface Standings {
-  /** The first token's share, where it makes the head a sink. */
-  readonly sink: Standing | undefined;
+  /** The first token's share, where it makes the head a sink, and how many other heads are sinks. */
+  readonly sink: (Standing & { readonly others: number }) | undefined;
   /** The figures above chance, that of the best rank first; without a sink's. */
   readonly above: readonly Standing[];
 }
@@ -130,7 +130,10 @@ export function standingsIn(
   const index = mean ? layer : layer * nHeads + head;
   const of = (values: ArrayLike<number>) => (mean ? byLayer(values, nHeads) : values);
   const standings = standingsOf(found, spread, of, index, layer);
-  const sink = mean ? undefined : standings.find(({ key, raw }) => key === "cls" && raw >= SINK);
+  const rests = mean ? undefined : standings.find(({ key, raw }) => key === "cls" && raw >= SINK);
+  const firsts = figuresOf(found).find(({ key }) => key === "cls")?.values ?? [];
+  const others = Array.from(firsts).filter((share) => share >= SINK).length - 1;
+  const sink = rests && { ...rests, others };
   const above = standings.filter(
     (standing) =>
       isAboveChance(standing.raw, standing.chance) &&
@@ -250,7 +253,7 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   if (sink !== undefined)
     return (
       <SentenceLine of={keys}>
-        {`${over}${name} is a sink: `}
+        {`${over}${name} is a sink${sink.others > 0 ? `, as ${sink.others === 1 ? "is another head" : `are ${formatCount(sink.others)} other heads`}` : ""}: `}
         {firstToken === null ? TARGETS.cls : <bdi dir="ltr">{firstToken}</bdi>}
         {" gets "}
         <Share value={sink.raw} />

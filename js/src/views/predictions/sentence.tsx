@@ -78,17 +78,27 @@ export function PredictionsSentence({
     );
   const known = counted.filter((i) => predictions.known.has(i)).length;
   // A run that has stopped speaks of what it has.
+  const pieces = counted.filter((i) => !isWhole(tokens, i) && LETTER.test(tokens.surface[i] ?? ""));
   const hides =
     known < counted.length
       ? `With ${known} of ${counted.length} tokens hidden, each in turn, `
-      : counted.some((i) => !isWhole(tokens, i) && LETTER.test(tokens.surface[i] ?? ""))
-        ? "With each token hidden in turn, "
-        : "With each word hidden in turn, ";
+      : `With each ${pieces.length > 0 ? "token" : "word"} hidden in turn, `;
   const lead = predictions.mode === "masked" ? hides : "Read as it is, ";
+  const probability = (i: number): number => predictions.originalProbability.data[i] ?? 0;
+  // One that is left out surprises more.
+  const beyond =
+    pieces.length > 0 &&
+    counted.some(
+      (i) =>
+        predictions.known.has(i) && !isWhole(tokens, i) && probability(i) < probability(subject),
+    );
+  const among = beyond && isWhole(tokens, subject) ? "of the words of one token " : "";
   if (first.original)
     return say(
       lead,
-      counted.length > 1 ? "the model expects every one" : "the model expects it",
+      counted.length === 1
+        ? "the model expects it"
+        : `the model expects every word${beyond ? " of one token" : ""}`,
       counted.length > 1 && [
         ", least surely ",
         named,
@@ -104,6 +114,7 @@ export function PredictionsSentence({
   if (!isSurprise(original))
     return say(
       lead,
+      among,
       "no word surprises the model much, ",
       named,
       " most: ",
@@ -113,6 +124,7 @@ export function PredictionsSentence({
     );
   return say(
     lead,
+    among,
     named,
     " surprises the model most: ",
     <Share value={original.probability} />,

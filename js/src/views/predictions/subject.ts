@@ -1,6 +1,6 @@
 /** The position of which the sentence above the list speaks, and at whose row the list opens. */
 
-import { isMask, isUnknown, LETTER } from "../../figures/nothing-to-see";
+import { isMask, isUnknown } from "../../figures/nothing-to-see";
 import { isElsewhere, plainIn } from "../../figures/plain-words";
 import { isWhole } from "../../figures/whole-words";
 import { firstLargest } from "../../protocol/ties";
@@ -73,7 +73,7 @@ export function mostSurprising(
   { surprisal }: Pick<Predictions, "surprisal">,
   tokens: TokenColumns,
 ): { readonly position: number; readonly of: string } | null {
-  const { special, boilerplate, surface } = tokens;
+  const { special, boilerplate } = tokens;
   const bits = Array.from(surprisal?.data ?? [], (value, i) =>
     Number.isNaN(value) || special[i + 1] || boilerplate?.[i + 1] ? -1 : value,
   );
@@ -81,7 +81,7 @@ export function mostSurprising(
   const position = firstLargest(told);
   const most = told[position] ?? -1;
   if (most < 0) return null;
-  const more = (i: number): boolean => LETTER.test(surface[i + 1] ?? "") && (bits[i] ?? -1) > most;
+  const more = (i: number): boolean => (bits[i] ?? -1) > most;
   const pieces = bits.some((_, i) => i > 0 && more(i));
   const first = special[0]
     ? "word"
