@@ -10,7 +10,7 @@ import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import { Select } from "../../ui/controls";
 import { memo } from "../../ui/memo";
-import { watch } from "../../ui/mount";
+import { signalOf, watch } from "../../ui/mount";
 import { type ViewContext, withLazyCode } from "../../views/contract";
 import { Foot } from "./foot";
 import { Grid } from "./grid";
@@ -30,7 +30,7 @@ const PHONE = 480;
 const sizes = new WeakMap<HTMLElement, number>();
 
 type ChoiceProps = Pick<GridModel, "layered"> & {
-  readonly options: ReturnType<typeof shadings>;
+  readonly options: ReadonlySignal<ReturnType<typeof shadings>>;
   readonly metric: ReadonlySignal<string>;
   readonly state: State;
 };
@@ -41,7 +41,7 @@ const Choice = memo(({ options, metric, layered, state }: ChoiceProps) => (
     <Select
       label="Figure that shades the heads"
       part="metric"
-      options={options}
+      options={options.value}
       value={metric.value}
       choose={(next) => state.set({ metric: next })}
       disabled={layered.value}
@@ -55,7 +55,11 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const model = createGridModel(host, context);
   const { side, columns, rows, about, shade, selection, layered, cell, parts, redraw } = model;
   const input = createGridInput(context, model);
-  const options = shadings(context);
+  const pinned = signalOf(
+    () => state.get().pair !== null,
+    (changed) => state.on(["pair"], changed, until),
+  );
+  const options = computed(() => shadings(context, pinned.value));
   const metric = computed(() => selection.value.metric);
   cell.value = sizes.get(host) ?? 0;
   render(
