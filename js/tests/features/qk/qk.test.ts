@@ -184,7 +184,7 @@ describe("a pinned cell", () => {
       ...{ layer: 1, head: 2, query: 4, key: 2 },
     });
     expect(text("qk-line")).toMatch(
-      /^his4 looks at man2 \(75\.0%\): its score is \d.* (above|below) the mean of the other words\.$/,
+      /^L1 · H2: his4 looks at man2 \(75\.0%\): its score is \d.* (above|below) the mean of the other words\.$/,
     );
     expect(text("qk-notes")).toBe(NOTE);
     const { contrast } = await foundFor("tokens");
@@ -209,6 +209,13 @@ describe("a pinned cell", () => {
     for (const answer of held) answer();
     await settled();
     expect(text("qk-line")).toContain("looks at keys5");
+    cell.value = { ...CELL, layer: 0, head: 1, key: 5 };
+    await settled();
+    for (const answer of held) answer();
+    await settled();
+    expect(text("qk-line"), "the same link in another head").toMatch(
+      /^L0 · H1: his4 looks at keys5/,
+    );
     cell.value = null;
     expect(place.textContent).toBe("");
   });
