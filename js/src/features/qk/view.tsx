@@ -22,7 +22,7 @@ import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
 import { createPairs } from "./pairs";
 import { createSight } from "./sight";
-import { SideSum, topOf } from "./sums";
+import { ONE_NUMBER, SideSum, topOf } from "./sums";
 import { Waiting } from "./task-of";
 import { createTrace } from "./trace-view";
 
@@ -190,6 +190,7 @@ function Sums({ model, found, cell }: Of) {
           />
         ))}
       </div>
+      <p class="aw-view-note">{ONE_NUMBER}</p>
       <Further {...{ model, found, cell }} />
     </>
   );

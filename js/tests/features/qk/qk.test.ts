@@ -190,6 +190,7 @@ describe("a pinned cell", () => {
     const { contrast } = await foundFor("tokens");
     expect(value("qk-key-total")).toBe(contrast);
     expect(value("qk-query-total")).toBe(contrast);
+    expect(place.textContent, "the same number twice").toContain("do not add them");
   });
 
   test("keeps its sum open for the next pair, cleared while that is computed, and never shows an answer for another one", async () => {
