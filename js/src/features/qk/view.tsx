@@ -172,7 +172,7 @@ function Sums({ model, found, cell }: Of) {
         />
       )}
       {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
-      <model.Off found={found} />
+      <model.Off {...{ found, cell }} />
       <Checked {...{ model, found, cell }} />
       <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
         {SIDES.map((side) => (
@@ -220,13 +220,11 @@ function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
 
 export const qk: PairPart = (place, context, pinned) => {
   const model = createQkModel(place, context, pinned);
-  const { open, found, way, until } = model;
+  const { open, found, way, panel, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
   const Heads = createHeads(model);
   const sight = createSight(until);
-  /** Height of the last sums, px: kept while others are computed. */
-  let height = 0;
   /** True while the sums have been asked for and are still to be brought into sight. */
   let shows = false;
 
@@ -239,7 +237,7 @@ export const qk: PairPart = (place, context, pinned) => {
         class="aw-qk"
         data-aw-part="qk"
         aria-busy={waits ? "true" : undefined}
-        style={{ minBlockSize: waits ? `${height}px` : "" }}
+        style={{ minBlockSize: waits ? `${panel.height}px` : "" }}
       >
         <div class="aw-cluster">
           <Button
@@ -289,7 +287,7 @@ export const qk: PairPart = (place, context, pinned) => {
     );
   }
   mount(place, View, until, () => {
-    if (found.peek() !== null) height = place.offsetHeight;
+    if (found.peek() !== null) panel.height = place.offsetHeight;
     pairs.threads();
     if (shows && found.peek() !== null) {
       shows = false;

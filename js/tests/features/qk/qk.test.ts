@@ -629,6 +629,49 @@ describe("heads that bring most", () => {
     expect(fake.acts.at(-1)).toEqual({ kind: "switch_off", heads: [both[1]] });
   });
 
+  /** The same text again, with these heads off, as the widget draws it after a press. */
+  const again = async (off: readonly (readonly [number, number])[]) => {
+    const { state } = fake;
+    fake.stop();
+    place.replaceChildren();
+    drawn(off, state);
+    await settled();
+  };
+
+  test("keep their places while others are switched off, and what was open stays open", async () => {
+    drawn([]);
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-against="all"]'));
+    for (const name of ["qk-without", "qk-show-heads", "qk-start-trace"]) await press(find(name));
+    const names = () => chips().map(({ textContent }) => textContent);
+    const before = names();
+    expect(before.length).toBeGreaterThan(1);
+    const last = chips().at(-1)!;
+    const head = [0, Number(last.dataset.head)] as const;
+    await press(last);
+    expect(names(), "at once").toEqual(before);
+    await again([head]);
+    expect(names(), "after the run").toEqual(before);
+    expect(chips().at(-1)!.getAttribute("aria-pressed")).toBe("true");
+    for (const name of ["qk-verdict", "qk-heads", "qk-trace"])
+      expect(find(name), name).not.toBeNull();
+    expect(place.querySelector('[data-against="all"]')?.getAttribute("aria-pressed")).toBe("true");
+    expect(place.querySelector('[data-by="parts"]')?.getAttribute("aria-pressed")).toBe("true");
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(names()[0], "another cell has its own").toBe(before.at(-1));
+    // Another text is another question.
+    const { state } = fake;
+    fake.stop();
+    place.replaceChildren();
+    fake = fakeRun(metaOf([...TOKENS, "x"]), async (request) => answerOf(request), { state });
+    qk(place, fake.context, cell);
+    await settled();
+    expect(find("qk-line")).not.toBeNull();
+    expect(find("qk-verdict")).toBeNull();
+  });
+
   test("show what is left of the weight with all heads on", async () => {
     drawn([]);
     await press(find("why-here"));
