@@ -173,6 +173,9 @@ export function createQkModel(
     list(open: boolean): void {
       listed.value = open ? pairOf(cell.peek()) : null;
     },
+    /** True where heads can be switched off. */
+    switches: context.act !== null && !source.meta.parts,
+    headsAreOff: heads_off.length > 0,
     /** Weight of the cell with all heads on, where some are off and it has been seen. */
     intact: computed(() => (heads_off.length > 0 ? (intact.get(intactKey.value) ?? null) : null)),
     panel,

@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-off, qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-off, qk-without, qk-verdict, qk-two-questions, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -35,8 +35,11 @@ const WITHOUT: Readonly<Record<By, string>> = {
   tokens:
     "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",
   parts:
-    "Each listed part in turn is replaced at this one token, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on. Switching a head off is another question: then it writes nothing at any token.",
+    "Each listed part in turn is replaced at this one token, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on.",
 };
+/** Below whatever of both has an answer: the answers differ. */
+const TWO_QUESTIONS =
+  "Two questions about a head: “switch off everywhere” leaves it out at every token, “run without each” replaces it at this one token only. The weights differ.";
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -104,6 +107,11 @@ function Checked({ model, found, cell }: Of) {
           <Verdict {...{ found, effects, cell, names }} />
           <p class="aw-view-note">{WITHOUT[found.by]}</p>
         </>
+      )}
+      {found.by === "parts" && (model.headsAreOff || (effects !== null && model.switches)) && (
+        <p class="aw-view-note" data-aw-part="qk-two-questions">
+          {TWO_QUESTIONS}
+        </p>
       )}
     </>
   );

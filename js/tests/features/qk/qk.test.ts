@@ -466,6 +466,7 @@ test("the verdict by parts names a cause on each side, above the sums that it is
     /^his4 looks at man2 because of the L0 FFN on the query side and of .* on the key side: without the first the weight is 3\.00% instead of 75\.0%; without the second it is 10\.0%\.$/,
   );
   expect(place.textContent, "what “without” means").toContain("at the query by nothing");
+  expect(find("qk-two-questions"), "no head can be switched off").toBeNull();
   const order = ["qk-line", "qk-without", "qk-verdict", "qk-key", "qk-show-pairs"].map(find);
   for (const [i, each] of order.slice(1).entries())
     expect(
@@ -643,7 +644,9 @@ describe("heads that bring most", () => {
     await press(find("why-here"));
     await byParts();
     await press(place.querySelector<HTMLElement>('[data-against="all"]'));
+    expect(find("qk-two-questions"), "neither has been asked").toBeNull();
     for (const name of ["qk-without", "qk-show-heads", "qk-start-trace"]) await press(find(name));
+    expect(text("qk-two-questions")).toContain("at every token");
     const names = () => chips().map(({ textContent }) => textContent);
     const before = names();
     expect(before.length).toBeGreaterThan(1);
@@ -654,6 +657,11 @@ describe("heads that bring most", () => {
     await again([head]);
     expect(names(), "after the run").toEqual(before);
     expect(chips().at(-1)!.getAttribute("aria-pressed")).toBe("true");
+    const note = () => text("qk-two-questions");
+    expect(note(), "both questions are answered").toContain("at this one token only");
+    await press(find("qk-without"));
+    expect(note(), "heads are off").toContain("at every token");
+    await press(find("qk-without"));
     for (const name of ["qk-verdict", "qk-heads", "qk-trace"])
       expect(find(name), name).not.toBeNull();
     expect(place.querySelector('[data-against="all"]')?.getAttribute("aria-pressed")).toBe("true");
