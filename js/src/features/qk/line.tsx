@@ -8,7 +8,8 @@ import type { PinnedCell } from "../../views/contract";
 import type { Found } from "./data";
 import { type Names, SideToken } from "./names";
 
-const THAN = {
+/** With what a score is compared. */
+export const THAN = {
   others: "the mean of the other words",
   all: "the mean of all other tokens",
   rivals: "its rivals, each by its weight",

@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-off, qk-without, qk-verdict, qk-two-questions, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-off, qk-without, qk-verdict, qk-two-questions, qk-opposite, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -15,7 +15,7 @@ import { Toggle } from "../../ui/toggle";
 import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
 import { BYS, type By, type Found, SIDES, type SideName } from "./data";
-import { Verdict } from "./effects";
+import { Opposite, Verdict } from "./effects";
 import { createHeads } from "./heads";
 import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
@@ -106,6 +106,7 @@ function Checked({ model, found, cell }: Of) {
         <>
           <Verdict {...{ found, effects, cell, names }} />
           <p class="aw-view-note">{WITHOUT[found.by]}</p>
+          <Opposite {...{ found, effects, names }} />
         </>
       )}
       {found.by === "parts" && (model.headsAreOff || (effects !== null && model.switches)) && (

@@ -483,6 +483,32 @@ test("the verdict by parts names a cause on each side, above the sums that it is
   );
 });
 
+test("a total that falls while the weight rises is explained, and no other", async () => {
+  const of = (total: number, weight: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    const effects = [{ part: 0, direct: 1, total, weight }];
+    return request.kind === "qk_effects" ? { ...slice, data: { ...slice.data, effects } } : slice;
+  };
+  draw({}, of(0.131, 0.7));
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(find("qk-verdict")).not.toBeNull();
+  expect(find("qk-opposite"), "both fall").toBeNull();
+  for (const [total, weight, words] of [
+    [0.131, 0.828, "its weight rises"],
+    [-0.131, 0.7, "its weight falls"],
+  ] as const) {
+    fake.stop();
+    place.replaceChildren();
+    draw({}, of(total, weight));
+    if (find("qk-line") === null) await press(find("why-here"));
+    await press(find("qk-without"));
+    expect(text("qk-opposite")).toContain("the key with the mean of the other words");
+    expect(text("qk-opposite")).toContain("Without [CLS]0 the key");
+    expect(text("qk-opposite")).toContain(words);
+  }
+});
+
 test("where every entry alone would be the cause, the verdict names none", async () => {
   const all = (weights: readonly number[]) => (request: SliceRequest) => {
     const slice = answerOf(request);
