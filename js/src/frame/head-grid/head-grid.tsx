@@ -26,6 +26,9 @@ const TALL = 540;
 /** Width of the widget, px: below, it is one column. */
 const PHONE = 480;
 
+/** Width over which layers fade. */
+const FADE = "24px";
+
 /** Size of the cells of grids that are shown, which the next run's grid most likely has. */
 const sizes = new WeakMap<HTMLElement, number>();
 
@@ -70,6 +73,13 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     </>,
     host,
   );
+  /** Layers out of sight on either side fade instead of being cut. */
+  function fade(): void {
+    if (!side || parts.grid === undefined) return;
+    const { scrollLeft, scrollWidth, clientWidth, style } = parts.grid;
+    style.setProperty("--aw-before", scrollLeft > 1 ? FADE : "0px");
+    style.setProperty("--aw-after", scrollLeft + clientWidth < scrollWidth - 1 ? FADE : "0px");
+  }
   onResize(
     host,
     (width) => {
@@ -78,6 +88,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
       cell.value = Math.max(least, Math.min(CELL.most, Math.floor(room)));
       sizes.set(host, cell.value);
+      fade();
     },
     until,
   );
@@ -89,8 +100,10 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     const from = column * (cell.value + GAP);
     requestAnimationFrame(() => {
       if (parts.grid) scrollAcross(parts.grid, from, AXIS + from + 2 * (cell.value + GAP));
+      fade();
     });
   }, until);
+  parts.grid?.addEventListener("scroll", fade, { passive: true, signal: until });
   let drawn = false;
   withLazyCode(({ headLens, layerStrips, long }) => {
     headLens(
