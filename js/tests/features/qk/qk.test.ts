@@ -743,6 +743,13 @@ describe("heads that bring most", () => {
 });
 
 describe("the trace", () => {
+  test("says how it is to be read, in the direction in which it is drawn", async () => {
+    draw();
+    await press(find("why-here"));
+    await press(find("qk-start-trace"));
+    expect(text("qk-trace")).toContain("From left to right");
+  });
+
   test("is a tree in which each step to a cell is a new question, with its stop said", async () => {
     draw();
     const { items } = traceTree(TRACE as never, namesOf(metaOf(TOKENS)));
