@@ -32,7 +32,7 @@ else:
     OfTraits = with_options("selection_options")
 
 SHADES = (
-    "thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, *(metric.key for metric in ALIGNMENT), "role", "effect"
+    "thumbnails", *metrics.KEYS, *specialization.KEYS, *patterns.KEYS, *(metric.key for metric in ALIGNMENT), "role", "effect", "pair"
 )  # fmt: skip
 # Accuracies, of a profile alone: how often a head's largest weight falls where a pattern says.
 ACCURACIES = tuple(f"accuracy: {name}" for name in (*POSITIONAL, *RELATIONS))

@@ -119,8 +119,8 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
     )
     """Pinned ``[query, key]``, or None. Default None."""
     metric: Trait[str] = synced(t.Unicode("thumbnails"))
-    """Shading of the head grid: ``"thumbnails"`` (default), ``"role"``, or the key of a metric, a
-    specialization or a pattern."""
+    """Shading of the head grid: ``"thumbnails"`` (default), ``"pair"`` (the weight at the pinned pair), ``"role"``, or the
+    key of a metric, a specialization or a pattern."""
     view: Trait[ViewName] = synced(t.Enum(tuple(VIEWS), "attention"))
     """The open view: the name of a tab, in lower case. Default ``"attention"``."""
     quantity: Trait[Quantity] = synced(t.Enum(QUANTITIES, "weights"))

@@ -11,6 +11,9 @@ import { Arithmetic } from "../src/views/attention/lazy/arithmetic";
 import { GroupStrip } from "../src/views/attention/lazy/group-strip";
 import { LinkCard } from "../src/views/attention/lazy/link-card";
 import { PinnedPair } from "../src/views/attention/lazy/pinned-pair";
+import { showTip } from "../src/views/attention/lazy/tip";
+import type { Tip } from "../src/views/attention/tip";
+import type { PairPart } from "../src/views/contract";
 import { lazyCode, type ViewContext } from "../src/views/contract";
 import {
   DIM,
@@ -61,6 +64,31 @@ const groupOf = (context: ViewContext, matrix: Matrix, labels: readonly string[]
   drawn(
     h(GroupStrip, { context, matrix, labels: { queries: labels, keys: labels, written: null } }),
   );
+
+test("the card of a cell says once it is pinned what stands below, and of no other cell", async () => {
+  const made = run({ pair: [1, 2] });
+  const matrix = await shownBy(made);
+  const numbers = createPairNumbers(made.stage.source, fake.context.signal);
+  await numbers.load(matrix);
+  const why: PairPart = Object.assign(() => undefined, { hint: "“Why here?”" });
+  const element = document.createElement("div");
+  const cardAt = (row: number, column: number): string => {
+    const { labels, facts } = pair(row, column, matrix, numbers.of(matrix, row, column));
+    const context = { ...made.stage, pairs: [why] };
+    const model = { matrix: { value: matrix }, cursor: { row, column }, pinned: () => [1, 2] };
+    const pictures = { map: { boxOf: () => null }, box: { current: null }, width: 0 };
+    const tip = {
+      element,
+      pointer: null,
+      pictures,
+      model: { ...model, context, labels, facts, numbers },
+    };
+    showTip(tip as unknown as Tip);
+    return element.textContent ?? "";
+  };
+  expect(cardAt(1, 2)).toContain("Pinned. Below: its arithmetic and “Why here?”.");
+  expect(cardAt(1, 1)).not.toContain("Pinned");
+});
 
 describe("the pinned pair", () => {
   test("has no score where the quantity is no weight", async () => {

@@ -44,6 +44,23 @@ def test_what_attention_carries_is_that_of_the_analysis(of_model: Analysis) -> N
     equal(ratio, of_model.mixing.ratio(1))
 
 
+def test_a_link_in_every_head_is_a_cell_of_each_matrix(analysis: Analysis) -> None:
+    every = [
+        [analysis.attention(layer, head) for head in range(analysis.trace.n_heads)]
+        for layer in range(analysis.trace.n_layers)
+    ]
+    weights = ask(analysis, kind="pair_weights", rows=[2, 3], cols=[1, 2])[1]["weights"]
+    assert_close(weights, np.array(every)[:, :, 2, 1], terms=1)
+    words = ask(analysis, kind="pair_weights", rows=[1, 3], cols=[0, 2])[1]["weights"]
+    assert_close(words, np.array(every)[:, :, 1:3, :2].sum(-1).mean(-1), terms=8)
+
+
+def test_a_link_that_a_mask_forbids_has_no_weight() -> None:
+    looks_back = made("gpt2")
+    later = ask(looks_back, kind="pair_weights", rows=[0, 1], cols=[2, 3])[1]["weights"]
+    assert np.isnan(later).all()
+
+
 def test_a_pair_closes_its_sum(of_model: Analysis) -> None:
     data, arrays = ask(of_model, kind="mixing_pair", layer=1, query=2, key=1)
     whole = data["key"] + data["others"] + data["bias"] + data["shift"]

@@ -48,7 +48,8 @@ class ProfileWidget(SourceWidget):
 
     metric: Trait[str] = synced(
         t.Enum(
-            [shade for shade in (*SHADES, *ACCURACIES) if shade != "thumbnails"], "confidence_avg"
+            [shade for shade in (*SHADES, *ACCURACIES) if shade not in ("thumbnails", "pair")],
+            "confidence_avg",
         )
     )
     """Shading of the head grid: a key of the profile, ``"accuracy: verb to object"``, or ``"role"``. Default confidence_avg."""

@@ -32,6 +32,7 @@ from attn_widget.protocol.request import (
     one_of,
     place_of,
     rows_of,
+    span,
 )
 
 MAX_TOP_K = 100
@@ -50,6 +51,20 @@ def weights(analysis: Analysis, request: Request) -> Answer:
     if allowed is not None:
         arrays["allowed"] = allowed[rows].astype(np.uint8)
     return {}, arrays
+
+
+@answers("pair_weights")
+def pair_weights(analysis: Analysis, request: Request) -> Answer:
+    """One link in every head, NaN where the mask forbids it; of words the mean over queries of the sum over keys."""
+    trace = analysis.trace
+    rows, cols = rows_of(analysis, request), span(request, "cols", trace.n_keys)
+    weights = np.full((trace.n_layers, trace.n_heads), np.nan, dtype=np.float32)
+    for layer in range(trace.n_layers):
+        allowed = trace.mask(layer)
+        if allowed is None or allowed[rows][:, cols].any():
+            for head in range(trace.n_heads):
+                weights[layer, head] = trace.weights(layer, head, rows, cols).sum(axis=1).mean()
+    return {}, {"weights": weights}
 
 
 @answers("scores")

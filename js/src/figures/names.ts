@@ -109,6 +109,9 @@ export const axisNames = ({ part }: Pick<Meta, "part">) => ({
   columns: part === "cross" ? "source" : "key",
 });
 
+/** Figures of heads that depend on what is chosen in the page. */
+const SHADES = { effect: "Effect on the target", pair: "The pinned link" };
+
 /** The figure's name, as shown on its card or axis. */
 export const metricName = (key: string): string =>
-  key === "effect" ? "Effect on the target" : (NAMES[key] ?? key.replace("accuracy: ", ""));
+  (SHADES as Readonly<Record<string, string>>)[key] ?? NAMES[key] ?? key.replace("accuracy: ", "");

@@ -32,6 +32,7 @@ import {
 } from "./data";
 import { Line } from "./line";
 import { type Names, namesOf, PartName } from "./names";
+import { ONE_NUMBER } from "./sums";
 import { taskOf, Waiting } from "./task-of";
 
 /** Entries that are listed of a side. */
@@ -227,8 +228,9 @@ function Both({
         </Button>
       </div>
       <p class="aw-view-note">
-        Both columns add up exactly, each with the attention, norms and gates of its own run held. A
-        difference is not what would happen if an entry were exchanged: patching runs that.
+        {ONE_NUMBER} Both columns add up exactly, each with the attention, norms and gates of its
+        own run held. A difference is not what would happen if an entry were exchanged: patching
+        runs that.
       </p>
     </>
   );

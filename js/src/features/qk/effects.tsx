@@ -4,12 +4,50 @@ import { itemAt } from "../../protocol/required";
 import { Percent } from "../../ui/figure";
 import type { PinnedCell } from "../../views/contract";
 import { type Effect, type Effects, type Found, SIDES, type SideName } from "./data";
+import { THAN } from "./line";
 import { type Names, PartName, SideToken } from "./names";
 
 /** An entry without which less than this share of the weight is left makes the head look there; one without which the weight is more than so many times as large keeps it away. */
 const MAKES = 0.5;
 /** So many entries of which each makes the head look there say that the run disturbs it, not which of them it is about. */
 const SEVERAL = 5;
+
+/** The listed entry of largest total without which the weight moves the other way; null without any. */
+export function againstItsTotal({ weight }: Found, effects: Effects) {
+  const all = SIDES.flatMap((side) => effects[side].map((effect) => ({ side, ...effect })));
+  const odd = all.filter(({ total, weight: without }) => total * (without - weight) > 0);
+  return odd.sort((a, b) => Math.abs(b.total) - Math.abs(a.total))[0] ?? null;
+}
+
+/** Why a total and a weight may point in opposite directions, where those of an entry do. */
+export function Opposite({
+  found,
+  effects,
+  names,
+}: {
+  readonly found: Found;
+  readonly effects: Effects;
+  readonly names: Names;
+}) {
+  const odd = againstItsTotal(found, effects);
+  if (odd === null) return null;
+  const { against } = found;
+  const [moves, move, weight] =
+    odd.total > 0 ? ["falls", "fall", "rises"] : ["rises", "rise", "falls"];
+  return (
+    <p class="aw-view-note" data-aw-part="qk-opposite">
+      {"Total and weight can go opposite ways: the total compares the key with "}
+      {typeof against === "number" ? (
+        <SideToken names={names} side="key" token={against} />
+      ) : (
+        THAN[against]
+      )}
+      {", the weight with every token that the query may look at. Without "}
+      <PartName names={names} side={odd.side} part={itemAt(found.parts[odd.side], odd.part)} />
+      {` the key ${moves} by the first comparison, but tokens that hold much of the other weight ${move} more: its weight ${weight}.`}
+    </p>
+  );
+}
 
 export function Verdict({
   found,

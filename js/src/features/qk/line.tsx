@@ -1,20 +1,22 @@
 /** The answer in a line. */
 
 import { formatNumber, formatPercent } from "../../figures/format";
+import { headName } from "../../figures/names";
 import { Percent } from "../../ui/figure";
 import { Num } from "../../ui/number";
 import type { PinnedCell } from "../../views/contract";
 import type { Found } from "./data";
 import { type Names, SideToken } from "./names";
 
-const THAN = {
+/** With what a score is compared. */
+export const THAN = {
   others: "the mean of the other words",
   all: "the mean of all other tokens",
   rivals: "its rivals, each by its weight",
   sink: "the sink",
 } as const;
 
-/** `his looks at man (41.6%): its score is 2.68 above the mean of the other words.` */
+/** `L1 · H3: his looks at man (41.6%): its score is 2.68 above the mean of the other words.` */
 export function Line({
   found,
   cell,
@@ -30,6 +32,7 @@ export function Line({
   const { against, contrast, constant, weight, capped, unreliable } = found;
   return (
     <p class="aw-qk-line" data-aw-part="qk-line">
+      {`${headName(cell.layer, cell.head)}: `}
       <SideToken names={names} side="query" token={cell.query} />
       {" looks at "}
       <SideToken names={names} side="key" token={cell.key} />

@@ -31,6 +31,7 @@ import {
 import { checkedOf } from "./groups";
 import { namesOf } from "./names";
 import { createOff } from "./off";
+import { panelOf } from "./panel";
 import type { Follow } from "./sums";
 import { sumsTable } from "./table";
 import { taskOf } from "./task-of";
@@ -116,19 +117,10 @@ export function createQkModel(
     !source.live && first !== null && isAnswered(source, cellRequest(first, "others", null));
   const { open, intact } = memoryOf(state, held);
   const way = createWay(state, cell, until);
-  /** With what the reader compares, and the pair at which that was chosen: another key is one of its row. */
-  const compared = signal<{ readonly against: Against; readonly pair: string }>({
-    against: "others",
-    pair: "",
-  });
+  const panel = panelOf(state, source.meta);
+  const { compared, by, pairsOpen, traceOpen, headsOpen, checking } = panel;
   /** The pair whose row of keys is open. */
   const listed = signal<string | null>(null);
-  const by = signal<By | null>(null);
-  const pairsOpen = signal(false);
-  const traceOpen = signal(false);
-  const headsOpen = signal(false);
-  /** True while the network is to run without the listed entries. */
-  const checking = signal(false);
 
   const request = computed(() => {
     const of = cell.value;
@@ -192,9 +184,13 @@ export function createQkModel(
     list(open: boolean): void {
       listed.value = open ? pairOf(cell.peek()) : null;
     },
+    /** True where heads can be switched off. */
+    switches: context.act !== null && !source.meta.parts,
+    headsAreOff: heads_off.length > 0,
     /** Weight of the cell with all heads on, where some are off and it has been seen. */
     intact: computed(() => (heads_off.length > 0 ? (intact.get(intactKey.value) ?? null) : null)),
-    Off: createOff(context),
+    panel,
+    Off: createOff(context, panel),
     choose(against: Against): void {
       compared.value = { against, pair: pairOf(cell.peek()) };
       listed.value = null;

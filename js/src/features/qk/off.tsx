@@ -5,12 +5,12 @@ import { headName } from "../../figures/names";
 import { headsOff } from "../../protocol/meta";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
-import type { ViewContext } from "../../views/contract";
+import type { PinnedCell, ViewContext } from "../../views/contract";
 import { type Found, SIDES } from "./data";
+import type { Head, Panel } from "./panel";
 
 /** Heads that are offered besides those that are off. */
 const OFFERED = 6;
-type Head = readonly [layer: number, head: number];
 const same = (a: Head, b: Head): boolean => a[0] === b[0] && a[1] === b[1];
 
 /** Heads of both sides without which the contrast would be smaller, if all else held: the largest number first. */
@@ -29,7 +29,22 @@ export function largestHeads({ parts, sums, contrast }: Found): readonly Head[] 
   return heads;
 }
 
-export function createOff({ source, act, announce, report }: ViewContext) {
+/**
+ * Heads in the order of their buttons: one that has a place for this cell keeps it, whatever is switched off, so that the
+ * button under the pointer stays what it is.
+ */
+function buttonsOf(panel: Panel, cell: string, off: readonly Head[], largest: readonly Head[]) {
+  if (largest.length === 0) return off;
+  const heads = panel.offered.cell === cell ? [...panel.offered.heads] : [];
+  const has = (head: Head): boolean => heads.some((each) => same(each, head));
+  const on = () => heads.filter((head) => !off.some((each) => same(each, head))).length;
+  for (const head of off) if (!has(head)) heads.push(head);
+  for (const head of largest) if (on() < OFFERED && !has(head)) heads.push(head);
+  panel.offered = { cell, heads };
+  return heads;
+}
+
+export function createOff({ source, act, announce, report }: ViewContext, panel: Panel) {
   const { parts, heads_off } = source.meta;
   /** As last chosen, a pending run included. */
   const wanted = signal<readonly Head[]>(headsOff(heads_off));
@@ -45,12 +60,11 @@ export function createOff({ source, act, announce, report }: ViewContext) {
       report(error);
     });
   }
-  return function Off({ found }: { readonly found: Found }) {
+  return function Off({ found, cell }: { readonly found: Found; readonly cell: PinnedCell }) {
     // The heads of a model of two stacks have a stack in front of their numbers.
     if (act === null || parts) return null;
     const off = wanted.value;
-    const offered = largestHeads(found).filter((head) => !off.some((each) => same(each, head)));
-    const heads = [...off, ...offered];
+    const heads = buttonsOf(panel, JSON.stringify(cell), off, largestHeads(found));
     if (heads.length === 0) return null;
     return (
       <div

@@ -59,6 +59,10 @@ export function topOf({ parts, sums }: Found, effects: Effects | null): number {
   return Math.max(...values.map(Math.abs));
 }
 
+/** Below both sides, which have the same sum. */
+export const ONE_NUMBER =
+  "Key side and query side account for the same number, each in full: do not add them.";
+
 export function SideSum({
   found,
   side,

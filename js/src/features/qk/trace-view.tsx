@@ -193,8 +193,9 @@ export function createTrace({ place, traced, names, way: { go }, until }: QkMode
         )}
         {of.items.length > 1 && (
           <p class="aw-view-note">
-            Right to left: a solid link is what an earlier head adds to the score on its left; a
-            dashed one asks the same of that head, at the token that it read most of it from.
+            From left to right, back through the layers: a solid link leads to an earlier head, with
+            what it adds to the score; a dashed link leads to the link at which that head read most
+            of it, which is a question of its own.
           </p>
         )}
         <h4 class="aw-title">Where it stops</h4>

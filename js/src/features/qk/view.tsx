@@ -2,7 +2,7 @@
  * Why a head looks there: below a pinned pair, its score as a sum that closes, on the key side and on the query side.
  *
  * `data-aw-part`: qk, why-here, qk-back, qk-line, qk-by, qk-against, qk-keys, qk-key, qk-query (the sums), qk-key-total, qk-query-total,
- * qk-off, qk-without, qk-verdict, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
+ * qk-off, qk-without, qk-verdict, qk-two-questions, qk-opposite, qk-show-pairs, qk-texts, qk-matrix, qk-pairs, qk-show-heads, qk-heads, qk-start-trace, qk-trace, qk-stops, qk-csv, qk-notes, qk-absent.
  */
 
 import { render } from "preact";
@@ -15,14 +15,14 @@ import { Toggle } from "../../ui/toggle";
 import type { PairPart, PinnedCell } from "../../views/contract";
 import { AgainstControl, RowOfKeys } from "./against";
 import { BYS, type By, type Found, SIDES, type SideName } from "./data";
-import { Verdict } from "./effects";
+import { Opposite, Verdict } from "./effects";
 import { createHeads } from "./heads";
 import { Line } from "./line";
 import { createQkModel, type QkModel } from "./model";
 import { SideToken } from "./names";
 import { createPairs } from "./pairs";
 import { createSight } from "./sight";
-import { SideSum, topOf } from "./sums";
+import { ONE_NUMBER, SideSum, topOf } from "./sums";
 import { Waiting } from "./task-of";
 import { createTrace } from "./trace-view";
 
@@ -35,8 +35,11 @@ const WITHOUT: Readonly<Record<By, string>> = {
   tokens:
     "Each listed token in turn is masked, in a model that writes replaced by the mean of the others, and the network runs on.",
   parts:
-    "Each listed part in turn is replaced at this one token, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on. Switching a head off is another question: then it writes nothing at any token.",
+    "Each listed part in turn is replaced at this one token, at the key by its mean over the keys that it is compared with, at the query by nothing, and the network runs on.",
 };
+/** Below whatever of both has an answer: the answers differ. */
+const TWO_QUESTIONS =
+  "Two questions about a head: “switch off everywhere” leaves it out at every token, “run without each” replaces it at this one token only. The weights differ.";
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -103,7 +106,13 @@ function Checked({ model, found, cell }: Of) {
         <>
           <Verdict {...{ found, effects, cell, names }} />
           <p class="aw-view-note">{WITHOUT[found.by]}</p>
+          <Opposite {...{ found, effects, names }} />
         </>
+      )}
+      {found.by === "parts" && (model.headsAreOff || (effects !== null && model.switches)) && (
+        <p class="aw-view-note" data-aw-part="qk-two-questions">
+          {TWO_QUESTIONS}
+        </p>
       )}
     </>
   );
@@ -172,7 +181,7 @@ function Sums({ model, found, cell }: Of) {
         />
       )}
       {found.fallback !== null && <p class="aw-view-note">{found.fallback}</p>}
-      <model.Off found={found} />
+      <model.Off {...{ found, cell }} />
       <Checked {...{ model, found, cell }} />
       <div class={`aw-qk-sides${effects === null ? "" : " is-checked"}`}>
         {SIDES.map((side) => (
@@ -190,6 +199,7 @@ function Sums({ model, found, cell }: Of) {
           />
         ))}
       </div>
+      <p class="aw-view-note">{ONE_NUMBER}</p>
       <Further {...{ model, found, cell }} />
     </>
   );
@@ -219,13 +229,11 @@ function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
 
 export const qk: PairPart = (place, context, pinned) => {
   const model = createQkModel(place, context, pinned);
-  const { open, found, way, until } = model;
+  const { open, found, way, panel, until } = model;
   const pairs = createPairs(model);
   const Trace = createTrace(model);
   const Heads = createHeads(model);
   const sight = createSight(until);
-  /** Height of the last sums, px: kept while others are computed. */
-  let height = 0;
   /** True while the sums have been asked for and are still to be brought into sight. */
   let shows = false;
 
@@ -238,7 +246,7 @@ export const qk: PairPart = (place, context, pinned) => {
         class="aw-qk"
         data-aw-part="qk"
         aria-busy={waits ? "true" : undefined}
-        style={{ minBlockSize: waits ? `${height}px` : "" }}
+        style={{ minBlockSize: waits ? `${panel.height}px` : "" }}
       >
         <div class="aw-cluster">
           <Button
@@ -288,7 +296,7 @@ export const qk: PairPart = (place, context, pinned) => {
     );
   }
   mount(place, View, until, () => {
-    if (found.peek() !== null) height = place.offsetHeight;
+    if (found.peek() !== null) panel.height = place.offsetHeight;
     pairs.threads();
     if (shows && found.peek() !== null) {
       shows = false;

@@ -111,6 +111,7 @@ function Heads({
   const start = () => void task.start();
   const { status, value, failure } = task.state.value;
   const running = status === "running";
+  const kind = model.titled.value?.of.names[1] === undefined ? "logit" : "difference";
   const share = running ? shareOf(task.state.value) : null;
   return (
     <>
@@ -130,13 +131,11 @@ function Heads({
       )}
       {failure !== null && <NoAnswer failure={failure} again={start} />}
       {value !== null && (
-        <HeadList
-          effects={value}
-          heads={shown.meta.model.n_heads}
-          kind={model.titled.value?.of.names[1] === undefined ? "logit" : "difference"}
-          state={state}
-          mode={mode}
-        />
+        <>
+          {/* In the place of the progress: a press on “cancel” that comes too late chooses no head. */}
+          <p class="aw-heads-waiting">{`How much the ${kind} shrinks without each head.`}</p>
+          <HeadList effects={value} heads={shown.meta.model.n_heads} {...{ state, mode }} />
+        </>
       )}
     </>
   );
@@ -152,16 +151,13 @@ interface EffectsProps {
 const LISTED = 6;
 
 /** The strongest heads as bars, and all heads as a scatter plot. */
-const HeadList = memo(function HeadList(
-  props: EffectsProps & { readonly kind: "logit" | "difference"; readonly mode: Mode },
-) {
-  const { effects, heads, kind, state, mode } = props;
+const HeadList = memo(function HeadList(props: EffectsProps & { readonly mode: Mode }) {
+  const { effects, heads, state, mode } = props;
   const listed = largest(Array.from(effects.effects, Math.abs), LISTED);
   return (
     <div data-aw-part="why-heads">
       <HeadBars values={effects.effects} {...{ listed, heads, state, mode }} />
       <p class="aw-hint">
-        {`How much the ${kind} shrinks without this head. `}
         <Link words="Shade the grid of heads by this" act={() => state.set({ metric: "effect" })} />
       </p>
       <Disclosure

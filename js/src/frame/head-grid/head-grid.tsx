@@ -10,7 +10,7 @@ import { itemAt } from "../../protocol/required";
 import type { State } from "../../state/selection";
 import { Select } from "../../ui/controls";
 import { memo } from "../../ui/memo";
-import { watch } from "../../ui/mount";
+import { signalOf, watch } from "../../ui/mount";
 import { type ViewContext, withLazyCode } from "../../views/contract";
 import { Foot } from "./foot";
 import { Grid } from "./grid";
@@ -26,11 +26,14 @@ const TALL = 540;
 /** Width of the widget, px: below, it is one column. */
 const PHONE = 480;
 
+/** Width over which layers fade. */
+const FADE = "24px";
+
 /** Size of the cells of grids that are shown, which the next run's grid most likely has. */
 const sizes = new WeakMap<HTMLElement, number>();
 
 type ChoiceProps = Pick<GridModel, "layered"> & {
-  readonly options: ReturnType<typeof shadings>;
+  readonly options: ReadonlySignal<ReturnType<typeof shadings>>;
   readonly metric: ReadonlySignal<string>;
   readonly state: State;
 };
@@ -41,7 +44,7 @@ const Choice = memo(({ options, metric, layered, state }: ChoiceProps) => (
     <Select
       label="Figure that shades the heads"
       part="metric"
-      options={options}
+      options={options.value}
       value={metric.value}
       choose={(next) => state.set({ metric: next })}
       disabled={layered.value}
@@ -55,7 +58,11 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
   const model = createGridModel(host, context);
   const { side, columns, rows, about, shade, selection, layered, cell, parts, redraw } = model;
   const input = createGridInput(context, model);
-  const options = shadings(context);
+  const pinned = signalOf(
+    () => state.get().pair !== null,
+    (changed) => state.on(["pair"], changed, until),
+  );
+  const options = computed(() => shadings(context, pinned.value));
   const metric = computed(() => selection.value.metric);
   cell.value = sizes.get(host) ?? 0;
   render(
@@ -66,6 +73,13 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     </>,
     host,
   );
+  /** Layers out of sight on either side fade instead of being cut. */
+  function fade(): void {
+    if (!side || parts.grid === undefined) return;
+    const { scrollLeft, scrollWidth, clientWidth, style } = parts.grid;
+    style.setProperty("--aw-before", scrollLeft > 1 ? FADE : "0px");
+    style.setProperty("--aw-after", scrollLeft + clientWidth < scrollWidth - 1 ? FADE : "0px");
+  }
   onResize(
     host,
     (width) => {
@@ -74,6 +88,7 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
       const least = byTouch() || whole < PHONE ? CELL.touch : CELL.least;
       cell.value = Math.max(least, Math.min(CELL.most, Math.floor(room)));
       sizes.set(host, cell.value);
+      fade();
     },
     until,
   );
@@ -85,8 +100,10 @@ export function headGrid(host: HTMLElement, context: ViewContext): () => void {
     const from = column * (cell.value + GAP);
     requestAnimationFrame(() => {
       if (parts.grid) scrollAcross(parts.grid, from, AXIS + from + 2 * (cell.value + GAP));
+      fade();
     });
   }, until);
+  parts.grid?.addEventListener("scroll", fade, { passive: true, signal: until });
   let drawn = false;
   withLazyCode(({ headLens, layerStrips, long }) => {
     headLens(

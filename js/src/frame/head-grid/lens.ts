@@ -3,7 +3,10 @@
 import { fitCanvas } from "../../draw/canvas";
 import { palette, ROOT_CLASS } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
+import { formatNumber } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import type { ViewContext } from "../../views/contract";
+import { headFigures } from "../lazy/head-figures";
 import { paintThumbnails, thumbnailNote } from "./paint";
 
 /** Side of the picture, and distance of the card from the grid, px. */
@@ -24,17 +27,21 @@ export function headLens(
   );
   const canvas = h("canvas", { hidden: thumbs === undefined });
   const name = h("p", {});
+  const link = h("p", {});
   const note = h("p", { class: "aw-muted" });
   const card = h(
     "div",
     { class: "aw-tip aw-grid-lens", role: "presentation", hidden: true },
     canvas,
     name,
+    link,
     note,
   );
   host.append(card);
 
+  let shown: HTMLElement | null = null;
   function show(cell: HTMLElement): void {
+    shown = cell;
     const index = Number(cell.dataset.layer) * heads + Number(cell.dataset.head);
     const { scale } = state.get();
     name.textContent = called(index);
@@ -57,6 +64,21 @@ export function headLens(
       );
     }
     card.hidden = false;
+    link.textContent = "";
+    settle(cell);
+    if (!hasThumbnails()) return;
+    headFigures.askLink(source, state.get()).then(
+      (found) => {
+        if (found === null || shown !== cell) return;
+        const { figures, name, num } = found;
+        link.textContent = `${name}: ${formatNumber(num(itemAt(figures, index)))}`;
+        settle(cell);
+      },
+      // The reader reads why where the grid is to be shaded by it.
+      () => undefined,
+    );
+  }
+  function settle(cell: HTMLElement): void {
     // Off the grid, whose other heads it would cover.
     const grid = (cell.parentElement ?? cell).getBoundingClientRect();
     const [at, outer] = [cell.getBoundingClientRect(), host.getBoundingClientRect()];
@@ -67,6 +89,7 @@ export function headLens(
     card.style.top = `${top - outer.top}px`;
   }
   const hide = (): void => {
+    shown = null;
     card.hidden = true;
   };
   host.addEventListener(

@@ -5,8 +5,7 @@ import { fitCanvas, penOf } from "../../draw/canvas";
 import { category } from "../../draw/color/category";
 import { palette } from "../../draw/color/theme";
 import { ABSENT, formatNumber } from "../../figures/format";
-import type { Roles } from "../../figures/head-figures";
-import { isAligned, roleName } from "../../figures/head-names";
+import { roleName } from "../../figures/head-names";
 import { isComputed } from "../../figures/layer-progress";
 import { headName, metricName, spokenHead } from "../../figures/names";
 import { hasHead } from "../../figures/quantities";
@@ -18,18 +17,10 @@ import type { LazyCode, ViewContext } from "../../views/contract";
 import { askCode } from "../../views/lazy-views";
 import { createHeadsOff } from "./off";
 import { paintFigures, paintRoles, paintThumbnails, sizeOf } from "./paint";
-import { isSigned } from "./shadings";
+import { isSigned, type Shade } from "./shadings";
 
 /** Between cells, px. */
 export const GAP = 2;
-
-/** Shading of the heads: their own thumbnails, a figure, or their roles. */
-interface Shade {
-  readonly key: string;
-  /** One figure a head; null for thumbnails and roles. */
-  readonly figures: ArrayLike<number> | null;
-  readonly roles: Roles | null;
-}
 
 /** A head in words. */
 export interface About {
@@ -64,7 +55,7 @@ function createShade(context: ViewContext) {
   async function reshade(): Promise<void> {
     const signal = next();
     waiting.value = null;
-    const { metric, target } = state.get();
+    const { metric } = state.get();
     const here = shadeOf(metric);
     if (here !== null) {
       shade.value = here;
@@ -74,13 +65,11 @@ function createShade(context: ViewContext) {
       waiting.value = metric;
     }, QUIET_MS);
     try {
-      const { askRoles, askFigures } = (await askCode(source, signal)).headFigures;
-      const roles =
-        metric === "role" && !isAligned(meta) ? await askRoles(source, { signal }) : null;
-      const found = roles === null ? await askFigures(source, metric, target, { signal }) : null;
+      const { askShade } = (await askCode(source, signal)).headFigures;
+      const found = await askShade(source, state.get(), { signal });
       if (signal.aborted) return;
-      if (roles === null && found === null) state.set({ metric: plain });
-      else shade.value = { key: metric, figures: found, roles };
+      if (found === null) state.set({ metric: plain });
+      else shade.value = found;
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
       const name = metricName(metric).toLowerCase();
@@ -94,7 +83,8 @@ function createShade(context: ViewContext) {
   }
 
   state.on(["metric"], () => void reshade(), until);
-  state.on(["target"], () => void (state.get().metric === "effect" && reshade()), until);
+  const changed = (): void => void (["effect", "pair"].includes(state.get().metric) && reshade());
+  state.on(["target", "pair", "words"], changed, until);
   return { shade, waiting, open: () => void (initial === null && reshade()) };
 }
 
@@ -131,7 +121,7 @@ export function createGridModel(host: HTMLElement, context: ViewContext) {
   } = {};
 
   const about = computed((): readonly About[] => {
-    const { key, figures, roles } = shade.value;
+    const { key, figures, roles, name = metricName(key), num } = shade.value;
     const largest = arrays.get("head_max")?.data;
     void filled.value;
     return Array.from({ length: layers * heads }, (_, i) => {
@@ -143,11 +133,11 @@ export function createGridModel(host: HTMLElement, context: ViewContext) {
         value === undefined
           ? ABSENT
           : isComputed(source, i)
-            ? formatNumber(value)
+            ? formatNumber(num?.(value) ?? value)
             : "not computed yet";
       const what =
         role === undefined
-          ? `${figures === null ? "largest weight" : metricName(key)} ${number}`
+          ? `${figures === null ? "largest weight" : name} ${number}`
           : `role ${category(role).letter}, ${roleName(roles?.names[role] ?? "")}`;
       const more = off.isOff(layer, head) ? ", switched off" : "";
       return {

@@ -1,18 +1,38 @@
 /** Figures that may shade the heads. */
 
 import { ALIGNMENT_KEYS, PATTERN_KEYS, SPECIALIZATION_KEYS } from "../../figures/catalog/names";
+import type { Roles } from "../../figures/head-figures";
 import { isAligned } from "../../figures/head-names";
 import { metricName } from "../../figures/names";
 import { cannotAnswer } from "../../protocol/failure";
-import { looksBack } from "../../protocol/meta";
+import { isLong, looksBack } from "../../protocol/meta";
+import type { Num, Source } from "../../protocol/types";
 import type { OptionGroup } from "../../ui/controls";
 import type { ViewContext } from "../../views/contract";
 
 /** True of figures that are painted from zero outwards. */
 export const isSigned = (key: string): boolean => key === "effect" || key === "monotony";
 
-/** Figures that may shade the heads of a run. */
-export function shadings({ source }: ViewContext) {
+/** Shading of the heads: their own thumbnails, a figure, or their roles. */
+export interface Shade {
+  readonly key: string;
+  /** One figure a head; null for thumbnails and roles. */
+  readonly figures: ArrayLike<number> | null;
+  readonly roles: Roles | null;
+  /** Name of the figures, where their key does not say it. */
+  readonly name?: string;
+  /** A figure with its error, where a saved page has rounded it. */
+  readonly num?: (value: number) => Num;
+}
+
+/** True where one link can be read in every head. */
+export const linksAreHere = (source: Source): boolean =>
+  source.meta.profile === null &&
+  !isLong(source.meta) &&
+  (source.has?.({ kind: "pair_weights", rows: [0, 1], cols: [0, 1] }) ?? source.live);
+
+/** Figures that may shade the heads of a run; `pinned`: while a link is. */
+export function shadings({ source }: ViewContext, pinned: boolean) {
   const { profile, metrics, rest } = source.meta;
   const option = (key: string): readonly [string, string] => [
     key,
@@ -28,6 +48,7 @@ export function shadings({ source }: ViewContext) {
   const hasEffect = profile === null && !cannotAnswer(source, { kind: "head_effects", target: {} });
   return [
     ...(profile === null ? [["thumbnails", "Thumbnails"] as const] : []),
+    ...(pinned && linksAreHere(source) ? [option("pair")] : []),
     group("Matrix", metrics.keys),
     ...[
       group("Where they look", aligned ? [] : available(SPECIALIZATION_KEYS)),

@@ -1,6 +1,7 @@
 /** Names of what a saved page may lack. */
 
 export const NAMES = {
+  pair_weights: "The weight of this link in every head",
   qkv: "The set of q, k and v vectors",
   flow: "The attention flow",
   mixing: "What this attention carries",

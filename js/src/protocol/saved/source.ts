@@ -51,6 +51,13 @@ const hasLevels = (run: SavedRun, { quantity = "weights", layer, head }: LongFie
 
 const HAS: Knows<SavedRun, SliceRequests> = {
   weights: (run, { layer, head }) => run.has("weights", layer, head),
+  /** True if every head is in the page. */
+  pair_weights(run) {
+    const { snapshot, model } = run.meta;
+    const whole =
+      snapshot.layers.length === model.n_layers && snapshot.heads.length === model.n_heads;
+    return whole && run.has("weights", 0, 0);
+  },
   scores: (run, { layer, head }) => run.has("scores", layer, head),
   ...{ pyramid: hasLevels, tile: hasLevels, links: hasLevels },
   ...{ ...HAS_PREDICTIONS, ...HAS_TENSORS },

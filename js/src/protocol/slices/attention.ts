@@ -21,6 +21,8 @@ import type { Rollouts } from "./rollout";
 
 export interface AttentionFields {
   readonly weights: OfHeadOrMean & Rows;
+  /** One link in every head. */
+  readonly pair_weights: { readonly rows: Window; readonly cols: Window };
   readonly scores: OfHead & Rows;
   readonly qkv: OfHead & Rows;
   readonly rollout: { readonly layer: number } & Rows;
@@ -74,6 +76,22 @@ async function matrixRows(
   return { data: {}, arrays };
 }
 
+/** A link in every head, `[L, H]`, NaN where the mask forbids it: the mean over its queries of the sum over its keys. */
+async function pairWeights(
+  run: MatrixRun,
+  { rows, cols }: AttentionFields["pair_weights"],
+): Promise<Slice> {
+  const { n_layers, n_heads } = run.meta.model;
+  const weights = new Float32Array(n_layers * n_heads);
+  for (let i = 0; i < weights.length; i++) {
+    const cells = await run.cells("weights", Math.floor(i / n_heads), i % n_heads);
+    const allowed = (await cells.read(rows, cols)).filter((weight) => !Number.isNaN(weight));
+    const sum = allowed.reduce((all, weight) => all + weight, 0);
+    weights[i] = allowed.length > 0 ? sum / (rows[1] - rows[0]) : Number.NaN;
+  }
+  return { data: {}, arrays: new Map([["weights", f32(weights, n_layers, n_heads)]]) };
+}
+
 /** The rollout of the mean heads through a layer, `[n, n]`. */
 export async function rollout(run: MatrixRun, layer: number): Promise<Float64Array> {
   checkRollout(run, layer);
@@ -115,6 +133,7 @@ export const matrixSlice = (values: ArrayLike<number>, n: number, request: Rows)
 
 export const ATTENTION = {
   weights: (run, request, options) => matrixRows(run, "weights", request, options),
+  pair_weights: pairWeights,
   scores: (run, request, options) => matrixRows(run, "scores", request, options),
   rollout: async (run, request) => matrixSlice(await rollout(run, request.layer), run.n, request),
   async first_token(run, { head }) {

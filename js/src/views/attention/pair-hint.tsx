@@ -3,14 +3,18 @@
 import { byTouch } from "../../draw/touch";
 import type { ViewContext } from "../contract";
 
+/** Names of what stands below a pinned pair: "its arithmetic and “Why here?”". */
+export const opensBelow = ({ pairs = [] }: Pick<ViewContext, "pairs">): string =>
+  ["its arithmetic", ...pairs.flatMap(({ hint }) => hint ?? [])].join(" and ");
+
 export function PairHint({
   empty,
-  context: { pairs = [] },
+  context,
 }: {
   readonly empty: boolean;
   readonly context: Pick<ViewContext, "pairs">;
 }) {
-  const opens = ["its arithmetic", ...pairs.flatMap(({ hint }) => hint ?? [])].join(" and ");
+  const opens = opensBelow(context);
   return (
     <p class="aw-hint">
       {empty

@@ -185,6 +185,7 @@ function follow(parts: Parts, tip: Tip, element: HTMLElement): void {
   const mark = (): void => {
     pictures.mark();
     if (matrix.value !== null && state.get().pair !== null) input.loadNumbers();
+    tip.show();
   };
   watch(() => {
     element.dataset.awPicture = picture.value;
@@ -210,7 +211,6 @@ function follow(parts: Parts, tip: Tip, element: HTMLElement): void {
     arrivals.value++;
     pictures.redraw();
     mark();
-    tip.show();
   }, until);
   askLanguage(source, until, (language) => {
     if (model.learn(language)) pictures.redraw();

@@ -184,12 +184,13 @@ describe("a pinned cell", () => {
       ...{ layer: 1, head: 2, query: 4, key: 2 },
     });
     expect(text("qk-line")).toMatch(
-      /^his4 looks at man2 \(75\.0%\): its score is \d.* (above|below) the mean of the other words\.$/,
+      /^L1 · H2: his4 looks at man2 \(75\.0%\): its score is \d.* (above|below) the mean of the other words\.$/,
     );
     expect(text("qk-notes")).toBe(NOTE);
     const { contrast } = await foundFor("tokens");
     expect(value("qk-key-total")).toBe(contrast);
     expect(value("qk-query-total")).toBe(contrast);
+    expect(place.textContent, "the same number twice").toContain("do not add them");
   });
 
   test("keeps its sum open for the next pair, cleared while that is computed, and never shows an answer for another one", async () => {
@@ -209,6 +210,13 @@ describe("a pinned cell", () => {
     for (const answer of held) answer();
     await settled();
     expect(text("qk-line")).toContain("looks at keys5");
+    cell.value = { ...CELL, layer: 0, head: 1, key: 5 };
+    await settled();
+    for (const answer of held) answer();
+    await settled();
+    expect(text("qk-line"), "the same link in another head").toMatch(
+      /^L0 · H1: his4 looks at keys5/,
+    );
     cell.value = null;
     expect(place.textContent).toBe("");
   });
@@ -458,6 +466,7 @@ test("the verdict by parts names a cause on each side, above the sums that it is
     /^his4 looks at man2 because of the L0 FFN on the query side and of .* on the key side: without the first the weight is 3\.00% instead of 75\.0%; without the second it is 10\.0%\.$/,
   );
   expect(place.textContent, "what “without” means").toContain("at the query by nothing");
+  expect(find("qk-two-questions"), "no head can be switched off").toBeNull();
   const order = ["qk-line", "qk-without", "qk-verdict", "qk-key", "qk-show-pairs"].map(find);
   for (const [i, each] of order.slice(1).entries())
     expect(
@@ -472,6 +481,32 @@ test("the verdict by parts names a cause on each side, above the sums that it is
   expect(text("qk-verdict"), "one cause").toMatch(
     /because of .* on the key side: without it the weight is 10\.0% .*; without the L0 FFN on the query side it is 70\.0%\.$/,
   );
+});
+
+test("a total that falls while the weight rises is explained, and no other", async () => {
+  const of = (total: number, weight: number) => (request: SliceRequest) => {
+    const slice = answerOf(request);
+    const effects = [{ part: 0, direct: 1, total, weight }];
+    return request.kind === "qk_effects" ? { ...slice, data: { ...slice.data, effects } } : slice;
+  };
+  draw({}, of(0.131, 0.7));
+  await press(find("why-here"));
+  await press(find("qk-without"));
+  expect(find("qk-verdict")).not.toBeNull();
+  expect(find("qk-opposite"), "both fall").toBeNull();
+  for (const [total, weight, words] of [
+    [0.131, 0.828, "its weight rises"],
+    [-0.131, 0.7, "its weight falls"],
+  ] as const) {
+    fake.stop();
+    place.replaceChildren();
+    draw({}, of(total, weight));
+    if (find("qk-line") === null) await press(find("why-here"));
+    await press(find("qk-without"));
+    expect(text("qk-opposite")).toContain("the key with the mean of the other words");
+    expect(text("qk-opposite")).toContain("Without [CLS]0 the key");
+    expect(text("qk-opposite")).toContain(words);
+  }
 });
 
 test("where every entry alone would be the cause, the verdict names none", async () => {
@@ -621,6 +656,56 @@ describe("heads that bring most", () => {
     expect(fake.acts.at(-1)).toEqual({ kind: "switch_off", heads: [both[1]] });
   });
 
+  /** The same text again, with these heads off, as the widget draws it after a press. */
+  const again = async (off: readonly (readonly [number, number])[]) => {
+    const { state } = fake;
+    fake.stop();
+    place.replaceChildren();
+    drawn(off, state);
+    await settled();
+  };
+
+  test("keep their places while others are switched off, and what was open stays open", async () => {
+    drawn([]);
+    await press(find("why-here"));
+    await byParts();
+    await press(place.querySelector<HTMLElement>('[data-against="all"]'));
+    expect(find("qk-two-questions"), "neither has been asked").toBeNull();
+    for (const name of ["qk-without", "qk-show-heads", "qk-start-trace"]) await press(find(name));
+    expect(text("qk-two-questions")).toContain("at every token");
+    const names = () => chips().map(({ textContent }) => textContent);
+    const before = names();
+    expect(before.length).toBeGreaterThan(1);
+    const last = chips().at(-1)!;
+    const head = [0, Number(last.dataset.head)] as const;
+    await press(last);
+    expect(names(), "at once").toEqual(before);
+    await again([head]);
+    expect(names(), "after the run").toEqual(before);
+    expect(chips().at(-1)!.getAttribute("aria-pressed")).toBe("true");
+    const note = () => text("qk-two-questions");
+    expect(note(), "both questions are answered").toContain("at this one token only");
+    await press(find("qk-without"));
+    expect(note(), "heads are off").toContain("at every token");
+    await press(find("qk-without"));
+    for (const name of ["qk-verdict", "qk-heads", "qk-trace"])
+      expect(find(name), name).not.toBeNull();
+    expect(place.querySelector('[data-against="all"]')?.getAttribute("aria-pressed")).toBe("true");
+    expect(place.querySelector('[data-by="parts"]')?.getAttribute("aria-pressed")).toBe("true");
+    cell.value = { ...CELL, key: 3 };
+    await settled();
+    expect(names()[0], "another cell has its own").toBe(before.at(-1));
+    // Another text is another question.
+    const { state } = fake;
+    fake.stop();
+    place.replaceChildren();
+    fake = fakeRun(metaOf([...TOKENS, "x"]), async (request) => answerOf(request), { state });
+    qk(place, fake.context, cell);
+    await settled();
+    expect(find("qk-line")).not.toBeNull();
+    expect(find("qk-verdict")).toBeNull();
+  });
+
   test("show what is left of the weight with all heads on", async () => {
     drawn([]);
     await press(find("why-here"));
@@ -658,6 +743,13 @@ describe("heads that bring most", () => {
 });
 
 describe("the trace", () => {
+  test("says how it is to be read, in the direction in which it is drawn", async () => {
+    draw();
+    await press(find("why-here"));
+    await press(find("qk-start-trace"));
+    expect(text("qk-trace")).toContain("From left to right");
+  });
+
   test("is a tree in which each step to a cell is a new question, with its stop said", async () => {
     draw();
     const { items } = traceTree(TRACE as never, namesOf(metaOf(TOKENS)));

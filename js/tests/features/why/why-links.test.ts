@@ -61,6 +61,31 @@ describe("links", () => {
     expect(again).toBeDefined();
   });
 
+  it("keeps the line in which “cancel” stands when the heads come, so that a late press chooses none", async () => {
+    const answers = source();
+    let come = (): void => undefined;
+    const { part, element } = open([], true, async (request, options) => {
+      if (request.kind === "head_effects") {
+        options.progress?.(1, 2);
+        await new Promise<void>((resolve) => {
+          come = resolve;
+        });
+      }
+      return answers(request, options);
+    });
+    await quiet();
+    await vi.waitFor(() => expect(part("why-cancel")).not.toBeNull());
+    const line = () => element.querySelector(".aw-heads-waiting")!;
+    const above = line().previousElementSibling;
+    expect(line().contains(part("why-cancel"))).toBe(true);
+    come();
+    await vi.waitFor(() => expect(part("why-heads")).not.toBeNull());
+    expect(line().previousElementSibling).toBe(above);
+    expect(line().querySelector("button")).toBeNull();
+    expect(line().textContent).toContain("shrinks without each head");
+    expect(line().nextElementSibling).toBe(part("why-heads"));
+  });
+
   it("plots the gradient's guess of every head; a dot chooses its head", async () => {
     const { part, state } = open();
     await quiet();

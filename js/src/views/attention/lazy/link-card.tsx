@@ -7,7 +7,13 @@ import { isWhole, percentOf } from "./arithmetic";
 import { Ends, impossible, isImpossible, type Pair } from "./ends";
 
 /** If the colors show scores, the score comes first. */
-export function LinkCard(pair: Pair) {
+export function LinkCard({
+  below = null,
+  ...pair
+}: Pair & {
+  /** Names of what stands below the pictures, of a pair that is pinned. */
+  readonly below?: string | null;
+}) {
   const { matrix, row, column, link } = pair;
   const { errors } = link;
   const absent = link.pending ? "…" : ABSENT;
@@ -52,6 +58,7 @@ export function LinkCard(pair: Pair) {
         </dl>
       )}
       {link.absent !== null && <p class="aw-muted aw-link-why">N/A: {link.absent}.</p>}
+      {below !== null && <p class="aw-muted aw-link-why">{`Pinned. Below: ${below}.`}</p>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** The card at the pointer: a pair of tokens, or a label. */
 
 import { render } from "preact";
+import { opensBelow } from "../pair-hint";
 import type { Tip } from "../tip";
 import { LabelCard } from "./label-card";
 import { LinkCard } from "./link-card";
@@ -13,10 +14,16 @@ export function showTip({ element, pointer, model, pictures }: Tip): boolean {
   const shown = matrix.value;
   if (shown === null || cursor === null || numbers === null) return false;
   const { row, column } = cursor;
+  const [pinnedRow, pinnedColumn] = model.pinned(shown);
+  const pinned = row === pinnedRow && column === pinnedColumn;
   const of = { matrix: shown, row, column, labels };
   const card =
     row >= 0 && column >= 0 ? (
-      <LinkCard {...of} {...{ link: numbers.of(shown, row, column), facts }} />
+      <LinkCard
+        {...of}
+        {...{ link: numbers.of(shown, row, column), facts }}
+        below={pinned ? opensBelow(model.context) : null}
+      />
     ) : (
       <LabelCard {...of} />
     );
