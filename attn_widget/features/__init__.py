@@ -128,7 +128,7 @@ HOOKS = {
 
 FEATURES = {
     "chat": Feature(
-        uses=("why",), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
+        uses=("sentences", "why"), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
         analysis={"chat": "figures:OfChat"}, slices=dict.fromkeys(("turns", "turn_contributions"), "slices"),
         carried={"why": "recorded:answers_of"}, sections={"turns": "turns:section"}, options={"chat": "command"},
     ),
@@ -176,6 +176,7 @@ FEATURES = {
         carried={"attention": "saved:answers_of"},
     ),
     "sentences": Feature(
+        analysis={"sentences": "figures:SentenceFigures"}, sections={"sentences": "sections:sentences"},
         slices=dict.fromkeys(("sentences", "drill"), "slices"), carried={"sentences": "recorded:answers_of"},
         views={"sentences": "view:SENTENCES"}, tables={"sentences": "table:sentences_table"},
         cells={"sentences": "cells:sentences_cells"},

@@ -24,6 +24,7 @@ from attn_widget.features.exports.widget import Exports
 from attn_widget.features.inside.figures import InsideFigures
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
+from attn_widget.features.sentences.figures import SentenceFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
@@ -59,7 +60,7 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(OfChat, LensFigures, QKFigures, OfWhy, AttentionFigures): ...
+class OfAnalysis(OfChat, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures): ...
 class OfModel(InsideFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...

@@ -277,7 +277,7 @@ def test_torch_is_not_imported() -> None:
     code = (
         "import sys, numpy as np, attn_widget as aw\n"
         "a = aw.from_attentions(np.full((1, 2, 7, 7), 1 / 7), list('abcdefg'), tagger=None)\n"
-        "a.metrics, a.heads.specialization, a.sentences.matrix(), a.rollout(), a.heads.layer_change\n"
+        "a.metrics, a.heads.specialization, a.rollout(), a.heads.layer_change\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
