@@ -107,12 +107,12 @@ class Feature(NamedTuple):
     options: Mapping[str, str] = NONE
 
 
-#: Where the core calls what a field names, and with which arguments: a class of that module with a typed ``__call__``.
+#: Where the core (or `make catalog`) calls what a field names, and with which arguments: a class of that module with a typed ``__call__``.
 HOOKS = {
     "added": "attn_widget.api:AddsToShow",
     "addresses": "attn_widget.widget.widget:AnswersBeside",
     "carried": "attn_widget.page.snapshot:CarriesAnswers",
-    "catalog": "attn_widget.page.manifest:GivesEntry",
+    "catalog": "scripts.manifest:GivesEntry",
     "cells": "attn_widget.page.view_cells:MakesCells",
     "commands": "attn_widget.__main__:Command",
     "fills": "attn_widget.page.snapshot:FillsRoom",
