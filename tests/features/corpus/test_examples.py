@@ -13,7 +13,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.examples import sampled
 from attn_widget.features.corpus.reading.observed import is_word
-from attn_widget.figures.catalog.targets import positional_targets
+from attn_widget.features.corpus.reading.targets import positional_targets
 from tests.close import assert_close
 from tests.unit.made_texts import corpus
 
