@@ -36,10 +36,15 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from attn_widget.features.public import OfAnalysis, OfModel  # pyright: ignore[reportMissingModuleSource]
+    from attn_widget.features.public import OfAnalysis, OfHeads, OfModel  # pyright: ignore[reportMissingModuleSource]
 else:
     OfAnalysis = with_features("analysis", AttentionFigures)
+    OfHeads = with_features("heads", HeadFigures)
     OfModel = with_features("model", ModelFigures)
+
+
+class Heads(OfHeads):
+    __doc__ = HeadFigures.__doc__
 
 
 class Model(OfModel):
@@ -82,7 +87,7 @@ class Analysis(OfAnalysis):
         By default those of `run`.
     """
 
-    heads = accessor(HeadFigures)
+    heads = accessor(Heads)
     mixing = accessor(MixingFigures)
     model = accessor(Model)
 

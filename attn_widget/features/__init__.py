@@ -37,9 +37,9 @@ class Feature(NamedTuple):
         Addresses of requests besides the run of a widget, and what answers those of one widget.
     model_types : mapping
         Types of models that `transformers` does not know, and the modules that tell it of them.
-    widgets, analysis, model, traits : mapping
-        Under any name, a class whose methods every widget, every `Analysis`, the ``a.model`` of each, or the widget of every run has
-        as its own.
+    widgets, analysis, heads, model, traits : mapping
+        Under any name, a class whose methods every widget, every `Analysis`, the ``a.heads`` or the ``a.model`` of each, or the widget
+        of every run has as its own.
     selection, page : mapping
         Under any name, a dataclass whose fields every `Selection`, or every `PageSpec`, has: options of a view or a page, each
         with its default and check.
@@ -84,6 +84,7 @@ class Feature(NamedTuple):
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
+    heads: Mapping[str, str] = NONE
     model: Mapping[str, str] = NONE
     traits: Mapping[str, str] = NONE
     selection: Mapping[str, str] = NONE
@@ -198,6 +199,7 @@ FEATURES = {
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "tree": Feature(
+        heads={"tree": "figures:TreeFigures"},
         traits={"tree": "traits:TreeTraits"},
         selection={"tree": "selection:TreeSelection"}, selection_options={"tree": "selection:TreeOptions"},
         views={"tree": "view:TREE"}, tables={"tree": "table:tree_table"}, cells={"tree": "cells:tree_cells"},

@@ -6,6 +6,7 @@ from typing_extensions import Unpack
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.heads import HeadFigures
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.api import ShowOptions, WidgetOptions
 from attn_widget.features.chat.figures import OfChat
@@ -30,6 +31,7 @@ from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
 from attn_widget.features.surprisal.run import surprisals as surprisals
+from attn_widget.features.tree.figures import TreeFigures
 from attn_widget.features.tree.selection import TreeOptions, TreeSelection
 from attn_widget.features.tree.traits import TreeTraits
 from attn_widget.features.why.page import WhyOption, WhyPage
@@ -61,6 +63,7 @@ __all__ = [
 ]
 
 class OfAnalysis(OfChat, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures): ...
+class OfHeads(TreeFigures, HeadFigures): ...
 class OfModel(InsideFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...

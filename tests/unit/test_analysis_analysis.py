@@ -155,9 +155,6 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
     ]
     assert_close(view.rollout(), naive.rollout(means)[-1], terms=12, steps=4)
     assert [word.tokens for word in view.words] == [(i, i + 1) for i in range(1, 9)]
-    assert view.heads.tree(2, layer=3, head=0, depth=1).children[0].weight == max(
-        float(w) for i, w in enumerate(view.attention(3, 0)[2]) if i != 2
-    )
     assert view.heads.flow(0).shape == (10,)
     assert view.heads.layer_change.shape == (3,)
     assert view.roles().labels.shape == (4, 3)
@@ -182,25 +179,11 @@ def test_views_are_kept_and_lead_back(analysis: Analysis) -> None:
     assert analysis.view(renormalize=False) is analysis
 
 
-def test_influence_of_rollout_and_mean_heads_has_no_scores(analysis: Analysis) -> None:
-    rolled = analysis.heads.tree(3, layer=1, head="rollout", depth=1)
-    row = analysis.rollout(1)[3]
-    assert rolled.children[0].weight == max(float(w) for i, w in enumerate(row) if i != 3)
-    mean = analysis.heads.tree(3, layer=1, head="mean", depth=1)
-    assert mean.children[0].weight == max(
-        float(w) for i, w in enumerate(analysis.attention(1, "mean")[3]) if i != 3
-    )
-    assert all(node.score is None for node in (*rolled.walk(), *mean.walk()))
-    tree = analysis.heads.tree(3, layer=1, head=0, special=False)
-    assert not {0, 11} & {node.token for node in tree.walk()}
-
-
 @pytest.mark.parametrize("index", [-1, 4, True, "last", 1.5])
 def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object) -> None:
     for ask in (
         lambda: analysis.attention(index, 0),  # pyright: ignore
         lambda: analysis.rollout(index),  # pyright: ignore
-        lambda: analysis.heads.tree(0, layer=index, head="rollout"),  # pyright: ignore
     ):
         with pytest.raises(InputError, match="layer is"):
             ask()
@@ -208,8 +191,6 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
 
 @pytest.mark.parametrize("token", [-1, 12, None, "cat"])
 def test_a_token_that_is_not_there_is_refused(analysis: Analysis, token: object) -> None:
-    with pytest.raises(InputError, match="token is"):
-        analysis.heads.tree(token, layer=0, head=0)  # pyright: ignore
     with pytest.raises(InputError, match="token is"):
         analysis.heads.flow(token)  # pyright: ignore
 
@@ -238,5 +219,4 @@ def test_short_and_odd_texts_have_figures_or_reasons(text: str) -> None:
     assert set(found.heads.specialization.reasons) >= {"syntax", "cls", "long_range"}
     assert not np.isnan(found.metrics.confidence_max).any()
     assert found.rollout().shape == (n, n)
-    assert found.heads.tree(0, layer=0, head=0).token == 0
     assert found.view(words=True).attention(0, 0).shape == (n, n)

@@ -1,4 +1,4 @@
-"""What a model has learned: its position embeddings, and how many numbers each part has."""
+"""Position embeddings, and how many numbers each part of a model has."""
 
 from __future__ import annotations
 
