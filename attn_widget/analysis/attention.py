@@ -78,33 +78,6 @@ class AttentionFigures(AnalysisBase):
         """
         return self.trace.scores(layer, head, *self._area(rows, cols))
 
-    def queries(self, layer: int, head: int) -> Float32:
-        """Queries of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.queries(layer, head)
-
-    def keys(self, layer: int, head: int) -> Float32:
-        """Keys of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.keys(layer, head)
-
-    def values(self, layer: int, head: int) -> Float32:
-        """Values of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.values(layer, head)
-
     def rollout(self, layer: int | None = None) -> Float32:
         """Attention rollout after a layer (the last one by default), float32 [n, n].
 

@@ -130,12 +130,6 @@ class AnalysisBase(NotPickled):
         """The analysis that a view was made from; any other is its own."""
         return self if self.base is None else self.base
 
-    @property
-    def writing(self) -> Self:
-        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
-        of_model = self.run is not None and self.base is None
-        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
-
     def of(self, part: str) -> Self:
         """The same run, seen from another of its parts (``a.model.parts``); no pass is run again.
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.base import known_language
@@ -13,12 +15,14 @@ from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import (
     check_choice,
     check_flag,
+    check_seed,
     index_in,
     indices_in,
 )
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.alignment import Monotony, alignment
 from attn_widget.figures.arrays import Bool, Float32, Head, Tau
+from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.flow import attention_flow
 from attn_widget.figures.long import walk_heads
 from attn_widget.figures.marginals import Marginals
@@ -28,6 +32,8 @@ from attn_widget.figures.metrics import (
     compute_metrics,
     threshold,
 )
+from attn_widget.figures.patterns import Patterns, head_patterns
+from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.figures.rollout import layer_change, mean_heads
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.word_alignment import (
@@ -83,6 +89,44 @@ class HeadFigures(Accessor[AttentionFigures]):
             "A specialization (weight on kinds of words, on itself and far away)"
         )
         return self._analysis._cached("specialization", self._specialize)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
+        trace = self._analysis.trace
+        trace.check_square("A pattern (weight on neighbors and repeated tokens)")
+
+        def find() -> Patterns:
+            rest = None
+            if trace.has_rest:
+                rest = np.stack([trace.rest(layer).mean(axis=1) for layer in range(trace.n_layers)])
+            return head_patterns(
+                self.marginals, self._analysis._masks(), kinds_of(trace.tokens), rest
+            )
+
+        return self._analysis._cached("patterns", find)
+
+    def roles(self, seed: int = 0) -> Roles:
+        """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
+
+        Parameters
+        ----------
+        seed : int
+            The same seed gives the same roles.
+
+        Raises
+        ------
+        NotAvailableError
+            Nothing tells the heads apart.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
+        """
+        seed = check_seed(seed)
+        key = ("roles", seed)
+        if key not in self._analysis._cache:  # found without the lock
+            roles = head_roles(self.specialization.zscores(), seed)
+            return self._analysis._cached(key, lambda: roles)
+        return self._analysis._cache[key]
 
     @property
     def monotony(self) -> Monotony:

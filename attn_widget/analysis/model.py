@@ -89,6 +89,33 @@ class ModelFigures(Accessor[AttentionFigures]):
             )
         return states
 
+    def queries(self, layer: int, head: int) -> Float32:
+        """Queries of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.queries(layer, head)
+
+    def keys(self, layer: int, head: int) -> Float32:
+        """Keys of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.keys(layer, head)
+
+    def values(self, layer: int, head: int) -> Float32:
+        """Values of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.values(layer, head)
+
     def layer(self, layer: int) -> LayerParts:
         """Everything that a layer computes except attention weights; see `LayerParts`.
 

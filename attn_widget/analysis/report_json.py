@@ -94,7 +94,7 @@ def _specialization(analysis: Analysis) -> dict[str, Any]:
 
 
 def _roles(analysis: Analysis) -> dict[str, Any]:
-    roles = analysis.roles()
+    roles = analysis.heads.roles()
     return {
         "names": roles.names,
         "labels": roles.labels,

@@ -84,7 +84,7 @@ def test_figures_are_computed_once_and_in_one_walk(
             analysis.metrics,
             analysis.heads.marginals,
             analysis.heads.specialization,
-            analysis.roles(),
+            analysis.heads.roles(),
         )
     assert trace.asked == [0, 1, 2, 3]
     assert analysis.metrics is analysis.metrics
@@ -157,7 +157,7 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
     assert [word.tokens for word in view.words] == [(i, i + 1) for i in range(1, 9)]
     assert view.heads.flow(0).shape == (10,)
     assert view.heads.layer_change.shape == (3,)
-    assert view.roles().labels.shape == (4, 3)
+    assert view.heads.roles().labels.shape == (4, 3)
 
 
 def test_without_special_tokens_there_is_no_summary_token(analysis: Analysis) -> None:

@@ -71,9 +71,9 @@ def test_a_flat_head_is_at_chance_in_every_figure() -> None:
         if key not in a.heads.specialization.reasons:
             assert_close(values[0, 0], a.heads.specialization.chance[key], terms=N, steps=2, size=1)
     for key in ("previous", "duplicate", "induction"):
-        found = a.patterns.values[key][0, 0]
-        assert_close(found, a.patterns.chance_of(key), terms=N, steps=2, size=1)
-    assert np.isnan(a.patterns.next).all()
+        found = a.heads.patterns.values[key][0, 0]
+        assert_close(found, a.heads.patterns.chance_of(key), terms=N, steps=2, size=1)
+    assert np.isnan(a.heads.patterns.next).all()
 
 
 def test_a_mask_that_is_found_gives_what_a_mask_that_is_told_does() -> None:
@@ -113,8 +113,8 @@ def test_rows_may_sum_to_less_than_one_where_a_sink_takes_the_rest() -> None:
         aw.from_attentions(weights[None], WORDS)
     a = aw.from_attentions(weights[None], WORDS, rest=True, tagger=None)
     assert_close(a.trace.rest(0), np.broadcast_to(1 - shares, (5, N)), terms=N, steps=2, size=1)
-    assert_close(a.patterns.rest[0], 1 - shares.mean(), terms=N, steps=2, size=1)
-    assert a.patterns.keys[-1] == "rest" and "rest" not in made().patterns.keys
+    assert_close(a.heads.patterns.rest[0], 1 - shares.mean(), terms=N, steps=2, size=1)
+    assert a.heads.patterns.keys[-1] == "rest" and "rest" not in made().heads.patterns.keys
     widget, plain = (aw.AttentionWidget(run, layer=0, head=2) for run in (a, made()))
     frame = widget.to_dataframe("attention")
     assert [*frame.columns][-2:] == ["weight", "rest"]
@@ -209,7 +209,7 @@ def test_flat_attention_is_at_chance_under_any_mask(
         assert_close(a.metrics.focus_normalized[0, 0], 1, terms=n, steps=2)
     of = {
         **a.heads.specialization.chance,
-        **{key: a.patterns.chance_of(key) for key in a.patterns.keys},
+        **{key: a.heads.patterns.chance_of(key) for key in a.heads.patterns.keys},
     }
-    for key, values in {**a.heads.specialization.raw, **a.patterns.values}.items():
+    for key, values in {**a.heads.specialization.raw, **a.heads.patterns.values}.items():
         assert_close(values[0, 0], of[key], terms=n, steps=2, size=1)

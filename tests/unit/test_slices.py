@@ -151,7 +151,7 @@ def test_specializations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> 
 
 def test_roles_are_those_of_the_analysis(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="roles", seed=1)
-    found = analysis.roles(1)
+    found = analysis.heads.roles(1)
     equal(arrays["labels"], found.labels)
     equal(arrays["layout"], found.layout)
     equal(arrays["centroids"], found.centroids)

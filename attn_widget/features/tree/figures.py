@@ -14,7 +14,7 @@ from attn_widget.features.tree.influence import Influence, influence_tree
 
 
 class TreeFigures(HeadFigures):
-    """What a token looks at, level by level."""
+    """Tokens that a token looks at, level by level."""
 
     def tree(
         self,

@@ -65,11 +65,11 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)
     arrays = {
-        "q": analysis.queries(layer, head)[rows],
-        "k": analysis.keys(layer, head)[keys],
+        "q": analysis.trace.queries(layer, head)[rows],
+        "k": analysis.trace.keys(layer, head)[keys],
     }
     with suppress(NotAvailableError):  # tensors from outside come without values
-        arrays["v"] = analysis.values(layer, head)[keys]
+        arrays["v"] = analysis.trace.values(layer, head)[keys]
     cap = analysis.trace.softcap(layer)
     capped = {} if cap is None else {"cap": cap}
     return {"scaling": analysis.trace.scaling(layer), **capped}, arrays
@@ -206,7 +206,7 @@ def specialization(analysis: Analysis, _request: Request) -> Answer:
 
 @answers("patterns", needs_heads=True)
 def patterns(analysis: Analysis, _request: Request) -> Answer:
-    figures = analysis.patterns
+    figures = analysis.heads.patterns
     arrays: Arrays = {f"pattern:{key}": values for key, values in figures.as_dict().items()}
     return {"keys": list(figures.keys), "chance": by_layer(figures.chance)}, arrays
 
@@ -224,7 +224,7 @@ def by_layer(chance: Mapping[str, NDArray[np.float64]]) -> dict[str, float | lis
 @answers("roles", needs_tagger=True, needs_heads=True)
 def roles(analysis: Analysis, request: Request) -> Answer:
     seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
-    return describe_roles(analysis.roles(seed))
+    return describe_roles(analysis.heads.roles(seed))
 
 
 def describe_roles(roles: Roles) -> Answer:

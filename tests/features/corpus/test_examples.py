@@ -39,7 +39,7 @@ def brute(layer: int, head: int, by: str) -> list[tuple[float, int, int, int, fl
                 continue
             value = np.where(right, weights, 0).sum(1)[right.any(1)].mean()
         else:
-            value = getattr(a.patterns if by == "previous" else a.metrics, by)[layer, head]
+            value = getattr(a.heads.patterns if by == "previous" else a.metrics, by)[layer, head]
         links = [
             (float(weights[i, j]), -i, -j)
             for i in range(1, a.trace.n_tokens - 1)

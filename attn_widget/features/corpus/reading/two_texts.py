@@ -86,7 +86,7 @@ def figures_of(analysis: Analysis) -> dict[str, NDArray[np.float32]]:
     figures = analysis.metrics.as_dict()
     if analysis.part == "cross":
         return figures | analysis.heads.monotony.as_dict()
-    return figures | analysis.heads.specialization.raw | analysis.patterns.as_dict()
+    return figures | analysis.heads.specialization.raw | analysis.heads.patterns.as_dict()
 
 
 def read_item(
