@@ -195,6 +195,8 @@ FEATURES = {
     ),
     "tasks": Feature(
         uses=("comparison", "corpus"),
+        model={"tasks": "figures:TaskFigures"},
+        slices=dict.fromkeys(("first_token", "class_gradient", "beside"), "slices"),
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
