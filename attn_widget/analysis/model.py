@@ -144,10 +144,7 @@ class ModelFigures(Accessor[AttentionFigures]):
     def _visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
         """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
 
-        Raises
-        ------
-        NotAvailableError
-            A family whose layers are not known.
+        Raises `NotAvailableError`: a family whose layers are not known.
         """
         run = self._analysis._require_model("layers", of_tokens=True)
         n_layers, seen = self._analysis.trace.n_layers, dict[int, LayerParts]()
