@@ -155,7 +155,7 @@ FEATURES = {
         options={"engine": "command"},
     ),
     "exports": Feature(
-        uses=("comparison", "engine"), names={"report": "report"},
+        uses=("comparison", "corpus", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "inside": Feature(
