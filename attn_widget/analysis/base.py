@@ -56,12 +56,12 @@ class Origin:
     find_language: Callable[[], Language] | None = None
     compare_with: tuple[ComparisonText, ...] = ()
     # Contributions from elsewhere, by name.
-    outside: Mapping[str, Any] = field(default_factory=lambda: {})
-    cache: Mapping[object, Any] = field(default_factory=lambda: {})
+    outside: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cache: Mapping[object, Any] = field(default_factory=dict[object, Any])
     # The analyses of a run's parts that were made already; all of them share it.
     parts: dict[str, Any] | None = None
     # The text of each part, of tensors from outside.
-    texts: Mapping[str, str | None] = field(default_factory=lambda: {})
+    texts: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
 
 class AnalysisBase(NotPickled):

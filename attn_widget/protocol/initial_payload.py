@@ -16,7 +16,6 @@ from attn_widget._version import __version__
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.opening import Opening, opening
-from attn_widget.analysis.units import units_of
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Head
@@ -124,7 +123,8 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
-    for name, path in declared("meta") if units_of(analysis) else ():
+    has_units = analysis.run is not None and analysis.run.encoding.units
+    for name, path in declared("meta") if has_units else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value

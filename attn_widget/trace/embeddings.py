@@ -41,7 +41,7 @@ class EmbeddingParts:
     sum: Floats
     norm: Floats | None
     output: Floats
-    reasons: dict[str, str] = field(default_factory=lambda: {})
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
 
     def part(self, name: str) -> Floats:
         """One part by name.
