@@ -160,14 +160,6 @@ def test_roles_are_those_of_the_analysis(analysis: Analysis) -> None:
     assert data["seed"] == 1
 
 
-def test_the_first_token_of_the_last_six_layers(analysis: Analysis) -> None:
-    for head in (0, "mean"):
-        data, arrays = ask(analysis, kind="first_token", head=head)
-        layers = list(range(analysis.trace.n_layers))[-6:]
-        assert data["layers"] == layers
-        equal(arrays["weights"], [analysis.attention(layer, head)[0] for layer in layers])
-
-
 def test_one_layer_has_no_change() -> None:
     given = aw.from_attentions(np.full((1, 1, 3, 3), 1 / 3), ["a", "b", "c"], tagger=None)
     assert ask(given, kind="layer_change")[1]["change"].shape == (0,)

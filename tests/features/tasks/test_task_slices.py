@@ -1,4 +1,4 @@
-"""Gradients of classes: the change of a logit when the first token looks longer somewhere."""
+"""Slices of the view Task: the first token, and the change of a logit when it looks longer somewhere."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.protocol.answer import answer
 from tests.close import assert_close
 from tests.unit import tiny_models
+from tests.unit.slice_replies import MODELS, ask, equal, made
 from tests.unit.test_classification import PAIR, TEXT, analysis_of, sequence
 
 
@@ -121,3 +122,13 @@ def test_only_a_text_classifier_has_class_gradients() -> None:
     for head in ("ForTokenClassification", "ForMaskedLM"):
         with pytest.raises(NotAvailableError, match="does not classify texts"):
             analysis_of(tiny_models.build("bert", head)).model.class_gradient(0)
+
+
+@pytest.mark.parametrize("name", [*MODELS, "tensors"])
+def test_the_first_token_of_the_last_six_layers(name: str) -> None:
+    analysis = made(name)
+    for head in (0, "mean"):
+        data, arrays = ask(analysis, kind="first_token", head=head)
+        layers = list(range(analysis.trace.n_layers))[-6:]
+        assert data["layers"] == layers
+        equal(arrays["weights"], [analysis.attention(layer, head)[0] for layer in layers])
