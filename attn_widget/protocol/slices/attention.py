@@ -20,8 +20,11 @@ from attn_widget.figures.roles import Roles
 from attn_widget.model.classification import ClassProbabilities
 from attn_widget.model.predictions import Mode
 from attn_widget.protocol.handlers import Answer, Arrays, answers
-from attn_widget.protocol.initial_payload import describe_predictions, prediction_arrays
-from attn_widget.protocol.metrics import describe_metrics
+from attn_widget.protocol.initial_payload import (
+    describe_metrics,
+    describe_predictions,
+    prediction_arrays,
+)
 from attn_widget.protocol.request import (
     Request,
     head_of,
