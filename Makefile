@@ -42,7 +42,7 @@ checks: setup  ## All but Python's tests: linters, types, vitest, two at a time
 	@$(MAKE) --no-print-directory -j 2 $(APART) types units
 
 catalog: setup  ## js/src/catalog and js/src/figures/catalog from the declarations in attn_widget
-	@$(PY) -m attn_widget.page.manifest | node js/catalog.mjs
+	@$(PY) -m scripts.manifest | node js/catalog.mjs
 	@$(PY) -m scripts.public_names && $(BIN)/ruff check --quiet --fix attn_widget/features/public.pyi && $(BIN)/ruff format --quiet attn_widget/features/public.pyi
 
 watch: setup  ## The page again at every change in js/; a reloaded notebook shows it

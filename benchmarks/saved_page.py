@@ -208,7 +208,7 @@ def main() -> None:
             for n in arguments.tokens:
                 analysis = aw.analyze(text_of(n), model=model, progress=False)
                 analysis.language  # noqa: B018 - spaCy loads once, whatever the page
-                analysis.roles()
+                analysis.heads.roles()
                 rows.append(measure(browser, name, analysis, arguments.repeats))
     header = [
         "heads", "n", "code", "page, MB", "error", "score error", "opened, ms", "saved, s",

@@ -1,5 +1,5 @@
 /**
- * From the declarations in Python (JSON on standard input, `python -m attn_widget.page.manifest`) to the modules that
+ * From the declarations in Python (JSON on standard input, `python -m scripts.manifest`) to the modules that
  * the page imports: js/src/catalog/{selection,definitions,function-words}.ts, js/src/views/{core,lazy-code}.ts and
  * js/src/figures/catalog/{names,cards}.ts. Formulas come in TeX and leave as trees.
  *

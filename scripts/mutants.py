@@ -32,16 +32,14 @@ ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("numpy", "scipy.sparse.csgraph", "scipy.stats", "sklearn.manifold", "pandas", "torch")
 # The files that test a module, fastest first; a room's own line stands for modules not named.
 TESTS = {
-    "figures": "analysis_metrics analysis_patterns analysis_rollout analysis_influence",
+    "figures": "analysis_metrics analysis_patterns analysis_rollout",
     "figures/metrics": "analysis_metrics analysis_analysis",
     "figures/quartiles": "analysis_metrics",
     "figures/patterns": "analysis_patterns",
     "figures/marginals": "analysis_patterns analysis_specialization",
     "figures/rollout": "analysis_rollout",
     "figures/flow": "analysis_rollout",
-    "figures/influence": "analysis_influence",
     "figures/roles": "analysis_roles",
-    "figures/sentences": "analysis_sentences",
     "figures/specialization": "analysis_specialization",
     "figures/tables": "analysis_metrics analysis_analysis",
     "analysis": "analysis_analysis analysis_external analysis_merge",
@@ -61,6 +59,8 @@ TESTS = {
     "features/corpus/source": "profile_widget",
     "features/inside/hidden": "inside_hidden",
     "features/inside/slices": "inside_slices",
+    "features/sentences/isa": "sentences",
+    "features/tree/influence": "influence",
     "protocol/request": "slices",
     "protocol/slices/attention": "slices slices_of_models classification",
     "protocol/answer": "protocol slices slices_of_models",

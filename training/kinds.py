@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from attn_widget.figures.catalog.targets import is_punctuation
+from attn_widget.features.corpus.reading.targets import is_punctuation
 from training.cloze import Reader, read_prompts
 from training.corpus import Corpus
 from training.data import CLS, IGNORED, PAD, SEP, mask_tokens

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from attn_widget.analysis.accessor import accessor
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.base import Origin
@@ -17,13 +15,10 @@ from attn_widget.analysis.heads import HeadFigures
 from attn_widget.analysis.merge import Groups, MergedTrace, group_tokens, merge_language
 from attn_widget.analysis.mixing import MixingFigures
 from attn_widget.analysis.model import ModelFigures, earlier, require_predictions
-from attn_widget.checks import check_callable, check_count, check_flag, check_seed, slice_in
+from attn_widget.checks import check_callable, check_count, check_flag, slice_in
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import with_features
-from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.metrics import Metrics
-from attn_widget.figures.patterns import Patterns, head_patterns
-from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.host.frames import dataframe, head_records
 from attn_widget.language import Language, annotate
 from attn_widget.model.encoder import Ablation, HeadAddress
@@ -36,10 +31,15 @@ from attn_widget.trace.run import Run
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from attn_widget.features.public import OfAnalysis, OfModel  # pyright: ignore[reportMissingModuleSource]
+    from attn_widget.features.public import OfAnalysis, OfHeads, OfModel  # pyright: ignore[reportMissingModuleSource]
 else:
     OfAnalysis = with_features("analysis", AttentionFigures)
+    OfHeads = with_features("heads", HeadFigures)
     OfModel = with_features("model", ModelFigures)
+
+
+class Heads(OfHeads):
+    __doc__ = HeadFigures.__doc__
 
 
 class Model(OfModel):
@@ -82,7 +82,7 @@ class Analysis(OfAnalysis):
         By default those of `run`.
     """
 
-    heads = accessor(HeadFigures)
+    heads = accessor(Heads)
     mixing = accessor(MixingFigures)
     model = accessor(Model)
 
@@ -268,44 +268,6 @@ class Analysis(OfAnalysis):
     def metrics(self) -> Metrics:
         """The attention metrics of every head, float32 [L, H] each; see `layer_metrics`."""
         return self.heads.metrics_at()
-
-    @property
-    def patterns(self) -> Patterns:
-        """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
-        self.trace.check_square("A pattern (weight on neighbors and repeated tokens)")
-
-        def find() -> Patterns:
-            trace = self.trace
-            rest = None
-            if trace.has_rest:
-                rest = np.stack(
-                    [trace.rest(layer).mean(axis=1) for layer in range(self.trace.n_layers)]
-                )
-            return head_patterns(self.heads.marginals, self._masks(), kinds_of(trace.tokens), rest)
-
-        return self._cached("patterns", find)
-
-    def roles(self, seed: int = 0) -> Roles:
-        """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
-
-        Parameters
-        ----------
-        seed : int
-            The same seed gives the same roles.
-
-        Raises
-        ------
-        NotAvailableError
-            Nothing tells the heads apart.
-        InputError, InputTypeError
-            ``seed`` is no int from 0 to 2**32 - 1.
-        """
-        seed = check_seed(seed)
-        key = ("roles", seed)
-        if key not in self._cache:  # found without the lock
-            roles = head_roles(self.heads.specialization.zscores(), seed)
-            return self._cached(key, lambda: roles)
-        return self._cache[key]
 
     def to_dataframe(self) -> DataFrame:
         """One row per head: ``layer``, ``head``, every metric (needs pandas)."""

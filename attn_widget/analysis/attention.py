@@ -7,7 +7,6 @@ from typing import Any
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.analysis.long.layered import LayeredWalk
-from attn_widget.analysis.units import numbered, units_of
 from attn_widget.checks import (
     index_in,
     slice_in,
@@ -20,9 +19,7 @@ from attn_widget.figures.metrics import (
     Metrics,
 )
 from attn_widget.figures.rollout import mean_heads, rollout, rollout_of_mask
-from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.host.memory import check_memory
-from attn_widget.language import Language
 from attn_widget.trace.base import LONG_TOKENS
 from attn_widget.trace.windows.masks import Mask, looks_back
 
@@ -80,47 +77,6 @@ class AttentionFigures(AnalysisBase):
             As in `attention`.
         """
         return self.trace.scores(layer, head, *self._area(rows, cols))
-
-    def queries(self, layer: int, head: int) -> Float32:
-        """Queries of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.queries(layer, head)
-
-    def keys(self, layer: int, head: int) -> Float32:
-        """Keys of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.keys(layer, head)
-
-    def values(self, layer: int, head: int) -> Float32:
-        """Values of one head, float32 [n, head_dim].
-
-        Parameters
-        ----------
-        layer, head : int
-        """
-        return self.trace.values(layer, head)
-
-    @property
-    def sentences(self) -> SentenceAttention:
-        """Attention between the sentences of the text; of cross-attention from those of the target to those of the source.
-
-        Of a text whose input names its parts, as a chat its turns, between these.
-        """
-        if self.base is not None and not self.trace.square:
-            raise NotAvailableError(
-                "Attention between sentences of two texts is of their tokens.", self._where_to_ask
-            )
-        if "encoder" not in self._part_names:
-            self.trace.check_square("Attention between the sentences of a text")
-        return self._cached("sentences", self._sentences)
 
     def rollout(self, layer: int | None = None) -> Float32:
         """Attention rollout after a layer (the last one by default), float32 [n, n].
@@ -219,42 +175,6 @@ class AttentionFigures(AnalysisBase):
 
     def _masks(self) -> list[Mask | None]:
         return [self.trace.mask(layer) for layer in range(self.trace.n_layers)]
-
-    def _sentences(self) -> SentenceAttention:
-        units = units_of(self) if self.trace.square else []
-        members, texts = _sentences_in(self, units) if units else _sentences_of(self.language)
-        if self.trace.square:
-            first = next((group for group in members if 0 in group), [])
-            # Token 0 of a decoder takes most of the attention of every sentence, whatever the text.
-            if len(first) > 1 and all(map(looks_back, self._masks())):
-                first.remove(0)
-            found = SentenceAttention(self.trace, members, texts)
-            if len(units) == 1:
-                found.note = f"The text is one part ({texts[0][:40]}), so there is no other to compare it with."
-            return found
-        keys, key_texts = _sentences_of(self.of("encoder").language)
-        return SentenceAttention(self.trace, members, texts, keys, key_texts)
-
-
-def _sentences_in(
-    analysis: AttentionFigures, units: list[tuple[str, int, int]]
-) -> tuple[list[list[int]], list[str]]:
-    """The tokens and the name of each part that the input names, in the place of sentences; special tokens where it has no other."""
-    tokens = analysis.trace.tokens
-    members: list[list[int]] = []
-    for _, start, stop in units:
-        plain = [i for i in range(start, stop) if not tokens[i].special]
-        members.append(plain or [*range(start, stop)])
-    return members, numbered([name for name, _, _ in units])
-
-
-def _sentences_of(language: Language) -> tuple[list[list[int]], list[str]]:
-    """The tokens and the text of each sentence."""
-    members: list[list[int]] = [[] for _ in language.sentences]
-    for i, token in enumerate(language.tokens):
-        if token.sentence is not None and not token.special:
-            members[token.sentence].append(i)
-    return members, [sentence.text for sentence in language.sentences]
 
 
 def walk(

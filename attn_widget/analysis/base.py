@@ -56,12 +56,12 @@ class Origin:
     find_language: Callable[[], Language] | None = None
     compare_with: tuple[ComparisonText, ...] = ()
     # Contributions from elsewhere, by name.
-    outside: Mapping[str, Any] = field(default_factory=lambda: {})
-    cache: Mapping[object, Any] = field(default_factory=lambda: {})
+    outside: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cache: Mapping[object, Any] = field(default_factory=dict[object, Any])
     # The analyses of a run's parts that were made already; all of them share it.
     parts: dict[str, Any] | None = None
     # The text of each part, of tensors from outside.
-    texts: Mapping[str, str | None] = field(default_factory=lambda: {})
+    texts: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
 
 class AnalysisBase(NotPickled):
@@ -129,12 +129,6 @@ class AnalysisBase(NotPickled):
     def _whole(self) -> Self:
         """The analysis that a view was made from; any other is its own."""
         return self if self.base is None else self.base
-
-    @property
-    def writing(self) -> Self:
-        """The analysis that targets are of: of an encoder-decoder's run that of its decoder, whatever part this is."""
-        of_model = self.run is not None and self.base is None
-        return self.of("decoder") if of_model and self.part in ("encoder", "cross") else self
 
     def of(self, part: str) -> Self:
         """The same run, seen from another of its parts (``a.model.parts``); no pass is run again.

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -16,15 +15,15 @@ from attn_widget.analysis.model import ModelFigures
 from attn_widget.checks import (
     check_choice,
     check_flag,
+    check_seed,
     index_in,
     indices_in,
-    is_mean,
 )
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.alignment import Monotony, alignment
 from attn_widget.figures.arrays import Bool, Float32, Head, Tau
+from attn_widget.figures.choice import kinds_of
 from attn_widget.figures.flow import attention_flow
-from attn_widget.figures.influence import Influence, influence_tree
 from attn_widget.figures.long import walk_heads
 from attn_widget.figures.marginals import Marginals
 from attn_widget.figures.metrics import (
@@ -33,6 +32,8 @@ from attn_widget.figures.metrics import (
     compute_metrics,
     threshold,
 )
+from attn_widget.figures.patterns import Patterns, head_patterns
+from attn_widget.figures.roles import Roles, head_roles
 from attn_widget.figures.rollout import layer_change, mean_heads
 from attn_widget.figures.specialization import Specialization, specialize
 from attn_widget.figures.word_alignment import (
@@ -88,6 +89,44 @@ class HeadFigures(Accessor[AttentionFigures]):
             "A specialization (weight on kinds of words, on itself and far away)"
         )
         return self._analysis._cached("specialization", self._specialize)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
+        trace = self._analysis.trace
+        trace.check_square("A pattern (weight on neighbors and repeated tokens)")
+
+        def find() -> Patterns:
+            rest = None
+            if trace.has_rest:
+                rest = np.stack([trace.rest(layer).mean(axis=1) for layer in range(trace.n_layers)])
+            return head_patterns(
+                self.marginals, self._analysis._masks(), kinds_of(trace.tokens), rest
+            )
+
+        return self._analysis._cached("patterns", find)
+
+    def roles(self, seed: int = 0) -> Roles:
+        """Heads clustered by their specialization on this text: k-means, with k in 2..8 by silhouette.
+
+        Parameters
+        ----------
+        seed : int
+            The same seed gives the same roles.
+
+        Raises
+        ------
+        NotAvailableError
+            Nothing tells the heads apart.
+        InputError, InputTypeError
+            ``seed`` is no int from 0 to 2**32 - 1.
+        """
+        seed = check_seed(seed)
+        key = ("roles", seed)
+        if key not in self._analysis._cache:  # found without the lock
+            roles = head_roles(self.specialization.zscores(), seed)
+            return self._analysis._cached(key, lambda: roles)
+        return self._analysis._cache[key]
 
     @property
     def monotony(self) -> Monotony:
@@ -155,55 +194,6 @@ class HeadFigures(Accessor[AttentionFigures]):
         columns = members(source, self._analysis.trace.key_tokens)
         pairs, weights = align_words(self._analysis.trace.weights(layer, head), rows, columns, step)
         return WordAlignment(pairs, weights, tuple(source.split()), tuple(target.split()))
-
-    def tree(
-        self,
-        token: int,
-        *,
-        layer: int,
-        head: int | Literal["mean", "rollout"],
-        top_k: int = 3,
-        depth: int = 3,
-        special: bool = True,
-    ) -> Influence:
-        """The tree of tokens that a token looks at; see `influence_tree`.
-
-        Parameters
-        ----------
-        token : int
-            The root.
-        layer : int
-        head : int, "mean" or "rollout"
-            One head, the layer's mean head, or rollout up to the layer.
-        top_k, depth : int
-            Children of each token; edges from the root to a leaf.
-        special : bool
-            Whether special tokens may be children.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            A token, layer, head or count that does not exist or is no int, or a tree too large to read.
-        """
-        self._analysis.trace.check_square("A tree of influence")
-        allowed = scores = None
-        special = check_flag(special, "special")
-        if isinstance(head, str) and head == "rollout":
-            weights = self._analysis.rollout(layer)
-            masked = any(
-                self._analysis.trace.mask(i) is not None
-                for i in range(self._analysis.trace.n_layers)
-            )
-            allowed = weights > 0 if masked else None
-        else:
-            weights = self._analysis.attention(layer, head)
-            allowed = self._analysis.trace.allowed(layer)
-            if not is_mean(head) and self._analysis.trace.has_scores:
-                scores = self._analysis.scores(layer, head)  # pyright: ignore[reportArgumentType]
-        keep = None if special else np.array([not t.special for t in self._analysis.trace.tokens])
-        return influence_tree(
-            weights, token, top_k=top_k, depth=depth, scores=scores, keep=keep, allowed=allowed
-        )
 
     @property
     def rollout_limit(self) -> tuple[int, int, float] | None:

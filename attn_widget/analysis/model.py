@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.comparison_text import ComparisonText
-from attn_widget.analysis.first_token import FirstToken, first_token, sum_positions
+from attn_widget.analysis.first_token import FirstToken, first_token
 from attn_widget.checks import (
     check_choice,
     check_count,
@@ -22,13 +22,12 @@ from attn_widget.checks import (
     index_in,
     indices_in,
 )
-from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.figures.choice import Choice, kinds_of
 from attn_widget.figures.marginals import layer_marginals, stack_marginals
 from attn_widget.figures.patterns import Patterns, head_patterns, mean_patterns
-from attn_widget.model.classification import ClassProbabilities, class_index
+from attn_widget.model.classification import ClassProbabilities
 from attn_widget.model.encoding import Masked
 from attn_widget.model.predictions import Mode, Softmax, open_softmax
 from attn_widget.model.tokens import Token
@@ -38,7 +37,6 @@ from attn_widget.trace.layer_activations import LayerParts, inside, visit_layers
 from attn_widget.trace.probe import repeated_tokens
 from attn_widget.trace.run import Run
 
-LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 KEPT_LAYERS = 4  # whose parts are kept: some 20 MB each for 512 tokens, 768 wide
 KEPT_BYTES = 80_000_000  # of all layers, kept where they take no more
 
@@ -89,6 +87,33 @@ class ModelFigures(Accessor[AttentionFigures]):
             )
         return states
 
+    def queries(self, layer: int, head: int) -> Float32:
+        """Queries of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.queries(layer, head)
+
+    def keys(self, layer: int, head: int) -> Float32:
+        """Keys of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.keys(layer, head)
+
+    def values(self, layer: int, head: int) -> Float32:
+        """Values of one head, float32 [n, head_dim].
+
+        Parameters
+        ----------
+        layer, head : int
+        """
+        return self._analysis.trace.values(layer, head)
+
     def layer(self, layer: int) -> LayerParts:
         """Everything that a layer computes except attention weights; see `LayerParts`.
 
@@ -119,10 +144,7 @@ class ModelFigures(Accessor[AttentionFigures]):
     def _visit_layers(self, visit: Callable[[LayerParts], None]) -> None:
         """Show what each layer computes to ``visit``, first layer first; those of a short text are kept for the next visit.
 
-        Raises
-        ------
-        NotAvailableError
-            A family whose layers are not known.
+        Raises `NotAvailableError`: a family whose layers are not known.
         """
         run = self._analysis._require_model("layers", of_tokens=True)
         n_layers, seen = self._analysis.trace.n_layers, dict[int, LayerParts]()
@@ -314,58 +336,6 @@ class ModelFigures(Accessor[AttentionFigures]):
             text for text in (self._analysis.text, self._analysis.text_pair) if text is not None
         ]
         return first_token(self._analysis.trace, tokens, texts, head, words=words)
-
-    def class_gradient(self, label: int | str, *, words: bool = False) -> Float32:
-        """Gradient of a class's logit with respect to each score of the first token, float32 [L, H, n].
-
-        ``d z_c / d S[l, h, 0, j]``, in logits per unit of scaled score, everything after that score
-        recomputed: above 0, a longer look at ``j`` speaks for the class. Attention is the same for
-        all classes; this is what differs. Of two classes, the difference is the gradient of their
-        log odds (of a softmax).
-
-        Parameters
-        ----------
-        label : int or str
-            A class of `classification`: its index, or its name.
-        words : bool
-            Over words, [L, H, m], the positions of `first_token`: all tokens of a word at once.
-
-        Raises
-        ------
-        InputError
-            A class that does not exist.
-        NotAvailableError
-            The model does not classify texts, or this is a view.
-
-        References
-        ----------
-        Wiegreffe & Pinter (2019), Attention is not not Explanation, EMNLP. Chefer, Gur & Wolf (2021),
-        Transformer Interpretability Beyond Attention Visualization, CVPR.
-        """
-        run = self._analysis._require_model("class gradients", of_tokens=True)
-        classes = self.classification
-        if classes is None or classes.task != "sequence":
-            raise NotAvailableError(
-                f"{run.encoder.name} does not classify texts, so no class has a gradient.",
-                "Load a checkpoint for sequence classification.",
-            )
-        from attn_widget.trace.class_gradients import class_gradients
-
-        index, words = class_index(label, classes.labels), check_flag(words, "words")
-        with self._analysis._lock:
-            gradients: dict[int, Float32] = self._analysis._cache.setdefault("class_gradients", {})
-            if index not in gradients:
-                best = [] if gradients else largest_first(classes.logits)[:LIKELIEST]
-                wanted = list(dict.fromkeys([index, *best]))
-                gradients.update(
-                    zip(wanted, class_gradients(run.encoder, run.encoding, wanted), strict=True)
-                )
-            gradient = gradients[index]
-        if not words:
-            return gradient
-        flat = gradient.reshape(-1, self._analysis.trace.n_tokens)
-        _, sums, _ = sum_positions(flat, self._analysis.language.tokens, words=True)
-        return sums.reshape(*gradient.shape[:2], -1)
 
     @property
     def next_sentence(self) -> ClassProbabilities:

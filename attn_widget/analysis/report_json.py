@@ -48,7 +48,6 @@ def _document(analysis: Analysis, top_k: int, mode: Mode | None) -> dict[str, An
         "metrics": lambda: {"tau": analysis.metrics.tau, **analysis.metrics.as_dict()},
         "specialization": lambda: _specialization(analysis),
         "roles": lambda: _roles(analysis),
-        "sentences": lambda: _sentences(analysis),
         "rollout": lambda: analysis.rollout(),
         "layer_change": lambda: analysis.heads.layer_change,
         "predictions": lambda: analysis.predictions(top_k, mode).to_records(),
@@ -95,21 +94,12 @@ def _specialization(analysis: Analysis) -> dict[str, Any]:
 
 
 def _roles(analysis: Analysis) -> dict[str, Any]:
-    roles = analysis.roles()
+    roles = analysis.heads.roles()
     return {
         "names": roles.names,
         "labels": roles.labels,
         "layout": roles.layout,
         "seed": roles.seed,
-    }
-
-
-def _sentences(analysis: Analysis) -> dict[str, Any]:
-    sentences = analysis.sentences
-    return {
-        "texts": list(sentences.texts),
-        "mass": sentences.matrix("mass"),
-        "max": sentences.matrix("max"),
     }
 
 

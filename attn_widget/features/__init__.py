@@ -37,9 +37,9 @@ class Feature(NamedTuple):
         Addresses of requests besides the run of a widget, and what answers those of one widget.
     model_types : mapping
         Types of models that `transformers` does not know, and the modules that tell it of them.
-    widgets, analysis, model, traits : mapping
-        Under any name, a class whose methods every widget, every `Analysis`, the ``a.model`` of each, or the widget of every run has
-        as its own.
+    widgets, analysis, heads, model, traits : mapping
+        Under any name, a class whose methods every widget, every `Analysis`, the ``a.heads`` or the ``a.model`` of each, or the widget
+        of every run has as its own.
     selection, page : mapping
         Under any name, a dataclass whose fields every `Selection`, or every `PageSpec`, has: options of a view or a page, each
         with its default and check.
@@ -84,6 +84,7 @@ class Feature(NamedTuple):
     model_types: Mapping[str, str] = NONE
     widgets: Mapping[str, str] = NONE
     analysis: Mapping[str, str] = NONE
+    heads: Mapping[str, str] = NONE
     model: Mapping[str, str] = NONE
     traits: Mapping[str, str] = NONE
     selection: Mapping[str, str] = NONE
@@ -107,12 +108,12 @@ class Feature(NamedTuple):
     options: Mapping[str, str] = NONE
 
 
-#: Where the core calls what a field names, and with which arguments: a class of that module with a typed ``__call__``.
+#: Where the core (or `make catalog`) calls what a field names, and with which arguments: a class of that module with a typed ``__call__``.
 HOOKS = {
     "added": "attn_widget.api:AddsToShow",
     "addresses": "attn_widget.widget.widget:AnswersBeside",
     "carried": "attn_widget.page.snapshot:CarriesAnswers",
-    "catalog": "attn_widget.page.manifest:GivesEntry",
+    "catalog": "scripts.manifest:GivesEntry",
     "cells": "attn_widget.page.view_cells:MakesCells",
     "commands": "attn_widget.__main__:Command",
     "fills": "attn_widget.page.snapshot:FillsRoom",
@@ -128,7 +129,7 @@ HOOKS = {
 
 FEATURES = {
     "chat": Feature(
-        uses=("why",), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
+        uses=("sentences", "why"), inputs={"chat": "inputs:read"}, meta={"chat": "turns:meta"},
         analysis={"chat": "figures:OfChat"}, slices=dict.fromkeys(("turns", "turn_contributions"), "slices"),
         carried={"why": "recorded:answers_of"}, sections={"turns": "turns:section"}, options={"chat": "command"},
     ),
@@ -154,7 +155,7 @@ FEATURES = {
         options={"engine": "command"},
     ),
     "exports": Feature(
-        uses=("comparison", "engine"), names={"report": "report"},
+        uses=("comparison", "corpus", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "inside": Feature(
@@ -176,6 +177,7 @@ FEATURES = {
         carried={"attention": "saved:answers_of"},
     ),
     "sentences": Feature(
+        analysis={"sentences": "figures:SentenceFigures"}, sections={"sentences": "sections:sentences"},
         slices=dict.fromkeys(("sentences", "drill"), "slices"), carried={"sentences": "recorded:answers_of"},
         views={"sentences": "view:SENTENCES"}, tables={"sentences": "table:sentences_table"},
         cells={"sentences": "cells:sentences_cells"},
@@ -193,10 +195,13 @@ FEATURES = {
     ),
     "tasks": Feature(
         uses=("comparison", "corpus"),
+        model={"tasks": "figures:TaskFigures"},
+        slices=dict.fromkeys(("first_token", "class_gradient", "beside"), "slices"),
         views={"task": "view:TASK"}, cells={"task": "cells:task_cells"},
         model_types={"attn_widget_mean_pooling": "mean", "attn_widget_text_cnn": "cnn"},
     ),
     "tree": Feature(
+        heads={"tree": "figures:TreeFigures"},
         traits={"tree": "traits:TreeTraits"},
         selection={"tree": "selection:TreeSelection"}, selection_options={"tree": "selection:TreeOptions"},
         views={"tree": "view:TREE"}, tables={"tree": "table:tree_table"}, cells={"tree": "cells:tree_cells"},

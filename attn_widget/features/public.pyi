@@ -6,6 +6,7 @@ from typing_extensions import Unpack
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.heads import HeadFigures
 from attn_widget.analysis.model import ModelFigures
 from attn_widget.api import ShowOptions, WidgetOptions
 from attn_widget.features.chat.figures import OfChat
@@ -24,11 +25,14 @@ from attn_widget.features.exports.widget import Exports
 from attn_widget.features.inside.figures import InsideFigures
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
+from attn_widget.features.sentences.figures import SentenceFigures
 from attn_widget.features.similarity.ranking import Ranking as Ranking
 from attn_widget.features.similarity.similarity import Similarity as Similarity
 from attn_widget.features.similarity.texts import similarity as similarity
 from attn_widget.features.similarity.widget import SimilarityTraits, SimilarityWidget
 from attn_widget.features.surprisal.run import surprisals as surprisals
+from attn_widget.features.tasks.figures import TaskFigures
+from attn_widget.features.tree.figures import TreeFigures
 from attn_widget.features.tree.selection import TreeOptions, TreeSelection
 from attn_widget.features.tree.traits import TreeTraits
 from attn_widget.features.why.page import WhyOption, WhyPage
@@ -59,8 +63,9 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(OfChat, LensFigures, QKFigures, OfWhy, AttentionFigures): ...
-class OfModel(InsideFigures, ModelFigures): ...
+class OfAnalysis(OfChat, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures): ...
+class OfHeads(TreeFigures, HeadFigures): ...
+class OfModel(InsideFigures, TaskFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(TreeTraits, WhyTraits, RunTraits): ...

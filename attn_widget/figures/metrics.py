@@ -261,7 +261,7 @@ def metric_scale(counts: Sequence[Counts], tau: Tau = TAU) -> list[Scale]:
     threshold(tau, len(first))  # refuses what is no tau
     return [
         {
-            key: (*metric.card.bounds(row), metric.card.uniform(row, tau))
+            key: metric.card.scale(row, tau)
             for key, metric in METRICS.items()
             if metric.card is not None
         }

@@ -49,7 +49,7 @@ class Tagging(NamedTuple):
     words: list[TaggedWord]  # in order, disjoint, inside the text
     sentence_starts: list[int] | None  # code points; None when the tagger does not divide sentences
     finds_entities: bool  # whether the tagger looks for entities
-    # Dependencies, as `attn_widget.figures.catalog.targets.Arc`; None when the tagger does not parse.
+    # None when the tagger does not parse.
     arcs: tuple[Dependency, ...] | None = None
 
 

@@ -15,6 +15,7 @@ from attn_widget.errors import InputError
 Task = Literal["sequence", "token", "question_answering", "next_sentence"]
 Activation = Literal["softmax", "sigmoid", "identity"]
 
+LIKELIEST = 5  # classes whose gradients come together: one pass forward serves them all
 NEXT_SENTENCE_LABELS = ("is next", "is not next")
 SINGLE_OUTPUT = (
     "The checkpoint has one output and does not say what it is (problem_type): read as a logit, as "

@@ -120,10 +120,7 @@ class Encoding:
 class TwoTexts:
     """Source and target of an encoder-decoder, each with the arrays of both.
 
-    Attributes
-    ----------
-    source, target : Encoding
-        The tokens of the target begin with the model's start token: row ``i`` reads token ``i`` and predicts the next.
+    The tokens of the target begin with the model's start token: row ``i`` reads token ``i`` and predicts the next.
     """
 
     source: Encoding

@@ -29,11 +29,11 @@ Piece = tuple[str, int, int]  # a token, with its first and last + 1 place
 class Encoded:
     """One text, or a pair, with the attributes of an ``Encoding`` of `tokenizers` that are read."""
 
-    ids: list[int] = field(default_factory=lambda: [])
-    tokens: list[str] = field(default_factory=lambda: [])
-    type_ids: list[int] = field(default_factory=lambda: [])
-    sequence_ids: list[int | None] = field(default_factory=lambda: [])
-    offsets: list[tuple[int, int]] = field(default_factory=lambda: [])
+    ids: list[int] = field(default_factory=list[int])
+    tokens: list[str] = field(default_factory=list[str])
+    type_ids: list[int] = field(default_factory=list[int])
+    sequence_ids: list[int | None] = field(default_factory=list[int | None])
+    offsets: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     @property
     def attention_mask(self) -> list[int]:

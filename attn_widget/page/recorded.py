@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.analysis.model import LIKELIEST
 from attn_widget.checks.rounding import largest_first
+from attn_widget.model.classification import LIKELIEST
 from attn_widget.protocol.answer import answer
 
 Asked = dict[str, Any]

@@ -16,22 +16,21 @@ from attn_widget._version import __version__
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import methods_from_elsewhere
 from attn_widget.analysis.opening import Opening, opening
-from attn_widget.analysis.units import units_of
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
-from attn_widget.figures.arrays import Head
-from attn_widget.figures.metrics import TAU
+from attn_widget.figures.arrays import Head, Tau
+from attn_widget.figures.metrics import KEYS, TAU, metric_scale
 from attn_widget.host.installed import imported
 from attn_widget.language.whole_words import beginnings
 from attn_widget.model.predictions import Mode, Predictions
 from attn_widget.model.tokens import Token
 from attn_widget.protocol.head_scan import head_scan, survey
-from attn_widget.protocol.metrics import describe_metrics, possible_keys
 from attn_widget.protocol.pack import pack, unpack
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.slices.heads import heads_so_far
+from attn_widget.trace import Trace
 from attn_widget.trace.forward import Progress
-from attn_widget.trace.windows.masks import looks_back
+from attn_widget.trace.windows.masks import keys_per_query, looks_back
 from attn_widget.trace.windows.plan import Windows
 
 WEIGHT_CELLS = 40_000  # 160 kB of float32: larger matrices come by slice, after the first picture
@@ -124,7 +123,8 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
-    for name, path in declared("meta") if units_of(analysis) else ():
+    has_units = analysis.run is not None and analysis.run.encoding.units
+    for name, path in declared("meta") if has_units else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value
@@ -265,6 +265,22 @@ def describe_windows(windows: Windows) -> dict[str, Any]:
         "spans": [[*span] for span in windows.spans],
         "of": windows.of.tolist(),
     }
+
+
+def possible_keys(trace: Trace) -> list[NDArray[np.int_]]:
+    """Number of keys that each query may attend to, int [n] for each layer."""
+    n, m = trace.n_tokens, trace.n_keys
+    masks = [trace.mask(layer) for layer in range(trace.n_layers)]
+    counts: dict[int, NDArray[np.int_]] = {}  # layers of a kind share their mask
+    for mask in masks:
+        if id(mask) not in counts:
+            counts[id(mask)] = np.full(n, m) if mask is None else keys_per_query(mask)
+    return [counts[id(mask)] for mask in masks]
+
+
+def describe_metrics(trace: Trace, tau: Tau) -> dict[str, Any]:
+    """``keys``, ``tau`` and ``scale`` (docs/protocol.md)."""
+    return {"keys": list(KEYS), "tau": tau, "scale": metric_scale(possible_keys(trace), tau)}
 
 
 def token_columns(

@@ -123,13 +123,6 @@ class Selection(OfSelection):
     def check(self, n_layers: int, n_heads: int) -> Selection:
         """The same, where a model of this shape has it; places in a text are not looked at.
 
-        Raises
-        ------
-        InputError, InputTypeError
-            A layer, head, name, size or yes-or-no that cannot be.
-
-        Examples
-        --------
         >>> Selection(layer=5).check(6, 12).layer
         5
         """

@@ -104,10 +104,7 @@ class Trace(ABC):
     def layer_scores(self, layer: int) -> Floats:
         """Scaled scores with mask and bias, float32 [H, n, n]; ``-inf`` where the mask forbids.
 
-        Raises
-        ------
-        NotAvailableError
-            The trace holds weights only.
+        Raises `NotAvailableError`: the trace holds weights only.
         """
 
     @abstractmethod
@@ -183,21 +180,7 @@ class Trace(ABC):
     def weights(
         self, layer: int, head: Head, rows: slice | None = None, cols: slice | None = None
     ) -> Floats:
-        """Attention weights of one head, or of the layer's mean head.
-
-        Parameters
-        ----------
-        layer : int
-            0 to L - 1.
-        head : int or "mean"
-            0 to H - 1; ``"mean"`` averages the matrices of the layer.
-        rows, cols : slice, optional
-            Queries and keys.
-
-        Returns
-        -------
-        float32 [rows, cols]
-        """
+        """Attention weights of one head, or of the layer's mean head, float32 [rows, cols]: queries and keys."""
         area = (rows or EVERY, cols or EVERY)
         if is_mean(head):
             return self.layer_weights(self._layer(layer)).mean(axis=0)[area]
@@ -208,10 +191,7 @@ class Trace(ABC):
     ) -> Floats:
         """Scaled scores of one head, float32 [rows, cols]; see `layer_scores`.
 
-        Raises
-        ------
-        NotAvailableError
-            For ``"mean"``: the softmax of averaged scores is not the average of the weights.
+        Raises `NotAvailableError`: for ``"mean"``, as the softmax of averaged scores is not the average of the weights.
         """
         self._no_mean(head)
         return self.layer_scores(self._layer(layer))[self._head(head)][rows or EVERY, cols or EVERY]

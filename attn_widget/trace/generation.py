@@ -82,7 +82,7 @@ class Writing:
     """
 
     count: int
-    options: Mapping[str, Any] = field(default_factory=lambda: {})
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     seed: int | None = None
     greedy: bool = True
 

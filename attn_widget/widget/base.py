@@ -91,13 +91,7 @@ class SourceWidget(OfWidgets):
 
     @property
     def _shown_source(self) -> Source:
-        """The source behind the widget.
-
-        Raises
-        ------
-        InputError
-            The widget was closed.
-        """
+        """The source behind the widget. Raises `InputError`: it was closed."""
         source = self._open_source()
         if source is None:
             raise InputError("This widget is closed.", "Call show() again to make a new one.")

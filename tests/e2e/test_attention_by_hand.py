@@ -48,7 +48,7 @@ def test_every_step_of_a_real_heads_pair_is_that_of_numpy(page: Page, layer: int
         TEXT, layer=layer, head=head, pair=[BORING, INCREDIBLY], tagger=None, progress=False
     )
     a = widget.analysis
-    q, k = a.queries(layer, head), a.keys(layer, head)
+    q, k = a.model.queries(layer, head), a.model.keys(layer, head)
     expected, error = steps(q, k), rounding(np.abs(q[BORING]) @ np.abs(k).max(axis=0), q.shape[1])
     agree(shown(page, widget), expected, rtol=error, atol=error)
     widget.close()

@@ -76,7 +76,7 @@ def test_which_head_is_answered_in_two_actions(
     part(page, "metric").select_option(key)
     part(page, "grid-most").click()
     a = widget.analysis
-    figures = a.patterns.previous if key == "previous" else a.heads.specialization.punctuation
+    figures = a.heads.patterns.previous if key == "previous" else a.heads.specialization.punctuation
     chosen(page, *head_of_largest(figures))
     agree(part(page, "heads").locator(".aw-grid-head"), figures, rtol=FLOAT32)
 
@@ -105,7 +105,7 @@ def test_roles_are_shown_on_the_map_and_on_the_grid(page: Page, widget: aw.Atten
     part(page, "roles").scroll_into_view_if_needed()
     dots = part(page, "roles-map").get_by_role("button")
     expect(dots).to_have_count(72, timeout=60_000)
-    roles = widget.analysis.roles()
+    roles = widget.analysis.heads.roles()
     seen = roles.labels.ravel().tolist()
     for dot, role in zip(dots.all(), seen, strict=True):
         expect(dot).to_have_attribute("data-role", str(role))

@@ -73,7 +73,7 @@ def test_the_strips_are_the_model_s_tensors(page: Page) -> None:
     widget = show(page, "bert")
     open_stage(page, "qkv")
     cells = page.locator('[data-tensor="query"] rect[data-dimension]')
-    agree(cells, widget.analysis.queries(1, 1)[2], rtol=FLOAT32)
+    agree(cells, widget.analysis.model.queries(1, 1)[2], rtol=FLOAT32)
 
 
 def test_a_walk_passes_every_layer_and_keeps_the_focus(page: Page) -> None:

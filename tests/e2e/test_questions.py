@@ -86,7 +86,7 @@ def place_of_largest(figures: np.ndarray) -> tuple[int, int]:
 
 def test_which_head_looks_at_the_previous_token(reader: Reader) -> None:
     reader.shade("previous")
-    layer, head = place_of_largest(reader.analysis.patterns.previous)
+    layer, head = place_of_largest(reader.analysis.heads.patterns.previous)
     expect(reader.part("grid-most")).to_contain_text(f"L{layer} · H{head}")
     reader.act(reader.part("grid-most").click)
     expect(reader.part("head-name")).to_have_text(f"L{layer} · H{head}")

@@ -96,7 +96,7 @@ def test_a_pinned_pair_shows_how_its_weight_comes_about(
             "exp(score − max)": np.exp(score[5] - score.max()),
             "sum of the row": np.exp(score - score.max()).sum(),
             "weight": widget.analysis.attention(2, 3)[2, 5],
-            "q · k": widget.analysis.queries(2, 3)[2] @ widget.analysis.keys(2, 3)[5],
+            "q · k": widget.analysis.model.queries(2, 3)[2] @ widget.analysis.model.keys(2, 3)[5],
         }
         for name, value in expected.items():
             found = figures[name]

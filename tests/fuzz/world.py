@@ -267,7 +267,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "predictions": lambda w: w.analysis.predictions(),
     "softmax": lambda w: w.analysis.model.softmax(1),
     "influence": lambda w: w.analysis.heads.tree(2, layer=0, head=0),
-    "roles": lambda w: w.analysis.roles(),
+    "roles": lambda w: w.analysis.heads.roles(),
     "sentences": lambda w: w.analysis.sentences,
     "specialization": lambda w: w.analysis.heads.specialization,
     "metrics": lambda w: w.analysis.metrics,

@@ -138,7 +138,7 @@ def golden() -> dict[str, Any]:
         "ids": [token.id for token in run.tokens],
         "attention": numbers([[run.attention(k, h) for h in heads] for k in layers]),
         "hidden": [numbers(state) for state in run.model.hidden_states],
-        "queries": numbers(np.concatenate([run.queries(1, h) for h in heads], axis=1)),
+        "queries": numbers(np.concatenate([run.model.queries(1, h) for h in heads], axis=1)),
         "logits": numbers(logits),
         "next_sentence": numbers(run.trace.nsp_logits),
         "text_of_file": as_text(packed).decode(),

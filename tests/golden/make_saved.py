@@ -41,8 +41,8 @@ def qk(run: Any) -> list[Any]:
         return np.stack([figure(LAYER, head) for head in HEADS])
 
     return encode_factors(
-        stack(run.queries),
-        stack(run.keys),
+        stack(run.model.queries),
+        stack(run.model.keys),
         run.trace.scaling(LAYER),
         scores=stack(run.scores),
         weights=stack(run.attention),

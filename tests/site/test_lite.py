@@ -125,7 +125,7 @@ def test_words_and_sentences_need_no_package_beyond_the_folder(
 def test_the_command_that_it_names_brings_what_lacks(notebook: tuple[Page, list[str]]) -> None:
     page, outside = notebook
     done = page.evaluate(
-        RUN_CODE, "%pip install -q scipy\nw.analysis.roles(), w.analysis.heads.flow(1)"
+        RUN_CODE, "%pip install -q scipy\nw.analysis.heads.roles(), w.analysis.heads.flow(1)"
     )
     assert done["status"] == "ok", done
     assert outside == []

@@ -83,8 +83,8 @@ def test_without_special_tokens_the_scores_that_stay_give_the_weights() -> None:
     softmax = np.exp(scores - scores.max(axis=1, keepdims=True))
     expected = softmax / softmax.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(view.attention(1, 0), expected, rtol=1e-5, atol=1e-7)
-    np.testing.assert_array_equal(view.keys(1, 0), a.keys(1, 0)[keys])
-    np.testing.assert_array_equal(view.queries(1, 0), a.queries(1, 0)[own])
+    np.testing.assert_array_equal(view.model.keys(1, 0), a.model.keys(1, 0)[keys])
+    np.testing.assert_array_equal(view.model.queries(1, 0), a.model.queries(1, 0)[own])
 
 
 def test_a_view_of_words_of_two_texts_is_shown_and_saved(tmp_path: Path) -> None:

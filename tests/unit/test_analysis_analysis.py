@@ -42,13 +42,17 @@ class CountingTrace(WeightsTrace):
         return super().layer_weights(layer)
 
 
-@pytest.fixture
-def trace() -> CountingTrace:
+def made_trace() -> CountingTrace:
     tokens = [
         Token(text, i, start, end, TEXT[start:end] or text, special=end == 0)
         for i, (text, start, end) in enumerate(PIECES)
     ]
     return CountingTrace(tokens, list(WEIGHTS))
+
+
+@pytest.fixture
+def trace() -> CountingTrace:
+    return made_trace()
 
 
 @pytest.fixture
@@ -69,15 +73,6 @@ def test_figures_are_those_of_the_definitions(analysis: Analysis) -> None:
         assert_close(found.raw[key][2, 1], naive.share(matrix, keys), terms=12, steps=2)
         assert found.chance[key] == len(keys) / 12
     assert found.reasons == {}
-    mean = naive.mean_head(WEIGHTS.reshape(-1, 12, 12).tolist())
-    assert analysis.sentences.texts == ("The cats ran.", "Paris slept on!")
-    assert analysis.sentences.tokens == ((1, 2, 3, 4, 5), (6, 7, 8, 9, 10))
-    assert_close(
-        analysis.sentences.matrix()[0, 1],
-        naive.isa_mass(mean, range(1, 6), range(6, 11)),
-        terms=12,
-        steps=2,
-    )
 
 
 def test_figures_are_computed_once_and_in_one_walk(
@@ -89,7 +84,7 @@ def test_figures_are_computed_once_and_in_one_walk(
             analysis.metrics,
             analysis.heads.marginals,
             analysis.heads.specialization,
-            analysis.roles(),
+            analysis.heads.roles(),
         )
     assert trace.asked == [0, 1, 2, 3]
     assert analysis.metrics is analysis.metrics
@@ -107,7 +102,7 @@ def test_the_tagger_is_asked_only_when_a_figure_needs_it(trace: CountingTrace) -
     _ = analysis.metrics, analysis.rollout(), analysis.view(special=False).metrics
     assert analysis.tokens[6].pos is None
     assert calls == []
-    _ = analysis.heads.specialization, analysis.words, analysis.view(words=True).sentences
+    _ = analysis.heads.specialization, analysis.view(words=True).words
     assert calls == [TEXT]
     assert (analysis.tokens[6].pos, analysis.tokens[7].entity) == ("PROPN", "GPE")
 
@@ -159,19 +154,10 @@ def test_words_have_the_figures_of_the_merged_matrices(analysis: Analysis) -> No
         naive.mean_head([naive.merge(head, GROUPS) for head in layer]) for layer in WEIGHTS.tolist()
     ]
     assert_close(view.rollout(), naive.rollout(means)[-1], terms=12, steps=4)
-    assert view.sentences.tokens == ((1, 2, 3, 4), (5, 6, 7, 8))
     assert [word.tokens for word in view.words] == [(i, i + 1) for i in range(1, 9)]
-    assert view.heads.tree(2, layer=3, head=0, depth=1).children[0].weight == max(
-        float(w) for i, w in enumerate(view.attention(3, 0)[2]) if i != 2
-    )
     assert view.heads.flow(0).shape == (10,)
     assert view.heads.layer_change.shape == (3,)
-    assert view.roles().labels.shape == (4, 3)
-
-
-def test_sentences_of_a_view_of_words_account_for_all_attention(analysis: Analysis) -> None:
-    found = analysis.view(words=True).sentences
-    assert_close(found.matrix().sum(axis=1) + found.elsewhere(), 1, terms=12)
+    assert view.heads.roles().labels.shape == (4, 3)
 
 
 def test_without_special_tokens_there_is_no_summary_token(analysis: Analysis) -> None:
@@ -179,7 +165,6 @@ def test_without_special_tokens_there_is_no_summary_token(analysis: Analysis) ->
     assert view.trace.n_tokens == 10
     assert "cls" in view.heads.specialization.reasons
     assert_close(view.attention(0, 0).sum(axis=1), 1, terms=12)
-    assert_close(view.sentences.elsewhere(), [0, 0], terms=12, size=1)
     plain = analysis.view(special=False, renormalize=False)
     np.testing.assert_array_equal(plain.attention(0, 0), WEIGHTS[0, 0, 1:11, 1:11])
 
@@ -194,26 +179,11 @@ def test_views_are_kept_and_lead_back(analysis: Analysis) -> None:
     assert analysis.view(renormalize=False) is analysis
 
 
-def test_influence_of_rollout_and_mean_heads_has_no_scores(analysis: Analysis) -> None:
-    rolled = analysis.heads.tree(3, layer=1, head="rollout", depth=1)
-    row = analysis.rollout(1)[3]
-    assert rolled.children[0].weight == max(float(w) for i, w in enumerate(row) if i != 3)
-    mean = analysis.heads.tree(3, layer=1, head="mean", depth=1)
-    assert mean.children[0].weight == max(
-        float(w) for i, w in enumerate(analysis.attention(1, "mean")[3]) if i != 3
-    )
-    assert all(node.score is None for node in (*rolled.walk(), *mean.walk()))
-    tree = analysis.heads.tree(3, layer=1, head=0, special=False)
-    assert not {0, 11} & {node.token for node in tree.walk()}
-
-
 @pytest.mark.parametrize("index", [-1, 4, True, "last", 1.5])
 def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object) -> None:
     for ask in (
         lambda: analysis.attention(index, 0),  # pyright: ignore
         lambda: analysis.rollout(index),  # pyright: ignore
-        lambda: analysis.heads.tree(0, layer=index, head="rollout"),  # pyright: ignore
-        lambda: analysis.sentences.matrix(layer=index),  # pyright: ignore
     ):
         with pytest.raises(InputError, match="layer is"):
             ask()
@@ -221,8 +191,6 @@ def test_a_layer_that_is_not_there_is_refused(analysis: Analysis, index: object)
 
 @pytest.mark.parametrize("token", [-1, 12, None, "cat"])
 def test_a_token_that_is_not_there_is_refused(analysis: Analysis, token: object) -> None:
-    with pytest.raises(InputError, match="token is"):
-        analysis.heads.tree(token, layer=0, head=0)  # pyright: ignore
     with pytest.raises(InputError, match="token is"):
         analysis.heads.flow(token)  # pyright: ignore
 
@@ -251,6 +219,4 @@ def test_short_and_odd_texts_have_figures_or_reasons(text: str) -> None:
     assert set(found.heads.specialization.reasons) >= {"syntax", "cls", "long_range"}
     assert not np.isnan(found.metrics.confidence_max).any()
     assert found.rollout().shape == (n, n)
-    assert found.heads.tree(0, layer=0, head=0).token == 0
-    assert found.sentences.note is not None
     assert found.view(words=True).attention(0, 0).shape == (n, n)

@@ -175,7 +175,7 @@ def test_queries_and_keys_that_explain_the_weights_give_scores() -> None:
     weights = exps / exps.sum(axis=-1, keepdims=True)
     a = from_attentions(weights, TOKENS, queries=q, keys=k)
     assert_close(a.scores(0, 1), scores[0, 1], terms=4)
-    np.testing.assert_array_equal(a.queries(0, 1), q[0, 1])
+    np.testing.assert_array_equal(a.model.queries(0, 1), q[0, 1])
     assert a.trace.scaling(0) == 0.5
     with pytest.raises(InputError, match="off its weights"):
         from_attentions(weights, TOKENS, queries=q, keys=k + q)
@@ -206,7 +206,7 @@ def test_what_needs_a_model_is_na() -> None:
         a.predictions,
         lambda: a.model.softmax(1),
         lambda: a.scores(0, 0),
-        lambda: a.queries(0, 0),
+        lambda: a.model.queries(0, 0),
         lambda: a.model.hidden_states,
         lambda: a.model.next_sentence,
         lambda: a.model.vocab_size,
@@ -277,7 +277,7 @@ def test_torch_is_not_imported() -> None:
     code = (
         "import sys, numpy as np, attn_widget as aw\n"
         "a = aw.from_attentions(np.full((1, 2, 7, 7), 1 / 7), list('abcdefg'), tagger=None)\n"
-        "a.metrics, a.heads.specialization, a.sentences.matrix(), a.rollout(), a.heads.layer_change\n"
+        "a.metrics, a.heads.specialization, a.rollout(), a.heads.layer_change\n"
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

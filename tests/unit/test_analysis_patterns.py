@@ -126,16 +126,18 @@ def test_an_analysis_has_them_and_answers_for_them() -> None:
     a = analyze("the cat sat on the mat", progress=False, tagger=None)
     kinds = [token.id for token in a.tokens]
     reply, buffers = protocol.answer(a, {"kind": "patterns"})
-    assert reply["ok"] and reply["data"]["keys"] == list(a.patterns.keys) == list(KEYS[:4])
-    assert reply["data"]["chance"] == {key: a.patterns.chance_of(key) for key in a.patterns.keys}
+    assert reply["ok"] and reply["data"]["keys"] == list(a.heads.patterns.keys) == list(KEYS[:4])
+    assert reply["data"]["chance"] == {
+        key: a.heads.patterns.chance_of(key) for key in a.heads.patterns.keys
+    }
     for array, buffer in zip(reply["arrays"], buffers, strict=True):
         key = array["name"].removeprefix("pattern:")
         sent = np.frombuffer(buffer, np.float32).reshape(array["shape"])
-        assert np.array_equal(sent, a.patterns.as_dict()[key])
+        assert np.array_equal(sent, a.heads.patterns.as_dict()[key])
         for layer, head in ((0, 0), (3, 5), (5, 11)):
             matrix = a.attention(layer, head).tolist()
             mean = naive.mean_of_cells if key in ("previous", "next") else naive.mean_of_sums
             expected, chance = mean(matrix, wanted(key, kinds))
             assert_close(sent[layer, head], expected, terms=len(matrix), size=1)
             assert reply["data"]["chance"][key] == pytest.approx(chance)
-    assert list(a.patterns.to_dataframe()) == ["layer", "head", *a.patterns.keys]
+    assert list(a.heads.patterns.to_dataframe()) == ["layer", "head", *a.heads.patterns.keys]

@@ -11,7 +11,7 @@ import pytest
 from attn_widget.figures.catalog.metrics import METRICS
 from attn_widget.figures.catalog.registry import metric
 from attn_widget.figures.catalog.specializations import ALIGNMENT, PATTERNS, SPECIALIZATIONS
-from attn_widget.page.manifest import manifest
+from scripts.manifest import manifest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "js" / "src"

@@ -18,7 +18,6 @@ from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.figures.choice import Choice
 from attn_widget.figures.metrics import layer_metrics
 from attn_widget.figures.rollout import rollout, rollout_of_mask
-from attn_widget.figures.sentences import SentenceAttention
 from attn_widget.protocol.head_scan import survey
 from tests.close import assert_close
 from tests.reference import naive_attention as naive
@@ -72,35 +71,9 @@ def test_a_flat_head_is_at_chance_in_every_figure() -> None:
         if key not in a.heads.specialization.reasons:
             assert_close(values[0, 0], a.heads.specialization.chance[key], terms=N, steps=2, size=1)
     for key in ("previous", "duplicate", "induction"):
-        found = a.patterns.values[key][0, 0]
-        assert_close(found, a.patterns.chance_of(key), terms=N, steps=2, size=1)
-    assert np.isnan(a.patterns.next).all()
-    halves = [[*range(6)], [*range(6, N)]]
-    sentences = SentenceAttention(a.trace, halves, ["When Mary and John went to", "the store ..."])
-    found = sentences.matrix(head=0)
-    assert_close(found, sentences.chance(), terms=N, steps=2, size=1)
-    of_rows = [np.mean([min(i + 1, 6) / (i + 1) for i in half]) for half in halves]
-    assert_close(found[:, 0], of_rows, terms=N, steps=2, size=1)
-    assert found[0, 1] == 0
-
-
-def test_the_first_token_of_a_decoder_is_in_no_sentence() -> None:
-    """Else sentence 0 would receive most of the attention of every other, because of the sink alone."""
-    text = "When it rains. The cat sleeps."
-    words = ["When", "it", "rains", ".", "The", "cat", "sleeps", "."]
-    weights = np.tri(len(words), dtype=np.float32)[None] * np.float32(0.1)
-    weights[:, :, 0] = 1 - weights[:, :, 1:].sum(axis=-1)
-    a = aw.from_attentions([weights], words, text=text, tagger=None)
-    assert a.sentences.tokens == ((1, 2, 3), (4, 5, 6, 7))
-    assert_close(
-        a.sentences.elsewhere(),
-        [weights[0, rows, 0].mean() for rows in ([1, 2, 3], [4, 5, 6, 7])],
-        terms=len(words),
-    )
-    assert (a.sentences.matrix()[1] < 0.35).all()
-    both = np.full((1, len(words), len(words)), 1 / len(words), dtype=np.float32)
-    encoder = aw.from_attentions([both], words, text=text, tagger=None)
-    assert encoder.sentences.tokens[0] == (0, 1, 2, 3)
+        found = a.heads.patterns.values[key][0, 0]
+        assert_close(found, a.heads.patterns.chance_of(key), terms=N, steps=2, size=1)
+    assert np.isnan(a.heads.patterns.next).all()
 
 
 def test_a_mask_that_is_found_gives_what_a_mask_that_is_told_does() -> None:
@@ -140,8 +113,8 @@ def test_rows_may_sum_to_less_than_one_where_a_sink_takes_the_rest() -> None:
         aw.from_attentions(weights[None], WORDS)
     a = aw.from_attentions(weights[None], WORDS, rest=True, tagger=None)
     assert_close(a.trace.rest(0), np.broadcast_to(1 - shares, (5, N)), terms=N, steps=2, size=1)
-    assert_close(a.patterns.rest[0], 1 - shares.mean(), terms=N, steps=2, size=1)
-    assert a.patterns.keys[-1] == "rest" and "rest" not in made().patterns.keys
+    assert_close(a.heads.patterns.rest[0], 1 - shares.mean(), terms=N, steps=2, size=1)
+    assert a.heads.patterns.keys[-1] == "rest" and "rest" not in made().heads.patterns.keys
     widget, plain = (aw.AttentionWidget(run, layer=0, head=2) for run in (a, made()))
     frame = widget.to_dataframe("attention")
     assert [*frame.columns][-2:] == ["weight", "rest"]
@@ -236,7 +209,7 @@ def test_flat_attention_is_at_chance_under_any_mask(
         assert_close(a.metrics.focus_normalized[0, 0], 1, terms=n, steps=2)
     of = {
         **a.heads.specialization.chance,
-        **{key: a.patterns.chance_of(key) for key in a.patterns.keys},
+        **{key: a.heads.patterns.chance_of(key) for key in a.heads.patterns.keys},
     }
-    for key, values in {**a.heads.specialization.raw, **a.patterns.values}.items():
+    for key, values in {**a.heads.specialization.raw, **a.heads.patterns.values}.items():
         assert_close(values[0, 0], of[key], terms=n, steps=2, size=1)

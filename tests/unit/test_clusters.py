@@ -57,7 +57,7 @@ def test_a_cluster_that_loses_its_points_gets_the_farthest_as_that_of_scikit_lea
 def test_roles_of_a_text_are_those_that_scikit_learn_finds() -> None:
     a = aw.analyze("The keys to the old cabinet in the hall are here.", progress=False)
     scores = a.heads.specialization.zscores()
-    roles = a.roles()
+    roles = a.heads.roles()
     points = np.stack([scores[axis].ravel() for axis in roles.axes], axis=1).astype(np.float64)
     fits = {k: KMeans(n_clusters=k, n_init=10, random_state=0).fit(points) for k in range(2, 9)}
     expected = {k: silhouette_score(points, fit.labels_) for k, fit in fits.items()}

@@ -159,7 +159,8 @@ def test_a_head_is_coded_in_company_as_it_is_alone() -> None:
     found = real("embedded")
     trace = found.trace
     layer = [
-        [of(2, head) for head in range(found.trace.n_heads)] for of in (found.queries, found.keys)
+        [of(2, head) for head in range(found.trace.n_heads)]
+        for of in (found.model.queries, found.model.keys)
     ]
     q, k = (np.stack(one) for one in layer)
     shown: dict[str, Any] = {
@@ -522,7 +523,7 @@ def test_a_snapshot_of_some_heads_selects_one_of_them() -> None:
 
 def test_codes_are_whole_numbers_that_three_bytes_hold() -> None:
     found = real("embedded")
-    q, k = 1000 * found.queries(0, 0), 1000 * found.keys(0, 0)
+    q, k = 1000 * found.model.queries(0, 0), 1000 * found.model.keys(0, 0)
     scaling = found.trace.scaling(0)
     scores = q @ k.T * np.float32(scaling)
     weights = softmax(scores).astype(np.float32)

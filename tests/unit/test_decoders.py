@@ -407,7 +407,7 @@ def test_a_run_is_saved_compared_and_counted_over_texts_as_an_encoders_is() -> N
     p = aw.profile(texts, model=encoder, tagger=None, progress=False)
     of_each = [
         {"focus_entropy": one.metrics.focus_entropy, "cls": one.heads.specialization.cls}
-        | one.patterns.as_dict()
+        | one.heads.patterns.as_dict()
         for one in (c.a, c.b)
     ]
     assert p.keys[-4:] == ("previous", "next", "duplicate", "induction")

@@ -103,7 +103,7 @@ def test_three_kinds_of_attention_are_those_of_the_models_eager_attention(name: 
     assert a.of("encoder") is cross.of("encoder") and cross.of("decoder") is a
     np.testing.assert_allclose(
         cross.trace.head_output(1, 1),
-        cross.attention(1, 1) @ cross.values(1, 1),
+        cross.attention(1, 1) @ cross.model.values(1, 1),
     )
 
 
@@ -384,8 +384,8 @@ def test_figures_of_one_text_are_refused_of_two_with_the_reason() -> None:
     a = analysis("t5")
     cross = a.of("cross")
     figures = (
-        *(lambda: cross.heads.specialization, lambda: cross.patterns),
-        *(lambda: cross.roles(), lambda: cross.rollout(), lambda: cross.heads.flow(0)),
+        *(lambda: cross.heads.specialization, lambda: cross.heads.patterns),
+        *(lambda: cross.heads.roles(), lambda: cross.rollout(), lambda: cross.heads.flow(0)),
         lambda: cross.heads.tree(0, layer=0, head=0),
     )
     for figure in figures:
@@ -413,7 +413,7 @@ def test_figures_of_one_text_are_refused_of_two_with_the_reason() -> None:
         with pytest.raises(NotAvailableError, match=words):
             asked()
     assert a.of("encoder").rollout().shape == a.of("encoder").attention(0, 0).shape
-    assert a.patterns.previous.shape == (3, 4) and a.view(words=True).part == "decoder"
+    assert a.heads.patterns.previous.shape == (3, 4) and a.view(words=True).part == "decoder"
 
 
 # A head that copies

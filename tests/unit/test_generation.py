@@ -169,7 +169,7 @@ def test_a_prompt_of_one_token_without_a_beginning_token_before_it() -> None:
     best = a.predictions()
     assert best.original_rank.tolist() == [0] and best.probabilities[0].sum() > 0
     assert np.isnan(best.mean_surprisal) and np.isnan(best.perplexity)  # nothing follows
-    assert (a.attention(0, 0) == 1).all() and np.isnan(a.patterns.previous).all()
+    assert (a.attention(0, 0) == 1).all() and np.isnan(a.heads.patterns.previous).all()
     target = aw.target(position=0, token=int(best.ids[0, 0]), against=int(best.ids[0, 1]))
     c = a.why.contributions(target)
     assert c.gap is not None and max(c.gap, a.why.components(target).gap) <= 1e-5

@@ -13,7 +13,7 @@ from attn_widget.features import HOOKS, Feature, declared, loaded
 #: Fields that name no function of the core's: features, classes, views, modules.
 NO_CALL = {
     *("uses", "names", "slices", "model_types", "views", "views_of_results", "options"),
-    *("widgets", "analysis", "model", "traits", "selection", "page"),
+    *("widgets", "analysis", "heads", "model", "traits", "selection", "page"),
     *("selection_options", "show_options", "page_options"),
 }
 ANY = ("Any", "object")

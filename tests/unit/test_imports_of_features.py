@@ -13,7 +13,7 @@ import attn_widget as aw
 import attn_widget.features
 from attn_widget.features import declared
 
-FIELDS = ("analysis", "widgets", "traits", "selection", "page")
+FIELDS = ("analysis", "heads", "model", "widgets", "traits", "selection", "page")
 MODULES = sorted({path.partition(":")[0] for field in FIELDS for _, path in declared(field)})
 
 

@@ -54,7 +54,7 @@ class Definition:
         x = parts.attention_sum.astype(np.float64) - parts.attention_output
         self.f = np.zeros((heads, n, n, matrix.shape[1]))
         for h in range(heads):
-            weights, values = a.attention(layer, h), a.values(layer, h)
+            weights, values = a.attention(layer, h), a.model.values(layer, h)
             for i in range(n):
                 for j in range(n):
                     block_of_head = matrix[h * dim : (h + 1) * dim]

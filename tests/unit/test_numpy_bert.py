@@ -202,7 +202,7 @@ import sys
 import attn_widget as aw
 w = aw.show("the cat sat on the mat", "a pair", tagger=None)  # spaCy imports torch
 a = w.analysis
-a.predictions(mode="masked"), a.model.parameters, a.model.layer(2), a.model.embeddings, a.mask([2]), a.patterns
+a.predictions(mode="masked"), a.model.parameters, a.model.layer(2), a.model.embeddings, a.mask([2]), a.heads.patterns
 a.ablate([(2, 1)]), a.mixing.matrix("alti", 3), a.model.next_sentence, a.model.residuals, a.mixing.decompose_output(2, 1)
 for name in ("torch", "transformers", "sympy", "scipy.optimize", "sklearn", "networkx", "pandas"):
     assert name not in sys.modules, name
@@ -250,7 +250,7 @@ asked = {
 }
 if "scipy" in hidden:
     asked["needs SciPy, which is not installed. Run: %pip install scipy"] = [lambda: a.heads.flow(1)]
-    assert a.roles().labels.size == 72
+    assert a.heads.roles().labels.size == 72
     assert [w.text for w in a.words] == ["the", "cat", "sat", "on", "the", "mat"]
     assert aw.compare("the cat sat", "the dog sat").summary().startswith("heads that differ")
     assert "syntax" in a.heads.specialization.reasons and "self" in a.heads.specialization.raw

@@ -40,4 +40,4 @@ def test_a_saved_page_has_their_vectors_and_scores_to_the_bit(analysis: Analysis
     meta, arrays = unpack(found.chunks["paint"])
     stored = {entry["request"]["kind"]: entry["arrays"] for entry in meta["recorded"]}
     np.testing.assert_array_equal(arrays[stored["scores"]["scores"]], analysis.scores(0, 0))
-    np.testing.assert_array_equal(arrays[stored["qkv"]["q"]], analysis.queries(0, 0))
+    np.testing.assert_array_equal(arrays[stored["qkv"]["q"]], analysis.model.queries(0, 0))

@@ -168,21 +168,13 @@ def test_specializations_come_raw_scaled_and_as_z_scores(analysis: Analysis) -> 
 
 def test_roles_are_those_of_the_analysis(analysis: Analysis) -> None:
     data, arrays = ask(analysis, kind="roles", seed=1)
-    found = analysis.roles(1)
+    found = analysis.heads.roles(1)
     equal(arrays["labels"], found.labels)
     equal(arrays["layout"], found.layout)
     equal(arrays["centroids"], found.centroids)
     assert (data["names"], data["axes"]) == (list(found.names), list(found.axes))
     assert data["silhouettes"].keys() == {str(k) for k in found.silhouettes}
     assert data["seed"] == 1
-
-
-def test_the_first_token_of_the_last_six_layers(analysis: Analysis) -> None:
-    for head in (0, "mean"):
-        data, arrays = ask(analysis, kind="first_token", head=head)
-        layers = list(range(analysis.trace.n_layers))[-6:]
-        assert data["layers"] == layers
-        equal(arrays["weights"], [analysis.attention(layer, head)[0] for layer in layers])
 
 
 def test_one_layer_has_no_change() -> None:

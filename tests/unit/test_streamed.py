@@ -16,7 +16,6 @@ from attn_widget.analysis.long import layered
 from attn_widget.analysis.long.layered import LayeredWalk
 from attn_widget.analysis.opening import ROWS_OF_LONG, links_of, opening
 from attn_widget.figures.metrics import KEYS
-from attn_widget.figures.sentences import isa_mass, mean_weights, strongest
 from attn_widget.protocol.head_scan import head_scan, survey
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
@@ -201,27 +200,3 @@ def test_the_first_paint_of_144_heads_and_128_tokens_is_below_150_kb() -> None:
     meta, arrays = unpack(packed)
     assert meta["predictions"] is not None and arrays["weights"].shape == (128, 128)
     assert len(packed) < 150_000
-
-
-def test_sentences_of_a_long_text_are_summed_by_rows_and_by_heads() -> None:
-    trace = long_run().trace
-    assert trace.n_tokens > LONG_TOKENS
-    weights = np.stack(
-        [[trace.weights(i, h) for h in range(trace.n_heads)] for i in range(trace.n_layers)]
-    )
-    mean = mean_weights(trace)
-    assert_close(
-        mean, weights.mean(axis=(0, 1), dtype=np.float64), terms=weights.shape[0] * weights.shape[1]
-    )
-    assert_close(mean_weights(trace, 1, 0), weights[1, 0], terms=1)
-    top = strongest(trace)
-    np.testing.assert_array_equal(top.weights, weights.max(axis=(0, 1)))
-    sentences = [range(1, 300), [300], range(301, trace.n_tokens - 1)]
-    expected = [
-        [
-            weights.mean(axis=(0, 1), dtype=np.float64)[np.ix_(a, b)].sum() / len(a)
-            for b in sentences
-        ]
-        for a in sentences
-    ]
-    assert_close(isa_mass(mean, sentences), expected, terms=trace.n_tokens)

@@ -45,13 +45,13 @@ def test_a_row_of_a_head_has_the_figures_of_its_matrix() -> None:
         assert row["confidence_max"] == pytest.approx(weights.max(), rel=1e-6)
         assert row["self"] == pytest.approx(np.trace(weights) / n, rel=1e-4)
     assert rows(a.metrics.to_dataframe())[-1].keys() <= rows(a.to_dataframe())[-1].keys()
-    for row in rows(a.patterns.to_dataframe()):
+    for row in rows(a.heads.patterns.to_dataframe()):
         weights = a.attention(row["layer"], row["head"])
         assert row["previous"] == pytest.approx(np.diagonal(weights, -1).mean(), rel=1e-4)
     for row in rows(a.heads.specialization.to_dataframe()):
         weights = a.attention(row["layer"], row["head"])
         assert row["cls"] == pytest.approx(weights[:, 0].mean(), rel=1e-4)
-    roles = a.roles()
+    roles = a.heads.roles()
     for row in rows(roles.to_dataframe()):
         at = row["layer"], row["head"]
         assert row["name"] == roles.names[row["role"]] and row["role"] == roles.labels[at]

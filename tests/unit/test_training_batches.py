@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from attn_widget.figures.catalog.targets import positional_targets
+from attn_widget.features.corpus.reading.targets import positional_targets
 from training.corpus import Corpus
 from training.data import (
     CLS,

@@ -177,8 +177,8 @@ def test_of_a_pair_the_longer_text_is_read_in_windows_with_all_of_the_other(
     [
         lambda a: a.rollout(),
         lambda a: a.heads.flow(3),
-        lambda a: a.queries(0, 0),
-        lambda a: a.keys(0, 0),
+        lambda a: a.model.queries(0, 0),
+        lambda a: a.model.keys(0, 0),
         lambda a: a.model.layer(0),
         lambda a: a.model.embeddings(),
         lambda a: a.mixing.matrix("alti", 1),

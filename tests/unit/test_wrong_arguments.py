@@ -54,9 +54,9 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         (InputError, "token is 'a', expected an int", lambda a: a.heads.flow("a")),
         (InputTypeError, "top_k is a float", lambda a: a.heads.tree(2, layer=0, head=0, top_k=2.0)),
         (InputTypeError, "depth is a NoneType", lambda a: a.heads.tree(2, layer=0, head=0, depth=None)),
-        (InputError, "seed is -1, expected 0 to", lambda a: a.roles(-1)),
-        (InputError, "seed is 4294967296, expected 0 to", lambda a: a.roles(2**32)),
-        (InputTypeError, "seed is a str, expected an int", lambda a: a.roles("a")),
+        (InputError, "seed is -1, expected 0 to", lambda a: a.heads.roles(-1)),
+        (InputError, "seed is 4294967296, expected 0 to", lambda a: a.heads.roles(2**32)),
+        (InputTypeError, "seed is a str, expected an int", lambda a: a.heads.roles("a")),
     ],
 )  # fmt: skip
 def test_figures_refuse_what_they_cannot_be_asked(
@@ -73,7 +73,7 @@ def test_integers_of_numpy_are_integers(analysis: aw.Analysis) -> None:
     assert (
         analysis.heads.flow(one, keys=ids[:1]).tolist() == analysis.heads.flow(1, keys=[5]).tolist()
     )
-    assert analysis.roles(one) is analysis.roles(1)
+    assert analysis.heads.roles(one) is analysis.heads.roles(1)
     assert check_seed(LARGEST_SEED) == LARGEST_SEED
 
 

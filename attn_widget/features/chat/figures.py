@@ -11,8 +11,8 @@ from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.checks import check_callable
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.chat.turns import Turn, turns_of
+from attn_widget.features.sentences.isa import isa_mass
 from attn_widget.figures.arrays import Float32, Head
-from attn_widget.figures.sentences import isa_mass
 from attn_widget.host.installed import require_torch
 from attn_widget.trace.forward import Progress
 

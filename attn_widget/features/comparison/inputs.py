@@ -19,9 +19,9 @@ from attn_widget.checks import (
 )
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
+from attn_widget.features.corpus.reading.items import check_part_of, split_item
 from attn_widget.model.families import PARTS
 from attn_widget.model.loading import load
-from attn_widget.model.two_texts import check_part_of, split_item
 
 Compared: TypeAlias = "Analysis | str | tuple[str, str] | Sequence[Mapping[str, Any]]"
 EXAMPLE = 'compare("He is here.", "She is here.") or compare(text, models=[m1, m2]).'

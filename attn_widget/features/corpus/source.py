@@ -17,10 +17,10 @@ from attn_widget.errors import NotAvailableError, SliceError
 from attn_widget.features.corpus.heaps import LINK
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.profile_figures import require_one_text
+from attn_widget.features.corpus.reading.targets import SPECIAL_TOKENS
 from attn_widget.features.corpus.reading.two_texts import CROSS_KEYS
 from attn_widget.figures import metrics, patterns, specialization
 from attn_widget.figures.catalog.specializations import ALIGNMENT
-from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.figures.roles import Roles
 from attn_widget.figures.tables import Columns, by_head
 from attn_widget.protocol.answer import Reply, respond

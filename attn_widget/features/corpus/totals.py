@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attn_widget.features.corpus.heaps import Heaps
 from attn_widget.features.corpus.reading.observed import ROWS
+from attn_widget.features.corpus.reading.targets import OFFSETS
 from attn_widget.features.corpus.statistics.intervals import (
     DIFFERENT,
     RESAMPLES,
@@ -31,7 +32,6 @@ from attn_widget.features.corpus.statistics.means import (
     split_squares,
 )
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.figures.catalog.targets import OFFSETS
 from attn_widget.host.installed import require
 
 Doubles = NDArray[np.float64]

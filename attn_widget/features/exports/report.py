@@ -26,12 +26,13 @@ from attn_widget.checks import (
 from attn_widget.errors import AttnWidgetError, InputError, InputTypeError
 from attn_widget.features.comparison.comparison import Comparison
 from attn_widget.features.comparison.page import compared_runs
+from attn_widget.features.corpus.reading.items import split_item
 from attn_widget.features.engine.live import page_model, shown_by_engine
 from attn_widget.features.engine.options import check_views_of
 from attn_widget.host.files import destination
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
-from attn_widget.model.two_texts import encode_source, encode_target, split_item
+from attn_widget.model.two_texts import encode_source, encode_target
 from attn_widget.page.page import TITLE, PageModel, write_page
 from attn_widget.page.saved_run import SavedRun, saved_run
 from attn_widget.page.size_budget import SizeBudget

@@ -13,13 +13,9 @@ from attn_widget.features.inside.hidden import (
     residual_bars,
     residuals,
 )
+from attn_widget.features.inside.parameters import parameter_counts, position_table
 from attn_widget.figures.arrays import Float32
-from attn_widget.trace.embeddings import (
-    EmbeddingParts,
-    embedding_parts,
-    parameter_counts,
-    position_table,
-)
+from attn_widget.trace.embeddings import EmbeddingParts, embedding_parts
 from attn_widget.trace.layer_activations import EXPERTS
 
 

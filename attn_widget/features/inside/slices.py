@@ -59,7 +59,11 @@ def named_tensor(analysis: Analysis, name: str, request: Request) -> NDArray[np.
         layer, head = place_of(analysis.trace, request)
         if name == "head_output":
             return analysis.trace.head_output(layer, head)
-        ask = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}
+        ask = {
+            "query": analysis.trace.queries,
+            "key": analysis.trace.keys,
+            "value": analysis.trace.values,
+        }
         return ask[name](layer, head)
     if name == "hidden":
         return analysis.model.hidden_states[

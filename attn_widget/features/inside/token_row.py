@@ -102,9 +102,9 @@ def token_row(
 
 def _of_head(analysis: Analysis, name: str) -> Callable[[int, int], NDArray[np.float32]]:
     return {
-        "query": analysis.queries,
-        "key": analysis.keys,
-        "value": analysis.values,
+        "query": analysis.trace.queries,
+        "key": analysis.trace.keys,
+        "value": analysis.trace.values,
         "head_output": analysis.trace.head_output,
     }[name]
 

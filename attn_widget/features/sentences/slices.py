@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.figures.sentences import Aggregation
+from attn_widget.features.sentences.isa import Aggregation
 from attn_widget.protocol.handlers import Answer, Arrays, answers
 from attn_widget.protocol.request import Request, integer, one_of, optional
 from attn_widget.trace.base import LONG_TOKENS

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
-from attn_widget.figures.influence import Influence, influence_tree
+from attn_widget.features.tree.influence import Influence, influence_tree
 from attn_widget.host.pattern import Pattern
 from attn_widget.protocol.matrix import Unit, shown_matrix
 from attn_widget.protocol.selection import Selection

@@ -16,10 +16,6 @@ def _mean_share(counts: Counts) -> float:
     return float((1 / counts).mean())
 
 
-def _largest_entropy(counts: Counts) -> float:
-    return float(np.log(counts).sum())
-
-
 def _uniform_median(counts: Counts) -> float:
     """Median of all cells: row ``i`` has ``counts[i]`` of ``1 / counts[i]``."""
     kinds, rows = np.unique(counts, return_counts=True)
@@ -52,8 +48,7 @@ def _uniform_sparsity(counts: Counts, tau: Tau) -> float:
         low="no single link stands out anywhere.",
         range="1/n to 1",
         chance="1/n",
-        bounds=lambda counts: (float(1 / counts.min()), 1),
-        uniform=lambda counts, _: float(1 / counts.min()),
+        scale=lambda counts, _: (share := float(1 / counts.min()), 1, share),
         references=[GOLSHANRAD],
     ),
 )
@@ -73,8 +68,7 @@ def confidence_max(head: HeadMatrix) -> float:
         low="most queries spread their attention over many keys.",
         range="1/n to 1",
         chance="1/n",
-        bounds=lambda counts: (_mean_share(counts), 1),
-        uniform=lambda counts, _: _mean_share(counts),
+        scale=lambda counts, _: (share := _mean_share(counts), 1, share),
         references=[GOLSHANRAD, VOITA],
     ),
 )
@@ -96,8 +90,7 @@ def confidence_avg(head: HeadMatrix) -> float:
         warning="High is diffuse, not focused.",
         range="0 to n\u00a0ln\u00a0n",
         chance="n\u00a0ln\u00a0n",
-        bounds=lambda counts: (0, _largest_entropy(counts)),
-        uniform=lambda counts, _: _largest_entropy(counts),
+        scale=lambda counts, _: (0, most := float(np.log(counts).sum()), most),
         references=[GOLSHANRAD, CLARK],
     ),
 )
@@ -121,8 +114,7 @@ def focus_entropy(head: HeadMatrix) -> float:
         low="hardly any weight is close to zero.",
         range="0 to 1",
         chance="0, or 1 where 1/n < τ",
-        bounds=lambda _: (0, 1),
-        uniform=_uniform_sparsity,
+        scale=lambda counts, tau: (0, 1, _uniform_sparsity(counts, tau)),
         references=[GOLSHANRAD],
     ),
 )
@@ -145,8 +137,7 @@ def sparsity(head: HeadMatrix) -> float:
         low="half of the cells carry next to nothing: attention sits on few keys.",
         range="0 to 1",
         chance="1/n",
-        bounds=lambda _: (0, 1),
-        uniform=lambda counts, _: _uniform_median(counts),
+        scale=lambda counts, _: (0, 1, _uniform_median(counts)),
         references=[GOLSHANRAD],
     ),
 )
@@ -171,8 +162,7 @@ def distribution_median(head: HeadMatrix) -> float:
         warning="High is less uniform.",
         range="0 to √(n − 1) / n",
         chance="0",
-        bounds=lambda counts: (0, _one_hot_deviation(counts)),
-        uniform=lambda _counts, _: 0.0,
+        scale=lambda counts, _: (0, _one_hot_deviation(counts), 0.0),
         references=[GOLSHANRAD],
     ),
 )

@@ -36,11 +36,9 @@ class Card:
     low: str
     range: str  # range, chance: the range, and the figure of uniform attention, in symbols
     chance: str
-    # Callable of int [n] to (float, float); least and largest possible figure, given how many keys each query may
-    # attend to.
-    bounds: Callable[[Counts], tuple[float, float]]
-    # Callable of (int [n], tau) to float; the figure of a head that attends to every possible key alike.
-    uniform: Callable[[Counts, Tau], float]
+    # Least and largest possible figure, given how many keys each query may attend to, and that of a head that attends to
+    # every possible key alike.
+    scale: Callable[[Counts, Tau], tuple[float, float, float]]
     references: Sequence[Reference]
     # unit, summary: ``""`` for a figure without a unit; what it says in half a sentence.
     unit: str = ""

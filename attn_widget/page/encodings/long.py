@@ -193,7 +193,9 @@ class LongFactors:
     def __init__(self, analysis: Analysis, layer: int, head: int, max_score_error: float) -> None:
         self._trace, self._place = analysis.trace, (layer, head)
         self._mask: Mask | None = analysis.trace.mask(layer)
-        queries, keys = (side(layer, head)[None] for side in (analysis.queries, analysis.keys))
+        queries, keys = (
+            side(layer, head)[None] for side in (analysis.trace.queries, analysis.trace.keys)
+        )
         found = Factors.of(
             queries, keys, analysis.trace.scaling(layer), max_score_error, scores_up_to=0
         )

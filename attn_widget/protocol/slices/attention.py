@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import known_language
-from attn_widget.analysis.comparison_texts import comparison_text_of
-from attn_widget.analysis.first_token import last_layers
 from attn_widget.analysis.long.detail import check_rollout
 from attn_widget.checks import LARGEST_SEED
 from attn_widget.checks.rounding import first_largest
@@ -22,8 +20,11 @@ from attn_widget.figures.roles import Roles
 from attn_widget.model.classification import ClassProbabilities
 from attn_widget.model.predictions import Mode
 from attn_widget.protocol.handlers import Answer, Arrays, answers
-from attn_widget.protocol.initial_payload import describe_predictions, prediction_arrays
-from attn_widget.protocol.metrics import describe_metrics
+from attn_widget.protocol.initial_payload import (
+    describe_metrics,
+    describe_predictions,
+    prediction_arrays,
+)
 from attn_widget.protocol.request import (
     Request,
     head_of,
@@ -80,11 +81,11 @@ def qkv(analysis: Analysis, request: Request) -> Answer:
     # Keys of another text are none of these rows.
     keys = rows if analysis.trace.square else slice(None)
     arrays = {
-        "q": analysis.queries(layer, head)[rows],
-        "k": analysis.keys(layer, head)[keys],
+        "q": analysis.trace.queries(layer, head)[rows],
+        "k": analysis.trace.keys(layer, head)[keys],
     }
     with suppress(NotAvailableError):  # tensors from outside come without values
-        arrays["v"] = analysis.values(layer, head)[keys]
+        arrays["v"] = analysis.trace.values(layer, head)[keys]
     cap = analysis.trace.softcap(layer)
     capped = {} if cap is None else {"cap": cap}
     return {"scaling": analysis.trace.scaling(layer), **capped}, arrays
@@ -221,7 +222,7 @@ def specialization(analysis: Analysis, _request: Request) -> Answer:
 
 @answers("patterns", needs_heads=True)
 def patterns(analysis: Analysis, _request: Request) -> Answer:
-    figures = analysis.patterns
+    figures = analysis.heads.patterns
     arrays: Arrays = {f"pattern:{key}": values for key, values in figures.as_dict().items()}
     return {"keys": list(figures.keys), "chance": by_layer(figures.chance)}, arrays
 
@@ -239,7 +240,7 @@ def by_layer(chance: Mapping[str, NDArray[np.float64]]) -> dict[str, float | lis
 @answers("roles", needs_tagger=True, needs_heads=True)
 def roles(analysis: Analysis, request: Request) -> Answer:
     seed = integer({"seed": request.get("seed", 0)}, "seed", 0, MAX_SEED)
-    return describe_roles(analysis.roles(seed))
+    return describe_roles(analysis.heads.roles(seed))
 
 
 def describe_roles(roles: Roles) -> Answer:
@@ -291,48 +292,3 @@ def describe_classes(classes: ClassProbabilities) -> dict[str, Any]:
 def next_sentence(analysis: Analysis, _request: Request) -> Answer:
     classes = analysis.model.next_sentence
     return {"labels": list(classes.labels)}, opened_classes(classes)
-
-
-@answers("first_token")
-def first_token(analysis: Analysis, request: Request) -> Answer:
-    look = analysis.model.first_token(head_of(analysis, request), words=False)
-    return {"layers": list(look.layers)}, {"weights": look.weights}
-
-
-@answers("class_gradient")
-def class_gradient(analysis: Analysis, request: Request) -> Answer:
-    classes = analysis.model.classification
-    label = integer(request, "label", 0, 1 if classes is None else len(classes.labels))
-    head = head_of(analysis, request)
-    layers = last_layers(analysis.trace.n_layers)
-    every = analysis.model.class_gradient(label)[layers.start :]
-    return {"layers": list(layers)}, {
-        "gradient": every.sum(1) if head == "mean" else every[:, head]
-    }
-
-
-@answers("beside", needs_tagger=True)
-def compare_with(analysis: Analysis, _request: Request) -> Answer:
-    """The text itself and its comparison texts: rows of words one after the other."""
-    own = comparison_text_of(analysis)
-    if own is None:
-        raise SliceError("This model does not classify texts.")
-    every = (own, *analysis.model.compare_with)
-    texts = [
-        {
-            "text": analysis.text,
-            "text_pair": analysis.text_pair,
-            "words": list(analysis.first_token.positions),
-            "before": list(analysis.before),
-            "segments": list(analysis.segments),
-        }
-        for analysis in every
-    ]
-    opened = [opened_classes(analysis.classification) for analysis in every]
-    arrays: Arrays = {
-        name: np.concatenate([classes[name] for classes in opened])
-        for name in ("logits", "probabilities")
-    }
-    arrays["weights"] = np.concatenate([analysis.first_token.weights for analysis in every], axis=1)
-    arrays["special"] = np.stack([analysis.first_token.special for analysis in every])
-    return {"texts": texts, "layers": list(own.first_token.layers)}, arrays

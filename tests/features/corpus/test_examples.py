@@ -13,7 +13,7 @@ import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.examples import sampled
 from attn_widget.features.corpus.reading.observed import is_word
-from attn_widget.figures.catalog.targets import positional_targets
+from attn_widget.features.corpus.reading.targets import positional_targets
 from tests.close import assert_close
 from tests.unit.made_texts import corpus
 
@@ -39,7 +39,7 @@ def brute(layer: int, head: int, by: str) -> list[tuple[float, int, int, int, fl
                 continue
             value = np.where(right, weights, 0).sum(1)[right.any(1)].mean()
         else:
-            value = getattr(a.patterns if by == "previous" else a.metrics, by)[layer, head]
+            value = getattr(a.heads.patterns if by == "previous" else a.metrics, by)[layer, head]
         links = [
             (float(weights[i, j]), -i, -j)
             for i in range(1, a.trace.n_tokens - 1)

@@ -48,7 +48,7 @@ def test_figures_are_those_of_each_text_alone(done: Profile) -> None:
         figures = {
             **alone.metrics.as_dict(),
             **alone.heads.specialization.raw,
-            **alone.patterns.as_dict(),
+            **alone.heads.patterns.as_dict(),
         }
         for place, key in enumerate(KEYS):
             size = [1, *np.ravel(figures[key])]  # the weights, and what is made of them

@@ -42,7 +42,7 @@ def figures(run: aw.Analysis) -> dict[str, Any]:
     known = run.metrics.as_dict()
     if run.part == "cross":
         return known | run.heads.monotony.as_dict()
-    return known | run.heads.specialization.raw | run.patterns.as_dict()
+    return known | run.heads.specialization.raw | run.heads.patterns.as_dict()
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder", "cross"])

@@ -11,8 +11,8 @@ import pytest
 from attn_widget import analyze, profile
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.corpus.profile import Profile
+from attn_widget.features.corpus.reading.targets import positional_targets
 from attn_widget.features.corpus.storage import Rows
-from attn_widget.figures.catalog.targets import positional_targets
 from tests.unit.needs import needs_spacy
 
 TEXTS = ["The cat saw the dog.", "Why?", "It rains in Paris, and the dog saw the other dog.", "Go"]

@@ -17,10 +17,10 @@ from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.corpus.examples import with_text
 from attn_widget.features.corpus.profile import Profile
 from attn_widget.features.corpus.reading.blocks import KEYS
+from attn_widget.features.corpus.reading.targets import SPECIAL_TOKENS
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.widget import ProfileWidget
 from attn_widget.figures import metrics, patterns, specialization
-from attn_widget.figures.catalog.targets import SPECIAL_TOKENS
 from attn_widget.page.compress import inflate
 from attn_widget.page.output import outputs
 from attn_widget.page.snapshot import exact_snapshot

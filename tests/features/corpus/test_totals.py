@@ -10,10 +10,10 @@ import pytest
 from attn_widget.features.corpus.examples import chosen, sampled
 from attn_widget.features.corpus.heaps import KEPT, LINK, Heaps, example_values
 from attn_widget.features.corpus.reading.observed import LINKS, ROWS, SHARES, Observed
+from attn_widget.features.corpus.reading.targets import OFFSETS
 from attn_widget.features.corpus.statistics import intervals, means
 from attn_widget.features.corpus.storage import Rows
 from attn_widget.features.corpus.totals import Totals
-from attn_widget.figures.catalog.targets import OFFSETS
 
 SHAPE = (3, 2, 2)
 

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer, BertForPreTraining
 
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.features.inside.parameters import parameter_counts, position_table
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import layer_modules
+from attn_widget.model.places import MINI
 from attn_widget.trace.capture import capture
-from attn_widget.trace.embeddings import embedding_parts, parameter_counts, position_table
+from attn_widget.trace.embeddings import embedding_parts
 from attn_widget.trace.layer_activations import inside
 from tests.close import assert_close
 from tests.unit import tiny_models
@@ -104,6 +107,12 @@ def test_the_position_table_begins_at_the_first_token(encoder: Encoder) -> None:
     table = position_table(encoder)
     assert len(table) == encoder.max_length
     np.testing.assert_array_equal(table[: encoding.n_tokens], parts.position)
+
+
+def test_the_embedded_model_has_the_counts_of_transformers() -> None:
+    own = aw.load(progress=False)
+    pair = BertForPreTraining.from_pretrained(MINI), AutoTokenizer.from_pretrained(MINI)
+    assert parameter_counts(own) == parameter_counts(aw.load(pair))
 
 
 def test_parameter_counts_add_up(encoder: Encoder) -> None:

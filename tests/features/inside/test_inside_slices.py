@@ -73,7 +73,11 @@ def tensor_of(analysis: Analysis, name: str) -> Any:
     if name in LAYER:
         return getattr(analysis.model.layer(1), name)
     if name in HEAD:
-        ask_for = {"query": analysis.queries, "key": analysis.keys, "value": analysis.values}
+        ask_for = {
+            "query": analysis.model.queries,
+            "key": analysis.model.keys,
+            "value": analysis.model.values,
+        }
         return {**ask_for, "head_output": analysis.trace.head_output}[name](1, 2)
     if name == "hidden":
         return analysis.model.hidden_states[1]
@@ -99,7 +103,7 @@ def test_the_sizes_of_the_model_are_its_own(of_model: Analysis) -> None:
     assert data["sizes"] == {
         "hidden": of_model.model.hidden_states.shape[-1],
         "intermediate": part["shape"][1],
-        "head_dim": of_model.queries(0, 0).shape[1],
+        "head_dim": of_model.model.queries(0, 0).shape[1],
         "vocabulary": of_model.model.vocab_size,
         "max_length": encoder.max_length,
     }

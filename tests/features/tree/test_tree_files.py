@@ -9,9 +9,9 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.features.tree.cells import PATHS
+from attn_widget.features.tree.influence import influence_tree
 from attn_widget.features.tree.shown import root_of
 from attn_widget.features.tree.table import tree_table
-from attn_widget.figures.influence import influence_tree
 from attn_widget.page.view_cells import view_cells
 from attn_widget.protocol.matrix import Unit
 from attn_widget.protocol.selection import Selection

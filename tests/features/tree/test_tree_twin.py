@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attn_widget.figures.influence import influence_tree
+from attn_widget.features.tree.influence import influence_tree
 
 FILE = Path(__file__).parents[2] / "golden" / "trees.json"
 # (tokens, children, levels, distinct weights: few make ties; 0 = all different, masked cells)

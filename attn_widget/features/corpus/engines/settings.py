@@ -8,10 +8,10 @@ from typing import Any
 from attn_widget.features.corpus.identity import identity_of, value_digest
 from attn_widget.features.corpus.reading.blocks import keys_of
 from attn_widget.features.corpus.reading.chunks import Failure
+from attn_widget.features.corpus.reading.items import check_part_of
 from attn_widget.language.taggers import TaggerLike, resolve
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
-from attn_widget.model.two_texts import check_part_of
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,9 @@ def read_alone(
     """Figures and links of one text, from `analyze`, as `read_together` gives those of one text."""
     analysis = analyze(text, model=encoder, tagger=tagger, truncation=truncation, progress=False)
     figures = stacked(
-        analysis.metrics.as_dict(), analysis.heads.specialization.raw, analysis.patterns.as_dict()
+        analysis.metrics.as_dict(),
+        analysis.heads.specialization.raw,
+        analysis.heads.patterns.as_dict(),
     )
     encoding = encoder.encode(text, truncation=truncation)
     observer = Observer([encoding], [analysis.language])

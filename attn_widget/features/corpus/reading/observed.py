@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attn_widget.figures.catalog.targets import (
+from attn_widget.features.corpus.reading.targets import (
     OFFSETS,
-    POSITIONAL,
-    RELATIONS,
     SPECIAL_TOKENS,
     Arc,
     positional_targets,
     relation_targets,
 )
+from attn_widget.figures.catalog.targets import POSITIONAL, RELATIONS
 from attn_widget.language.keys import is_punctuation
 from attn_widget.language.language import Language
 from attn_widget.model.encoding import Encoding

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.texts import run_two_texts
 from attn_widget.features.corpus.identity import text_digest
+from attn_widget.features.corpus.reading.items import split_item
 from attn_widget.features.corpus.reading.observed import Observed, Observer, observed_between
 from attn_widget.figures import metrics
 from attn_widget.figures.catalog.specializations import ALIGNMENT
 from attn_widget.language.taggers import TaggerLike
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
-from attn_widget.model.two_texts import encode_source, encode_target, split_item
+from attn_widget.model.two_texts import encode_source, encode_target
 from attn_widget.trace.generation import translated
 
 # A text; or a source and what is written for it.
@@ -86,7 +87,7 @@ def figures_of(analysis: Analysis) -> dict[str, NDArray[np.float32]]:
     figures = analysis.metrics.as_dict()
     if analysis.part == "cross":
         return figures | analysis.heads.monotony.as_dict()
-    return figures | analysis.heads.specialization.raw | analysis.patterns.as_dict()
+    return figures | analysis.heads.specialization.raw | analysis.heads.patterns.as_dict()
 
 
 def read_item(

@@ -186,7 +186,7 @@ export function createComparisonTexts(
           ) : (
             <p class="aw-hint">
               {"Run another text above to see both here. In Python: "}
-              <code>show(text, beside=[…])</code>, for example with a text of each class.
+              <code>show(text, compare_with=[…])</code>, for example with a text of each class.
             </p>
           )}
         </div>

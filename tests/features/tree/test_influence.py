@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attn_widget.analysis import Analysis
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.figures.influence import MAX_NODES, Influence, influence_tree
+from attn_widget.features.tree.influence import MAX_NODES, Influence, influence_tree
 from tests.reference import naive_attention as naive
 from tests.reference.samples import attention
+from tests.unit.test_analysis_analysis import TAGS, TEXT, made_trace
 
 
 def edges(tree: Influence) -> list[tuple[tuple[int, ...], float, float]]:
@@ -132,3 +134,36 @@ def test_a_table_has_a_row_for_each_edge() -> None:
     assert table.columns.tolist() == ["parent", "token", "depth", "weight", "product", "score"]
     assert len(table) == 6
     assert repr(tree) == "Influence(token=1, depth=0, 7 nodes)"
+
+
+@pytest.fixture
+def analysis() -> Analysis:
+    return Analysis(made_trace(), text=TEXT, tagger=lambda text: TAGS)
+
+
+def test_influence_of_rollout_and_mean_heads_has_no_scores(analysis: Analysis) -> None:
+    rolled = analysis.heads.tree(3, layer=1, head="rollout", depth=1)
+    row = analysis.rollout(1)[3]
+    assert rolled.children[0].weight == max(float(w) for i, w in enumerate(row) if i != 3)
+    mean = analysis.heads.tree(3, layer=1, head="mean", depth=1)
+    assert mean.children[0].weight == max(
+        float(w) for i, w in enumerate(analysis.attention(1, "mean")[3]) if i != 3
+    )
+    assert all(node.score is None for node in (*rolled.walk(), *mean.walk()))
+    tree = analysis.heads.tree(3, layer=1, head=0, special=False)
+    assert not {0, 11} & {node.token for node in tree.walk()}
+
+
+def test_the_tree_of_a_view_of_words_has_its_weights(analysis: Analysis) -> None:
+    view = analysis.view(words=True)
+    assert view.heads.tree(2, layer=3, head=0, depth=1).children[0].weight == max(
+        float(w) for i, w in enumerate(view.attention(3, 0)[2]) if i != 2
+    )
+
+
+@pytest.mark.parametrize("wrong", [-1, 12, True, "cat", 1.5])
+def test_a_layer_or_a_token_that_is_not_there_is_refused(analysis: Analysis, wrong: Any) -> None:
+    with pytest.raises(InputError, match="layer is"):
+        analysis.heads.tree(0, layer=wrong, head="rollout")
+    with pytest.raises(InputError, match="token is"):
+        analysis.heads.tree(wrong, layer=0, head=0)

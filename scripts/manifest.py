@@ -19,7 +19,7 @@ from attn_widget.figures.catalog.specializations import (
 from attn_widget.language import function_words
 from attn_widget.protocol.selection import Selection
 
-_IN_PYTHON = ("bounds", "uniform", "opens", "place")  # the page gets their figures with a run
+_IN_PYTHON = ("scale", "opens", "place")  # the page gets their figures with a run
 
 
 class GivesEntry(Protocol):

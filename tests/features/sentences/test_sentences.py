@@ -9,7 +9,7 @@ import pytest
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError
-from attn_widget.figures.sentences import SentenceAttention, mean_weights
+from attn_widget.features.sentences.isa import SentenceAttention, mean_weights
 from attn_widget.trace import WeightsTrace
 from tests.close import assert_close
 from tests.reference import naive_attention as naive
