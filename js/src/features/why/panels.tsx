@@ -124,7 +124,7 @@ function Heads({
         <Link words="Switch off each head in turn" act={start} />
       )}
       {running && (
-        <p class="aw-heads-waiting" role="status">
+        <p class="aw-hint" role="status">
           Switching off each head in turn …{share !== null && ` ${Math.round(100 * share)}% `}
           {share !== null && <Link words="cancel" act={() => task.stop()} part="why-cancel" />}
         </p>
@@ -133,7 +133,7 @@ function Heads({
       {value !== null && (
         <>
           {/* In the place of the progress: a press on “cancel” that comes too late chooses no head. */}
-          <p class="aw-heads-waiting">{`How much the ${kind} shrinks without each head.`}</p>
+          <p class="aw-hint">{`How much the ${kind} shrinks without each head.`}</p>
           <HeadList effects={value} heads={shown.meta.model.n_heads} {...{ state, mode }} />
         </>
       )}

@@ -75,7 +75,7 @@ describe("links", () => {
     });
     await quiet();
     await vi.waitFor(() => expect(part("why-cancel")).not.toBeNull());
-    const line = () => element.querySelector(".aw-heads-waiting")!;
+    const line = () => element.querySelector(".aw-hint")!;
     const above = line().previousElementSibling;
     expect(line().contains(part("why-cancel"))).toBe(true);
     come();
