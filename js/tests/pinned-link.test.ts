@@ -80,6 +80,19 @@ describe("the grid of heads, shaded by the pinned link", () => {
     expect(host.querySelector('[data-aw-part="grid-most"]')?.textContent).toBe(
       `most: L${Math.floor(most / n_heads)} · H${most % n_heads}`,
     );
+    // The next two, with their weights.
+    const next = expected
+      .map((value, i) => ({ value, i }))
+      .filter(({ i }) => i !== most)
+      .sort((a, b) => b.value - a.value);
+    const said = [...host.querySelectorAll('[data-aw-part="grid-next"]')].map((x) => x.textContent);
+    expect(said).toEqual(
+      next
+        .slice(0, 2)
+        .map(
+          ({ value, i }) => `L${Math.floor(i / n_heads)} · H${i % n_heads} ${formatNumber(value)}`,
+        ),
+    );
     const { surface: text } = source.meta.tokens;
     const label = host.querySelector(".aw-grid-head")!.ariaLabel ?? "";
     expect(label).toContain(`layer 0, head 0: ${text[2]} → ${text[1]} `);

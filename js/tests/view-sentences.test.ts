@@ -4,7 +4,7 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
-import { InsideSentence, mostUnusual, mostUnusualOf } from "../src/features/inside/sentence";
+import { InsideSentence, mostUnusual } from "../src/features/inside/sentence";
 import { takenFrom } from "../src/features/inside/taken";
 import { OneSentence, openingRow, SentencesSentence } from "../src/features/sentences/sentence";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
@@ -724,30 +724,29 @@ describe("Inside", () => {
       }),
     );
 
-  it("names the focus word with its pieces, by the mean of them, from three times the others on", () => {
+  it("names a content word with its pieces, by the mean of them, from three times the others on", () => {
     expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
     const changes = of([9, 2, 5, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
-    const found = mostUnusual(changes, itemAt(words, 0), words, 2);
+    const found = mostUnusual(changes, words, 2);
     expect(say(found, 0)).toBe(
       "The FFN of L0 moves keysmith most of all 4 words: by 3.5 times the length of its vectors (mean of its tokens), others by 1.0 (median).",
     );
     const little = of([9, 2.2, 3.3, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
-    expect(mostUnusual(little, itemAt(words, 0), words, 2)).toBeNull();
+    expect(mostUnusual(little, words, 2)).toBeNull();
   });
 
-  it("else names another content word that stands out, and claims nothing where none does", () => {
+  it("names no function word, and claims nothing where none stands out", () => {
     // L0: lost is 3 times the others; L1: are is 4 times.
     const changes = of([9, 1, 1, 1, 3, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(mostUnusual(changes, itemAt(words, 0), words, 2)).toBeNull();
-    expect(say(mostUnusualOf(changes, words, 2), 0)).toBe(
+    expect(say(mostUnusual(changes, words, 2), 0)).toBe(
       "The FFN of L0 moves lost most of all 4 words: by 3.0 times the length of its vector, others by 1.0 (median).",
     );
     expect(chosen).toEqual([4]);
     const none = "–";
     const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(say(mostUnusualOf(plain, words, 2), 0)).toBe(none);
+    expect(say(mostUnusual(plain, words, 2), 0)).toBe(none);
     const alike = of(Array(7).fill(1), Array(7).fill(1));
-    expect(say(mostUnusualOf(alike, words, 2), 0)).toBe(none);
+    expect(say(mostUnusual(alike, words, 2), 0)).toBe(none);
   });
 
   it("tells first what the focus word takes from another content word, and of the link that is told only what stands beside it", () => {
@@ -801,7 +800,7 @@ describe("Inside", () => {
 
   it("compares with no words where there are none", () => {
     const changes = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 2, 1, 1, 1, 9]);
-    expect(mostUnusual(changes, itemAt(words, 0), words.slice(0, 2), 2)).toBeNull();
+    expect(mostUnusual(changes, words.slice(0, 2), 2)).toBeNull();
   });
 });
 

@@ -76,27 +76,11 @@ const without = (among: readonly Unit[], { token }: Unit): Unit[] =>
   among.filter((other) => other.token !== token);
 
 /**
- * The part of the model that moves a word most, or least, of all: that in which it differs most from the median of the
- * others, as a ratio. Null where it is neither anywhere by three times, and where no figure is known: among some hundred figures
- * one is always a third beyond.
+ * The content word that a part of the model moves most, or least, of all, and the part in which it differs most from the median of
+ * the others, as a ratio. Null where none is three times beyond, and where no figure is known: among some hundred figures one
+ * is always a third beyond.
  */
 export function mostUnusual(
-  changes: readonly Change[],
-  unit: Unit,
-  among: readonly Unit[],
-  layers: number,
-): Moved | null {
-  const others = without(among, unit);
-  if (others.length < 2) return null;
-  return mostOf(
-    changes.flatMap((change) =>
-      Array.from({ length: layers }, (_, layer) => movedIn(change, layer, layers, unit, others)),
-    ),
-  );
-}
-
-/** The content word that stands out most. */
-export function mostUnusualOf(
   changes: readonly Change[],
   among: readonly Unit[],
   layers: number,
@@ -138,7 +122,7 @@ export function InsideSentence({
   readonly reading: Reading | null;
   /** The word from which the focus word takes most in the selected layer, where that is not the head's; null where none tells. */
   readonly taken?: Taken | null;
-  /** The focus word where it stands out, else another that does; null where none does. */
+  /** The content word that stands out; null where none does. */
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
   readonly nameOf: (unit: Unit) => string;

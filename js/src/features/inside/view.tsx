@@ -5,7 +5,7 @@ import { render } from "preact";
 import { consume } from "../../draw/dom";
 import { byTouch } from "../../draw/touch";
 import { standalone } from "../../draw/vector";
-import { type Unit, unitOf, unitOfToken } from "../../figures/derive/units";
+import { unitOf, unitOfToken } from "../../figures/derive/units";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { nothingToSee, wordsOf } from "../../figures/nothing-to-see";
 import { toldLink } from "../../figures/told-link";
@@ -29,7 +29,7 @@ import { createNearWords } from "./near-words";
 import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
 import { askReading, type Reading } from "./reading";
-import { InsideSentence, mostUnusual, mostUnusualOf } from "./sentence";
+import { InsideSentence, mostUnusual } from "./sentence";
 import { askShares, takenFrom } from "./taken";
 import { createTargetLens } from "./target-lens";
 
@@ -71,19 +71,16 @@ function createSentence(
   const several =
     words.length > 2 && new Set(words.map(({ surface }) => surface.trim().toLowerCase())).size > 1;
   const scheme = schemeOf(tokens);
-  function movedOf({ attention, ffn }: Changes, focus: Unit) {
+  function movedOf({ attention, ffn }: Changes) {
     const changes = [
       { part: "attention", values: attention },
       { part: "FFN", values: ffn },
     ] as const;
-    if (!several) return null;
-    return mostUnusual(changes, focus, words, layers) ?? mostUnusualOf(changes, words, layers);
+    return several ? mostUnusual(changes, words, layers) : null;
   }
   state.on(["token", "layer"], () => void askForReading(), until);
   void askForReading();
-  const moved = computed(
-    () => changesOf.answer.value && movedOf(changesOf.answer.value, word.value),
-  );
+  const moved = computed(() => changesOf.answer.value && movedOf(changesOf.answer.value));
   const head = signalOf(matrix.get, (changed) => matrix.on(changed, until));
   const taken = computed(() => {
     const { shares = null, layer = 0 } = readings.answer.value ?? {};

@@ -7,6 +7,7 @@
 
 import { render } from "preact";
 import { headName } from "../../figures/names";
+import { linksAreHere } from "../../frame/head-grid/shadings";
 import { onAbort } from "../../protocol/abort";
 import { messageOf, NEEDS_KERNEL, needsKernel } from "../../protocol/failure";
 import { Button, Segmented } from "../../ui/controls";
@@ -39,7 +40,7 @@ const WITHOUT: Readonly<Record<By, string>> = {
 };
 /** Below whatever of both has an answer: the answers differ. */
 const TWO_QUESTIONS =
-  "Two questions about a head: “switch off everywhere” leaves it out at every token, “run without each” replaces it at this one token only. The weights differ.";
+  "Two questions about a head: “switch off everywhere” leaves it out at every token, “run without each” replaces it at this one token only. The weights differ. Where one head makes up for another, only both off show what they hold.";
 const TITLES: Readonly<Record<SideName, readonly [before: string, after: string]>> = {
   key: ["Key side: what ", " offers"],
   query: ["Query side: what ", " asks for"],
@@ -227,6 +228,15 @@ function Absent({ model, cell }: Pick<Of, "model" | "cell">) {
   );
 }
 
+/** Bring the grid of heads into sight, out of its fold on a narrow page. */
+function reveal(place: Element): void {
+  const side = place.closest(".attn-widget")?.querySelector(".aw-side");
+  side?.querySelector<HTMLElement>('[data-aw-part="fold"][aria-expanded="false"]')?.click();
+  requestAnimationFrame(() =>
+    side?.querySelector(".aw-heads")?.scrollIntoView({ block: "nearest" }),
+  );
+}
+
 export const qk: PairPart = (place, context, pinned) => {
   const model = createQkModel(place, context, pinned);
   const { open, found, way, panel, until } = model;
@@ -260,6 +270,18 @@ export const qk: PairPart = (place, context, pinned) => {
           >
             Why here?
           </Button>
+          {linksAreHere(context.source) && (
+            <Button
+              class="aw-link aw-small"
+              part="qk-all-heads"
+              onClick={() => {
+                context.state.set({ metric: "pair" });
+                reveal(place);
+              }}
+            >
+              This link in all heads
+            </Button>
+          )}
           {last !== null && (
             <Button class="aw-link aw-small" part="qk-back" onClick={way.back}>
               {`← back to ${headName(last.layer, last.head)}`}

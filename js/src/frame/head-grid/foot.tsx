@@ -2,6 +2,7 @@
 
 import { category, categoryColor } from "../../draw/color/category";
 import { inkOn, type Mode, rampImage } from "../../draw/color/ramp";
+import { strongestOf } from "../../figures/derive/matrix";
 import { formatNumber } from "../../figures/format";
 import type { Roles } from "../../figures/head-figures";
 import { roleName } from "../../figures/head-names";
@@ -14,6 +15,8 @@ import { largestOf, waitingFor } from "./paint";
 import { isSigned } from "./shadings";
 
 const RAMP_STOPS = 18;
+/** Heads of the largest weights that are named. */
+const FIRST = 3;
 
 /** Letter and name of each role. */
 const Legend = ({
@@ -82,6 +85,23 @@ export const Foot = memo(function Foot({
         >
           most: {headName(layer, head)}
         </Button>
+        {largest !== null &&
+          key === "pair" &&
+          strongestOf(figures ?? [], FIRST)
+            .filter((index) => index !== largest)
+            .map((index) => {
+              const [layer, head] = [Math.floor(index / heads), index % heads];
+              return (
+                <Button
+                  key={index}
+                  class="aw-grid-most"
+                  part="grid-next"
+                  onClick={() => input.select(layer, head, false)}
+                >
+                  {headName(layer, head)} {formatNumber(figures?.[index] ?? Number.NaN)}
+                </Button>
+              );
+            })}
         <div class="aw-ramp aw-grid-legend" hidden={largest === null}>
           <span class="aw-number">{ends.value && formatNumber(ends.value.least)}</span>
           <span
