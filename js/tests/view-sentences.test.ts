@@ -731,6 +731,7 @@ describe("Inside", () => {
     expect(say(found, 0)).toBe(
       "The FFN of L0 moves keysmith most of all 4 words: by 3.5 times the length of its vectors (mean of its tokens), others by 1.0 (median).",
     );
+    expect(mostUnusual(changes, words, 2, 1)).toBeNull();
     const little = of([9, 2.2, 3.3, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
     expect(mostUnusual(little, words, 2)).toBeNull();
   });

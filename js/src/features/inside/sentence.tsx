@@ -78,12 +78,13 @@ const without = (among: readonly Unit[], { token }: Unit): Unit[] =>
 /**
  * The content word that a part of the model moves most, or least, of all, and the part in which it differs most from the median of
  * the others, as a ratio. Null where none is three times beyond, and where no figure is known: among some hundred figures one
- * is always a third beyond.
+ * is always a third beyond. `resting`: the token on which the heads of a decoder rest, whose vector is far longer than others'.
  */
 export function mostUnusual(
   changes: readonly Change[],
   among: readonly Unit[],
   layers: number,
+  resting = -1,
 ): Moved | null {
   if (among.length < 3) return null;
   const all = changes.flatMap((change) =>
@@ -99,7 +100,7 @@ export function mostUnusual(
     }).flat(),
   );
   const plain = plainIn(among.map(({ surface }) => surface.trim().toLowerCase()));
-  return mostOf(all.filter(({ unit }) => !plain[among.indexOf(unit)]));
+  return mostOf(all.filter(({ unit }) => !plain[among.indexOf(unit)] && unit.token !== resting));
 }
 
 /**

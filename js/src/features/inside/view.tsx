@@ -76,7 +76,8 @@ function createSentence(
       { part: "attention", values: attention },
       { part: "FFN", values: ffn },
     ] as const;
-    return several ? mostUnusual(changes, words, layers) : null;
+    const resting = model.predicts === "next" && tokens.special[0] === false ? 0 : -1;
+    return several ? mostUnusual(changes, words, layers, resting) : null;
   }
   state.on(["token", "layer"], () => void askForReading(), until);
   void askForReading();
