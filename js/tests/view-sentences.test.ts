@@ -515,8 +515,10 @@ describe("Tree", () => {
     const alike = [0.34, 0.33, 0.33];
     expect(words([0, 0.6, 0.4], alike, even)).toMatch(/^– /);
     expect(words([0, 0.5, 0.5], even, even)).toMatch(/^– /);
-    expect(words([0.1, 0.6, 0.3], [0.6, 0.1, 0.3], even)).toMatch(
-      /^From cat the path leads to dog, which gives 60% back to cat, chance 33%\./,
+    // A way back is none.
+    expect(words([0.1, 0.6, 0.3], [0.6, 0.1, 0.3], even)).toMatch(/^– /);
+    expect(words([0.1, 0.6, 0.3], [0.1, 0.3, 0.6], even)).toMatch(
+      /^From cat the path leads to dog, which gives 60% to bird, chance 33%\./,
     );
   });
 
@@ -536,15 +538,15 @@ describe("Tree", () => {
       return textOf(h(TreeSentence, { of, tokens: meta.tokens, choose }));
     };
     const root = [0, 2, 0.8] as const;
-    const [on, far] = [[6, 4, 0.5] as const, [4, 0, 0.3] as const];
+    const [on, far] = [[6, 4, 0.5] as const, [4, 0, 0.35] as const];
     expect(say([root, on, far])).toBe(
-      "From tree the path leads to bird, which gives 30% to cat, chance 14%.",
+      "From tree the path leads to bird, which gives 35% to cat, chance 14%.",
     );
     expect(chosen).toEqual([6, 4, 0]);
     expect(say([root, on])).toBe("–");
     // A neighbor, and a link near chance.
     expect(say([root, [6, 5, 0.5], far])).toBe("–");
-    expect(say([root, on, [4, 0, 0.2]])).toBe("–");
+    expect(say([root, on, [4, 0, 0.33]])).toBe("–");
     expect(say([root, [6, 0, 0.5]])).toBe("–");
   });
 
@@ -554,7 +556,7 @@ describe("Tree", () => {
     const units = firstUnits(meta, true);
     const matrix = {
       ...{ layer: 0, head: 0, quantity: "weights", queries: units, keys: units, allowed: null },
-      weights: Float32Array.of(0.1, 0.6, 0.3, 0.6, 0.1, 0.3, 0.3, 0.4, 0.3),
+      weights: Float32Array.of(0.1, 0.6, 0.3, 0.3, 0.1, 0.6, 0.3, 0.4, 0.3),
       queryOf: (token: number) => token,
     } as never;
     const of = grow(matrix, 0, { topK: 2, depth: 3, bare: false }, sourceOf(meta));
@@ -562,9 +564,9 @@ describe("Tree", () => {
     const choose = (token: number) => void chosen.push(token);
     const line = drawn(h(TreeSentence, { of, tokens: meta.tokens, choose }));
     const words = [...line.querySelectorAll<HTMLElement>("button")];
-    expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog", "cat"]);
+    expect(words.map(({ textContent }) => textContent)).toEqual(["cat", "dog", "bird"]);
     for (const word of words) word.click();
-    expect(chosen).toEqual([0, 1, 0]);
+    expect(chosen).toEqual([0, 1, 2]);
   });
 });
 
@@ -991,12 +993,23 @@ describe("Task", () => {
       probabilities: Float32Array.from(shares),
       sum: Float64Array.of(1),
     }) as const;
-  const say = (answer: Classification, push?: Push | null, { tokens } = META): string =>
+  const say = (
+    answer: Classification,
+    push?: Push | null,
+    { tokens } = META,
+    leans = false,
+  ): string =>
     textOf(
       h(
         "p",
         null,
-        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), choose, push),
+        classesInWords(
+          answer,
+          tokens,
+          (token) => itemAt(TEXTS, token),
+          choose,
+          push === undefined ? undefined : { of: push, leans },
+        ),
       ),
     );
 
@@ -1041,6 +1054,9 @@ describe("Task", () => {
       "keys pushes to good, away from bad: by 0.750 logits. The model classifies the text as good: 80%, chance 50%.",
     );
     expect(say(decides)).toBe("The model classifies the text as good: 80%, chance 50%.");
+    // What the model would say of no word at all.
+    expect(say(decides, null, META, true)).toBe("");
+    expect(say(hardly, null, META, true)).toMatch(/^The model does not decide/);
   });
 
   it("names no function word but a negation, and none that does not stand out", () => {

@@ -56,6 +56,13 @@ export function isUndecided(column: SoftmaxColumn): boolean {
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
 }
 
+/** The word that pushes most; null where none stands out. */
+export interface Pushed {
+  readonly of: Push | null;
+  /** The model leans to the likeliest class before any word is read. */
+  readonly leans: boolean;
+}
+
 /** Function words that turn what others say. */
 const NEGATIONS: ReadonlySet<string> = new Set(["no", "not", "never", "nor", "n't", "without"]);
 
@@ -84,9 +91,10 @@ export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push 
 function ofText(
   column: SoftmaxColumn,
   tokens: TokenColumns,
-  push: Push | null | undefined,
+  pushed: Pushed | null | undefined,
   choose: (token: number) => void,
 ): ComponentChildren {
+  const push = pushed?.of;
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
     const { label, probability } = termOf(column, index);
@@ -182,6 +190,7 @@ function ofText(
           {chance}.
         </>
       );
+    if (push === null && pushed?.leans) return false;
     // No second class at chance or below.
     const isNamed =
       second !== undefined && isAboveChance(itemAt(probabilities, second), 1 / labels.length);
@@ -286,13 +295,13 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves it, null where no word stands out. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves it. False where the model leans to its class without any word, and none stands out. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
   choose: (token: number) => void,
-  push?: Push | null,
+  push?: Pushed | null,
 ): ComponentChildren {
   if (found.task === "token") return ofTokens(found, tokens, name, choose);
   return found.task === "sequence"

@@ -15,6 +15,9 @@ import { FocusWord, Quoted, SentenceLine, Share, Which } from "../../ui/sentence
 import type { Grown } from "./grown";
 import type { TreeNode } from "./influence";
 
+/** A second step is named from so many times the odds of chance on. */
+const ODDS = 3;
+
 /** A link of the tree. */
 interface Link extends Num {
   readonly from: TreeNode;
@@ -71,7 +74,7 @@ function otherPath(
     const far = to >= 0 && Math.abs(to - unit) > 1 && isContent(itemAt(keys, to));
     if (!far || names[to] === names[unit]) return null;
     const found = { from: rootAt(unit), to: rootAt(to), ...link(rootAt(unit), rootAt(to)) };
-    return isTelling(found.value, found.chance) ? found : null;
+    return isTelling(found.value, found.chance, ODDS) ? found : null;
   });
   const paths = ahead.flatMap((first): (readonly [Link, Link])[] => {
     const second = first && ahead[first.to.unit];
@@ -149,13 +152,17 @@ export function TreeSentence({
   const isAbove = ({ value, chance }: Link): boolean => isAboveChance(value, chance);
   if (!isAbove(first)) return <SentenceLine silent />;
   const tells = (link: Link): boolean =>
-    isAbove(link) && isTelling(link.value, link.chance) && isContent(link.to);
+    isAbove(link) && isTelling(link.value, link.chance, ODDS) && isContent(link.to);
   const through = paths.find(
-    ([one, second]) => isAbove(one) && isContent(one.to) && second !== null && tells(second),
+    ([one, second]) =>
+      isAbove(one) &&
+      isContent(one.to) &&
+      second !== null &&
+      second.to !== one.from &&
+      tells(second),
   );
   if (through !== undefined) {
     const [one, second] = through;
-    const back = second?.to === one.from;
     return (
       <SentenceLine of={tokens}>
         {"From "}
@@ -173,7 +180,7 @@ export function TreeSentence({
         {`, which ${across ? "in the encoder " : ""}gives `}
         {second && (
           <Given {...second}>
-            {back ? " back to " : " to "}
+            {" to "}
             {named(second.to)}
           </Given>
         )}
