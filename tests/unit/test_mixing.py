@@ -115,7 +115,8 @@ def test_the_decomposition_of_an_output_closes(run: Any) -> None:
         d = Definition(run, layer)
         for i in range(run.trace.n_tokens):
             parts = run.mixing.decompose_output(layer, i)
-            assert_close(parts.vectors, d.g[i], terms=32, steps=4)
+            # Scores, softmax, values, output projection, residual and norm.
+            assert_close(parts.vectors, d.g[i], terms=32, steps=6)
             assert_close(parts.bias, d.g_b[i], terms=32, steps=4)
             total = parts.vectors.sum(axis=0) + parts.bias + parts.shift
             size = np.abs(parts.vectors).sum(axis=0) + np.abs(parts.bias) + np.abs(parts.shift)
