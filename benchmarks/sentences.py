@@ -3,13 +3,14 @@
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.sentences`` (the embedded model, for Task a classifier of feelings
 over it, for two texts the embedder and the comparison; some fifteen minutes). ``--texts 5`` runs every eighth text,
 ``--file`` runs the lines of another file (``FIRST ||| SECOND`` is a pair), ``--prose`` the 40 texts of
-`benchmarks.opening`, ``--model smollm2`` the prompts of ``prompts.txt`` with a decoder, ``--views why,inside`` some views
-alone. ``–``: a view has nothing to add. Exits with 1 where a sentence does not come.
+`benchmarks.opening`, ``--model smollm2`` the prompts of ``prompts.txt`` with a decoder, with ``--chats`` the chats of
+``chats.json`` and its replies, ``--views why,inside`` some views alone. ``–``: a view has nothing to add. Exits with 1 where a sentence does not come.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from itertools import chain
@@ -26,7 +27,8 @@ from scripts.page import mount
 from scripts.probe import sentiment
 
 HERE = Path(__file__).parent
-KINDS, PROMPTS = HERE / "kinds.txt", HERE / "prompts.txt"
+KINDS, PROMPTS, CHATS = HERE / "kinds.txt", HERE / "prompts.txt", HERE / "chats.json"
+REPLY = 24  # tokens that a decoder writes at most, where a chat ends with its user
 BETWEEN = " ||| "
 WAIT_MS = 240_000
 SILENT = "–"  # the view has nothing to add
@@ -85,12 +87,26 @@ def of_two(chromium: Browser, first: str, second: str) -> Iterator[tuple[str, st
         widget.close()
 
 
+def of_chats(chromium: Browser, model: aw.Encoder, views: list[str] | None) -> int:
+    """Print the sentences of the chats; the number that is missing."""
+    missing = 0
+    for number, messages in enumerate(json.loads(CHATS.read_text())):
+        asks = messages[-1]["role"] == "user"
+        run = aw.show(messages, model=model, generate=REPLY if asks else 0, progress=False)
+        print(f"\n{number} {run.analysis.text}", flush=True)
+        for view, sentence in sentences(chromium, run, views=views):
+            print(f"  {view:<12}{sentence or 'MISSING'}", flush=True)
+            missing += sentence == ""
+    return missing
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--texts", type=int)
     parser.add_argument("--file", type=Path)
     parser.add_argument("--prose", action="store_true")
     parser.add_argument("--model")
+    parser.add_argument("--chats", action="store_true")
     parser.add_argument("--views")
     given = parser.parse_args()
     encoder, classifier = aw.load(given.model, progress=False), sentiment()
@@ -104,6 +120,8 @@ def main() -> int:
     missing = 0
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        if given.chats:
+            missing, chosen = of_chats(chromium, encoder, views), []
         for number, line in enumerate(chosen):
             text, *pair = line.split(BETWEEN)
             n = encoder.encode(text, *pair).n_tokens
