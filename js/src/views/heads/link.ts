@@ -6,6 +6,7 @@ import type { Unit } from "../../figures/derive/units";
 import { isSink, isSquare, type Matrix, numOf } from "../../figures/matrix";
 import { schemeOf, unitLabel } from "../../figures/names";
 import { isUnknown } from "../../figures/nothing-to-see";
+import { isTold, toldLink } from "../../figures/told-link";
 import { contentOf, isWhole } from "../../figures/whole-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
@@ -51,11 +52,17 @@ export function linkOf(
   const refers = queries.map(content(read, true));
   const answers = keys.map(content(keyTokens));
   const own = focus < 0 ? null : name(itemAt(queries, focus));
+  const told = toldLink(matrix, token);
   const found = queries.flatMap((query, row): Link[] => {
     if (!refers[row] || row === focus || name(query) === own) return [];
     const words = keys.map((unit, key) => {
       const far = !square || Math.abs(key - row) > 1;
-      const tells = far && answers[key] && !isSink(unit, matrix.sink) && name(unit) !== name(query);
+      const tells =
+        far &&
+        answers[key] &&
+        !isSink(unit, matrix.sink) &&
+        name(unit) !== name(query) &&
+        !isTold(told, query, unit);
       return tells ? itemAt(weights, row * keys.length + key) : Number.NaN;
     });
     const key = firstLargest(words);
