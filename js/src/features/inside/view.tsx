@@ -20,7 +20,6 @@ import type { DrawView, ViewContext } from "../../views/contract";
 import type { Architecture, StageBox } from "./architecture";
 import { Link } from "./bars";
 import { tableOf } from "./content";
-import type { Changes } from "./data";
 import { createMap } from "./map/map";
 import { Parameters } from "./map/parameters";
 import { ChangeLegend, ChangeWords, layerWords, stageWords } from "./map/words";
@@ -28,8 +27,7 @@ import { createInsideModel, type InsideModel } from "./model";
 import { createNearWords } from "./near-words";
 import { createPanel } from "./panel/panel";
 import { createPipeline } from "./pipeline";
-import { askReading, type Reading } from "./reading";
-import { InsideSentence, mostUnusual } from "./sentence";
+import { InsideSentence } from "./sentence";
 import { askShares, takenFrom } from "./taken";
 import { createTargetLens } from "./target-lens";
 
@@ -40,67 +38,43 @@ const HINT =
 /** The view in a sentence. */
 function createSentence(
   { source, state, matrix, signal: until }: ViewContext,
-  { changesOf, focus, layers }: InsideModel,
+  { focus }: InsideModel,
 ) {
-  const { tokens, model } = source.meta;
+  const { tokens } = source.meta;
   const words = wordsOf(tokens);
   const word = computed(
     () => words[unitOfToken(words, focus.value)] ?? unitOf(tokens, focus.value),
   );
-  const readings = asking<{
-    token: number;
-    layer: number;
-    reading: Reading | null;
-    shares: ArrayLike<number> | null;
-  }>(until);
-  const askForReading = (): Promise<void> =>
-    readings.ask(async (signal) => {
-      const [token, { layer }] = [focus.peek(), state.get()];
-      // A head that cannot be applied to a layer, or layers that are not known: the sentence speaks of what is.
-      const without = (error: unknown): null => {
+  const tells = words.length > 2 && nothingToSee(tokens) === null;
+  const asked = asking<{ readonly layer: number; readonly shares: ArrayLike<number> | null }>(
+    until,
+  );
+  const scheme = schemeOf(tokens);
+  const ask = (): Promise<void> =>
+    asked.ask(async (signal) => {
+      const { layer } = state.get();
+      // Shares that are not to be had leave nothing to say.
+      const shares = await askShares(source, layer, signal).catch((error: unknown) => {
         if (isAbort(error)) throw error;
         return null;
-      };
-      // A decoder goes on after its last token.
-      const at = model.predicts === "next" ? tokens.text.length - 1 : token;
-      const reading = await askReading(source, at, signal).catch(without);
-      const shares = several ? await askShares(source, layer, signal).catch(without) : null;
-      return { token, layer, reading, shares };
+      });
+      return { layer, shares };
     });
-  /** A median needs two others; a word again and again is none. */
-  const several =
-    words.length > 2 && new Set(words.map(({ surface }) => surface.trim().toLowerCase())).size > 1;
-  const scheme = schemeOf(tokens);
-  function movedOf({ attention, ffn }: Changes) {
-    const changes = [
-      { part: "attention", values: attention },
-      { part: "FFN", values: ffn },
-    ] as const;
-    const resting = model.predicts === "next" && tokens.special[0] === false ? 0 : -1;
-    return several ? mostUnusual(changes, words, layers, resting) : null;
+  if (tells) {
+    state.on(["layer"], () => void ask(), until);
+    void ask();
   }
-  state.on(["token", "layer"], () => void askForReading(), until);
-  void askForReading();
-  const moved = computed(() => changesOf.answer.value && movedOf(changesOf.answer.value));
   const head = signalOf(matrix.get, (changed) => matrix.on(changed, until));
   const taken = computed(() => {
-    const { shares = null, layer = 0 } = readings.answer.value ?? {};
+    const { shares = null, layer = 0 } = asked.answer.value ?? {};
     const told = toldLink(head.value, focus.value);
     return shares && takenFrom(shares, layer, word.value, words, told);
   });
   return function sentence() {
-    const [found, read] = [changesOf.answer.value, readings.answer.value];
-    const waits = found === null && changesOf.failure.value === null;
-    if (waits || read?.token !== focus.value) return <SentenceLine />;
-    const { reading } = read;
-    if (reading === null && nothingToSee(tokens) !== null) return <SentenceLine silent />;
-    if (reading === null && found === null) return <SentenceLine />;
+    if (tells && asked.answer.value === null) return <SentenceLine />;
     return (
       <InsideSentence
-        focus={word.value}
-        reading={reading}
         taken={taken.value}
-        moved={moved.value}
         tokens={tokens}
         nameOf={(unit) => unitLabel(unit, scheme)}
         choose={(token) => state.set({ token })}
