@@ -1,4 +1,5 @@
 /** The current row in words: the sentence that it looks at beyond its length, what stays in it, and what tokens in no sentence take. */
+import { isTelling } from "../../figures/chance";
 import { nothingToSee } from "../../figures/nothing-to-see";
 import type { Told } from "../../figures/told-link";
 import { itemAt } from "../../protocol/required";
@@ -118,6 +119,7 @@ export function SentencesSentence({
   block = null,
   tokens,
   told = null,
+  chosen = true,
   choose,
 }: {
   readonly matrix: SentenceMatrix;
@@ -127,6 +129,8 @@ export function SentencesSentence({
   readonly tokens: TokenColumns;
   /** A link that another view names. */
   readonly told?: Told | null;
+  /** The reader chose the row: then its shares answer, even those of any two sentences. */
+  readonly chosen?: boolean;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
 }) {
@@ -203,6 +207,9 @@ export function SentencesSentence({
     ? [`${name} gives ${other} `, " of its attention"]
     : [`${name} takes `, ` from ${other}`];
   const back = itemAt(values, best * width + row);
+  const preference = preferenceOf(matrix, row);
+  const tells = preference !== null && isTelling(preference.share, preference.byLength);
+  if (weights && pair === null && !tells && !chosen) return <SentenceLine silent />;
   if (size === 2 && !Number.isNaN(back)) {
     const returns = weights ? `, and gets ` : ", and gives ";
     return said(
@@ -215,7 +222,6 @@ export function SentencesSentence({
       stays,
     );
   }
-  const preference = preferenceOf(matrix, row);
   if (preference === null) return said(gives, shareAt(row, best), to, stays);
   const [of, gets] = weights ? ["gives to", "gets"] : ["takes from", "gives"];
   const prefers = preference.share > preference.byLength;

@@ -213,6 +213,7 @@ function createModel(host: HTMLElement, context: ViewContext) {
     choice.value = { aggregation, scope };
     choices.set(state, choice.peek());
   }
+  let opening: Place | null = null;
   /** Read the row of the focus token's sentence; the first matrix opens at the pinned pair. */
   function follow(first = false): void {
     const shown = matrix.peek();
@@ -221,8 +222,10 @@ function createModel(host: HTMLElement, context: ViewContext) {
     const row = sentenceOf(shown.tokens, token);
     const pinned = placeOfPair(shown, pair);
     if (pinned !== null && (first || pinned.row === row)) entry.value = pinned;
-    else if (first || (row >= 0 && row !== entry.peek().row))
-      entry.value = firstOf(shown, first || row < 0 ? openingRow(shown) : row);
+    else if (first) {
+      opening = firstOf(shown, openingRow(shown));
+      entry.value = opening;
+    } else if (row >= 0 && row !== entry.peek().row) entry.value = firstOf(shown, row);
   }
 
   const run = (text: string): void => {
@@ -231,6 +234,8 @@ function createModel(host: HTMLElement, context: ViewContext) {
   return {
     ...{ context, selection, mode, choice, wanted, answers, matrix, pair, bridge, told },
     ...{ entry, pointed, show, Drill, Grid, choose, load, follow, run: act && run },
+    /** True of a row that the reader chose. */
+    chosen: computed(() => entry.value !== opening),
   };
 }
 
@@ -281,6 +286,7 @@ function View({ context, selection, mode, choice, wanted, answers, matrix, ...mo
           block={bridge.block.value}
           tokens={source.meta.tokens}
           told={told.value}
+          chosen={model.chosen.value}
           choose={choose}
         />
       )}
