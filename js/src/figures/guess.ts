@@ -26,7 +26,7 @@ const CONTROL = /^(?:[[<⟨].|bytes )/u;
 const END = /^<[^>]*(?:end|eos|eot|\/s)/i;
 
 /** True of a name with a letter or a digit, of no control token and no bytes. */
-export const isSaid = (name: string): boolean => !CONTROL.test(name) && LETTER.test(name);
+const isSaid = (name: string): boolean => !CONTROL.test(name) && LETTER.test(name);
 
 export const isEnd = (token: string): boolean => END.test(token);
 

@@ -3,7 +3,7 @@
 import { itemAt } from "../protocol/required";
 import type { TokenColumns } from "../protocol/types";
 import { type Unit, unitsOf } from "./derive/units";
-import { areFunctionWords, isElsewhere, isInNumber } from "./plain-words";
+import { areFunctionWords, isElsewhere, isInNumber, plainIn } from "./plain-words";
 
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 const MASK = /^(\[MASK\]|<mask>)$/;
@@ -20,12 +20,6 @@ export function knowsNoWord({ text, special }: TokenColumns): boolean {
   const plain = text.filter((_, i) => special[i] !== true);
   return plain.length > 0 && plain.every(isUnknown);
 }
-
-/** True where a word of the text is one token. */
-export const hasWholeWord = (tokens: TokenColumns): boolean =>
-  wordsOf(tokens).some(({ token, end }) => end - token === 1);
-
-export const ONLY_PIECES = "The model knows no word of this text as a whole, only pieces";
 
 /** The words of a text, without special and unknown tokens, boilerplate and punctuation; pieces are joined. */
 export function wordsOf(tokens: TokenColumns): Unit[] {
@@ -62,7 +56,7 @@ const isCharacter = (written: string): boolean =>
   UNSPACED.test(written) && Array.from(written.trim()).length === 1;
 
 /** `The model knows 2 of the 9 characters of this text`, where it knows less than half of them; null where it knows more. */
-export function knowsFew(tokens: TokenColumns): string | null {
+function knowsFew(tokens: TokenColumns): string | null {
   const { text, surface, special } = tokens;
   const known = wordsOf(tokens).map((word) => word.surface);
   const unknown = surface.filter((_, i) => special[i] !== true && isUnknown(itemAt(text, i)));
@@ -74,6 +68,25 @@ export function knowsFew(tokens: TokenColumns): string | null {
   return `The model knows ${known.length} of the ${all.length} ${units} of this text`;
 }
 
+/** Why what a model makes of the words of a text tells little; null where it may tell. */
+export function saysLittle(tokens: TokenColumns): string | null {
+  const words = wordsOf(tokens);
+  if (words.length === 0) return "This text has no word that the model knows";
+  const few = knowsFew(tokens);
+  if (few !== null) return few;
+  const names = namesOf(tokens);
+  if (areFunctionWords(names)) return "This text has only function words";
+  if (isOfCharacters(tokens)) return null;
+  const isPieces = ({ token, end }: Unit): boolean => end - token > 1;
+  if (words.every(isPieces)) return "The model knows no word of this text as a whole, only pieces";
+  // A model of English has the function words of other languages, and pieces of the rest.
+  const plain = plainIn(names);
+  const whole = words.filter((word, i) => !plain[i] && !isPieces(word));
+  return isOfElsewhere(tokens) && words.some(isPieces) && whole.length === 0
+    ? "The model has no content word of this text as one token"
+    : null;
+}
+
 /** Why the links of a text tell nothing about it, in a sentence; null where they may. */
 export function nothingToSee(tokens: TokenColumns): string | null {
   const plain = tokens.text.filter((_, i) => tokens.special[i] !== true);
@@ -83,17 +96,14 @@ export function nothingToSee(tokens: TokenColumns): string | null {
   if (knowsNoWord(tokens))
     return "The model knows no word of this text, so its links tell nothing.";
   const words = namesOf(tokens);
-  const few = knowsFew(tokens);
-  if (few !== null) return `${few}, so its links tell little.`;
-  if (words.length === 0) return "This text has no word, so its links tell nothing.";
-  if (words.length === 1) return "This text is a single word, so it has no link between words.";
-  if (new Set(words).size === 1)
-    return "This text repeats one word, so its links only show positions.";
-  if (areFunctionWords(words))
-    return "This text has only function words, so its links tell little.";
-  return hasWholeWord(tokens) || isOfCharacters(tokens)
-    ? null
-    : `${ONLY_PIECES}, so its links tell little.`;
+  const little = saysLittle(tokens);
+  if (knowsFew(tokens) === null) {
+    if (words.length === 0) return "This text has no word, so its links tell nothing.";
+    if (words.length === 1) return "This text is a single word, so it has no link between words.";
+    if (new Set(words).size === 1)
+      return "This text repeats one word, so its links only show positions.";
+  }
+  return little && `${little}, so its links tell little.`;
 }
 
 /** True where a model reads characters and no pieces of words: `##` before one is a piece's. */
