@@ -4,7 +4,7 @@
 import { h } from "preact";
 import { describe, expect, it } from "vitest";
 import { firstUnits } from "../src/draw/text-line";
-import { InsideSentence, mostUnusual } from "../src/features/inside/sentence";
+import { InsideSentence } from "../src/features/inside/sentence";
 import { takenFrom } from "../src/features/inside/taken";
 import { OneSentence, openingRow, SentencesSentence } from "../src/features/sentences/sentence";
 import { classesInWords, isUndecided, type Push, pushOf } from "../src/features/tasks/sentence";
@@ -314,9 +314,7 @@ describe("Predictions", () => {
       `${lead}, where the likeliest word is man: 13%.`,
     );
     expect(say(texts, p, [1, 2, 3], [2, 3])).toBe(`${lead}.`);
-    expect(say(texts, p, [1, 2, 3], [4, 1], 7)).toBe(
-      "With each word hidden in turn, no word surprises the model much, rust most: 25%, 7th, where it expects man: 50%.",
-    );
+    expect(say(texts, p, [1, 2, 3], [4, 1], 7)).toBe("–");
     const pieces = ["[CLS]", "keys", "rust", "##y", "[SEP]"];
     expect(say(pieces, p, [1, 2, 3], [4, 1])).toMatch(
       /^With each token hidden in turn, of the words of one token keys /,
@@ -335,7 +333,7 @@ describe("Predictions", () => {
     expect(say(texts, [1, 0.001, 0.25, 0.5, 1], [1, 2, 3], [4])).toContain("Hund surprises");
     const pieces = ["[CLS]", "der", "Hu", "##nd", "los", "[SEP]"];
     expect(say(pieces, [1, 0.001, 0.25, 0.5, 0.5, 1], [1, 2, 3, 4], [4])).toBe(
-      "The model has no content word of this text as one token, so what it expects in place of one tells little.",
+      "The model has no content word of this text as one token, so what the model expects in place of one tells little.",
     );
   });
 
@@ -609,6 +607,10 @@ describe("A text", () => {
     ])
       expect(say(...words)).toMatch(/^This text has only function words/);
     expect(say("el", "sol")).toBeNull();
+    expect(say("el", "per", "##ro", "sol")).toBe(
+      "The model has no content word of this text as one token, so its links tell little.",
+    );
+    expect(say("el", "per", "##ro", "cama")).toBeNull();
   });
 
   it("of a thousand words without a full stop has something to see, of one again and again nothing", () => {
@@ -694,8 +696,8 @@ describe("Sentences", () => {
   });
 
   it("says to which other sentence most goes, or that the mask lets nothing", () => {
-    expect(say(2, [0.25, 0.125, 0.0625, 0])).toBe(
-      "S0 gives S1 13% of its attention, and gets 6.3% of that of S1; 25% of its attention stays in S0, 50% lands on special tokens.",
+    expect(say(2, [0.25, 0.125, 0.25, 0])).toBe(
+      "S0 gives S1 13% of its attention, and gets 25% of that of S1; 25% of its attention stays in S0, 50% lands on special tokens.",
     );
     const three = [0.25, 0.3, 0.1, 0, 0, 0, 0, 0, 0];
     expect(say(3, three)).toBe(
@@ -708,52 +710,22 @@ describe("Sentences", () => {
     expect(say(3, [0.25, 0.5, 0.75, 0, 0, 0, 0, 0, 0], "max")).toBe(
       "The strongest link from S0 to another sentence is to S2, 0.750; the strongest within S0 is 0.250.",
     );
+    // Of a row that nobody chose, shares that double the odds of its length alone.
+    const opened = (values: number[]) =>
+      textOf(
+        h(SentencesSentence, {
+          ...{ matrix: matrix(3, values), row: 0, tokens: META.tokens, choose, chosen: false },
+        }),
+      );
+    expect(opened([0.25, 0.2, 0.15, 0, 0, 0, 0, 0, 0])).toBe("–");
+    expect(opened(three)).toMatch(/^Of what S0 gives/);
   });
 });
 
 describe("Inside", () => {
-  const { tokens } = metaOf(["[CLS]", "keys", "##mith", "are", "lost", "often", "[SEP]"]);
-  const words = wordsOf(tokens);
-  // Two layers, one part: keysmith is pieces 1 and 2.
-  const of = (first: number[], second: number[]) => [
-    { part: "FFN" as const, values: [...first, ...second] },
-  ];
-  const say = (moved: ReturnType<typeof mostUnusual>, focus: number): string =>
-    textOf(
-      h(InsideSentence, {
-        ...{ focus: itemAt(words, focus), reading: null, moved, tokens, choose },
-        nameOf: ({ surface }) => surface,
-      }),
-    );
-
-  it("names a content word with its pieces, by the mean of them, from three times the others on", () => {
-    expect(words.map(({ surface }) => surface)).toEqual(["keysmith", "are", "lost", "often"]);
-    const changes = of([9, 2, 5, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
-    const found = mostUnusual(changes, words, 2);
-    expect(say(found, 0)).toBe(
-      "The FFN of L0 moves keysmith most of all 4 words: by 3.5 times the length of its vectors (mean of its tokens), others by 1.0 (median).",
-    );
-    expect(mostUnusual(changes, words, 2, 1)).toBeNull();
-    const little = of([9, 2.2, 3.3, 1, 1.1, 1, 9], [9, 1, 1, 1, 1, 1, 9]);
-    expect(mostUnusual(little, words, 2)).toBeNull();
-  });
-
-  it("names no function word, and claims nothing where none stands out", () => {
-    // L0: lost is 3 times the others; L1: are is 4 times.
-    const changes = of([9, 1, 1, 1, 3, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(say(mostUnusual(changes, words, 2), 0)).toBe(
-      "The FFN of L0 moves lost most of all 4 words: by 3.0 times the length of its vector, others by 1.0 (median).",
-    );
-    expect(chosen).toEqual([4]);
-    const none = "–";
-    const plain = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 1, 4, 1, 1, 9]);
-    expect(say(mostUnusual(plain, words, 2), 0)).toBe(none);
-    const alike = of(Array(7).fill(1), Array(7).fill(1));
-    expect(say(mostUnusual(alike, words, 2), 0)).toBe(none);
-  });
-
-  it("tells first what the focus word takes from another content word, and of the link that is told only what stands beside it", () => {
-    const five = wordsOf(metaOf(["[CLS]", "keys", "are", "lost", "often", "[SEP]"]).tokens);
+  it("tells what the focus word takes from another content word than the head links it to", () => {
+    const { tokens } = metaOf(["[CLS]", "keys", "are", "lost", "often", "[SEP]"]);
+    const five = wordsOf(tokens);
     const row = [0.05, 0.05, 0.5, 0.2, 0.15, 0.05];
     type Pair = [number, number];
     const taken = (values: number[], told: Pair | null = null) =>
@@ -762,14 +734,10 @@ describe("Inside", () => {
         ...([3, itemAt(five, 1), five] as const),
         told && [itemAt(five, told[0]), itemAt(five, told[1])],
       );
-    const lineOf = (
-      taken: ReturnType<typeof takenFrom>,
-      moved: ReturnType<typeof mostUnusual> = null,
-      reading: Parameters<typeof InsideSentence>[0]["reading"] = null,
-    ) =>
+    const lineOf = (taken: ReturnType<typeof takenFrom>) =>
       textOf(
         h(InsideSentence, {
-          ...{ focus: itemAt(five, 1), reading, moved, taken, tokens, choose },
+          ...{ taken, tokens, choose },
           nameOf: ({ surface }: { surface: string }) => surface,
         }),
       );
@@ -788,22 +756,7 @@ describe("Inside", () => {
     expect(taken([0.1, 0.1, 0.5, 0.15, 0.08, 0.07], [1, 0])).toBeNull();
     // Little more than from the word beside.
     expect(taken([0.05, 0.15, 0.5, 0.2, 0.05, 0.05], [1, 0])).toBeNull();
-    const moved = {
-      ...{ unit: itemAt(five, 2), part: "FFN" as const, layer: 1, value: 3, median: 1, of: 4 },
-      extreme: "most" as const,
-    };
-    expect(lineOf(null, moved)).toMatch(/^The FFN of L1 moves lost most of all 4 words/);
-    const reading = { position: 2, word: "open", from: 3, before: 11, next: false };
-    expect(lineOf(null, moved, reading)).toBe(
-      "At “are” the model settles on open in L2: 1st from there on, 11th before.",
-    );
-    expect(lineOf(null, moved, { ...reading, before: 10 })).toMatch(/^The FFN of L1/);
-    expect(lineOf(taken(row, [1, 0]), moved, reading)).toMatch(/^In L3 /);
-  });
-
-  it("compares with no words where there are none", () => {
-    const changes = of([9, 1, 1, 1, 1, 1, 9], [9, 1, 2, 1, 1, 1, 9]);
-    expect(mostUnusual(changes, words.slice(0, 2), 2)).toBeNull();
+    expect(lineOf(null)).toBe("–");
   });
 });
 
@@ -993,23 +946,12 @@ describe("Task", () => {
       probabilities: Float32Array.from(shares),
       sum: Float64Array.of(1),
     }) as const;
-  const say = (
-    answer: Classification,
-    push?: Push | null,
-    { tokens } = META,
-    leans = false,
-  ): string =>
+  const say = (answer: Classification, push?: Push | null, { tokens } = META): string =>
     textOf(
       h(
         "p",
         null,
-        classesInWords(
-          answer,
-          tokens,
-          (token) => itemAt(TEXTS, token),
-          choose,
-          push === undefined ? undefined : { of: push, leans },
-        ),
+        classesInWords(answer, tokens, (token) => itemAt(TEXTS, token), choose, push),
       ),
     );
 
@@ -1047,16 +989,16 @@ describe("Task", () => {
     );
     // A second class is named above chance alone.
     const second = found("sequence", ["bad", "good", "none"], [0.05, 0.51, 0.44]);
-    expect(say(second, null)).toBe(
-      "No single word stands out: the model leans to good: 51%, then none: 44%, chance 33%.",
-    );
+    expect(say(second)).toBe("The model leans to good: 51%, then none: 44%, chance 33%.");
     expect(say(decides, push)).toBe(
       "keys pushes to good, away from bad: by 0.750 logits. The model classifies the text as good: 80%, chance 50%.",
     );
     expect(say(decides)).toBe("The model classifies the text as good: 80%, chance 50%.");
-    // What the model would say of no word at all.
-    expect(say(decides, null, META, true)).toBe("");
-    expect(say(hardly, null, META, true)).toMatch(/^The model does not decide/);
+    // No word stands out, and the class is not eight times as likely as by chance.
+    expect(say(decides, null)).toBe("");
+    expect(say(found("sequence", labels, [0.1, 0.9]), null)).toBe(
+      "The model classifies the text as good: 90%, chance 50%.",
+    );
   });
 
   it("names no function word but a negation, and none that does not stand out", () => {

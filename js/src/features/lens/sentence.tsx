@@ -135,7 +135,7 @@ export function LensSentence({
   const beyond = all.some(
     (other) => !isContent(other) && (told.first ? other.row <= row : other.row >= row),
   );
-  const second = others.length === 1 ? others[0] : undefined;
+  const [second] = others;
   // A word that stands in the text needs no other to say where it is.
   const named = ({ position, word, own, probability }: Settled) => [
     own === null ? (
@@ -160,7 +160,6 @@ export function LensSentence({
     told.first ? " first" : " last",
     beyond && " of all content words",
     row === last ? `, in ${inLayer(row)}` : `, from ${inLayer(row)} on`,
-    others.length > 1 && `, as do ${others.length} other words`,
     `; ${half}${told.first ? settles : ""}`,
   );
 }

@@ -14,8 +14,6 @@ import { itemAt } from "../../protocol/required";
 import type { Meta, TokenColumns } from "../../protocol/types";
 import { type Block, blockOf, type Mode } from "./data";
 
-/** A word that an encoder reads as itself, with so much, tells nothing. */
-const SURE = 0.9;
 /** A word settles first where it does so this part of all layers before most. */
 const AHEAD = 0.1;
 
@@ -154,14 +152,13 @@ export function latestOrFirst(
   const others = content.filter(({ row }) => row === latest.row).slice(1);
   const late = latest.row > middle;
   // An encoder reads most words as themselves at once.
-  const own = !decoder && latest.own !== null;
-  if (late && others.length < 2 && (!own || (latest.row === last && latest.probability < SURE)))
-    return { one: latest, others, first: false };
-  if (own) return null;
+  if (!decoder && latest.own !== null) return null;
+  // Many settle as late as most.
+  if (late && others.length < 2) return { one: latest, others, first: false };
   const [first, next] = [...content].sort((a, b) => a.row - b.row);
   const tells =
     first !== undefined && (decoder || first.own === null) && middle - first.row > last * AHEAD;
-  if (tells && (next === undefined || first.row < next.row))
-    return { one: first, others: [], first: true };
-  return late ? { one: latest, others, first: false } : null;
+  return tells && (next === undefined || first.row < next.row)
+    ? { one: first, others: [], first: true }
+    : null;
 }

@@ -1,21 +1,15 @@
 /** The classifier's answer in words. */
 
 import type { ComponentChildren } from "preact";
-import { isAboveChance } from "../../figures/chance";
+import { isAboveChance, isTelling } from "../../figures/chance";
 import { type Classification, classesOf, type SoftmaxColumn, termOf } from "../../figures/classes";
 import { largest } from "../../figures/derive/matrix";
 import { medianOf } from "../../figures/derive/median";
 import type { Unit } from "../../figures/derive/units";
 import { formatCount, formatNumber, visible } from "../../figures/format";
 import { schemeOf, unitLabel } from "../../figures/names";
-import {
-  hasWholeWord,
-  isOfElsewhere,
-  knowsFew,
-  ONLY_PIECES,
-  wordsOf,
-} from "../../figures/nothing-to-see";
-import { areFunctionWords, plainIn } from "../../figures/plain-words";
+import { saysLittle } from "../../figures/nothing-to-see";
+import { plainIn } from "../../figures/plain-words";
 import { itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { TokenColumns } from "../../protocol/types";
@@ -39,6 +33,8 @@ export interface Push {
   readonly value: number;
 }
 
+/** Without a word that pushes, a class is named from so many times the odds of chance on: the bars show it. */
+const CLEAR = 8;
 /** A class that is not so many times as likely as the next is no decision: about a logit of lead. */
 const DECIDES = 2.8;
 /** Least ratio of a word's share to the median of all others', without their signs, that is worth a sentence, and least logits: the odds double. */
@@ -54,13 +50,6 @@ export function isUndecided(column: SoftmaxColumn): boolean {
   const [first = 0, second] = largest(probabilities, 2);
   if (!canPush(column) || second === undefined) return false;
   return itemAt(probabilities, first) < DECIDES * itemAt(probabilities, second);
-}
-
-/** The word that pushes most; null where none stands out. */
-export interface Pushed {
-  readonly of: Push | null;
-  /** The model leans to the likeliest class before any word is read. */
-  readonly leans: boolean;
 }
 
 /** Function words that turn what others say. */
@@ -86,15 +75,14 @@ export function pushOf(values: ArrayLike<number>, words: readonly Unit[]): Push 
 
 /**
  * `brilliant pushes to positive, away from negative: by 0.61 logits. The model leans to positive: 55%, chance 33%.` Without such
- * a word `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.`
+ * a word, where the class is clear, `The model classifies the text as positive: 93%, then negative: 6.9%, chance 33%.`
  */
 function ofText(
   column: SoftmaxColumn,
   tokens: TokenColumns,
-  pushed: Pushed | null | undefined,
+  push: Push | null | undefined,
   choose: (token: number) => void,
 ): ComponentChildren {
-  const push = pushed?.of;
   const { activation, labels, logits, probabilities } = column;
   const term = (index: number) => {
     const { label, probability } = termOf(column, index);
@@ -128,25 +116,11 @@ function ofText(
         <Share value={1 / labels.length} />
       </>
     );
-    const words = wordsOf(tokens);
-    const names = words.map(({ surface }) => surface.trim().toLowerCase());
-    const few = knowsFew(tokens);
-    const plain = plainIn(names);
-    // A model of English has the function words of other languages, and pieces of the rest.
-    const foreign =
-      isOfElsewhere(tokens) && words.every(({ token, end }, i) => plain[i] || end > token + 1);
-    const because =
-      few !== null && words.length > 0
-        ? few
-        : words.length > 0 && !hasWholeWord(tokens)
-          ? ONLY_PIECES
-          : foreign
-            ? "The model has no content word of this text as one token"
-            : `This text has ${words.length > 0 ? "only function words" : "no word that the model knows"}`;
-    if (few !== null || areFunctionWords(names) || !hasWholeWord(tokens) || foreign)
+    const little = saysLittle(tokens);
+    if (little !== null)
       return (
         <>
-          {`${because}, so its class tells little: `}
+          {`${little}, so its class tells little: `}
           <Name label={itemAt(labels, first)} />
           {", "}
           <Share value={itemAt(probabilities, first)} />
@@ -190,13 +164,14 @@ function ofText(
           {chance}.
         </>
       );
-    if (push === null && pushed?.leans) return false;
+    if (push === null && !isTelling(itemAt(probabilities, first), 1 / labels.length, CLEAR))
+      return false;
     // No second class at chance or below.
     const isNamed =
       second !== undefined && isAboveChance(itemAt(probabilities, second), 1 / labels.length);
     return (
       <>
-        {push === null ? `No single word stands out: t${verdict.slice(1)}` : verdict}
+        {verdict}
         {term(first)}
         {isNamed && <>, then {term(second)}</>}
         {chance}.
@@ -295,13 +270,13 @@ function ofSpan(
   );
 }
 
-/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves it. False where the model leans to its class without any word, and none stands out. */
+/** Answer of a classifier of texts, of tokens, or of answer spans; `name` is a token's, `choose` makes one the focus token, `push` is what moves it, null where no word stands out. False where that leaves nothing to tell. */
 export function classesInWords(
   found: Classification,
   tokens: TokenColumns,
   name: (token: number) => string,
   choose: (token: number) => void,
-  push?: Pushed | null,
+  push?: Push | null,
 ): ComponentChildren {
   if (found.task === "token") return ofTokens(found, tokens, name, choose);
   return found.task === "sequence"

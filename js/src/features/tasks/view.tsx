@@ -26,7 +26,7 @@ import { classesTable } from "./answers";
 import type { TaskContext, Words } from "./context";
 import { createFirstToken } from "./first";
 import { createGradients } from "./gradient";
-import { canPush, classesInWords, type Pushed, pushOf } from "./sentence";
+import { canPush, classesInWords, type Push, pushOf } from "./sentence";
 import { createAnswerSpan } from "./span";
 import { createComparisonTexts } from "./texts";
 import { createTokenClasses } from "./tokens";
@@ -85,7 +85,7 @@ export const task: DrawView = (host, outer) => {
 
   const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
-  const inWords = (found: Classification, push?: Pushed | null) =>
+  const inWords = (found: Classification, push?: Push | null) =>
     classesInWords(
       found,
       tokens,
@@ -116,15 +116,15 @@ export const task: DrawView = (host, outer) => {
     const [best = 0, next] = largest(column.probabilities, 2);
     const against = next === undefined ? {} : { against: next };
     const request = whyRequest({ ...against, label: best });
-    const push = asking<Pushed>(until);
+    const push = asking<{ readonly of: Push | null }>(until);
     const asks = canPush(column) && (source.has?.(request) ?? source.live);
     const told = signal(!asks);
     if (asks)
       void push
         .ask(async (signal) => {
-          const { arrays, data } = await source.ask(request, { signal });
+          const { arrays } = await source.ask(request, { signal });
           const values = arrays.get("values")?.data ?? [];
-          return { of: pushOf(values, wordsOf(tokens)), leans: Number(data.bias) > 0 };
+          return { of: pushOf(values, wordsOf(tokens)) };
         })
         .then(() => {
           told.value = true;
@@ -136,7 +136,7 @@ export const task: DrawView = (host, outer) => {
       });
     return {
       title,
-      words: () => (told.value ? inWords(found, push.answer.value) : null),
+      words: () => (told.value ? inWords(found, push.answer.value?.of) : null),
       Main: memo(function Classes() {
         return (
           <>

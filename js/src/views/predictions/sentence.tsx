@@ -11,7 +11,7 @@ import { answerAt, type Guess, maskedAt } from "./answers";
 import type { Predictions } from "./data";
 import { Expected, Instead, nameOf } from "./instead";
 import { NextSentence } from "./next";
-import { countedIn, isForeign, isSurprise } from "./subject";
+import { countedIn, isSurprise } from "./subject";
 
 const LETTER = /[\p{L}\p{N}]/u;
 const FirstTwo = ({ guesses: [first, second] }: { readonly guesses: readonly Guess[] }) => (
@@ -72,10 +72,6 @@ export function PredictionsSentence({
       ),
     );
   }
-  if (isForeign(subject, meta))
-    return say(
-      "The model has no content word of this text as one token, so what it expects in place of one tells little",
-    );
   const known = counted.filter((i) => predictions.known.has(i)).length;
   // A run that has stopped speaks of what it has.
   const pieces = counted.filter((i) => !isWhole(tokens, i) && LETTER.test(tokens.surface[i] ?? ""));
@@ -111,17 +107,7 @@ export function PredictionsSentence({
       "The model has no word of this text as one token, so what it expects in place of one tells little",
     );
   const rank = formatOrdinal(original.rank);
-  if (!isSurprise(original))
-    return say(
-      lead,
-      among,
-      "no word surprises the model much, ",
-      named,
-      " most: ",
-      <Share key="" value={original.probability} />,
-      `, ${rank}`,
-      <Instead key="instead" guesses={guesses} />,
-    );
+  if (!isSurprise(original)) return <SentenceLine silent />;
   return say(
     lead,
     among,

@@ -32,15 +32,6 @@ export const countedIn = ({ tokens, masked }: Text): readonly number[] =>
     return tokens.special[i] === true || isUnknown(text) || !written ? [] : [i];
   });
 
-/** True where the position is one of a function word of another language: the text has no content word that is one token. */
-export function isForeign(position: number, { tokens }: Text): boolean {
-  const counts = tokens.surface.map((surface, i) => [i, surface.trim().toLowerCase()] as const);
-  const whole = counts.filter(([i]) => tokens.special[i] !== true && isWhole(tokens, i));
-  const names = whole.map(([, name]) => name);
-  const at = whole.findIndex(([i]) => i === position);
-  return isElsewhere(names) && plainIn(names)[at] === true;
-}
-
 /**
  * The first mask that the reader wrote; of a decoder the last position, after which it would go on; else the whole word
  * that the model finds least probable. Null where none is known among `shown`.
