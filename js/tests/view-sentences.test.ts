@@ -16,6 +16,7 @@ import type { Contributions } from "../src/features/why/data";
 import { decidingWord, WhySentence } from "../src/features/why/sentence";
 import { type Classification, classesOf } from "../src/figures/classes";
 import { tokenScheme } from "../src/figures/format";
+import { isStart } from "../src/figures/guess";
 import type { Matrix } from "../src/figures/matrix";
 import { nothingToSee, wordsOf } from "../src/figures/nothing-to-see";
 import { isWhole } from "../src/figures/whole-words";
@@ -424,6 +425,8 @@ describe("Predictions of a decoder", () => {
   it("say how it goes on where it wrote nothing", () => {
     const own = [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1];
     expect(say(own, { written: texts.length })).toMatch(/^The model would end here: 90%/);
+    expect(isStart("<|im_start|>") && !isStart("<|im_end|>") && !isStart("</s>")).toBe(true);
+    expect(isStart("the") || isStart("<")).toBe(false);
   });
 });
 

@@ -30,6 +30,10 @@ const isSaid = (name: string): boolean => !CONTROL.test(name) && LETTER.test(nam
 
 export const isEnd = (token: string): boolean => END.test(token);
 
+/** True of a control token that begins something, as that of the next turn does. */
+export const isStart = (token: string): boolean =>
+  /^<\|?[a-z_]+\|?>$/i.test(token) && !isEnd(token);
+
 /** The word of which a token is a piece, up to this token: `unfor` of `un`, `for`. Empty behind a mark or a special token. */
 export function wordUpTo(tokens: TokenColumns, position: number): string {
   const { special, surface } = tokens;

@@ -61,12 +61,15 @@ export function SectionSentence({
   matrix,
   row,
   other,
+  chosen,
   children,
 }: {
   readonly matrix: SentenceMatrix;
   readonly row: number;
   /** See `otherSection`. */
   readonly other: number | null;
+  /** The reader chose the row: then it is said, too, that none gets much. */
+  readonly chosen: boolean;
   /** A sentence more. */
   readonly children?: ComponentChildren;
 }) {
@@ -76,6 +79,8 @@ export function SectionSentence({
   const [noun] = nounsOf(matrix.sections);
   const times = other === null ? Number.NaN : timesOf(matrix, row, other);
   const best = times >= BEYOND ? other : null;
+  if (best === null && !chosen)
+    return children ? <SentenceLine>{children}</SentenceLine> : <SentenceLine silent />;
   const name = (index: number) => (
     <bdi>
       <em>{sentenceName(matrix, index)}</em>
@@ -109,7 +114,7 @@ export function SectionSentence({
           {" of the whole."}
         </>
       )}
-      {children}
+      {children && <> {children}</>}
     </SentenceLine>
   );
 }

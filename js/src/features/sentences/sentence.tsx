@@ -193,10 +193,10 @@ export function SentencesSentence({
   }
   if (matrix.sections !== null && weights)
     return (
-      <SectionSentence {...{ matrix, row }} other={section}>
+      <SectionSentence {...{ matrix, row, chosen }} other={section}>
         {pair && section !== null && (
           <>
-            {` From ${name} to ${keyName(matrix, section)} `}
+            {`From ${name} to ${keyName(matrix, section)} `}
             <Pair {...{ pair, tokens, choose }} others={`words of ${keyName(matrix, section)}`} />.
           </>
         )}

@@ -1,7 +1,7 @@
 /** A decoder's list in words: where it was least sure of what it wrote, or what surprises it most, and how it would go on. */
 
-import type { TokenScheme } from "../../figures/format";
-import { type Guessed, guessAfter, isEnd, placeName } from "../../figures/guess";
+import { capital, type TokenScheme } from "../../figures/format";
+import { type Guessed, guessAfter, isEnd, isStart, placeName } from "../../figures/guess";
 import { schemeOf, tokenName } from "../../figures/names";
 import { LETTER } from "../../figures/nothing-to-see";
 import { contentOf, isWhole } from "../../figures/whole-words";
@@ -95,7 +95,8 @@ export function NextSentence({
       {expected(second, position)}
     </>
   );
-  const goesOn = first && (
+  // Behind the end of a turn nothing but the next can follow.
+  const goesOn = first && !isStart(first.token) && (
     <>
       {isEnd(first.token) ? (
         "end here: "
@@ -142,22 +143,25 @@ export function NextSentence({
         ) : (
           <Instead {...{ guesses }} {...words(unsure)} />
         )}
-        {"; it would "}
+        {goesOn && "; it would "}
         {goesOn}.
       </SentenceLine>
     );
   }
   const surprising = mostSurprising(predictions, tokens);
   const surprise = surprising === null ? null : at(surprising.position).original;
+  const surprises = surprising !== null && surprise != null && isSurprise(surprise);
+  if (!goesOn && !surprises) return <SentenceLine silent />;
   return (
     <SentenceLine of={tokens}>
-      {"The model would "}
+      {goesOn && "The model would "}
       {goesOn}
-      {surprising !== null && surprise && isSurprise(surprise) && (
+      {surprises && (
         <>
-          {`; ${surprising.of}`}
+          {goesOn && "; "}
+          {goesOn ? surprising.of : capital(surprising.of)}
           {word(surprising.position + 1)}
-          {" surprises it most: "}
+          {` surprises ${goesOn ? "it" : "the model"} most: `}
           <Share value={surprise.probability} />
           <Instead guesses={at(surprising.position).guesses} {...words(surprising.position)} />
         </>

@@ -139,10 +139,10 @@ describe("the sentence of a turn", () => {
     witness: () => null,
   };
   const of = { ...matrix, keyTexts: matrix.texts };
-  const say = (row: number, change: Partial<SentenceMatrix> = {}): string =>
+  const say = (row: number, change: Partial<SentenceMatrix> = {}, chosen = true): string =>
     drawn(
       h(SentencesSentence, {
-        ...{ row, tokens: CHAT.tokens, choose: () => undefined },
+        ...{ row, tokens: CHAT.tokens, chosen, choose: () => undefined },
         matrix: { ...of, ...change },
       }),
     );
@@ -160,6 +160,9 @@ describe("the sentence of a turn", () => {
     expect(say(1)).toMatch(
       /^Without special tokens, user looks at no other turn much beyond its share of the tokens; 50% stays in user\./,
     );
+    // Unasked it says nothing of that.
+    expect(say(1, {}, false)).toBe("");
+    expect(say(2, {}, false)).toMatch(/^Without special tokens, assistant gives 50%/);
     expect(say(0)).toBe(
       "The model’s mask lets system look at no other turn; 50% of its attention stays in system, 50% lands on special tokens.",
     );
