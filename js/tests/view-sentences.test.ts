@@ -99,6 +99,11 @@ describe("Heads", () => {
     expect(say(found({ cls, previous: [0, 0.3, 0, 0, 0, 0] }, 0.1))).toContain(
       "; it is 1st of the 6 heads in attention to the previous token: 30%, chance 10%.",
     );
+    // Most heads of a decoder are.
+    const most = [0.9, 0.8, 0.7, 0.6, 0.1, 0.1];
+    expect(say(found({ cls: most, previous: [0, 0.3, 0, 0, 0, 0] }, 0.1))).toBe(
+      "L0 · H1 is 1st of the 6 heads in attention to the previous token: 30%, chance 10%.",
+    );
   });
 
   it("is silent of an ordinary head; names no rank below the third, and none that is near chance", () => {

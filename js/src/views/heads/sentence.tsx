@@ -203,14 +203,17 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const { n_heads: nHeads, n_layers: nLayers } = model;
   const mean = head === "mean";
   const index = mean ? layer : layer * nHeads + head;
-  const { sink, above } = standings;
+  const { above } = standings;
   const keys = keysOf(source.meta);
-  if (above.length === 0 && sink === undefined) return <SentenceLine />;
+  if (above.length === 0 && standings.sink === undefined) return <SentenceLine />;
   if (profile === null && nothingToSee(keys) !== null) return <SentenceLine silent />;
   const over = profile === null ? "" : `Over ${formatCount(profile.n_texts)} texts, `;
   const count = mean ? nLayers : nLayers * nHeads;
   const first = Math.max(1, Math.min(FIRST.heads, Math.round(FIRST.share * count)));
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
+  // Where most heads are, it is nothing about this one.
+  const sink =
+    standings.sink && 2 * (standings.sink.others + 1) <= count ? standings.sink : undefined;
   const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
   const among = above.filter(({ rank }) => rank <= first);
   const best = among.find(({ raw, chance }) => isTelling(raw, chance));
