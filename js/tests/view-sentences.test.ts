@@ -749,8 +749,8 @@ describe("Inside", () => {
           nameOf: ({ surface }: { surface: string }) => surface,
         }),
       );
-    const line = "In L3 “are” takes from lost 40% of what it gets from other tokens";
-    const end = ", chance 20%; 50% of its vector stays its own (ALTI).";
+    const line = "In L3 “are” takes from lost 40% of what it gets from other tokens, chance 20%";
+    const end = "; 50% of its vector stays its own (ALTI).";
     expect(taken(row)).toBeNull();
     // The head attends to keys, from which the layer takes less.
     expect(lineOf(taken(row, [1, 0]))).toBe(

@@ -6,7 +6,7 @@ import { SentenceLine, Share } from "../../ui/sentence";
 import { TextWord } from "../../ui/word";
 import type { Taken } from "./taken";
 
-/** `In L2 “it” takes from published 31% of what it gets from other tokens, more than from book, to which this head links it: 12%, chance 5.3%; 49% of its vector stays its own (ALTI).` */
+/** `In L2 “it” takes from published 31% of what it gets from other tokens, chance 5.3%, more than from book, to which this head links it: 12%; 49% of its vector stays its own (ALTI).` */
 export function InsideSentence({
   taken,
   tokens,
@@ -31,12 +31,12 @@ export function InsideSentence({
       {named(word)}
       {" takes from "}
       {named(from)} <Share value={value} />
-      {" of what it gets from other tokens, more than from "}
+      {" of what it gets from other tokens, chance "}
+      <Share value={chance} />
+      {", more than from "}
       {named(beside.word)}
       {", to which this head links it: "}
       <Share value={beside.value} />
-      {", chance "}
-      <Share value={chance} />
       {"; "}
       <Share value={own} />
       {" of its vector stays its own (ALTI)."}

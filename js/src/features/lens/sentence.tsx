@@ -71,7 +71,8 @@ export function LensSentence({
   );
   const at = askedAt(meta, mode);
   const nothing = at === null ? nothingToExpect(tokens, false) : null;
-  if (nothing !== null) return <SentenceLine>{nothing}</SentenceLine>;
+  // Predictions says so.
+  if (nothing !== null) return <SentenceLine silent />;
   const answer = at === null ? null : settledAt(blocks, at, context);
   if (at !== null && answer === null) return <SentenceLine />;
   const reads = positionsOf(meta, mode, positions);
