@@ -126,8 +126,7 @@ export function TreeSentence({
 }) {
   const paths = pathsOf(of);
   const first = paths[0]?.[0];
-  if (first === undefined) return <SentenceLine />;
-  if (nothingToSee(tokens) !== null) return <SentenceLine silent />;
+  if (first === undefined || nothingToSee(tokens) !== null) return <SentenceLine silent />;
   const across = of.matrix.queries !== of.matrix.keys;
   const source = across ? "the source’s " : "";
   const named = (node: TreeNode) => {
