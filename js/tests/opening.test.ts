@@ -204,6 +204,7 @@ describe("the sentence", () => {
     expect(write(await matrixOf(WEIGHTS), 2, labels)).toBe(
       "L0 · H0: cat (1st) attends to cat (2nd): 30%, chance 20%",
     );
+    expect(write(await matrixOf(WEIGHTS), 2, labels.with(2, "Cat"))).toContain(": Cat (1st) ");
   });
 
   test("is not there where there is nothing to say", async () => {

@@ -106,7 +106,7 @@ export const AgainstChance = ({
     </>
   );
 
-/** Which of several equal names is meant: ` (2nd)`. */
+/** Which of several equal names is meant, whatever their case, as a reader counts: ` (2nd)`. */
 export const Which = ({
   names,
   at,
@@ -114,7 +114,8 @@ export const Which = ({
   readonly names: readonly string[];
   readonly at: number;
 }) => {
-  const same = names.flatMap((name, i) => (name === names[at] ? [i] : []));
+  const plain = (name = ""): string => name.trim().toLowerCase();
+  const same = names.flatMap((name, i) => (plain(name) === plain(names[at]) ? [i] : []));
   return same.length < 2 ? null : (
     <span class="aw-muted">{` (${formatOrdinal(same.indexOf(at) + 1)})`}</span>
   );

@@ -41,7 +41,7 @@ const WhichWord = ({
   const words = "before" in tokens ? wordsOf(tokens) : [];
   const names = words.map(({ surface }) => surface.trim());
   const at = words.findIndex(({ token, end }) => token <= position && position < end);
-  return names[at] === text.trim() ? (
+  return names[at]?.toLowerCase() === text.trim().toLowerCase() ? (
     <Which {...{ names, at }} />
   ) : (
     <Which names={tokens.surface} at={position} />
