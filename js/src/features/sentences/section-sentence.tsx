@@ -68,7 +68,7 @@ export function SectionSentence({
   readonly row: number;
   /** See `otherSection`. */
   readonly other: number | null;
-  /** The reader chose the row: then it is said, too, that none gets much. */
+  /** The reader chose the row: then the line stands, too, where none gets much. */
   readonly chosen: boolean;
   /** A sentence more. */
   readonly children?: ComponentChildren;

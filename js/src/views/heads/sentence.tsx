@@ -211,7 +211,7 @@ export function HeadSentence({ source, layer, head, standings, link = null, choo
   const count = mean ? nLayers : nLayers * nHeads;
   const first = Math.max(1, Math.min(FIRST.heads, Math.round(FIRST.share * count)));
   const all = `${formatCount(count)} ${mean ? "layers" : "heads"}`;
-  // Where most heads are, it is nothing about this one.
+  // Most heads of a decoder are: that is nothing about this one.
   const sink =
     standings.sink && 2 * (standings.sink.others + 1) <= count ? standings.sink : undefined;
   const name = mean ? `${over === "" ? "Layer" : "layer"} ${layer}` : headName(layer, head);
