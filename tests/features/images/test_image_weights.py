@@ -159,7 +159,7 @@ def test_a_score_is_a_sum_over_pairs_of_patches(name: str) -> None:
     for by in ("tokens", "parts"):
         found = a.qk_attribution(2, 1, 5, 3, by=by)
         assert abs(found.gap) < 1e-4 * max(1, np.abs(found.matrix).max())
-        assert np.isfinite([effect.total for effect in found.total_effects(2)]).all()
+        assert np.isfinite([effect.total for effect in found.total_effects(2).effects]).all()
 
 
 @pytest.mark.parametrize("name", ["vit", "deit", "beit", "clip", "siglip_vision_model", "dinov2", "dinov2_with_registers"])  # fmt: skip
