@@ -3,7 +3,8 @@
 import type { ReadonlySignal } from "@preact/signals-core";
 import { inkOn, type Mode } from "../../draw/color/ramp";
 import { rampIndex, rampPosition, rampValue } from "../../draw/color/scale";
-import { formatCount, formatNumber, formatPercent } from "../../figures/format";
+import { formatNumber, formatPercent } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { Num } from "../../ui/number";
@@ -98,7 +99,7 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
 
   const Readout = memo(function Readout() {
     const [row, token] = [values.value, pointed.value];
-    const { kind, tokens } = focus.value;
+    const { kind } = focus.value;
     const value = token === null ? undefined : row?.[token];
     if (token !== null && value !== undefined && !Number.isNaN(value) && kind !== "pointed")
       return (
@@ -106,19 +107,18 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
           {model.placeName(token)}: <Num value={value} />, {timesChance(value, n)}
         </p>
       );
-    const share = row === null ? Number.NaN : shareOfPatches(row, grid);
-    const known = !Number.isNaN(share) && selection.value.quantity === "weights";
-    const many =
-      tokens.length > 1 && kind === "region"
-        ? `mean of ${formatCount(tokens.length)} patches · `
-        : "";
+    if (row === null || selection.value.quantity !== "weights")
+      return <p class="aw-picture-readout" />;
+    const share = shareOfPatches(row, grid);
+    const rest = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
     return (
       <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
-        {many}
-        {known && (
+        {"patches get "}
+        <Num value={share} text={formatPercent(share, 2)} />
+        {special.length > 0 && !Number.isNaN(rest) && (
           <>
-            patches get <Num value={share} text={formatPercent(share, 2)} />
-            {special.length > 0 && ", special tokens the rest"}
+            {`, ${special.length === 1 ? model.nameOf(itemAt(special, 0)) : `the ${special.length} special tokens`} `}
+            <Num value={rest} text={formatPercent(rest, 2)} />
           </>
         )}
       </p>
