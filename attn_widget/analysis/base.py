@@ -91,7 +91,7 @@ class AnalysisBase(NotPickled):
             check_kind(language, Language, "language", "attn_widget.language.annotate() makes one.")
         self.trace = trace
         self.run = run
-        self.text = text if run is None else run.encoding.text
+        self.text = text if run is None else run.encoding.text or None
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self._lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         if origin is not None:
@@ -238,6 +238,9 @@ class AnalysisBase(NotPickled):
         )
 
     def _annotate(self) -> Language:
+        if self.text is None and self.run is not None:
+            reason = f"{self.run.encoder.name} reads no text, so there are no words and sentences."
+            return without_words(self.trace.tokens, reason)
         if self.text is None:
             raise NotAvailableError(
                 "Words and sentences need the text, and only tokens were given.", "Pass text=."

@@ -132,12 +132,13 @@ class EmbeddingHead:
         """True if each token has an embedding, instead of the text."""
         return self.pooling == ("tokens",)
 
-    def __call__(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def __call__(self, hidden: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """The embeddings [B, d'] of texts, or [B, n, d'] of tokens.
 
         ``hidden``, tensor [B, n, d]: last hidden states. ``mask``, int64 tensor [B, n]: 1 for tokens, 0 for
-        padding, which follows them.
+        padding, which follows them; None: no padding.
         """
+        mask = torch.ones_like(hidden[..., 0], dtype=torch.long) if mask is None else mask
         vectors = hidden if self.of_tokens else self.pool(hidden, mask)
         for layer in self.layers:
             vectors = layer(vectors)

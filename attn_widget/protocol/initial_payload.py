@@ -123,8 +123,8 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
-    has_units = analysis.run is not None and analysis.run.encoding.units
-    for name, path in declared("meta") if has_units else ():
+    read = None if analysis.run is None else analysis.run.encoding
+    for name, path in declared("meta") if read and (read.units or not read.text) else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value

@@ -144,11 +144,16 @@ def _at_end(
     """Hook for the end of a layer, when all of its parts are done too."""
     turns = iter(uses)
 
-    def finish(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def finish(module: Any, args: Any, kwargs: Any, output: Any) -> None:
         index = next(turns)
         if index in wanted:
             entered, made = ends_of(args, kwargs, output)
             seen["layer", "in"], seen["layer", "out"] = [entered], [made]
+            for part, scale in zip(
+                ("attention_added", "ffn_added"), block.scales_of(module), strict=True
+            ):
+                if block.scales:
+                    seen[part, "out"] = [made * scale for made in seen[part, "out"]]
             visit(_layer_parts(index, block, seen))
         for calls in seen.values():
             calls.clear()

@@ -74,12 +74,15 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
         )
     with inference_mode(encoder, "eager"):
         parts, stack = _embedded(run, first)
-        for step in steps(encoder, layers_of(run)[:layer]):
+        modules, block = layers_of(run), encoder.family.block
+        assert block is not None
+        for step in steps(encoder, modules[:layer]):
             at = step.layer
+            of_attention, of_ffn = block.scales_of(modules[at])
             if step.kind == "norm":
                 stack.through(step.module)
             elif step.kind == "ffn":
-                ffn = known.ffn[at][None]
+                ffn = known.ffn[at][None] * of_ffn
                 stack.add(ffn, ffn[None])
                 parts.append(Part("ffn", layer=at))
             else:
@@ -94,7 +97,11 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
                     whole = heads.sum(dim=0) + biases[0]
                     moved = through(step.module, whole, torch.cat([heads, biases]))
                     heads, biases = moved[:-1], moved[-1:]
-                stack.add(known.attention[at][None], heads, biases)
+                stack.add(
+                    known.attention[at][None] * of_attention,
+                    heads * of_attention,
+                    biases * of_attention,
+                )
                 parts += [Part("head", layer=at, head=head) for head in range(len(heads))]
     hidden = torch.cat([*stack.parts, stack.biases])
     constant = torch.zeros(len(hidden)).to(hidden)
