@@ -173,6 +173,8 @@ FEATURES = {
             "loading:checkpoint_of",
         ),
         analysis={"images": "figures:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
+        model={"images": "view:OfPicture"}, views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
+        carried={"attention": "recorded:picture_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},
     ),
     "inside": Feature(
         model={"inside": "figures:InsideFigures"},

@@ -23,6 +23,7 @@ from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
 from attn_widget.features.images.figures import OfImage
+from attn_widget.features.images.view import OfPicture
 from attn_widget.features.inside.figures import InsideFigures
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
@@ -68,7 +69,7 @@ class OfAnalysis(
     OfChat, OfImage, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures
 ): ...
 class OfHeads(TreeFigures, HeadFigures): ...
-class OfModel(InsideFigures, TaskFigures, ModelFigures): ...
+class OfModel(OfPicture, InsideFigures, TaskFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(TreeTraits, WhyTraits, RunTraits): ...
@@ -78,7 +79,16 @@ class OfTraits(TreeOptions, WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
 
 ViewName = Literal[
-    "attention", "heads", "tree", "sentences", "predictions", "inside", "lens", "task", "why"
+    "images",
+    "attention",
+    "heads",
+    "tree",
+    "sentences",
+    "predictions",
+    "inside",
+    "lens",
+    "task",
+    "why",
 ]
 
 @overload

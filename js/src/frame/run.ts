@@ -8,7 +8,7 @@ import { measureOf } from "../figures/quantities";
 import type { RowStore } from "../figures/row";
 import { isLong } from "../protocol/meta";
 import type { Activity, Progress } from "../protocol/types";
-import { FEATURES, sectionsOf } from "../views";
+import { FEATURES, insteadOfText, sectionsOf } from "../views";
 import { createOverlay, ofOneRun, type ViewContext, withLazyCode } from "../views/contract";
 import type { Actions } from "./actions";
 import { bar } from "./bar";
@@ -67,8 +67,10 @@ export function drawRun(
   const sections = sectionsOf(meta);
   const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs, sections };
   const disposers: (() => void)[] = [];
+  const instead = insteadOfText(meta);
+  if (chrome) instead?.draw(parts.ribbon, context);
   const drawText = (rows?: RowStore): void => {
-    disposers.push(ribbon(parts.ribbon, context, memory, rows));
+    if (instead === null) disposers.push(ribbon(parts.ribbon, context, memory, rows));
     disposers.push(focus(parts.focus, context, rows));
   };
   if (chrome && long) withLazyCode((code) => drawText(code.long.rows(context)), signal);

@@ -1,0 +1,136 @@
+/** Words below the picture: what is shown, special tokens with their weights, the scale, a number. */
+
+import type { ReadonlySignal } from "@preact/signals-core";
+import { inkOn, type Mode } from "../../draw/color/ramp";
+import { rampIndex, rampPosition, rampValue } from "../../draw/color/scale";
+import { formatNumber, formatPercent } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
+import { Button } from "../../ui/controls";
+import { memo } from "../../ui/memo";
+import { Num } from "../../ui/number";
+import type { ImageModel } from "./model";
+import { overlayImage, overMiddle } from "./paint";
+import { shareOfPatches } from "./values";
+import { placeOfRow, subjectOf, timesChance } from "./words";
+
+export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
+  const { grid, n, values, top, selection, pointed, focus, special } = model;
+
+  const Title = memo(function Title() {
+    const { kind, tokens } = focus.value;
+    const mean = tokens.length > 1;
+    return (
+      <p
+        class={`aw-picture-title${kind === "pointed" ? " is-passing" : ""}`}
+        data-aw-part="picture-title"
+      >
+        {mean ? "Mean of " : "What "}
+        <b>
+          <bdi>{subjectOf(model)}</bdi>
+        </b>
+        {mean ? "" : " looks at"}
+        <span class="aw-muted"> · {placeOfRow(model)}</span>
+      </p>
+    );
+  });
+
+  const Chips = memo(function Chips() {
+    if (special.length === 0) return null;
+    const [row, most] = [values.value, top.value];
+    const { token: chosen, scale } = selection.value;
+    return (
+      <div class="aw-picture-chips" role="group" aria-label="Special tokens">
+        {special.map((token) => {
+          const value = row?.[token] ?? Number.NaN;
+          const index = rampIndex(value, most, scale);
+          const color = overMiddle(index, mode.value);
+          const shown = !Number.isNaN(value);
+          return (
+            <Button
+              key={token}
+              class={`aw-picture-chip${value > most ? " is-beyond" : ""}`}
+              part="special"
+              data-token={token}
+              aria-pressed={chosen === token}
+              title={
+                shown
+                  ? `${model.nameOf(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`
+                  : model.nameOf(token)
+              }
+              style={shown ? { background: `rgb(${color.join(" ")})`, color: inkOn(color) } : {}}
+              onClick={() => model.choose(chosen === token ? null : token)}
+            >
+              <bdi dir="ltr">{model.nameOf(token)}</bdi>
+              {shown && <span class="aw-number">{formatPercent(value, 2)}</span>}
+            </Button>
+          );
+        })}
+      </div>
+    );
+  });
+
+  const Legend = memo(function Legend() {
+    const most = top.value;
+    const { scale, quantity } = selection.value;
+    if (values.value === null) return null;
+    const end = rampValue(1, most, scale);
+    const chance = 1 / n;
+    const place = chance < end ? 100 * rampPosition(chance, most, scale) : null;
+    const withChance = place !== null && quantity === "weights";
+    return (
+      <div
+        class="aw-picture-legend aw-tiny"
+        role="img"
+        aria-label={`Colors: 0 to ${formatNumber(end)}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
+        data-aw-part="picture-legend"
+      >
+        <span class="aw-number">0</span>
+        <span class="aw-picture-ramp" style={{ background: overlayImage(mode.value) }}>
+          {withChance && (
+            <span class="aw-picture-chance" style={{ left: `${place}%` }}>
+              <span>chance</span>
+            </span>
+          )}
+        </span>
+        <Num value={end} />
+      </div>
+    );
+  });
+
+  const Readout = memo(function Readout() {
+    const [row, token] = [values.value, pointed.value];
+    const { kind } = focus.value;
+    const value = token === null ? undefined : row?.[token];
+    if (token !== null && value !== undefined && !Number.isNaN(value) && kind !== "pointed")
+      return (
+        <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
+          {model.placeName(token)}: <Num value={value} />, {timesChance(value, n)}
+        </p>
+      );
+    if (row === null || selection.value.quantity !== "weights")
+      return <p class="aw-picture-readout" />;
+    const share = shareOfPatches(row, grid);
+    const rest = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
+    return (
+      <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
+        {"patches get "}
+        <Num value={share} text={formatPercent(share, 2)} />
+        {special.length > 0 && !Number.isNaN(rest) && (
+          <>
+            {`, ${special.length === 1 ? model.nameOf(itemAt(special, 0)) : `the ${special.length} special tokens`} `}
+            <Num value={rest} text={formatPercent(rest, 2)} />
+          </>
+        )}
+      </p>
+    );
+  });
+
+  return () => (
+    <>
+      <Title />
+      <Chips />
+      <Legend />
+      <Readout />
+    </>
+  );
+}

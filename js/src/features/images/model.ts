@@ -1,0 +1,175 @@
+/** State of a picture as signals: its pixels, what is in focus, and what the heads give each patch from there. One for all parts of a run. */
+
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { modeOf, onTheme } from "../../draw/color/theme";
+import { schemeOf, tokenName } from "../../figures/names";
+import { onAbort } from "../../protocol/abort";
+import { asking } from "../../protocol/asking";
+import { itemAt, required } from "../../protocol/required";
+import type { Source } from "../../protocol/types";
+import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
+import type { ViewContext } from "../../views/contract";
+import {
+  askPatterns,
+  askPicture,
+  askRows,
+  type HeadRows,
+  type Patterns,
+  type Picture,
+  rowOfHead,
+} from "./data";
+import { type PatchGrid, placeOf, type Region, specialTokens, tokensIn } from "./geometry";
+import { type Ground, groundOf } from "./paint";
+import { topOfPatches, valuesFrom } from "./values";
+
+/** A pointer that rests so long (ms) on a patch wants its rows of all heads. */
+const REST_MS = 60;
+
+/** What the overlay is the row of. */
+export interface Focus {
+  readonly kind: "region" | "token" | "pointed" | "opening";
+  readonly tokens: readonly number[];
+}
+
+type Head = readonly [layer: number, head: number];
+
+const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((token, i) => token === b[i]);
+
+function createImageModel({ source, state, matrix: store, report, ...context }: ViewContext) {
+  const until = context.runSignal ?? context.signal;
+  const { meta } = source;
+  const grid: PatchGrid = required(meta.image, "The grid of patches");
+  const n = meta.tokens.text.length;
+  const special = specialTokens(grid, n);
+  const scheme = schemeOf(meta.tokens);
+  const nameOf = (token: number): string => tokenName(meta.tokens, token, scheme);
+
+  const selection = selectionOf(state, ["layer", "head", "token", "scale", "quantity"], until);
+  const matrix = signalOf(store.get, (changed) => void store.on(changed, until));
+  const asked = asking<Picture>(until, report);
+  void asked.ask((signal) => askPicture(source, signal));
+
+  const pointed = signal<number | null>(null);
+  const region = signal<Region | null>(null);
+  /** The head whose thumbnail is pointed at. */
+  const peeked = signal<Head | null>(null);
+
+  /** Without a choice: [CLS], where there is one, else the mean of all patches. */
+  const opening: readonly number[] =
+    special.length > 0
+      ? special.slice(0, 1)
+      : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
+
+  const wanted = computed((): Focus => {
+    if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
+    const { token } = selection.value;
+    if (token !== null) return { kind: "token", tokens: [token] };
+    if (pointed.value !== null) return { kind: "pointed", tokens: [pointed.value] };
+    return { kind: "opening", tokens: opening };
+  });
+
+  const rows = asking<HeadRows>(until, report);
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  onAbort(until, () => clearTimeout(resting));
+  watch(() => {
+    const { kind, tokens } = wanted.value;
+    clearTimeout(resting);
+    const ask = (): void => void rows.ask((signal) => askRows(source, tokens, signal));
+    // A pointer that passes over the picture asks for nothing.
+    if (kind === "pointed") resting = setTimeout(ask, REST_MS);
+    else ask();
+  }, until);
+
+  /** Rows of all heads from what is in focus; null while they are on their way. */
+  const rowsNow = computed(() => {
+    const found = rows.answer.value;
+    return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
+  });
+
+  /** One number a token, of the head that is pointed at among the thumbnails, or of the selected one; null before it is here. */
+  const values = computed((): ArrayLike<number> | null => {
+    const { tokens } = wanted.value;
+    if (peeked.value !== null) return rowsNow.value && rowOfHead(rowsNow.value, ...peeked.value);
+    const shown = matrix.value;
+    const { layer, head, quantity } = selection.value;
+    const ofMatrix = shown && valuesFrom(shown, tokens, n);
+    if (ofMatrix) return ofMatrix;
+    return rowsNow.value !== null && quantity === "weights" && head !== "mean"
+      ? rowOfHead(rowsNow.value, layer, head)
+      : null;
+  });
+  const top = computed(() => (values.value === null ? 0 : topOfPatches(values.value, grid)));
+
+  const patterns = asking<Patterns>(until);
+  let patternsAsked = false;
+  const askForPatterns = (): void => {
+    if (patternsAsked) return;
+    patternsAsked = true;
+    void patterns.ask((signal) => askPatterns(source, signal));
+  };
+
+  // What is chosen elsewhere stands for itself.
+  onChange(
+    computed(() => selection.value.token),
+    (token) => {
+      if (token !== null) region.value = null;
+    },
+    until,
+  );
+
+  return {
+    ...{ source, state, grid, n, special, nameOf, selection, matrix, until },
+    ...{ picture: asked, pointed, region, peeked, focus: wanted, rows, rowsNow, values, top },
+    ...{ patterns, askForPatterns, announce: context.announce },
+    /** `patch 3, 5`, with the row and the column of the grid; the token's own name outside of it. */
+    placeName(token: number): string {
+      const at = placeOf(grid, token);
+      return at === null ? nameOf(token) : `patch ${at.row}, ${at.column}`;
+    },
+    choose(token: number | null): void {
+      region.value = null;
+      state.set({ token });
+    },
+    chooseRegion(next: Region): void {
+      state.set({ token: null });
+      region.value = next;
+    },
+    pickHead([layer, head]: Head): void {
+      state.set({ layer, head });
+    },
+  };
+}
+
+export type ImageModel = ReturnType<typeof createImageModel>;
+
+const models = new WeakMap<Source, ImageModel>();
+
+/** The model of the run that a context shows. */
+export function modelOf(context: ViewContext): ImageModel {
+  const { source } = context;
+  const here = models.get(source);
+  if (here !== undefined && !here.until.aborted) return here;
+  const made = createImageModel(context);
+  models.set(source, made);
+  return made;
+}
+
+/** The gray picture in the colors around an element; null before the picture is here. */
+export function groundSignal(
+  host: Element,
+  { picture }: ImageModel,
+  until: AbortSignal,
+): ReadonlySignal<{ readonly ground: Ground; readonly mode: "light" | "dark" } | null> {
+  const mode = signalOf(
+    () => modeOf(host),
+    (changed) => onTheme(host, changed, until),
+  );
+  return computed(() => {
+    const found = picture.answer.value;
+    return found && { ground: groundOf(found, mode.value), mode: mode.value };
+  });
+}
+
+export const onlyToken = ({ tokens }: Focus): number | null =>
+  tokens.length === 1 ? itemAt(tokens, 0) : null;

@@ -1,0 +1,54 @@
+/** The picture in words: the head that divides it most clearly. */
+
+import { headName } from "../../figures/names";
+import { itemAt } from "../../protocol/required";
+import { Button } from "../../ui/controls";
+import { SentenceLine, Share } from "../../ui/sentence";
+import type { Patterns } from "./data";
+
+/** Largest share of the best of random pictures, where the kernel gives it. */
+const numberIn = (data: Patterns["data"], name: string): number | null =>
+  typeof data[name] === "number" ? (data[name] as number) : null;
+
+export function PictureSentence({
+  patterns,
+  heads,
+  subject,
+  pick,
+}: {
+  readonly patterns: Patterns;
+  readonly heads: number;
+  /** Name of the token whose rows are divided. */
+  readonly subject: string;
+  readonly pick: (layer: number, head: number) => void;
+}) {
+  const { best } = patterns.data;
+  if (!Array.isArray(best) || best.length !== 2) return <SentenceLine silent />;
+  const [layer, head] = [Number(best[0]), Number(best[1])];
+  const share = itemAt(patterns.separation.data, layer * heads + head);
+  const chance = numberIn(patterns.data, "separation_chance");
+  if (Number.isNaN(share) || (chance !== null && share <= chance)) return <SentenceLine silent />;
+  return (
+    <SentenceLine>
+      <Button
+        class="aw-flat aw-focus-word"
+        title="Choose this head"
+        onClick={() => pick(layer, head)}
+      >
+        <b>{headName(layer, head)}</b>
+      </Button>
+      {" divides the picture most clearly: what "}
+      <bdi>{subject}</bdi>
+      {" looks at falls into two groups of patches that account for "}
+      <Share value={share} />
+      {" of its variance"}
+      {chance !== null && (
+        <>
+          {", chance "}
+          <Share value={chance} />
+        </>
+      )}
+      {"; it is no segmentation."}
+    </SentenceLine>
+  );
+}

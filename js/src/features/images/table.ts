@@ -1,0 +1,34 @@
+/** What is in focus as a table: a row for each head and token. */
+
+import { exact } from "../../figures/format";
+import type { Table } from "../../figures/table";
+import type { HeadRows } from "./data";
+import { type PatchGrid, placeOf } from "./geometry";
+
+export const COLUMNS = ["layer", "head", "token", "text", "row", "column", "weight"] as const;
+
+/** Heads that were not saved are left out. */
+export function pictureTable(
+  { rows }: HeadRows,
+  grid: PatchGrid,
+  nameOf: (token: number) => string,
+): Table {
+  const [layers = 0, heads = 0, n = 0] = rows.shape;
+  const names = Array.from({ length: n }, (_, token) => nameOf(token));
+  const places = names.map((_, token) => placeOf(grid, token));
+  return {
+    columns: COLUMNS,
+    rows: Array.from({ length: layers * heads }, (_, i) =>
+      names.map((name, token) => {
+        const place = places[token];
+        const value = rows.data[i * n + token] as number;
+        return [
+          ...[Math.floor(i / heads), i % heads, token, name],
+          ...[place?.row ?? null, place?.column ?? null, Number(exact(value))],
+        ];
+      }),
+    )
+      .flat()
+      .filter((row) => !Number.isNaN(row.at(-1))),
+  };
+}
