@@ -241,13 +241,13 @@ def test_another_text_cannot_be_asked_for() -> None:
 
 
 def test_metrics_rollout_and_tables() -> None:
-    a = run("beit")
+    a = aw.analyze(drawn(), model=classifier("beit"), progress=False)
     assert a.to_dataframe().shape[0] == 12
     assert np.isfinite(a.metrics.focus_entropy).all()
     widget = aw.show(a)
     for view in ("attention", "heads", "inside", "why", "tree", "images"):
         widget.view = view
-        assert widget.to_dataframe() is not None or view == "why"
+        assert len(widget.to_dataframe())
     widget.close()
 
 
