@@ -45,8 +45,8 @@ class NoTokenizer:
         )
 
     @property
-    def backend_tokenizer(self) -> NoReturn:
-        return self()
+    def backend_tokenizer(self) -> Any:
+        self()
 
 
 class ImageEncoder(Encoder):
@@ -217,6 +217,3 @@ class ImageEncoder(Encoder):
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Encoder", "ImageEncoder", 1)
-
-
-EncoderOf = Callable[[Checkpoint], Encoder]

@@ -17,6 +17,8 @@ from attn_widget.model.tokenizing import check_text
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from attn_widget.model.prepared import TokenIds
+
 
 class SimilarityOptions(TypedDict, total=False):
     """Options of `similarity` besides the model."""
@@ -31,7 +33,7 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: str, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: str | TokenIds, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
@@ -42,7 +44,7 @@ def similarity(
 
 
 def similarity(
-    a: str,
+    a: Any,
     b: str | Iterable[str],
     model: Any = None,
     *,
@@ -57,8 +59,8 @@ def similarity(
 
     Parameters
     ----------
-    a : str
-        A text; the query of a ranking.
+    a : str, or an image
+        A text; the query of a ranking. With CLIP an image as in `analyze`, and ``b`` a text (docs/images.md).
     b : str or iterable of str
         Another text; or passages, of any number, read as they come (Ctrl-C leaves those that are done).
     model : optional
