@@ -21,7 +21,7 @@ import { timesChance } from "./words";
 const DRAG = 4;
 
 export function createInput(model: ImageModel, stage: () => HTMLElement | null) {
-  const { grid, state, picture, pointed, region, values, n, announce, placeName } = model;
+  const { grid, state, picture, pointed, region, values, n, announce, nameOf } = model;
   /** Where a region begins, and where the keys are. */
   let anchor: Place | null = null;
   let pressed: { readonly x: number; readonly y: number; readonly at: Place } | null = null;
@@ -47,8 +47,8 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
   function spoken(token: number): string {
     const value = values.peek()?.[token];
     return value === undefined || Number.isNaN(value)
-      ? placeName(token)
-      : `${placeName(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`;
+      ? nameOf(token)
+      : `${nameOf(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`;
   }
 
   function move(event: KeyboardEvent, to: Place): void {
@@ -64,7 +64,7 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
     anchor = null;
     const token = tokenAt(grid, to);
     model.choose(token);
-    announce(`${placeName(token)} chosen.`);
+    announce(`${nameOf(token)} chosen.`);
   }
 
   return {

@@ -74,7 +74,7 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
         <Button
           class="aw-picture-patch"
           part="patch"
-          label={`Row ${row} of ${grid.rows}, column ${column} of ${grid.columns}; ${input.spoken(token)}`}
+          label={`Row ${row + 1} of ${grid.rows}, column ${column + 1} of ${grid.columns}; ${input.spoken(token)}`}
           aria-pressed={pinned}
           data-token={token}
           onFocus={() => {
@@ -133,12 +133,12 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
   function paint(): void {
     const [found, under] = [picture.answer.value, ground.value];
     const wide = width.value;
-    const [row, most, { scale, token }] = [values.value, top.value, selection.value];
+    const [row, most, { token }] = [values.value, top.value, selection.value];
     const [over, drawn, passing] = [pointed.value, region.value, focus.value.kind === "pointed"];
     if (canvas === null || found === null || under === null || wide === 0) return;
     const high = (wide * found.height) / found.width;
     const pen = fitCanvas(canvas, wide, high);
-    const colors = { values: row, top: most, scale, mode: under.mode };
+    const colors = { values: row, top: most, scale: model.scale.value, mode: under.mode };
     paintPicture(pen, wide, high, grid, found, under.ground, colors);
     const ring = (place: { row: number; column: number } | null, kind: "pinned" | "pointed") => {
       if (place !== null)

@@ -41,7 +41,7 @@ export const images: DrawView = (host, context) => {
       <PictureSentence
         patterns={found}
         heads={source.meta.model.n_heads}
-        subject={model.special.length > 0 ? nameOf(first) : "the mean patch"}
+        subject={model.special.length > 0 ? nameOf(first) : "the mean of all patches"}
         pick={(layer, head) => model.pickHead([layer, head])}
       />
     );
