@@ -148,6 +148,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       rowsNow,
       values,
       top,
+      scale,
     },
     ...{ patterns, askForPatterns, announce: context.announce },
     choose(token: number | null): void {
