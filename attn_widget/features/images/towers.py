@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from attn_widget.errors import ModelLoadError
-from attn_widget.model.families import FINAL_NORM, GATED_NOTE, Block, Family, submodule
+from attn_widget.model.families import (
+    FINAL_NORM,
+    GATED_NOTE,
+    NO_NORM,
+    Block,
+    Embeddings,
+    Family,
+    submodule,
+)
 
 #: What stands before the patches, by the kind of model.
 BEFORE = {
@@ -24,6 +32,8 @@ NORMS = (
 )
 FEEDS = ("mlp.fc2", "mlp.down_proj", "output.dense")
 SCALES = (("layer_scale1.lambda1", "layer_scale2.lambda1"), ("lambda_1", "lambda_2"))
+POSITIONS = ("position", "adds its positions to the patches in the same module")
+NO_SEGMENTS = ("segment", "has no segment embeddings: it reads one image")
 SCALE_NOTE = "What attention and FFN add is multiplied by a learned vector (LayerScale)."
 
 
@@ -65,13 +75,21 @@ def family_of(tower: Any, name: str) -> Family:
             f"Where {name!r} ({type(tower).__name__}) keeps its layers is not known.",
             "Bring its weights: from_attentions().",
         )
-    inside = path.partition("vision_model")[:2] if path.startswith("vision_model.") else ("", "")
+    inside = "vision_model." if path.startswith("vision_model.") else ""
+    norm = f"{inside}pre_layrnorm"  # CLIP's; so it is spelled
+    has_norm = submodule(base, norm) is not None
     return Family(
         str(config.model_type),
         layers=path,
         block=_block(base.get_submodule(path)[0]),
-        embeddings=None,
-        base="".join(inside) or None,
+        embeddings=Embeddings(
+            f"{inside}embeddings",
+            None,
+            None,
+            norm if has_norm else None,
+            reasons=(POSITIONS, NO_SEGMENTS) if has_norm else (POSITIONS, NO_SEGMENTS, NO_NORM),
+        ),
+        base=inside.rstrip(".") or None,
     )
 
 

@@ -28,7 +28,6 @@ import type { Activity, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 import { withHeight } from "../state/state";
 import { mount, setter } from "../ui/mount";
-import { insteadOfText } from "../views";
 import { type DisplayPart, ofOneRun, type ViewContext } from "../views/contract";
 import type { RunButton } from "../views/feature";
 import { createActions } from "./actions";
@@ -181,7 +180,7 @@ export function createFrame(state: State): Frame {
       run.value = { source, act, buttons };
       missing.value = "";
       if (!chrome) keysOpen.value = false;
-      runBox.show(meta, chrome && single && !insteadOfText(meta) ? act : null, buttons);
+      runBox.show(meta, chrome && single && !meta.wordless ? act : null, buttons);
     });
 
     const context = {

@@ -91,16 +91,18 @@ function createFigures({ source, report, layerProgress, signal: until }: ViewCon
 function createQuestions({ source, report, signal: until }: ViewContext) {
   const patterns = signal<Patterns | null>(null);
   const looks = asking<Looks>(until);
-  const askLooks = (): Promise<void> =>
-    looks.ask(async (signal) => {
-      // Positions need no language: they are shown even if the tagger fails.
-      patterns.value = await askPatterns(source, { signal }).catch((error: unknown) => {
-        if (isAbort(error)) throw error;
-        return null;
-      });
-      const specialization = await askSpecialization(source, { signal });
-      return { specialization, patterns: patterns.value };
-    });
+  const askLooks = async (): Promise<void> =>
+    source.meta.wordless
+      ? undefined
+      : looks.ask(async (signal) => {
+          // Positions need no language: they are shown even if the tagger fails.
+          patterns.value = await askPatterns(source, { signal }).catch((error: unknown) => {
+            if (isAbort(error)) throw error;
+            return null;
+          });
+          const specialization = await askSpecialization(source, { signal });
+          return { specialization, patterns: patterns.value };
+        });
   /** Alignment of cross-attention; null before the answer, and where a page has none. */
   const alignment = asking<Alignment>(until, report);
   if (source.meta.keys) void alignment.ask((signal) => askAlignment(source, { signal }));
@@ -207,7 +209,7 @@ export function createHeadsModel(
   const { looks, alignment } = questions;
   const columns = columnsOf(source, of, questions);
   const sort = createSort(context, of.metrics);
-  const aligned = isAligned(meta);
+  const aligned = isAligned(meta) || meta.wordless === true;
   /** Nothing before the heads are known. */
   const standings = computed((): Standings => {
     const { layer, head } = selection.value;
