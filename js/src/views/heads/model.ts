@@ -91,18 +91,16 @@ function createFigures({ source, report, layerProgress, signal: until }: ViewCon
 function createQuestions({ source, report, signal: until }: ViewContext) {
   const patterns = signal<Patterns | null>(null);
   const looks = asking<Looks>(until);
-  const askLooks = async (): Promise<void> =>
-    source.meta.wordless
-      ? undefined
-      : looks.ask(async (signal) => {
-          // Positions need no language: they are shown even if the tagger fails.
-          patterns.value = await askPatterns(source, { signal }).catch((error: unknown) => {
-            if (isAbort(error)) throw error;
-            return null;
-          });
-          const specialization = await askSpecialization(source, { signal });
-          return { specialization, patterns: patterns.value };
-        });
+  const askLooks = (): Promise<void> =>
+    looks.ask(async (signal) => {
+      // Positions need no language: they are shown even if the tagger fails.
+      patterns.value = await askPatterns(source, { signal }).catch((error: unknown) => {
+        if (isAbort(error)) throw error;
+        return null;
+      });
+      const specialization = await askSpecialization(source, { signal });
+      return { specialization, patterns: patterns.value };
+    });
   /** Alignment of cross-attention; null before the answer, and where a page has none. */
   const alignment = asking<Alignment>(until, report);
   if (source.meta.keys) void alignment.ask((signal) => askAlignment(source, { signal }));
