@@ -49,7 +49,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   const selection = selectionOf(state, ["layer", "head", "token", "scale", "quantity"], until);
   const matrix = signalOf(store.get, (changed) => void store.on(changed, until));
   const asked = asking<Picture>(until, report);
-  void asked.ask((signal) => askPicture(source, signal));
+  const askForPicture = (): void => void asked.ask((signal) => askPicture(source, signal));
+  askForPicture();
 
   const pointed = signal<number | null>(null);
   const region = signal<Region | null>(null);
@@ -150,7 +151,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       top,
       scale,
     },
-    ...{ patterns, askForPatterns, announce: context.announce },
+    ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
     choose(token: number | null): void {
       region.value = null;
       state.set({ token });

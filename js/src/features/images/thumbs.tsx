@@ -141,9 +141,11 @@ export function createThumbs(
 
   /** Called once the canvas is in the page. */
   function paint(): void {
-    const [found, under, at] = [picture.answer.value, ground.value, rows.answer.value];
+    const [found, at] = [picture.answer.value, rows.answer.value];
     const [sizes, scale] = [layout.value, model.scale.value];
-    if (canvas === null || found === null || under === null || at === null) return;
+    if (canvas === null || found === null || at === null) return;
+    const under = ground.value;
+    if (under === null) return;
     const { width: wide, height: high } = thumbsSize(sizes);
     const pen = fitCanvas(canvas, wide, high);
     paintThumbs(
