@@ -205,7 +205,7 @@ describe("rows of all heads", () => {
   const { signal } = new AbortController();
 
   it("come by one request from a kernel", async () => {
-    const { source, asked } = fakeRun(META, answer);
+    const { source, asked } = fakeRun(META, (request) => answer(request));
     const { rows } = await askRows(source, [2, 3], signal);
     expect(asked).toEqual([{ kind: "patch_rows", tokens: [2, 3] }]);
     expect(rows).toEqual(rowsFor([2, 3]));
@@ -213,7 +213,7 @@ describe("rows of all heads", () => {
 
   it("are the same out of the matrices of a saved page", async () => {
     const has = ({ kind }: SliceRequest) => kind === "weights";
-    const { source, asked } = fakeRun(META, answer, { live: false, has });
+    const { source, asked } = fakeRun(META, (request) => answer(request), { live: false, has });
     const { rows } = await askRows(source, [2, 3, 6], signal);
     const expected = rowsFor([2, 3, 6]).data;
     for (const [i, value] of rows.data.entries()) expect(value).toBeCloseTo(expected[i] ?? 0, 6);
@@ -226,7 +226,7 @@ describe("rows of all heads", () => {
   it("lack the heads that a page has not saved, and so does the table", async () => {
     const has = (request: SliceRequest) =>
       request.kind === "weights" && fieldsOf(request).layer === 0;
-    const { source } = fakeRun(META, answer, { live: false, has });
+    const { source } = fakeRun(META, (request) => answer(request), { live: false, has });
     const found = await askRows(source, [2], signal);
     expect(found.rows.data.subarray(HEADS * N).every(Number.isNaN)).toBe(true);
     const table = pictureTable(found, GRID, (token) => NAMES[token] ?? "");
@@ -300,7 +300,7 @@ describe("the picture", () => {
     const available = feature.views?.[0]?.available;
     expect(available?.(META)).toBe(true);
     expect(available?.(metaOf(["a", "b"]))).toBe(false);
-    run = fakeRun(metaOf(["a"]), answer);
+    run = fakeRun(metaOf(["a"]), (request) => answer(request));
     feature.insteadOfText?.(host, run.context);
     expect(host.className).toBe("");
   });
