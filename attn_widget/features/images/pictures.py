@@ -244,7 +244,7 @@ def shown(image: Any) -> Any:
 def encoded(image: Any) -> tuple[str, bytes]:
     """Type and bytes of a picture for the page, without metadata: JPEG, or PNG where that is not larger."""
     jpeg, png = io.BytesIO(), io.BytesIO()
-    image.save(jpeg, "JPEG", quality=85)
+    image.save(jpeg, "JPEG", quality=80)
     colors = image.getcolors(256)
     (image if colors is None else image.quantize(256)).save(png, "PNG", optimize=False)
     found = ("image/png", png) if len(png.getvalue()) <= len(jpeg.getvalue()) else ("image/jpeg", jpeg)  # fmt: skip
