@@ -167,7 +167,7 @@ FEATURES = {
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "images": Feature(
-        inputs={"images": "inputs:read"}, meta={"image": "encoding:meta"}, openings={"images": "opening:opening"},
+        inputs={"images": "inputs:read"}, meta={"image": "encoding:meta", "wordless": "encoding:wordless"}, openings={"images": "opening:opening"},
         encoders=dict.fromkeys(
             ("vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"),
             "loading:checkpoint_of",

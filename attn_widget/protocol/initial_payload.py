@@ -294,7 +294,9 @@ def token_columns(
         if token.special and token.start == token.end:
             before.append("")
             continue
-        before.append(texts[token.segment][reached[token.segment] : token.start])
+        # A patch of a picture is no piece of a word.
+        gap = texts[token.segment][reached[token.segment] : token.start] if any(texts) else " "
+        before.append(gap)
         reached[token.segment] = max(reached[token.segment], token.end)
     some = [
         *TOKEN_COLUMNS,

@@ -65,6 +65,11 @@ def meta(analysis: AnalysisBase) -> dict[str, int] | None:
     }
 
 
+def wordless(analysis: AnalysisBase) -> bool | None:
+    """True of a run of a picture, whose tokens are no parts of a text; None of any other run."""
+    return True if encoding_of(analysis) is not None else None
+
+
 def no_rects(count: int) -> Float32:
     """Rectangles of special tokens, float32 [count, 4]."""
     return np.full((count, 4), np.nan, np.float32)

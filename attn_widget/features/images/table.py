@@ -25,7 +25,7 @@ def picture_table(analysis: Analysis, selection: Selection) -> Columns:
     weights = ImageFigures(analysis).rows(tokens)
     names = [token.text for token in analysis.tokens]
     places = [
-        divmod(i - found.first, found.columns)
+        _place(i - found.first, found.columns)
         if 0 <= i - found.first < found.n_patches
         else (None, None)
         for i in range(len(names))
@@ -37,3 +37,8 @@ def picture_table(analysis: Analysis, selection: Selection) -> Columns:
         for i, name in enumerate(names)
     ]
     return COLUMNS, rows
+
+
+def _place(index: int, columns: int) -> tuple[int, int]:
+    """Row and column of a patch, from 1 on, as in its name."""
+    return index // columns + 1, index % columns + 1

@@ -8,7 +8,7 @@ import { measureOf } from "../figures/quantities";
 import type { RowStore } from "../figures/row";
 import { isLong } from "../protocol/meta";
 import type { Activity, Progress } from "../protocol/types";
-import { FEATURES, insteadOfText, sectionsOf } from "../views";
+import { FEATURES, sectionsOf } from "../views";
 import { createOverlay, ofOneRun, type ViewContext, withLazyCode } from "../views/contract";
 import type { Actions } from "./actions";
 import { bar } from "./bar";
@@ -67,12 +67,12 @@ export function drawRun(
   const sections = sectionsOf(meta);
   const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs, sections };
   const disposers: (() => void)[] = [];
-  const instead = insteadOfText(meta);
-  if (chrome) instead?.draw(parts.ribbon, context);
   const drawText = (rows?: RowStore): void => {
-    if (instead === null) disposers.push(ribbon(parts.ribbon, context, memory, rows));
+    if (!meta.wordless) disposers.push(ribbon(parts.ribbon, context, memory, rows));
     disposers.push(focus(parts.focus, context, rows));
   };
+  if (chrome && meta.wordless)
+    for (const { insteadOfText } of FEATURES) insteadOfText?.(parts.ribbon, context);
   if (chrome && long) withLazyCode((code) => drawText(code.long.rows(context)), signal);
   else if (chrome && single) drawText();
   withLazyCode(({ windows }) => windows.ribbon(parts.ribbon, meta, signal), signal);

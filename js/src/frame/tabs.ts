@@ -7,7 +7,7 @@ import { messageOf } from "../protocol/failure";
 import { isLong } from "../protocol/meta";
 import { itemAt, required } from "../protocol/required";
 import type { Meta, Source } from "../protocol/types";
-import { drawOf, insteadOfText, labelOf, VIEWS, viewNamed } from "../views";
+import { drawOf, labelOf, VIEWS, viewNamed } from "../views";
 import {
   type DrawView,
   lazyCode,
@@ -27,9 +27,7 @@ export const viewsOf = (meta: Meta): string[] =>
   Object.entries(VIEWS)
     .filter(
       ([name, { available }]) =>
-        available(meta) &&
-        insteadOfText(meta)?.without.includes(name) !== true &&
-        meta.snapshot?.views.includes(savedAs(meta, name)) !== false,
+        available(meta) && meta.snapshot?.views.includes(savedAs(meta, name)) !== false,
     )
     .map(([name]) => name);
 

@@ -21,18 +21,10 @@ export interface Feature {
   readonly comparedPair?: ComparedPairPart;
   /** Sections of a run's text. */
   readonly sections?: (meta: Meta) => Sections | null;
-  /** For a run of something other than a text. */
-  readonly insteadOfText?: (meta: Meta) => InsteadOfText | null;
+  /** Draws what stands in place of the text of a wordless run, until the context's signal ends. */
+  readonly insteadOfText?: (host: HTMLElement, context: ViewContext) => void;
   /** A part of a live widget next to its frame. */
   readonly widget?: (context: WidgetContext) => WidgetPart;
-}
-
-/** A run whose tokens are no words. */
-export interface InsteadOfText {
-  /** Names of views that it lacks. */
-  readonly without: readonly string[];
-  /** Draws in the place of the text for as long as the context's signal lasts. */
-  draw(host: HTMLElement, context: ViewContext): void;
 }
 
 /** A live widget, for a part of it. */

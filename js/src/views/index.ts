@@ -7,7 +7,7 @@ import { required } from "../protocol/required";
 import type { Meta } from "../protocol/types";
 import { type DrawView, lazyCode, ofOneRun, type ViewDefinition } from "./contract";
 import { CORE } from "./core";
-import type { Feature, InsteadOfText } from "./feature";
+import type { Feature } from "./feature";
 
 export const FEATURES: readonly Feature[] = Object.values(features);
 
@@ -27,10 +27,6 @@ export const viewNamed = (name: string): ViewDefinition =>
 
 export const sectionsOf = (meta: Meta): Sections | null =>
   FEATURES.map(({ sections }) => sections?.(meta) ?? null).find((found) => found !== null) ?? null;
-
-/** What stands in place of a text; null for a run of one. */
-export const insteadOfText = (meta: Meta): InsteadOfText | null =>
-  FEATURES.map((feature) => feature.insteadOfText?.(meta)).find((found) => found) ?? null;
 
 /** The label of a view's tab. */
 export const labelOf = (name: string, meta: Meta): string =>

@@ -11,10 +11,13 @@ import { Num } from "../../ui/number";
 import type { ImageModel } from "./model";
 import { overlayImage, overMiddle } from "./paint";
 import { shareOfPatches } from "./values";
-import { placeOfRow, subjectOf, timesChance } from "./words";
+import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
+
+/** A note that only says how large the picture is. */
+const SIZE = /^[\d,]+ × [\d,]+ px$/;
 
 export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
-  const { grid, n, values, top, selection, pointed, focus, special } = model;
+  const { grid, n, values, top, selection, pointed, focus, special, chosenValues, scale } = model;
 
   const Title = memo(function Title() {
     const { kind, tokens } = focus.value;
@@ -37,12 +40,12 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
   const Chips = memo(function Chips() {
     if (special.length === 0) return null;
     const [row, most] = [values.value, top.value];
-    const { token: chosen, scale } = selection.value;
+    const { token: chosen } = selection.value;
     return (
       <div class="aw-picture-chips" role="group" aria-label="Special tokens">
         {special.map((token) => {
           const value = row?.[token] ?? Number.NaN;
-          const index = rampIndex(value, most, scale);
+          const index = rampIndex(value, most, scale.value);
           const color = overMiddle(index, mode.value);
           const shown = !Number.isNaN(value);
           return (
@@ -71,17 +74,17 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
 
   const Legend = memo(function Legend() {
     const most = top.value;
-    const { scale, quantity } = selection.value;
+    const { quantity } = selection.value;
     if (values.value === null) return null;
-    const end = rampValue(1, most, scale);
+    const end = rampValue(1, most, scale.value);
     const chance = 1 / n;
-    const place = chance < end ? 100 * rampPosition(chance, most, scale) : null;
+    const place = chance < end ? 100 * rampPosition(chance, most, scale.value) : null;
     const withChance = place !== null && quantity === "weights";
     return (
       <div
         class="aw-picture-legend aw-tiny"
         role="img"
-        aria-label={`Colors: 0 to ${formatNumber(end)}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
+        aria-label={`Colors: 0 to ${formatNumber(end)}${scale.value === "sqrt" ? ", by square root" : ""}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
         data-aw-part="picture-legend"
       >
         <span class="aw-number">0</span>
@@ -93,18 +96,20 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
           )}
         </span>
         <Num value={end} />
+        {scale.value === "sqrt" && <span>by square root</span>}
       </div>
     );
   });
 
   const Readout = memo(function Readout() {
     const [row, token] = [values.value, pointed.value];
-    const { kind } = focus.value;
-    const value = token === null ? undefined : row?.[token];
-    if (token !== null && value !== undefined && !Number.isNaN(value) && kind !== "pointed")
+    const given = token === null ? undefined : chosenValues.value?.[token];
+    if (token !== null && given !== undefined && !Number.isNaN(given))
       return (
         <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
-          {model.placeName(token)}: <Num value={value} />, {timesChance(value, n)}
+          <bdi>{chosenName(model)}</bdi>
+          {" gives "}
+          <bdi>{model.nameOf(token)}</bdi> <Num value={given} />, {timesChance(given, n)}
         </p>
       );
     if (row === null || selection.value.quantity !== "weights")
@@ -125,12 +130,14 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
     );
   });
 
+  const { note = "" } = model.source.meta;
   return () => (
     <>
       <Title />
       <Chips />
       <Legend />
       <Readout />
+      {!SIZE.test(note) && note !== "" && <p class="aw-hint aw-tiny">{note}</p>}
     </>
   );
 }

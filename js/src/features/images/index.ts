@@ -25,26 +25,17 @@ const view = {
   available: ({ image }: Meta) => image !== undefined,
 } as const satisfies ViewDefinition;
 
-/** Views about words. */
-const WITHOUT = ["predictions", "sentences", "lens"];
-
 export const images: Feature = {
   views: [view],
-  insteadOfText: ({ image }) =>
-    image === undefined
-      ? null
-      : {
-          without: WITHOUT,
-          draw(host, context) {
-            const { source, signal } = context;
-            // The picture's own height, so that nothing below it moves when it comes.
-            host.style.setProperty("--aw-picture", String(image.width / image.height));
-            host.classList.add("aw-pictured");
-            onAbort(signal, () => host.classList.remove("aw-pictured"));
-            askCode(source, signal).catch(
-              (error: unknown) => signal.aborted || context.report(error),
-            );
-            withLazyCode((code) => code.picture(host, context), signal);
-          },
-        },
+  insteadOfText(host, context) {
+    const { source, signal } = context;
+    const { image } = source.meta;
+    if (image === undefined) return;
+    // The picture's own height, so that nothing below it moves when it comes.
+    host.style.setProperty("--aw-picture", String(image.width / image.height));
+    host.classList.add("aw-pictured");
+    onAbort(signal, () => host.classList.remove("aw-pictured"));
+    askCode(source, signal).catch((error: unknown) => signal.aborted || context.report(error));
+    withLazyCode((code) => code.picture(host, context), signal);
+  },
 };

@@ -4,24 +4,20 @@ import { signal } from "@preact/signals-core";
 import { consume } from "../../draw/dom";
 import { isSecondClick } from "../../draw/touch";
 import { formatNumber } from "../../figures/format";
-import {
-  countOf,
-  type Place,
-  placeOf,
-  regionOf,
-  stepFrom,
-  tokenAt,
-  tokensIn,
-  tokenUnder,
-} from "./geometry";
+import { watch } from "../../ui/mount";
+import { type Place, placeOf, regionOf, stepFrom, tokenAt, tokensIn, tokenUnder } from "./geometry";
 import type { ImageModel } from "./model";
 import { timesChance } from "./words";
 
 /** A press that moves so far (px) draws a region. */
 const DRAG = 4;
 
-export function createInput(model: ImageModel, stage: () => HTMLElement | null) {
-  const { grid, state, picture, pointed, region, values, n, announce, placeName } = model;
+export function createInput(
+  model: ImageModel,
+  stage: () => HTMLElement | null,
+  until: AbortSignal,
+) {
+  const { grid, state, picture, pointed, region, values, n, announce, nameOf } = model;
   /** Where a region begins, and where the keys are. */
   let anchor: Place | null = null;
   let pressed: { readonly x: number; readonly y: number; readonly at: Place } | null = null;
@@ -30,6 +26,12 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
   const drawing = signal(false);
   /** The patch that has the keys. */
   const cursor = signal<Place>({ row: grid.rows >> 1, column: grid.columns >> 1 });
+
+  watch(() => {
+    const { token } = model.selection.value;
+    const chosen = token === null ? null : placeOf(grid, token);
+    if (chosen !== null) cursor.value = chosen;
+  }, until);
 
   function tokenOf({ clientX, clientY }: MouseEvent): number | null {
     const found = picture.answer.peek();
@@ -47,8 +49,8 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
   function spoken(token: number): string {
     const value = values.peek()?.[token];
     return value === undefined || Number.isNaN(value)
-      ? placeName(token)
-      : `${placeName(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`;
+      ? nameOf(token)
+      : `${nameOf(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`;
   }
 
   function move(event: KeyboardEvent, to: Place): void {
@@ -64,7 +66,7 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
     anchor = null;
     const token = tokenAt(grid, to);
     model.choose(token);
-    announce(`${placeName(token)} chosen.`);
+    announce(`${nameOf(token)} chosen.`);
   }
 
   return {
@@ -121,7 +123,7 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
     press(event: KeyboardEvent): void {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
       const { token } = state.get();
-      const at = (token === null ? null : placeOf(grid, token)) ?? cursor.peek();
+      const at = cursor.peek();
       if (event.key === "Escape") {
         if (region.peek() === null && token === null) return;
         anchor = null;
@@ -131,13 +133,12 @@ export function createInput(model: ImageModel, stage: () => HTMLElement | null) 
         const here = tokenAt(grid, at);
         model.choose(token === here ? null : here);
       } else {
-        const to = stepFrom(grid, event.shiftKey ? cursor.peek() : at, event.key);
+        const to = stepFrom(grid, at, event.key);
         if (to === null) return;
         move(event, to);
       }
       consume(event);
     },
-    countOf: () => countOf(grid),
   };
 }
 

@@ -7,6 +7,7 @@ import { onAbort } from "../../protocol/abort";
 import { asking } from "../../protocol/asking";
 import { itemAt, required } from "../../protocol/required";
 import type { Source } from "../../protocol/types";
+import type { Scale } from "../../state/selection";
 import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import {
@@ -27,7 +28,7 @@ const REST_MS = 60;
 
 /** What the overlay is the row of. */
 export interface Focus {
-  readonly kind: "region" | "token" | "pointed" | "opening";
+  readonly kind: "region" | "patch" | "special" | "pointed" | "opening";
   readonly tokens: readonly number[];
 }
 
@@ -48,7 +49,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   const selection = selectionOf(state, ["layer", "head", "token", "scale", "quantity"], until);
   const matrix = signalOf(store.get, (changed) => void store.on(changed, until));
   const asked = asking<Picture>(until, report);
-  void asked.ask((signal) => askPicture(source, signal));
+  const askForPicture = (): void => void asked.ask((signal) => askPicture(source, signal));
+  askForPicture();
 
   const pointed = signal<number | null>(null);
   const region = signal<Region | null>(null);
@@ -61,12 +63,18 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       ? special.slice(0, 1)
       : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
 
-  const wanted = computed((): Focus => {
+  /** What is chosen. */
+  const chosen = computed((): Focus => {
     if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
     const { token } = selection.value;
-    if (token !== null) return { kind: "token", tokens: [token] };
-    if (pointed.value !== null) return { kind: "pointed", tokens: [pointed.value] };
-    return { kind: "opening", tokens: opening };
+    if (token === null) return { kind: "opening", tokens: opening };
+    return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
+  });
+  /** What is shown: a patch that is pointed at stands for what is chosen, unless that is a patch or a region. */
+  const wanted = computed((): Focus => {
+    const { kind } = chosen.value;
+    if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
+    return { kind: "pointed", tokens: [pointed.value] };
   });
 
   const rows = asking<HeadRows>(until, report);
@@ -87,6 +95,10 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
   });
 
+  /** What is chosen gives each token in the selected head; null where the matrix does not say. */
+  const chosenValues = computed(
+    () => matrix.value && valuesFrom(matrix.value, chosen.value.tokens, n),
+  );
   /** One number a token, of the head that is pointed at among the thumbnails, or of the selected one; null before it is here. */
   const values = computed((): ArrayLike<number> | null => {
     const { tokens } = wanted.value;
@@ -98,6 +110,11 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     return rowsNow.value !== null && quantity === "weights" && head !== "mean"
       ? rowOfHead(rowsNow.value, layer, head)
       : null;
+  });
+  // A softmax gives few patches most: by the square root the others are seen, too. There are no words whose scale could be meant.
+  const scale = computed((): Scale => {
+    const { scale } = selection.value;
+    return scale === "words" ? "sqrt" : scale;
   });
   const top = computed(() => (values.value === null ? 0 : topOfPatches(values.value, grid)));
 
@@ -120,13 +137,21 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
 
   return {
     ...{ source, state, grid, n, special, nameOf, selection, matrix, until },
-    ...{ picture: asked, pointed, region, peeked, focus: wanted, rows, rowsNow, values, top },
-    ...{ patterns, askForPatterns, announce: context.announce },
-    /** `patch 3, 5`, with the row and the column of the grid; the token's own name outside of it. */
-    placeName(token: number): string {
-      const at = placeOf(grid, token);
-      return at === null ? nameOf(token) : `patch ${at.row}, ${at.column}`;
+    ...{
+      picture: asked,
+      pointed,
+      region,
+      peeked,
+      focus: wanted,
+      chosen,
+      chosenValues,
+      rows,
+      rowsNow,
+      values,
+      top,
+      scale,
     },
+    ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
     choose(token: number | null): void {
       region.value = null;
       state.set({ token });

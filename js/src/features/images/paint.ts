@@ -15,8 +15,10 @@ const GRAYS: Readonly<Record<Mode, readonly [number, number]>> = {
 };
 /** Opacity of the weakest and of the strongest weight. */
 const OPACITY = [0.16, 0.9] as const;
+/** Opacity of the picture around the patches. */
+const AROUND = 0.4;
 /** Longest side of the picture that thumbnails are drawn from, px. */
-const SMALL = 128;
+const SMALL = 192;
 
 const opacityAt = (index: number): number =>
   OPACITY[0] + ((OPACITY[1] - OPACITY[0]) * index) / (RAMP_SIZE - 1);
@@ -154,14 +156,23 @@ export function paintPicture(
     pen.drawImage(picture.pixels, 0, 0, width, height);
     return;
   }
+  const [x, y, w, h] = scaled(areaOf(grid, picture), picture, width, height);
+  // The model does not read what lies around the patches.
+  pen.globalAlpha = AROUND;
   pen.drawImage(ground.whole, 0, 0, width, height);
+  pen.globalAlpha = 1;
+  pen.save();
+  pen.beginPath();
+  pen.rect(x, y, w, h);
+  pen.clip();
+  pen.drawImage(ground.whole, 0, 0, width, height);
+  pen.restore();
   const { rows, columns } = grid;
   const sheet = layerOf(columns, rows);
   const image = new ImageData(columns, rows);
   fillPatches(new Uint32Array(image.data.buffer), 0, columns, grid, values, top, colors);
   penOf(sheet).putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = false;
-  const [x, y, w, h] = scaled(areaOf(grid, picture), picture, width, height);
   pen.drawImage(sheet, 0, 0, columns, rows, x, y, w, h);
 }
 
@@ -220,7 +231,7 @@ export function thumbPlace(
   return [column * (width + gap), row * (height + gap)];
 }
 
-/** Every head's overlay, each up to its own largest weight of a patch; heads that were not saved stay empty. */
+/** Every head's overlay over what the model reads of the picture, each up to its own largest weight of a patch; heads that were not saved stay empty. */
 export function paintThumbs(
   pen: CanvasRenderingContext2D,
   layout: ThumbLayout,
@@ -236,7 +247,7 @@ export function paintThumbs(
   const sheet = layerOf(heads * columns, layers * rows);
   const image = new ImageData(heads * columns, layers * rows);
   const pixels = new Uint32Array(image.data.buffer);
-  const area = scaled(areaOf(grid, picture), picture, width, height);
+  const from = scaled(areaOf(grid, picture), picture, ground.small.width, ground.small.height);
   for (let i = 0; i < layers * heads; i++) {
     const values = rowOf(i);
     const at = Math.floor(i / heads) * rows * image.width + (i % heads) * columns;
@@ -248,9 +259,9 @@ export function paintThumbs(
     pen.clearRect(x, y, width, height);
     if (Number.isNaN(rowOf(i)[grid.first])) continue;
     pen.imageSmoothingEnabled = true;
-    pen.drawImage(ground.small, x, y, width, height);
-    pen.imageSmoothingEnabled = columns > area[2];
+    pen.drawImage(ground.small, ...from, x, y, width, height);
+    pen.imageSmoothingEnabled = columns > width;
     const [left, above] = [(i % heads) * columns, Math.floor(i / heads) * rows];
-    pen.drawImage(sheet, left, above, columns, rows, x + area[0], y + area[1], area[2], area[3]);
+    pen.drawImage(sheet, left, above, columns, rows, x, y, width, height);
   }
 }

@@ -4,10 +4,10 @@
  * `data-aw-part`: picture, patch, picture-title, special, picture-legend, picture-readout, region-button.
  */
 
-import { computed, signal } from "@preact/signals-core";
-import { render } from "preact";
+import { signal } from "@preact/signals-core";
 import { fitCanvas } from "../../draw/canvas";
 import { byTouch } from "../../draw/touch";
+import { onAbort } from "../../protocol/abort";
 import { NoAnswer } from "../../ui/answered";
 import { Button } from "../../ui/controls";
 import { copyExactValues } from "../../ui/copy-exact";
@@ -15,17 +15,18 @@ import { memo } from "../../ui/memo";
 import { modeSignal, mount, watch, widthOf } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import { createWords } from "./caption";
-import { placeOf, regionOf, tokenAt } from "./geometry";
+import { regionOf, tokenAt } from "./geometry";
 import { createInput } from "./input";
 import { groundSignal, type ImageModel, modelOf } from "./model";
-import { paintPicture, paintRing, ringOf } from "./paint";
+import { ringOf } from "./paint";
+import { paintShown, shownOf } from "./shown";
 
 const HINT = "Click a patch to keep it; drag for the mean of a region.";
 const TOUCH_HINT = "Tap a patch to keep it.";
 
 /** Draws the picture of the model into `host`. */
 export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSignal): void {
-  const { grid, picture, values, top, selection, region, pointed, focus } = model;
+  const { grid, picture, values, selection } = model;
   const root = document.createElement("div");
   root.className = "aw-picture";
   root.dir = "ltr";
@@ -34,18 +35,13 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
   const ground = groundSignal(host, model, until);
   let canvas: HTMLCanvasElement | null = null;
   let stage: HTMLElement | null = null;
-  const input = createInput(model, () => stage);
-  const at = computed(() => {
-    const { token } = selection.value;
-    return (token === null ? null : placeOf(grid, token)) ?? input.cursor.value;
-  });
-  const hasKeys = signal(false);
+  const input = createInput(model, () => stage, until);
 
   const Stage = memo(function Stage() {
     const found = picture.answer.value;
-    const { row, column } = at.value;
-    const token = tokenAt(grid, at.value);
-    const rect = found && ringOf(grid, found, regionOf(at.value, at.value), 100, 100);
+    const at = input.cursor.value;
+    const token = tokenAt(grid, at);
+    const rect = found && ringOf(grid, found, regionOf(at, at), 100, 100);
     const pinned = selection.value.token === token;
     void values.value;
     return (
@@ -60,6 +56,7 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
         onPointerDown={input.pointerDown}
         onPointerMove={input.pointerMove}
         onPointerUp={input.pointerUp}
+        onPointerCancel={input.pointerUp}
         onPointerLeave={input.leave}
         onClick={input.click}
         onKeyDown={input.press}
@@ -74,15 +71,9 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
         <Button
           class="aw-picture-patch"
           part="patch"
-          label={`Row ${row} of ${grid.rows}, column ${column} of ${grid.columns}; ${input.spoken(token)}`}
+          label={`Row ${at.row + 1} of ${grid.rows}, column ${at.column + 1} of ${grid.columns}; ${input.spoken(token)}`}
           aria-pressed={pinned}
           data-token={token}
-          onFocus={() => {
-            hasKeys.value = true;
-          }}
-          onBlur={() => {
-            hasKeys.value = false;
-          }}
           style={
             rect === null
               ? {}
@@ -103,7 +94,7 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
     const failure = picture.failure.value;
     return (
       <>
-        {failure !== null && <NoAnswer failure={failure} again={() => undefined} />}
+        {failure !== null && <NoAnswer failure={failure} again={model.askForPicture} />}
         <Stage />
         <div class="aw-picture-words">
           <Words />
@@ -131,22 +122,13 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
 
   const width = stage === null ? signal(0) : widthOf(stage, 0, until);
   function paint(): void {
-    const [found, under] = [picture.answer.value, ground.value];
-    const wide = width.value;
-    const [row, most, { scale, token }] = [values.value, top.value, selection.value];
-    const [over, drawn, passing] = [pointed.value, region.value, focus.value.kind === "pointed"];
+    const [found, under, wide] = [picture.answer.value, ground.value, width.value];
+    // Read before anything is missing: what is drawn follows them.
+    const shown = shownOf(model);
     if (canvas === null || found === null || under === null || wide === 0) return;
-    const high = (wide * found.height) / found.width;
-    const pen = fitCanvas(canvas, wide, high);
-    const colors = { values: row, top: most, scale, mode: under.mode };
-    paintPicture(pen, wide, high, grid, found, under.ground, colors);
-    const ring = (place: { row: number; column: number } | null, kind: "pinned" | "pointed") => {
-      if (place !== null)
-        paintRing(pen, ringOf(grid, found, regionOf(place, place), wide, high), kind);
-    };
-    if (over !== null && (over !== token || passing)) ring(placeOf(grid, over), "pointed");
-    if (token !== null) ring(placeOf(grid, token), "pinned");
-    if (drawn !== null) paintRing(pen, ringOf(grid, found, drawn, wide, high), "region");
+    paintShown(fitCanvas(canvas, wide, (wide * found.height) / found.width), wide, {
+      ...{ grid, found, under, shown },
+    });
   }
   watch(paint, until);
 }
@@ -155,7 +137,7 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
 export function picture(host: HTMLElement, context: ViewContext): void {
   const { signal: until } = context;
   drawPicture(host, modelOf(context), until);
-  until.addEventListener("abort", () => render(null, host), { once: true });
+  onAbort(until, () => host.replaceChildren());
 }
 
 declare module "../../views/contract" {

@@ -6,10 +6,6 @@ import { Button } from "../../ui/controls";
 import { SentenceLine, Share } from "../../ui/sentence";
 import type { Patterns } from "./data";
 
-/** Largest share of the best of random pictures, where the kernel gives it. */
-const numberIn = (data: Patterns["data"], name: string): number | null =>
-  typeof data[name] === "number" ? (data[name] as number) : null;
-
 export function PictureSentence({
   patterns,
   heads,
@@ -22,12 +18,10 @@ export function PictureSentence({
   readonly subject: string;
   readonly pick: (layer: number, head: number) => void;
 }) {
-  const { best } = patterns.data;
-  if (!Array.isArray(best) || best.length !== 2) return <SentenceLine silent />;
+  const { best, clear, chance_separation: chance } = patterns.data;
+  if (clear !== true || !Array.isArray(best)) return <SentenceLine silent />;
   const [layer, head] = [Number(best[0]), Number(best[1])];
   const share = itemAt(patterns.separation.data, layer * heads + head);
-  const chance = numberIn(patterns.data, "separation_chance");
-  if (Number.isNaN(share) || (chance !== null && share <= chance)) return <SentenceLine silent />;
   return (
     <SentenceLine>
       <Button
@@ -42,7 +36,7 @@ export function PictureSentence({
       {" looks at falls into two groups of patches that account for "}
       <Share value={share} />
       {" of its variance"}
-      {chance !== null && (
+      {typeof chance === "number" && (
         <>
           {", chance "}
           <Share value={chance} />

@@ -7,7 +7,7 @@ import { type PatchGrid, placeOf } from "./geometry";
 
 export const COLUMNS = ["layer", "head", "token", "text", "row", "column", "weight"] as const;
 
-/** Heads that were not saved are left out. */
+/** Heads that were not saved are left out. Rows and columns count from 1, as in the names of patches. */
 export function pictureTable(
   { rows }: HeadRows,
   grid: PatchGrid,
@@ -20,11 +20,11 @@ export function pictureTable(
     columns: COLUMNS,
     rows: Array.from({ length: layers * heads }, (_, i) =>
       names.map((name, token) => {
-        const place = places[token];
+        const place = places[token] ?? null;
         const value = rows.data[i * n + token] as number;
         return [
           ...[Math.floor(i / heads), i % heads, token, name],
-          ...[place?.row ?? null, place?.column ?? null, Number(exact(value))],
+          ...[place && place.row + 1, place && place.column + 1, Number(exact(value))],
         ];
       }),
     )

@@ -11,7 +11,7 @@ import { watch } from "../../ui/mount";
 import { rowOfHead } from "./data";
 import { AXIS, thumbLayout, thumbsSize } from "./layout";
 import { groundSignal, type ImageModel } from "./model";
-import { paintThumbs, thumbPlace } from "./paint";
+import { areaOf, paintThumbs, thumbPlace } from "./paint";
 import { shareOfPatches, topOfPatches } from "./values";
 
 export function createThumbs(
@@ -22,8 +22,12 @@ export function createThumbs(
 ) {
   const { grid, picture, rows, selection, peeked, source } = model;
   const { n_layers: layers, n_heads: heads } = source.meta.model;
-  const { width: across, height: down } = source.meta.image ?? { width: 1, height: 1 };
-  const layout = computed(() => thumbLayout(width.value, { layers, heads, ratio: across / down }));
+  const layout = computed(() => {
+    const found = picture.answer.value;
+    const [, , across, down] =
+      found === null ? [0, 0, grid.columns, grid.rows] : areaOf(grid, found);
+    return thumbLayout(width.value, { layers, heads, ratio: across / down });
+  });
   const ground = groundSignal(host, model, until);
   let canvas: HTMLCanvasElement | null = null;
 
@@ -137,9 +141,11 @@ export function createThumbs(
 
   /** Called once the canvas is in the page. */
   function paint(): void {
-    const [found, under, at] = [picture.answer.value, ground.value, rows.answer.value];
-    const [sizes, { scale }] = [layout.value, selection.value];
-    if (canvas === null || found === null || under === null || at === null) return;
+    const [found, at] = [picture.answer.value, rows.answer.value];
+    const [sizes, scale] = [layout.value, model.scale.value];
+    if (canvas === null || found === null || at === null) return;
+    const under = ground.value;
+    if (under === null) return;
     const { width: wide, height: high } = thumbsSize(sizes);
     const pen = fitCanvas(canvas, wide, high);
     paintThumbs(

@@ -11,9 +11,9 @@ import { copyExactValues } from "../../ui/copy-exact";
 import { memo } from "../../ui/memo";
 import { mount, widthOf } from "../../ui/mount";
 import type { DrawView } from "../../views/contract";
+import { drawAlone } from "./alone";
 import { modelOf } from "./model";
 import { createPatterns } from "./patterns";
-import { drawPicture } from "./picture";
 import { PictureSentence } from "./sentence";
 import { pictureTable } from "./table";
 import { createThumbs } from "./thumbs";
@@ -28,7 +28,7 @@ export const images: DrawView = (host, context) => {
   // Seen where the view stands alone: in a picture that is saved, and without the rest of the page.
   const alone = h("div", { class: "aw-images-alone" });
   host.append(alone, root);
-  drawPicture(alone, model, until);
+  drawAlone(alone, model, context.state.get().chrome, until);
   const width = widthOf(root, 600, until);
   const { Thumbs, follow } = createThumbs(root, model, width, until);
   const Patterns = createPatterns(model);
@@ -41,7 +41,7 @@ export const images: DrawView = (host, context) => {
       <PictureSentence
         patterns={found}
         heads={source.meta.model.n_heads}
-        subject={model.special.length > 0 ? nameOf(first) : "the mean patch"}
+        subject={model.special.length > 0 ? nameOf(first) : "the mean of all patches"}
         pick={(layer, head) => model.pickHead([layer, head])}
       />
     );

@@ -2,15 +2,19 @@
 
 import { formatNumber } from "../../figures/format";
 import { headName, matrixName } from "../../figures/names";
-import type { ImageModel } from "./model";
+import type { Focus, ImageModel } from "./model";
 
-/** `patch 3, 5`, `[CLS]`, `12 patches` (their mean). */
-export function subjectOf({ focus, placeName, n, special }: ImageModel): string {
-  const { tokens } = focus.value;
+/** `r3 c5`, `[CLS]`, `12 patches` (their mean). */
+function nameOfTokens({ nameOf, n, special }: ImageModel, { tokens }: Focus): string {
   const [token] = tokens;
-  if (tokens.length === 1 && token !== undefined) return placeName(token);
+  if (tokens.length === 1 && token !== undefined) return nameOf(token);
   return tokens.length === n - special.length ? "all patches" : `${tokens.length} patches`;
 }
+
+/** Name of what is shown. */
+export const subjectOf = (model: ImageModel): string => nameOfTokens(model, model.focus.value);
+/** Name of what is chosen. */
+export const chosenName = (model: ImageModel): string => nameOfTokens(model, model.chosen.value);
 
 /** The head or the quantity whose row is shown: `L9 · H3`. */
 export function placeOfRow({ peeked, matrix, selection }: ImageModel): string {

@@ -1,0 +1,57 @@
+/** The picture as it is shown: the overlay, and rings around what is pointed at and chosen. */
+
+import type { Mode } from "../../draw/color/ramp";
+import type { Picture } from "./data";
+import { type PatchGrid, type Place, placeOf, type Region, regionOf } from "./geometry";
+import type { ImageModel } from "./model";
+import { type Ground, type Overlay, paintPicture, paintRing, type Ring, ringOf } from "./paint";
+
+export interface Shown extends Pick<Overlay, "values" | "top" | "scale"> {
+  readonly pinned: Place | null;
+  readonly pointed: Place | null;
+  readonly region: Region | null;
+}
+
+export function shownOf({
+  grid,
+  values,
+  top,
+  scale,
+  selection,
+  chosen,
+  pointed,
+  region,
+}: ImageModel): Shown {
+  const { token } = selection.value;
+  const [over, { kind }] = [pointed.value, chosen.value];
+  return {
+    ...{ values: values.value, top: top.value, scale: scale.value, region: region.value },
+    pinned: kind === "patch" && token !== null ? placeOf(grid, token) : null,
+    pointed: over === null || over === token ? null : placeOf(grid, over),
+  };
+}
+
+export function paintShown(
+  pen: CanvasRenderingContext2D,
+  width: number,
+  {
+    grid,
+    found,
+    under: { ground, mode },
+    shown: { pinned, pointed, region, ...overlay },
+  }: {
+    readonly grid: PatchGrid;
+    readonly found: Picture;
+    readonly under: { readonly ground: Ground; readonly mode: Mode };
+    readonly shown: Shown;
+  },
+): void {
+  const height = (width * found.height) / found.width;
+  paintPicture(pen, width, height, grid, found, ground, { ...overlay, mode });
+  const ring = (around: Region | null, kind: Ring): void => {
+    if (around !== null) paintRing(pen, ringOf(grid, found, around, width, height), kind);
+  };
+  ring(pointed && regionOf(pointed, pointed), "pointed");
+  ring(pinned && regionOf(pinned, pinned), "pinned");
+  ring(region, "region");
+}
