@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -50,12 +51,18 @@ def test_weights_and_sums(folder: Path) -> None:
     encoder = aw.load(folder, progress=False)
     model = encoder.model
     model.set_attn_implementation("eager")
+    assert a.run is not None
+    pixels = a.run.encoding.inputs["pixel_values"]
     with torch.no_grad():
-        assert a.run is not None
-        found = model(pixel_values=a.run.encoding.inputs["pixel_values"], output_attentions=True)
+        plain = model(pixel_values=pixels, output_attentions=True).attentions
+        exact = deepcopy(model).double()(pixel_values=pixels.double(), output_attentions=True).attentions
     model.set_attn_implementation("sdpa")
-    for layer, weights in enumerate(found.attentions):
-        np.testing.assert_allclose(a.trace.layer_weights(layer), weights[0].numpy(), atol=1e-5)  # float32, twelve layers deep
+    # Scores are large and states grow to some hundreds, so that float32 rounds more than 1e-6 away, in the plain model too.
+    for layer in range(12):
+        ours = np.abs(a.trace.layer_weights(layer) - exact[layer][0].numpy()).max()
+        theirs = (plain[layer][0].double() - exact[layer][0]).abs().max().item()
+        assert ours < 1e-6 + 3 * theirs, layer
+        assert theirs < 1e-4
     for layer in (0, 6, 11):
         assert a.mixing.decompose_output(layer, 100).gap < 1e-5
     other = aw.analyze(scene().transpose(Image.Transpose.FLIP_LEFT_RIGHT), model=folder, progress=False)
