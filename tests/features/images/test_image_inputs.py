@@ -93,7 +93,9 @@ def test_a_picture_is_turned_as_its_exif_says(tmp_path: Path) -> None:
     picture.save(path, exif=exif)
     found = picture_of(path)
     assert found.image.size == (30, 60)
-    assert (np.asarray(found.image) == np.asarray(picture.transpose(Image.Transpose.ROTATE_270))).all()
+    assert (
+        np.asarray(found.image) == np.asarray(picture.transpose(Image.Transpose.ROTATE_270))
+    ).all()
     assert "turned as its EXIF says" in found.note
     a = analyzed(path)
     reply, buffers = answer(a, {"kind": "image"})
@@ -210,7 +212,10 @@ def test_one_pixel_and_a_thin_picture_are_read() -> None:
 
 def test_a_text_model_given_a_picture_says_so() -> None:
     for given in (drawn(), np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8)), Path("photo.png")):
-        with pytest.raises(InputTypeError, match="text is an image, and .* reads text.*Load a model that reads images"):
+        with pytest.raises(
+            InputTypeError,
+            match="text is an image, and .* reads text.*Load a model that reads images",
+        ):
             aw.analyze(given, progress=False)  # type: ignore[arg-type]
 
 
@@ -273,7 +278,9 @@ def test_a_folder_that_lacks_weights_is_named(tmp_path: Path) -> None:
         aw.load(tmp_path, progress=False)
 
 
-@pytest.mark.parametrize("changed", [{"patch_size": 0}, {"image_size": 10**9}, {"hidden_size": 10**9}])
+@pytest.mark.parametrize(
+    "changed", [{"patch_size": 0}, {"image_size": 10**9}, {"hidden_size": 10**9}]
+)
 def test_a_hostile_configuration_is_refused(changed: dict[str, int], tmp_path: Path) -> None:
     import json
 
@@ -349,7 +356,9 @@ def test_a_processor_that_does_more_is_refused() -> None:
             return {"pixel_values": found["pixel_values"][..., : SIDE // 2]}
 
     with pytest.raises(NotAvailableError, match="where its patches lie is not known"):
-        aw.analyze(drawn(), model=(model, Turns(size={"height": SIDE, "width": SIDE})), progress=False)
+        aw.analyze(
+            drawn(), model=(model, Turns(size={"height": SIDE, "width": SIDE})), progress=False
+        )
 
 
 def test_too_small_a_picture_for_a_patch_is_named() -> None:

@@ -117,7 +117,9 @@ def test_patterns_are_shares_by_place(name: str) -> None:
         expected = by_hand(a.attention(layer, head), first, 4, 4)
         np.testing.assert_allclose(arrays["patterns"][layer, head], expected, atol=1e-6)
     n = a.trace.n_tokens
-    np.testing.assert_allclose(arrays["chance"], by_hand(np.full((n, n), 1 / n), first, 4, 4), atol=1e-6)
+    np.testing.assert_allclose(
+        arrays["chance"], by_hand(np.full((n, n), 1 / n), first, 4, 4), atol=1e-6
+    )
     whole = arrays["patterns"][..., [0, 1, 2, 5]].sum(axis=-1)
     np.testing.assert_allclose(whole, 1, atol=1e-5)
     assert arrays["patterns"].dtype == arrays["separation"].dtype == np.float32
@@ -153,7 +155,10 @@ def maps(kind: str, side: int = 16) -> Any:
 
 
 def test_a_region_separates_a_picture_and_noise_does_not() -> None:
-    found = {kind: separated(maps(kind), 16, 16) for kind in ("noise", "disk", "bright", "scattered", "even")}
+    found = {
+        kind: separated(maps(kind), 16, 16)
+        for kind in ("noise", "disk", "bright", "scattered", "even")
+    }
     clarity = {kind: float(each.clarity[0]) for kind, each in found.items()}
     assert clarity["disk"] > 0.6
     for kind in ("noise", "bright", "scattered", "even"):
@@ -227,7 +232,10 @@ def test_figures_of_language_say_why_there_are_none() -> None:
     for method in ("occlusion", "integrated_gradients"):
         with pytest.raises(NotAvailableError, match="no mask token"):
             b.why.contributions(aw.target(label="cat"), method)
-    for given in (("lens", {"kind": "lens"}), ("sentences", {"kind": "sentences", "layer": 0, "head": 0})):
+    for given in (
+        ("lens", {"kind": "lens"}),
+        ("sentences", {"kind": "sentences", "layer": 0, "head": 0}),
+    ):
         reply, _ = answer(a, given[1])
         assert not reply["ok"] and reply["error"], given
 

@@ -39,7 +39,9 @@ def eager(model: Any, pixels: Any, **more: Any) -> Any:
     model.set_attn_implementation("eager")
     try:
         with torch.no_grad():
-            return model(pixel_values=pixels, output_attentions=True, output_hidden_states=True, **more)
+            return model(
+                pixel_values=pixels, output_attentions=True, output_hidden_states=True, **more
+            )
     finally:
         model.set_attn_implementation(before)
 

@@ -8,6 +8,7 @@ import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { Num } from "../../ui/number";
+import { countOf } from "./geometry";
 import type { ImageModel } from "./model";
 import { overlayImage, overMiddle } from "./paint";
 import { shareOfPatches } from "./values";
@@ -17,7 +18,8 @@ import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
 const SIZE = /^[\d,]+ × [\d,]+ px$/;
 
 export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
-  const { grid, n, values, top, selection, pointed, focus, special, chosenValues, scale } = model;
+  const { grid, n, values, top, selection, pointed, focus, special, chosenValues, scale, numOf } =
+    model;
 
   const Title = memo(function Title() {
     const { kind, tokens } = focus.value;
@@ -48,23 +50,24 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
           const index = rampIndex(value, most, scale.value);
           const color = overMiddle(index, mode.value);
           const shown = !Number.isNaN(value);
+          const num = numOf(value);
           return (
             <Button
               key={token}
-              class={`aw-picture-chip${value > most ? " is-beyond" : ""}`}
+              class="aw-picture-chip"
               part="special"
               data-token={token}
               aria-pressed={chosen === token}
               title={
                 shown
-                  ? `${model.nameOf(token)}: ${formatNumber(value)}, ${timesChance(value, n)}`
+                  ? `${model.nameOf(token)}: ${formatNumber(num)}, ${timesChance(num, n)}`
                   : model.nameOf(token)
               }
               style={shown ? { background: `rgb(${color.join(" ")})`, color: inkOn(color) } : {}}
               onClick={() => model.choose(chosen === token ? null : token)}
             >
               <bdi dir="ltr">{model.nameOf(token)}</bdi>
-              {shown && <span class="aw-number">{formatPercent(value, 2)}</span>}
+              {shown && <span class="aw-number">{formatPercent(num, 2)}</span>}
             </Button>
           );
         })}
@@ -77,6 +80,7 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
     const { quantity } = selection.value;
     if (values.value === null) return null;
     const end = rampValue(1, most, scale.value);
+    const num = scale.value === "unit" ? { value: end, error: 0 } : numOf(end);
     const chance = 1 / n;
     const place = chance < end ? 100 * rampPosition(chance, most, scale.value) : null;
     const withChance = place !== null && quantity === "weights";
@@ -84,7 +88,7 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
       <div
         class="aw-picture-legend aw-tiny"
         role="img"
-        aria-label={`Colors: 0 to ${formatNumber(end)}${scale.value === "sqrt" ? ", by square root" : ""}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
+        aria-label={`Colors: 0 to ${formatNumber(num)}${scale.value === "sqrt" ? ", by square root" : ""}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
         data-aw-part="picture-legend"
       >
         <span class="aw-number">0</span>
@@ -95,7 +99,7 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
             </span>
           )}
         </span>
-        <Num value={end} />
+        <Num {...num} />
         {scale.value === "sqrt" && <span>by square root</span>}
       </div>
     );
@@ -109,21 +113,22 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
         <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
           <bdi>{chosenName(model)}</bdi>
           {" gives "}
-          <bdi>{model.nameOf(token)}</bdi> <Num value={given} />, {timesChance(given, n)}
+          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given)} />, {timesChance(numOf(given), n)}
         </p>
       );
     if (row === null || selection.value.quantity !== "weights")
       return <p class="aw-picture-readout" />;
-    const share = shareOfPatches(row, grid);
-    const rest = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
+    const share = numOf(shareOfPatches(row, grid), countOf(grid));
+    const sum = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
+    const rest = numOf(sum, special.length);
     return (
       <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
         {"patches get "}
-        <Num value={share} text={formatPercent(share, 2)} />
-        {special.length > 0 && !Number.isNaN(rest) && (
+        <Num {...share} text={formatPercent(share, 2)} />
+        {special.length > 0 && !Number.isNaN(sum) && (
           <>
             {`, ${special.length === 1 ? model.nameOf(itemAt(special, 0)) : `the ${special.length} special tokens`} `}
-            <Num value={rest} text={formatPercent(rest, 2)} />
+            <Num {...rest} text={formatPercent(rest, 2)} />
           </>
         )}
       </p>

@@ -2,11 +2,12 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
 import { modeOf, onTheme } from "../../draw/color/theme";
+import { errorOf } from "../../figures/matrix";
 import { schemeOf, tokenName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
 import { asking } from "../../protocol/asking";
 import { itemAt, required } from "../../protocol/required";
-import type { Source } from "../../protocol/types";
+import type { Num, Source } from "../../protocol/types";
 import type { Scale } from "../../state/selection";
 import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
@@ -152,6 +153,14 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       scale,
     },
     ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
+    /** A weight of a saved page, or a sum of `terms` of them, with its error. */
+    numOf(value: number, terms = 1): Num {
+      const shown = peeked.value === null ? matrix.value : null;
+      const error = shown
+        ? errorOf(shown, value, terms)
+        : (source.precision?.weight(value, terms) ?? 0);
+      return { value, error };
+    },
     choose(token: number | null): void {
       region.value = null;
       state.set({ token });
