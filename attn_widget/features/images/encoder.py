@@ -45,8 +45,8 @@ class NoTokenizer:
         )
 
     @property
-    def backend_tokenizer(self) -> NoReturn:
-        return self()
+    def backend_tokenizer(self) -> Any:
+        self()
 
 
 class ImageEncoder(Encoder):
@@ -61,7 +61,7 @@ class ImageEncoder(Encoder):
         The model that was loaded: of CLIP and SigLIP with the tower that reads texts, if it has one.
     """
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, reader: Callable[[], Any] = lambda: None) -> None:
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         self.whole: Any = checkpoint.model
         self.processor: Any = checkpoint.tokenizer
@@ -89,11 +89,35 @@ class ImageEncoder(Encoder):
         self._families, self._off = {}, {}
         self._root, self._full, self._filled, self._weights = self, None, None, None
         self._embedding, self._read_embedding = None, checkpoint.embedding
+        # Shared by copies of this encoder.
+        self._texts: list[Encoder] = []
+        self._text_reader = reader
 
     @property
     def lacks_lm(self) -> str:
         """Why `has_lm` is False, to follow the model's name."""
         return "reads images"
+
+    def for_input(self, given: Any) -> Encoder:
+        """The encoder that reads ``given``: of a text, the other tower of a model of two.
+
+        Parameters
+        ----------
+        given : object
+
+        Raises
+        ------
+        NotAvailableError
+            A text, and no tower or no tokenizer for it.
+        """
+        if not isinstance(given, str) or stands_at(Path(given)) == "file":
+            return self
+        with self.lock:
+            if not self._texts:
+                from attn_widget.features.images.text_tower import text_tower
+
+                self._texts.append(text_tower(self.whole, self._text_reader(), self.name))
+            return self._texts[0]
 
     def encode(
         self,
@@ -193,6 +217,3 @@ class ImageEncoder(Encoder):
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Encoder", "ImageEncoder", 1)
-
-
-EncoderOf = Callable[[Checkpoint], Encoder]

@@ -11,6 +11,10 @@ from torch import nn
 from attn_widget.features.images.towers import tower_of
 from attn_widget.model.embedding_head import Dense, EmbeddingHead
 
+SCALED = (
+    "The model's logit is {:.4g} times this cosine (logit_scale), and so is each part of the sum."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class ImageHead(EmbeddingHead):
@@ -70,4 +74,6 @@ def head_of(model: Any) -> EmbeddingHead | None:
     projection = getattr(model, "visual_projection", None)
     if projection is not None:
         layers.append(Dense(projection, nn.Identity()))
-    return ImageHead(("cls",), layers=tuple(layers), similarity="cosine")
+    scale = getattr(model, "logit_scale", None)
+    notes = () if scale is None else (SCALED.format(float(scale.detach().exp())),)
+    return ImageHead(("cls",), layers=tuple(layers), similarity="cosine", notes=notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,15 +36,30 @@ def checkpoint_of(
     check_sizes(vision, f"{name!r} ({config.model_type})")
     _check_grid(vision, name)
     if not isinstance(source, Place):
-        return _made(source, processor_of(reader), name, None, frozenset())
+        texts = getattr(reader, "tokenizer", None)
+        return _made(source, processor_of(reader), name, None, frozenset(), lambda: texts)
     loading = {key: value for key, value in options.items() if key != "dtype"}
     processor = _processor(source if reader is None else reader, source, loading)
     model, untrained = _weights(config, source, options)
-    return _made(model.eval(), processor, name, commit_of(source), untrained)
+
+    def tokenizer() -> Any:
+        from transformers import AutoTokenizer
+
+        try:
+            return AutoTokenizer.from_pretrained(source.path, **loading)
+        except Exception:  # without its files
+            return None
+
+    return _made(model.eval(), processor, name, commit_of(source), untrained, tokenizer)
 
 
 def _made(
-    model: Any, processor: Any, name: str, revision: str | None, untrained: frozenset[str]
+    model: Any,
+    processor: Any,
+    name: str,
+    revision: str | None,
+    untrained: frozenset[str],
+    tokenizer: Callable[[], Any],
 ) -> Checkpoint:
     return Checkpoint(
         model,
@@ -52,7 +68,7 @@ def _made(
         revision,
         untrained,
         embedding=lambda: head_of(model),
-        encoder=ImageEncoder,
+        encoder=lambda checkpoint: ImageEncoder(checkpoint, tokenizer),
     )
 
 

@@ -159,7 +159,7 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
         opaque = turned.convert("RGBA")
         turned = Image.new("RGBA", opaque.size, "white")
         turned.alpha_composite(opaque)
-        if opaque.getextrema()[3][0] < 255:
+        if np.asarray(opaque.getchannel("A")).min() < 255:
             words.append("transparent parts over white")
     plain = turned.convert("RGB")
     # A new image, which has nothing of the file but its pixels.

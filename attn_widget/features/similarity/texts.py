@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from attn_widget.checks import are_ids, check_flag, is_iterable, refuse_table, short_repr
@@ -15,6 +16,8 @@ from attn_widget.model.tokenizing import check_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from attn_widget.model.prepared import TokenIds
 
 
 class SimilarityOptions(TypedDict, total=False):
@@ -30,7 +33,7 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: str, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: str | TokenIds, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
@@ -41,7 +44,7 @@ def similarity(
 
 
 def similarity(
-    a: str,
+    a: Any,
     b: str | Iterable[str],
     model: Any = None,
     *,
@@ -56,8 +59,8 @@ def similarity(
 
     Parameters
     ----------
-    a : str
-        A text; the query of a ranking.
+    a : str, or an image
+        A text; the query of a ranking. With CLIP an image as in `analyze`, and ``b`` a text (docs/images.md).
     b : str or iterable of str
         Another text; or passages, of any number, read as they come (Ctrl-C leaves those that are done).
     model : optional
@@ -111,22 +114,29 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    if not isinstance(a, str) and not are_ids(a):
+    if not isinstance(a, str) and not are_ids(a) and not may_be_picture(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
         )
-    check_text(a, "a")
+    if not may_be_picture(a):
+        check_text(a, "a")
     if isinstance(b, str):
         check_text(b, "b")
-    elif isinstance(b, bytes) or not is_iterable(b):
+    elif not may_be_picture(b) and (isinstance(b, bytes) or not is_iterable(b)):
         raise InputTypeError(
             f"b is {short_repr(b)}, expected a text or several.", 'b=["a passage"]'
         )
-    else:
+    elif not may_be_picture(b):
         refuse_table(b, "b")
     with activity.busy():
         reading = reading_of(model, pooling, similarity, prompt, progress)
-        if isinstance(b, str):
+        if isinstance(b, str) or may_be_picture(a) or may_be_picture(b):
             return reading.similarity(a, b, truncation=truncation, tagger=tagger)
         return rank(reading, a, b, truncation=truncation, tagger=tagger, progress=progress)
+
+
+def may_be_picture(given: object) -> bool:
+    """True of a path, an image, or an array of more than one dimension: if the model reads such, it is one picture."""
+    shape = getattr(given, "shape", (0, 0)) if hasattr(given, "__array_interface__") else ()
+    return isinstance(given, Path) or len(shape) > 1

@@ -332,11 +332,11 @@ def other_embedding(run: Run, other: Any, *, as_passage: bool = True) -> torch.T
         reader, inputs = other.run.encoder, other.run.encoding.inputs
         vectors = embedding_of(other.run).to(encoder.device, encoder.dtype)
     else:
-        reader, inputs = encoder, on_device(encoder, encoder.encode(other).inputs)
-        head = encoder.embedding
+        reader = encoder.for_input(other)
+        inputs, head = on_device(reader, reader.encode(other).inputs), reader.embedding
         assert head is not None  # the caller has asked
-        with inference_mode(encoder):
-            hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
+        with inference_mode(reader):
+            hidden = reader.network.base_model(**inputs, return_dict=True)[0]
             vectors = head(hidden, inputs.get("attention_mask"))[0]
         check_embedding(vectors, encoder.name)
     if vectors.dim() == 1:

@@ -61,7 +61,12 @@ def code_of(analysis: Analysis) -> Code:
     is a sink, weights are no softmax over the keys.
     """
     trace = analysis.trace
-    if is_large_picture(analysis) or not isinstance(trace, QKVTrace) or not trace.square or not trace.plain:
+    if (
+        is_large_picture(analysis)
+        or not isinstance(trace, QKVTrace)
+        or not trace.square
+        or not trace.plain
+    ):
         return "weights"
     biased = (trace.bias(layer, 0) is not None for layer in range(trace.n_layers))
     return "weights" if is_long(analysis) and any(biased) else "qk"

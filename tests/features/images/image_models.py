@@ -18,7 +18,7 @@ SIZES = {
 }  # fmt: skip
 OF_TEXT = {
     "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40,
-    "vocab_size": 400, "max_position_embeddings": 32,
+    "vocab_size": 40, "max_position_embeddings": 32,
 }  # fmt: skip
 LABELS = {"id2label": {0: "cat", 1: "dog", 2: "flag"}, "label2id": {"cat": 0, "dog": 1, "flag": 2}}
 

@@ -194,7 +194,7 @@ def test_a_decompression_bomb_is_refused_by_its_header(tmp_path: Path) -> None:
     path = tmp_path / "bomb.png"
     Image.new("1", (20_000, 20_000)).save(path)
     assert path.stat().st_size < 100_000
-    with pytest.raises(InputError, match="more pixels than Pillow decodes|20,000"):
+    with pytest.raises(InputError, match=r"more pixels than Pillow decodes|20,000"):
         analyzed(path)
 
 
@@ -214,7 +214,7 @@ def test_a_text_model_given_a_picture_says_so() -> None:
     for given in (drawn(), np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8)), Path("photo.png")):
         with pytest.raises(
             InputTypeError,
-            match="text is an image, and .* reads text.*Load a model that reads images",
+            match=r"text is an image, and .* reads text.*Load a model that reads images",
         ):
             aw.analyze(given, progress=False)  # type: ignore[arg-type]
 

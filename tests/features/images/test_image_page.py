@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
+from attn_widget.figures.catalog.choices import Theme
 from scripts.page import mount
 from tests.e2e.sources import SOURCES, Opened, opened
 from tests.e2e.test_accessibility import violations
@@ -77,8 +78,9 @@ def title(page: Page) -> Locator:
 
 def values_of(one: Opened, tokens: list[int]) -> Any:
     """What the tokens look at on average in the selected head."""
-    weights = one.widget.analysis.image.rows(tokens)
-    return weights[one.widget.layer, one.widget.head]
+    head = one.widget.head
+    assert isinstance(head, int)
+    return one.widget.analysis.image.rows(tokens)[one.widget.layer, head]
 
 
 def test_it_opens_on_the_picture_with_every_head(shown: Opened) -> None:
@@ -173,7 +175,7 @@ def test_everything_by_keys(shown: Opened) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
 def test_nothing_that_axe_finds_and_nothing_wider_than_the_page(
-    browser: Browser, theme: str, width: int
+    browser: Browser, theme: Theme, width: int
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000})
     widget = aw.show(run(width=90, height=40), theme=theme, progress=False)
