@@ -2,15 +2,16 @@
 
 import type { ReadonlySignal } from "@preact/signals-core";
 import { inkOn, type Mode } from "../../draw/color/ramp";
-import { rampIndex, rampPosition, rampValue } from "../../draw/color/scale";
-import { formatNumber, formatPercent } from "../../figures/format";
+import { rampPosition, rampValue } from "../../draw/color/scale";
+import { formatNumber, formatPercent, formatSigned } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { Num } from "../../ui/number";
 import { countOf } from "./geometry";
 import type { ImageModel } from "./model";
-import { overlayImage, overMiddle } from "./paint";
+import { entryOf, overlayImage, overMiddle } from "./paint";
+import { createPaintedWords } from "./painted";
 import { shareOfPatches } from "./values";
 import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
 
@@ -18,8 +19,20 @@ import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
 const SIZE = /^[\d,]+ × [\d,]+ px$/;
 
 export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
-  const { grid, n, values, top, selection, pointed, focus, special, chosenValues, scale, numOf } =
-    model;
+  const {
+    grid,
+    n,
+    values,
+    top,
+    selection,
+    pointed,
+    focus,
+    special,
+    chosenValues,
+    scale,
+    painted,
+    numOf,
+  } = model;
 
   const Title = memo(function Title() {
     const { kind, tokens } = focus.value;
@@ -43,14 +56,17 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
     if (special.length === 0) return null;
     const [row, most] = [values.value, top.value];
     const { token: chosen } = selection.value;
+    const signed = painted.value !== null;
+    const coloring = { mode: mode.value, scale: scale.value, signed };
     return (
       <div class="aw-picture-chips" role="group" aria-label="Special tokens">
         {special.map((token) => {
           const value = row?.[token] ?? Number.NaN;
-          const index = rampIndex(value, most, scale.value);
-          const color = overMiddle(index, mode.value);
+          const index = entryOf(value, most, coloring);
+          const color = overMiddle(index, coloring);
           const shown = !Number.isNaN(value);
           const num = numOf(value);
+          const said = signed ? formatSigned(value) : formatNumber(num);
           return (
             <Button
               key={token}
@@ -60,14 +76,14 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
               aria-pressed={chosen === token}
               title={
                 shown
-                  ? `${model.nameOf(token)}: ${formatNumber(num)}, ${timesChance(num, n)}`
+                  ? `${model.nameOf(token)}: ${said}${signed ? "" : `, ${timesChance(num, n)}`}`
                   : model.nameOf(token)
               }
               style={shown ? { background: `rgb(${color.join(" ")})`, color: inkOn(color) } : {}}
               onClick={() => model.choose(chosen === token ? null : token)}
             >
               <bdi dir="ltr">{model.nameOf(token)}</bdi>
-              {shown && <span class="aw-number">{formatPercent(num, 2)}</span>}
+              {shown && <span class="aw-number">{signed ? said : formatPercent(num, 2)}</span>}
             </Button>
           );
         })}
@@ -92,7 +108,10 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
         data-aw-part="picture-legend"
       >
         <span class="aw-number">0</span>
-        <span class="aw-picture-ramp" style={{ background: overlayImage(mode.value) }}>
+        <span
+          class="aw-picture-ramp"
+          style={{ background: overlayImage({ mode: mode.value, signed: false }) }}
+        >
           {withChance && (
             <span class="aw-picture-chance" style={{ left: `${place}%` }}>
               <span>chance</span>
@@ -135,14 +154,21 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
     );
   });
 
+  const Painted = createPaintedWords(model, mode);
   const { note = "" } = model.source.meta;
-  return () => (
-    <>
-      <Title />
-      <Chips />
-      <Legend />
-      <Readout />
-      {!SIZE.test(note) && note !== "" && <p class="aw-hint aw-tiny">{note}</p>}
-    </>
-  );
+  return memo(function Words() {
+    return painted.value !== null ? (
+      <Painted>
+        <Chips />
+      </Painted>
+    ) : (
+      <>
+        <Title />
+        <Chips />
+        <Legend />
+        <Readout />
+        {!SIZE.test(note) && note !== "" && <p class="aw-hint aw-tiny">{note}</p>}
+      </>
+    );
+  });
 }
