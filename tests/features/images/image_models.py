@@ -110,3 +110,11 @@ def drawn(width: int = 60, height: int = 44) -> Image.Image:
     pen.ellipse((width * 0.1, height * 0.2, width * 0.5, height * 0.8), fill=(220, 60, 30))
     pen.rectangle((width * 0.65, height * 0.1, width * 0.85, height * 0.9), fill=(20, 70, 160))
     return image
+
+
+@cache
+def large() -> tuple[Any, Any]:
+    """A DINOv2 of random weights in the small one's sizes but narrow: 12 layers, 6 heads, 257 tokens of 224 px."""
+    sizes = {**SIZES, "num_hidden_layers": 12, "num_attention_heads": 6, "hidden_size": 48, "image_size": 224, "patch_size": 14}  # fmt: skip
+    config = tf.Dinov2Config(**sizes, mlp_ratio=2, layerscale_value=0.7)
+    return randomized(tf.Dinov2Model(config)), processor(224)

@@ -26,7 +26,7 @@ export function drawAlone(
   }
   const { grid, picture, top, scale } = model;
   const canvas = h("canvas", { class: "aw-picture-file" });
-  const words = h("p", { class: "aw-hint" });
+  const words = h("p", { class: "aw-picture-scale" });
   host.append(canvas, words);
   const ground = groundSignal(host, model, until);
   // Who saves a picture has everything drawn again.
@@ -39,7 +39,7 @@ export function drawAlone(
       const shown = shownOf(model);
       paintShown(fitCanvas(canvas, WIDTH, high), WIDTH, { grid, found, under, shown });
       const by = scale.value === "sqrt" ? ", by square root" : "";
-      const text = `${subjectOf(model)}, ${placeOfRow(model)}: 0 to ${formatNumber(top.value)}${by}`;
+      const text = `${subjectOf(model)}, ${placeOfRow(model)}: 0 to ${formatNumber(model.numOf(top.value))}${by}`;
       render(text, words);
     },
     until,

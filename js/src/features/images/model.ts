@@ -1,13 +1,15 @@
 /** State of a picture as signals: its pixels, what is in focus, and what the heads give each patch from there. One for all parts of a run. */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { largestOf } from "../../draw/color/scale";
 import { modeOf, onTheme } from "../../draw/color/theme";
+import { errorOf } from "../../figures/matrix";
 import { schemeOf, tokenName } from "../../figures/names";
 import { onAbort } from "../../protocol/abort";
 import { asking } from "../../protocol/asking";
 import { itemAt, required } from "../../protocol/required";
-import type { Source } from "../../protocol/types";
-import type { Scale } from "../../state/selection";
+import type { Num, Source } from "../../protocol/types";
+import type { Scale, Selection } from "../../state/selection";
 import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import {
@@ -37,6 +39,42 @@ type Head = readonly [layer: number, head: number];
 const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((token, i) => token === b[i]);
 
+/** What is chosen, and what is shown. */
+function createFocus({
+  grid,
+  special,
+  selection,
+  region,
+  pointed,
+}: {
+  readonly grid: PatchGrid;
+  readonly special: readonly number[];
+  readonly selection: ReadonlySignal<Selection>;
+  readonly region: ReadonlySignal<Region | null>;
+  readonly pointed: ReadonlySignal<number | null>;
+}) {
+  /** Without a choice: [CLS], where there is one, else the mean of all patches. */
+  const opening: readonly number[] =
+    special.length > 0
+      ? special.slice(0, 1)
+      : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
+
+  /** What is chosen. */
+  const chosen = computed((): Focus => {
+    if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
+    const { token } = selection.value;
+    if (token === null) return { kind: "opening", tokens: opening };
+    return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
+  });
+  /** What is shown: a patch that is pointed at stands for what is chosen, unless that is a patch or a region. */
+  const wanted = computed((): Focus => {
+    const { kind } = chosen.value;
+    if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
+    return { kind: "pointed", tokens: [pointed.value] };
+  });
+  return { chosen, wanted };
+}
+
 function createImageModel({ source, state, matrix: store, report, ...context }: ViewContext) {
   const until = context.runSignal ?? context.signal;
   const { meta } = source;
@@ -57,25 +95,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   /** The head whose thumbnail is pointed at. */
   const peeked = signal<Head | null>(null);
 
-  /** Without a choice: [CLS], where there is one, else the mean of all patches. */
-  const opening: readonly number[] =
-    special.length > 0
-      ? special.slice(0, 1)
-      : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
-
-  /** What is chosen. */
-  const chosen = computed((): Focus => {
-    if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
-    const { token } = selection.value;
-    if (token === null) return { kind: "opening", tokens: opening };
-    return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
-  });
-  /** What is shown: a patch that is pointed at stands for what is chosen, unless that is a patch or a region. */
-  const wanted = computed((): Focus => {
-    const { kind } = chosen.value;
-    if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
-    return { kind: "pointed", tokens: [pointed.value] };
-  });
+  const { chosen, wanted } = createFocus({ grid, special, selection, region, pointed });
 
   const rows = asking<HeadRows>(until, report);
   let resting: ReturnType<typeof setTimeout> | undefined;
@@ -99,9 +119,12 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   const chosenValues = computed(
     () => matrix.value && valuesFrom(matrix.value, chosen.value.tokens, n),
   );
+  /** Numbers of a view that stand for what is chosen, one a token, such as contributions. */
+  const painted = computed(() => context.overlay?.painted.value ?? null);
   /** One number a token, of the head that is pointed at among the thumbnails, or of the selected one; null before it is here. */
   const values = computed((): ArrayLike<number> | null => {
     const { tokens } = wanted.value;
+    if (painted.value !== null) return painted.value.values;
     if (peeked.value !== null) return rowsNow.value && rowOfHead(rowsNow.value, ...peeked.value);
     const shown = matrix.value;
     const { layer, head, quantity } = selection.value;
@@ -116,7 +139,11 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     const { scale } = selection.value;
     return scale === "words" ? "sqrt" : scale;
   });
-  const top = computed(() => (values.value === null ? 0 : topOfPatches(values.value, grid)));
+  const top = computed(() => {
+    if (painted.value !== null)
+      return largestOf(Array.from(painted.value.values), meta.tokens.special);
+    return values.value === null ? 0 : topOfPatches(values.value, grid);
+  });
 
   const patterns = asking<Patterns>(until);
   let patternsAsked = false;
@@ -145,6 +172,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       focus: wanted,
       chosen,
       chosenValues,
+      painted,
       rows,
       rowsNow,
       values,
@@ -152,6 +180,14 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       scale,
     },
     ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
+    /** A weight of a saved page, or a sum of `terms` of them, with its error. */
+    numOf(value: number, terms = 1): Num {
+      const shown = peeked.value === null ? matrix.value : null;
+      const error = shown
+        ? errorOf(shown, value, terms)
+        : (source.precision?.weight(value, terms) ?? 0);
+      return { value, error };
+    },
     choose(token: number | null): void {
       region.value = null;
       state.set({ token });

@@ -1,8 +1,8 @@
 /** The picture on a canvas: faded and gray below, the weights above it by color and opacity. */
 
 import { penOf } from "../../draw/canvas";
-import { type Mode, RAMP_SIZE, type Rgb, ramp } from "../../draw/color/ramp";
-import { rampIndex } from "../../draw/color/scale";
+import { type Mode, RAMP_SIZE, type Ramp, type Rgb, ramp } from "../../draw/color/ramp";
+import { rampIndex, signedIndex } from "../../draw/color/scale";
 import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import type { Picture } from "./data";
@@ -20,37 +20,54 @@ const AROUND = 0.4;
 /** Longest side of the picture that thumbnails are drawn from, px. */
 const SMALL = 192;
 
-const opacityAt = (index: number): number =>
-  OPACITY[0] + ((OPACITY[1] - OPACITY[0]) * index) / (RAMP_SIZE - 1);
+/** How numbers become colors. */
+export interface Coloring {
+  readonly scale: Scale;
+  readonly mode: Mode;
+  /** True of numbers around zero, such as contributions. */
+  readonly signed: boolean;
+}
 
-const words = new Map<Mode, Uint32Array>();
+const opacityAt = (index: number, signed: boolean): number => {
+  const share = index / (RAMP_SIZE - 1);
+  return OPACITY[0] + (OPACITY[1] - OPACITY[0]) * (signed ? Math.abs(2 * share - 1) : share);
+};
 
-/** The ramp as RGBA words whose opacity rises with the weight. */
-export function overlayWords(mode: Mode): Uint32Array {
-  let found = words.get(mode);
+/** The entry of a number on the ramp that ends at `top`. */
+export const entryOf = (value: number, top: number, { scale, signed }: Coloring): number =>
+  signed ? signedIndex(value, top) : rampIndex(value, top, scale);
+
+const rampOf = (mode: Mode, signed: boolean): Ramp => ramp(signed ? "signed" : "weight", mode);
+
+const words = new Map<string, Uint32Array>();
+
+/** The ramp as RGBA words whose opacity rises with the size of the number. */
+export function overlayWords(mode: Mode, signed = false): Uint32Array {
+  const key = `${mode} ${signed}`;
+  let found = words.get(key);
   if (found === undefined) {
-    found = ramp("weight", mode).words.map(
-      (word, i) => ((word & 0xffffff) | (Math.round(255 * opacityAt(i)) << 24)) >>> 0,
+    found = rampOf(mode, signed).words.map(
+      (word, i) => ((word & 0xffffff) | (Math.round(255 * opacityAt(i, signed)) << 24)) >>> 0,
     );
-    words.set(mode, found);
+    words.set(key, found);
   }
   return found;
 }
 
 /** The color of an entry over the middle gray of the picture. */
-export function overMiddle(index: number, mode: Mode): Rgb {
+export function overMiddle(index: number, { mode, signed }: Omit<Coloring, "scale">): Rgb {
   const gray = (GRAYS[mode][0] + GRAYS[mode][1]) / 2;
-  const share = opacityAt(index);
-  return itemAt(ramp("weight", mode).rgb, index).map((byte) =>
+  const share = opacityAt(index, signed);
+  return itemAt(rampOf(mode, signed).rgb, index).map((byte) =>
     Math.round(share * byte + (1 - share) * gray),
   ) as unknown as Rgb;
 }
 
 /** The scale of the overlay as a CSS image of `stops` colors. */
-export function overlayImage(mode: Mode, stops = 18): string {
+export function overlayImage(of: Omit<Coloring, "scale">, stops = 18): string {
   const colors = Array.from({ length: stops }, (_, i) => {
     const index = Math.round((i / (stops - 1)) * (RAMP_SIZE - 1));
-    return `rgb(${overMiddle(index, mode).join(" ")})`;
+    return `rgb(${overMiddle(index, of).join(" ")})`;
   });
   return `linear-gradient(to right, ${colors.join(", ")})`;
 }
@@ -106,15 +123,15 @@ export function fillPatches(
   { rows, columns, first }: PatchGrid,
   values: ArrayLike<number>,
   top: number,
-  { scale, mode }: { readonly scale: Scale; readonly mode: Mode },
+  coloring: Coloring,
 ): void {
-  const colors = overlayWords(mode);
+  const colors = overlayWords(coloring.mode, coloring.signed);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       const value = values[first + row * columns + column] as number;
       pixels[at + row * width + column] = Number.isNaN(value)
         ? 0
-        : (colors[rampIndex(value, top, scale)] as number);
+        : (colors[entryOf(value, top, coloring)] as number);
     }
   }
 }
@@ -133,11 +150,9 @@ function layerOf(width: number, height: number): HTMLCanvasElement {
 export const areaOf = (grid: PatchGrid, { rects }: Picture): Rect =>
   boundsOf(grid, rects, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
 
-export interface Overlay {
+export interface Overlay extends Coloring {
   readonly values: ArrayLike<number> | null;
   readonly top: number;
-  readonly scale: Scale;
-  readonly mode: Mode;
 }
 
 /** The picture `width` x `height` px large, with the weights of its patches. */
@@ -240,7 +255,7 @@ export function paintThumbs(
   ground: Ground,
   rowOf: (index: number) => ArrayLike<number>,
   topOf: (values: ArrayLike<number>) => number,
-  colors: { readonly scale: Scale; readonly mode: Mode },
+  colors: Coloring,
 ): void {
   const { layers, heads, width, height } = layout;
   const { rows, columns } = grid;

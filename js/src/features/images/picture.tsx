@@ -30,6 +30,7 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
   const root = document.createElement("div");
   root.className = "aw-picture";
   root.dir = "ltr";
+  root.style.setProperty("--aw-picture", String(grid.width / grid.height));
   host.replaceChildren(root);
   const mode = modeSignal(host, until);
   const ground = groundSignal(host, model, until);

@@ -6,7 +6,7 @@ import { type PatchGrid, type Place, placeOf, type Region, regionOf } from "./ge
 import type { ImageModel } from "./model";
 import { type Ground, type Overlay, paintPicture, paintRing, type Ring, ringOf } from "./paint";
 
-export interface Shown extends Pick<Overlay, "values" | "top" | "scale"> {
+export interface Shown extends Omit<Overlay, "mode"> {
   readonly pinned: Place | null;
   readonly pointed: Place | null;
   readonly region: Region | null;
@@ -19,13 +19,15 @@ export function shownOf({
   scale,
   selection,
   chosen,
+  painted,
   pointed,
   region,
 }: ImageModel): Shown {
   const { token } = selection.value;
   const [over, { kind }] = [pointed.value, chosen.value];
+  const signed = painted.value !== null;
   return {
-    ...{ values: values.value, top: top.value, scale: scale.value, region: region.value },
+    ...{ values: values.value, top: top.value, scale: scale.value, region: region.value, signed },
     pinned: kind === "patch" && token !== null ? placeOf(grid, token) : null,
     pointed: over === null || over === token ? null : placeOf(grid, over),
   };

@@ -1,6 +1,6 @@
 /** What is in focus as a table: a row for each head and token. */
 
-import { exact } from "../../figures/format";
+import { roundToError } from "../../figures/format";
 import type { Table } from "../../figures/table";
 import type { HeadRows } from "./data";
 import { type PatchGrid, placeOf } from "./geometry";
@@ -12,6 +12,7 @@ export function pictureTable(
   { rows }: HeadRows,
   grid: PatchGrid,
   nameOf: (token: number) => string,
+  error: (value: number) => number = () => 0,
 ): Table {
   const [layers = 0, heads = 0, n = 0] = rows.shape;
   const names = Array.from({ length: n }, (_, token) => nameOf(token));
@@ -24,7 +25,11 @@ export function pictureTable(
         const value = rows.data[i * n + token] as number;
         return [
           ...[Math.floor(i / heads), i % heads, token, name],
-          ...[place && place.row + 1, place && place.column + 1, Number(exact(value))],
+          ...[
+            place && place.row + 1,
+            place && place.column + 1,
+            roundToError({ value, error: error(value) }),
+          ],
         ];
       }),
     )

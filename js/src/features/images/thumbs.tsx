@@ -156,7 +156,7 @@ export function createThumbs(
       under.ground,
       (index) => rowOfHead(at, Math.floor(index / heads), index % heads),
       (values) => topOfPatches(values, grid),
-      { scale, mode: under.mode },
+      { scale, mode: under.mode, signed: false },
     );
   }
   return { Thumbs, follow: () => watch(paint, until) };

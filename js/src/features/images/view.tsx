@@ -83,9 +83,11 @@ export const images: DrawView = (host, context) => {
     },
     table() {
       const found = rows.answer.peek();
-      return found && pictureTable(found, grid, nameOf);
+      return (
+        found && pictureTable(found, grid, nameOf, (value) => source.precision?.weight(value) ?? 0)
+      );
     },
-    options: () => ({ of: subjectOf(model) }),
+    options: () => (model.region.peek() === null ? {} : { of: `mean of ${subjectOf(model)}` }),
   };
 };
 

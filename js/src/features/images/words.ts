@@ -2,6 +2,7 @@
 
 import { formatNumber } from "../../figures/format";
 import { headName, matrixName } from "../../figures/names";
+import type { Num } from "../../protocol/types";
 import type { Focus, ImageModel } from "./model";
 
 /** `r3 c5`, `[CLS]`, `12 patches` (their mean). */
@@ -25,5 +26,5 @@ export function placeOfRow({ peeked, matrix, selection }: ImageModel): string {
 }
 
 /** `3.1 × chance`. */
-export const timesChance = (value: number, n: number): string =>
-  `${formatNumber(value * n, 2)} × chance`;
+export const timesChance = ({ value, error }: Num, n: number): string =>
+  `${formatNumber({ value: value * n, error: error * n }, 2)} × chance`;

@@ -19,7 +19,7 @@ import { valuesFrom } from "../../../src/features/images/values";
 import { images } from "../../../src/features/images/view";
 import type { Matrix } from "../../../src/figures/matrix";
 import type { Meta, NdArray, Slice, SliceRequest } from "../../../src/protocol/types";
-import type { ViewContext } from "../../../src/views/contract";
+import { createOverlay, type ViewContext } from "../../../src/views/contract";
 import { type Fake, fakeRun, settled } from "../../fake";
 import { fieldsOf, metaOf } from "../../runs";
 
@@ -266,7 +266,7 @@ describe("the colors of the picture", () => {
   it("are those of the values; a patch without one is clear", () => {
     const pixels = new Uint32Array(6);
     const values = [0, 0, 0, 0.5, 1, 2, Number.NaN, 0.25];
-    fillPatches(pixels, 0, 3, GRID, values, 1, { scale: "sqrt", mode: "light" });
+    fillPatches(pixels, 0, 3, GRID, values, 1, { scale: "sqrt", mode: "light", signed: false });
     const words = overlayWords("light");
     expect([...pixels]).toEqual([words[0], words[180], words[255], words[255], 0, words[128]]);
   });
@@ -377,6 +377,18 @@ describe("the picture", () => {
     chips[1]?.click();
     expect(run.state.get().token).toBe(1);
     expect(textOf("picture-title")).toContain("What [REG0] looks at");
+  });
+
+  it("shows the numbers of a view that paints the text, such as contributions", async () => {
+    const overlay = createOverlay();
+    await draw({}, { overlay });
+    overlay.painted.value = { values: NAMES.map((_, i) => (i - 4) / 10), verb: "contributes" };
+    expect(textOf("picture-title")).toBe("What each patch contributes");
+    expect(textOf("picture-legend")).toBe("−0.300+0.300");
+    point("pointermove", 1, 2);
+    expect(textOf("picture-readout")).toBe("r2 c3 contributes +0.300");
+    overlay.painted.value = null;
+    expect(textOf("picture-title")).toContain("looks at");
   });
 
   it("chooses a head by its thumbnail and shows it while it is pointed at", async () => {
