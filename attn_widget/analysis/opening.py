@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from attn_widget.analysis.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.analysis.opening_words import Kind, Role, Words, word_ids, words_of
 from attn_widget.checks.rounding import TIE, first_largest
-from attn_widget.features import declared, loaded
 from attn_widget.figures.arrays import Float32, Head
 from attn_widget.model.tokens import Token
 from attn_widget.trace.base import LONG_TOKENS
@@ -58,14 +57,6 @@ class Opening:
         """The traits that it sets: words are merged only where the link needs it."""
         merged = {"words": True} if self.words else {}
         return {"layer": self.layer, "head": self.head, "token": self.token, **merged}
-
-
-class ChoosesHead(Protocol):
-    """Function that a feature's ``openings`` name: layer, head and token that a run opens on, among these layers and heads (None: all); None of a run that it does not know."""
-
-    def __call__(
-        self, analysis: Analysis, layers: Sequence[int] | None, heads: Sequence[int] | None, /
-    ) -> tuple[int, int, int | None] | None: ...
 
 
 class Links(NamedTuple):
@@ -112,11 +103,8 @@ def opening(
 
     A text without a link opens on the first head, with no token.
     """
-    if analysis.run is not None and analysis.text is None:
-        for _, path in declared("openings"):
-            choose: ChoosesHead = loaded(path)
-            if (chosen := choose(analysis, layers, heads)) is not None:
-                return Opening(*chosen)
+    if (chosen := analysis._opens_on(layers, heads)) is not None:  # pyright: ignore[reportPrivateUsage]
+        return Opening(*chosen)
     square = analysis.trace.square
     links = cached(analysis, "links", lambda: (links_of if square else links_across)(analysis))
     rows = np.arange(analysis.trace.n_layers) if layers is None else np.asarray(layers)

@@ -29,8 +29,6 @@ class Feature(NamedTuple):
         Under any name, what reads inputs of `analyze` that are no plain texts (`attn_widget.analysis.inputs`).
     encoders : mapping
         Types of models that read no text, and what makes their encoders.
-    openings : mapping
-        Under any name, what chooses the head that a run of no text opens on.
     meta : mapping
         By name, a field of what a page reads of a run whose input is no plain text, and what gives it.
     slices : mapping
@@ -82,7 +80,6 @@ class Feature(NamedTuple):
     names: Mapping[str, str] = NONE
     inputs: Mapping[str, str] = NONE
     encoders: Mapping[str, str] = NONE
-    openings: Mapping[str, str] = NONE
     meta: Mapping[str, str] = NONE
     slices: Mapping[str, str] = NONE
     results: Mapping[str, str] = NONE
@@ -127,7 +124,6 @@ HOOKS = {
     "inputs": "attn_widget.analysis.inputs:ReadInput",
     "meta": "attn_widget.protocol.initial_payload:GivesMeta",
     "opened": "attn_widget.widget.widget:Opens",
-    "openings": "attn_widget.analysis.opening:ChoosesHead",
     "recorded": "attn_widget.page.snapshot:RecordsView",
     "results": "attn_widget.host.results:MakesWidget",
     "sections": "attn_widget.analysis.report_json:GivesSection",
@@ -167,11 +163,8 @@ FEATURES = {
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
     ),
     "images": Feature(
-        inputs={"images": "inputs:read"}, meta={"image": "encoding:meta", "wordless": "encoding:wordless"}, openings={"images": "opening:opening"},
-        encoders=dict.fromkeys(
-            ("vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"),
-            "loading:checkpoint_of",
-        ),
+        inputs={"images": "inputs:read"}, meta={"image": "encoding:meta", "wordless": "encoding:wordless"},
+        encoders=dict.fromkeys(["vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"], "loading:checkpoint_of"),
         analysis={"images": "figures:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
         model={"images": "view:OfPicture"}, views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
         carried={"attention": "recorded:picture_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},

@@ -64,18 +64,14 @@ class Checkpoint:
     full: Callable[[], Checkpoint] | None = None
     # Reads the embedding head that the model's files describe; gives None where they describe none.
     embedding: Callable[[], EmbeddingHead | None] | None = None
-    # Makes the encoder, of a model that reads no text.
-    encoder: Callable[[Checkpoint], Any] | None = None
+    encoder: Callable[[Checkpoint], Any] | None = None  # makes it, of a model that reads no text
 
 
 class ReadsOther(Protocol):
-    """Function that a feature's ``encoders`` name: the checkpoint of a model that reads no text.
-
-    ``source``: where it lies, or the model itself. ``reader``: what was given in the tokenizer's place. ``options``: those of ``from_pretrained``.
-    """
+    """Function that a feature's ``encoders`` name: the checkpoint of a model, or of its place, with what was given for a tokenizer."""
 
     def __call__(
-        self, config: Any, source: Any, reader: Any, name: str, options: dict[str, Any], /
+        self, config: Any, source: Any, reader: Any, name: str, options: Any, /
     ) -> Checkpoint: ...
 
 
@@ -176,9 +172,9 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
             import_module(own)
         config = AutoConfig.from_pretrained(place.path, **options)
     if (read := reader_of(config)) is not None:
+        given = {**options, "dtype": torch.float32 if dtype is None else dtype}
         with _named_failures(place, "its weights"), torch.inference_mode(False):
-            kind = torch.float32 if dtype is None else dtype
-            return read(config, place, tokenizer, place.name, {**options, "dtype": kind})
+            return read(config, place, tokenizer, place.name, given)
     check_config(config, place.name)
     with _named_failures(place, "its tokenizer"):
         source = place.path if tokenizer is None else tokenizer

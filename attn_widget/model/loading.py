@@ -212,8 +212,7 @@ def _paired(pair: Sequence[Any], embedder: Any = None) -> Encoder:
         key = (id(model), id(tokenizer), id(embedder) if hasattr(embedder, "_modules") else 0)
         encoder = _PAIRED.get(key)
         # An encoder keeps only the part of a model that it runs: another one may have got the whole one's id.
-        of_it = (model, model.base_model, getattr(model, "vision_model", None))
-        if encoder is None or encoder.network not in of_it:
+        if encoder is None or encoder.network not in (model, model.base_model, *model.children()):
             path = str(getattr(model, "name_or_path", "") or "")
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
             if read is not None:

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
         def tolist(self) -> Any: ...
 
     class Picture(Protocol):
-        """A PIL image, likewise."""
+        """A PIL image, likewise: of a model that reads images."""
 
         def getexif(self) -> Any: ...
 
-    # Of a model that reads images, a picture.
     TokenIds: TypeAlias = Sequence[int] | Ids | Mapping[str, Any] | PathLike[str] | Picture
 
 EXAMPLE = "For example analyze(tokenizer(text)), or analyze([101, 7592, 102])."

@@ -38,15 +38,13 @@ def turns_of(analysis: AnalysisBase) -> tuple[Turn, ...]:
 def meta(analysis: AnalysisBase) -> dict[str, list[Any]] | None:
     """Roles and bounds of the turns, for the page; None of a run that is of no chat."""
     turns = turns_of(analysis)
-    return (
-        None
-        if not turns
-        else {
-            "roles": [turn.role for turn in turns],
-            "start": [turn.start for turn in turns],
-            "stop": [turn.stop for turn in turns],
-        }
-    )
+    if not turns:
+        return None
+    return {
+        "roles": [turn.role for turn in turns],
+        "start": [turn.start for turn in turns],
+        "stop": [turn.stop for turn in turns],
+    }
 
 
 def section(analysis: AnalysisBase) -> Callable[[], list[dict[str, Any]]] | None:

@@ -40,8 +40,8 @@ class NoTokenizer:
 
     def __call__(self, *_given: Any, **_options: Any) -> NoReturn:
         raise NotAvailableError(
-            f"{self.name} reads images, and an option for texts was given.",
-            "Give an image alone: analyze(image, model=...).",
+            f"{self.name} reads images and has no tokenizer, which this needs.",
+            "Engines in a page, profiles, probes, windows and other options are of texts.",
         )
 
     @property

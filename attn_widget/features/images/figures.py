@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -176,3 +176,11 @@ class ImageFigures(Accessor["Analysis"]):
 
 class OfImage(AttentionFigures):
     image = accessor(ImageFigures)
+
+    def _opens_on(self, layers: Any, heads: Any) -> tuple[int, int, int | None] | None:
+        """The head that separates a picture most clearly, and what it was found with: the first token."""
+        found = encoding_of(self)
+        if found is None:
+            return super()._opens_on(layers, heads)
+        layer, head, _ = ImageFigures(cast("Analysis", self)).clearest(layers, heads)
+        return layer, head, 0 if found.first and self.base is None else None

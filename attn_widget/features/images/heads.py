@@ -25,7 +25,7 @@ class ImageHead(EmbeddingHead):
     def pool(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return super().pool(hidden, mask) if self.attention is None else self.attention(hidden)
 
-    def weights(self, mask: torch.Tensor) -> Any:
+    def weights(self, mask: torch.Tensor | None) -> Any:
         return None if self.attention is not None else super().weights(mask)
 
     def biases(self) -> list[nn.Parameter]:

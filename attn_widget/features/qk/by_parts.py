@@ -74,34 +74,27 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
         )
     with inference_mode(encoder, "eager"):
         parts, stack = _embedded(run, first)
-        modules, block = layers_of(run), encoder.family.block
-        assert block is not None
-        for step in steps(encoder, modules[:layer]):
+        for step in steps(encoder, layers_of(run)[:layer]):
             at = step.layer
-            of_attention, of_ffn = block.scales_of(modules[at])
             if step.kind == "norm":
                 stack.through(step.module)
             elif step.kind == "ffn":
-                ffn = known.ffn[at][None] * of_ffn
+                ffn = known.ffn[at][None] * step.scale
                 stack.add(ffn, ffn[None])
                 parts.append(Part("ffn", layer=at))
             else:
                 vectors = known.heads[at]
-                weight = linear_weight(step.output)
+                weight = linear_weight(step.output) * step.scale
                 weight = weight.view(vectors.shape[1], vectors.shape[2], -1)
                 heads = torch.einsum("nhk,hkd->hnd", vectors, weight)[:, None]
                 biases = torch.zeros_like(heads[:1])
                 if step.output.bias is not None:
-                    biases = biases + step.output.bias
+                    biases = biases + step.output.bias * step.scale
                 if step.module is not None:
                     whole = heads.sum(dim=0) + biases[0]
                     moved = through(step.module, whole, torch.cat([heads, biases]))
                     heads, biases = moved[:-1], moved[-1:]
-                stack.add(
-                    known.attention[at][None] * of_attention,
-                    heads * of_attention,
-                    biases * of_attention,
-                )
+                stack.add(known.attention[at][None] * step.scale, heads, biases)
                 parts += [Part("head", layer=at, head=head) for head in range(len(heads))]
     hidden = torch.cat([*stack.parts, stack.biases])
     constant = torch.zeros(len(hidden)).to(hidden)

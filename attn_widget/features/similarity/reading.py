@@ -95,12 +95,8 @@ class Reading:
         unlike = head is not None and (
             head.query_length is not None or head.query_limit != head.document_limit
         )
-        same = (
-            type(a) is type(b) is str
-            and a == b
-            and self.prompts[0] == self.prompts[1]
-            and not unlike
-        )
+        texts = isinstance(a, str) and isinstance(b, str)  # images have no equality
+        same = texts and a == b and self.prompts[0] == self.prompts[1] and not unlike
         second = first if same else run("Text b", *self.text("b", b))
         made["texts"] = tuple(
             given if run.text else title_of(run) for given, run in ((a, first), (b, second))

@@ -280,10 +280,7 @@ class Similarity(Displayed, NotPickled):
             A text that cannot be read.
         """
         if None in (self.a.text, self.b.text):
-            raise NotAvailableError(
-                "One of the two is an image, which is not run again.",
-                "Call similarity(image, text, model=...).",
-            )
+            raise NotAvailableError("One of the two is an image, which is not run again.", HINT)
         return self.reader.similarity(
             check_text(self.texts[0] if a is None else a, "a"),
             check_text(self.texts[1] if b is None else b, "b"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.similarity.linear_text import LinearText
@@ -121,12 +120,7 @@ def output_sum(a: Run, b: Run, cosine: bool) -> Sum:
 def has_output(run: Run) -> bool:
     """True if a run's embedding is a weighted sum of its hidden states."""
     head = run.encoder.embedding
-    return head is not None and head.weights(_mask_of(run)) is not None
-
-
-def _mask_of(run: Run) -> torch.Tensor:
-    every = torch.ones(1, run.trace.n_tokens, dtype=torch.long)
-    return run.encoding.inputs.get("attention_mask", every)
+    return head is not None and head.weights(run.encoding.inputs.get("attention_mask")) is not None
 
 
 def maxsim_sum(a: Run, b: Run) -> Sum:
@@ -149,7 +143,7 @@ def _pooled_states(run: Run) -> Float64:
     """``w_i h_i``, float64 [n, d]."""
     head, states = run.encoder.embedding, run.trace.hidden_states
     assert head is not None and states is not None  # the caller has asked
-    weights = head.weights(_mask_of(run))
+    weights = head.weights(run.encoding.inputs.get("attention_mask"))
     if weights is None:
         raise NotAvailableError(
             f"The embedding of {run.encoder.name} is not a weighted sum of its hidden states ({head!r}).",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from attn_widget.checks import are_ids, check_flag, is_iterable, refuse_table, short_repr
@@ -16,8 +15,6 @@ from attn_widget.model.tokenizing import check_text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from attn_widget.model.prepared import TokenIds
 
 
 class SimilarityOptions(TypedDict, total=False):
@@ -33,7 +30,7 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: str | TokenIds, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: Any, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
@@ -114,29 +111,27 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    if not isinstance(a, str) and not are_ids(a) and not may_be_picture(a):
+    pixels = [getattr(x, "ndim", 0) > 1 and not hasattr(x, "columns") for x in (a, b)]
+    if any(pixels) or any(hasattr(x, name) for x in (a, b) for name in ("__fspath__", "getexif")):
+        with activity.busy():
+            reading = reading_of(model, pooling, similarity, prompt, progress)
+            return reading.similarity(a, b, truncation=truncation, tagger=tagger)
+    if not isinstance(a, str) and not are_ids(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
         )
-    if not may_be_picture(a):
-        check_text(a, "a")
+    check_text(a, "a")
     if isinstance(b, str):
         check_text(b, "b")
-    elif not may_be_picture(b) and (isinstance(b, bytes) or not is_iterable(b)):
+    elif isinstance(b, bytes) or not is_iterable(b):
         raise InputTypeError(
             f"b is {short_repr(b)}, expected a text or several.", 'b=["a passage"]'
         )
-    elif not may_be_picture(b):
+    else:
         refuse_table(b, "b")
     with activity.busy():
         reading = reading_of(model, pooling, similarity, prompt, progress)
-        if isinstance(b, str) or may_be_picture(a) or may_be_picture(b):
+        if isinstance(b, str):
             return reading.similarity(a, b, truncation=truncation, tagger=tagger)
         return rank(reading, a, b, truncation=truncation, tagger=tagger, progress=progress)
-
-
-def may_be_picture(given: object) -> bool:
-    """True of a path, an image, or an array of more than one dimension: if the model reads such, it is one picture."""
-    shape = getattr(given, "shape", (0, 0)) if hasattr(given, "__array_interface__") else ()
-    return isinstance(given, Path) or len(shape) > 1

@@ -61,12 +61,9 @@ def code_of(analysis: Analysis) -> Code:
     is a sink, weights are no softmax over the keys.
     """
     trace = analysis.trace
-    if (
-        is_large_picture(analysis)
-        or not isinstance(trace, QKVTrace)
-        or not trace.square
-        or not trace.plain
-    ):
+    if is_large_picture(analysis):
+        return "weights"
+    if not isinstance(trace, QKVTrace) or not trace.square or not trace.plain:
         return "weights"
     biased = (trace.bias(layer, 0) is not None for layer in range(trace.n_layers))
     return "weights" if is_long(analysis) and any(biased) else "qk"
@@ -104,8 +101,7 @@ def best_encoding(
         (code, fineness) for limit, fineness in PRECISIONS[code] if numbers <= limit
     ]
     if most is None:
-        coarse = code == "weights" and is_large_picture(analysis)
-        return (code, PICTURE_LEVELS) if coarse else encodings[0]
+        return (code, PICTURE_LEVELS) if is_large_picture(analysis) else encodings[0]
     fitting = (
         encoding
         for encoding in encodings[:-1]
