@@ -50,7 +50,7 @@ class Block:
         return self.attention_added or self.attention_output, self.ffn_added or self.ffn_output
 
     def scales_of(self, layer: Any) -> list[Any]:
-        """What multiplies the outputs of a layer's attention and FFN before they are added: float32 [d], or 1."""
+        """Factors of the outputs of a layer's attention and FFN before they are added: float32 [d], or 1."""
         vectors = (attrgetter(name)(layer) for name in self.scales or ())
         return [vector.detach().float().cpu().numpy() for vector in vectors] or [1, 1]
 

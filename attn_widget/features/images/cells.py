@@ -14,7 +14,7 @@ from attn_widget.protocol.source import Cells
 
 
 def picture_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
-    """What the focus token, or the first one, gives each patch in the selected head, as the grid of patches."""
+    """Weights that the focus token, or the first one, gives each patch in the selected head, as the grid of patches."""
     found = encoding_of(analysis)
     if found is None:
         raise NotAvailableError(

@@ -197,7 +197,7 @@ class ImageEncoder(Encoder):
         )
 
     def _pixels(self, image: Any) -> Any:
-        """What the processor makes of a picture, float32 [1, 3, h, w]."""
+        """The pixels that the processor makes of a picture, float32 [1, 3, h, w]."""
         try:
             with self.lock:
                 found = self.processor(images=image, return_tensors="np")["pixel_values"]

@@ -65,7 +65,7 @@ class ImageFigures(Accessor["Analysis"]):
         return self._encoding.picture
 
     def rows(self, tokens: int | Sequence[int]) -> Float32:
-        """What a token looks at in all heads, float32 [L, H, n]; of several tokens, the mean.
+        """Weights of a token in all heads, float32 [L, H, n]; of several tokens, the mean.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class ImageFigures(Accessor["Analysis"]):
 
     @property
     def separated(self) -> Separated:
-        """How clearly each head separates the picture into two groups of patches, by what the first token looks at.
+        """Two groups of patches for each head, and how clearly they separate the picture, by what the first token looks at.
 
         Without a first special token (SigLIP), by what all patches look at on average.
 

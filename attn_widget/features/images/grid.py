@@ -1,4 +1,4 @@
-"""Where the patches of a model lie in a picture: its processor resizes and crops it, its network cuts it up."""
+"""Places of a model's patches in a picture: its processor resizes and crops it, its network cuts it up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def patch_size(config: Any) -> tuple[int, int]:
 
 
 def area_read(processor: Any, size: tuple[int, int], read: tuple[int, int]) -> Area:
-    """What a processor leaves of a picture of ``size`` (width, height) for pixels of ``read`` (height, width).
+    """The part that a processor leaves of a picture of ``size`` (width, height) for pixels of ``read`` (height, width).
 
     Raises `NotAvailableError`: a processor that does more than to resize a picture and to crop its middle.
     """

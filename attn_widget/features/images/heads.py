@@ -58,7 +58,7 @@ class PooledByAttention(nn.Module):
 
 
 def head_of(model: Any) -> EmbeddingHead | None:
-    """How a model makes one vector of a picture; the first token's where nothing follows its layers.
+    """The head that makes one vector of a picture; the first token's where nothing follows its layers.
 
     None of a classifier: its vectors were not trained to be compared.
     """

@@ -81,8 +81,8 @@ def separated(maps: Float32, rows: int, columns: int) -> Separated:
     >>> import numpy as np
     >>> half = np.repeat([1.0, 9.0], 32).reshape(1, 64) / 320
     >>> found = separated(half.astype(np.float32), 8, 8)
-    >>> found.separation.round(3).tolist(), found.groups.sum(), found.contiguity.round(2).tolist()
-    ([1.0], 32, [0.86])
+    >>> found.separation.round(3).tolist(), int(found.groups.sum()), found.contiguity.round(2).tolist()
+    ([1.0], 32, [0.86...])
     """
     logs = np.log(np.maximum(maps.astype(np.float64), FLOOR))
     shape, count = maps.shape[:-1], maps.shape[-1]

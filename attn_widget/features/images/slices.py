@@ -18,7 +18,7 @@ from attn_widget.protocol.request import Request, integer
 
 @answers("image")
 def image(analysis: Analysis, _request: Request) -> Answer:
-    """The picture, encoded anew, and the rectangle of each token in it."""
+    """The picture, encoded again, and the rectangle of each token in it."""
     figures = ImageFigures(analysis)
     picture, rects = figures.picture, figures.rects
     kind, content = cached(analysis, ("image", "encoded"), lambda: encoded(picture))
@@ -28,7 +28,7 @@ def image(analysis: Analysis, _request: Request) -> Answer:
 
 @answers("patch_rows")
 def patch_rows(analysis: Analysis, request: Request) -> Answer:
-    """What a token looks at in all heads, or several on average."""
+    """Weights of a token in all heads, or of several on average."""
     n = len(ImageFigures(analysis).rects)
     if request.get("tokens") is None:
         return {}, {"rows": ImageFigures(analysis).rows(integer(request, "token", 0, n))}

@@ -55,7 +55,7 @@ def before_patches(config: Any) -> tuple[str, ...]:
 
 
 def family_of(tower: Any, name: str) -> Family:
-    """Where a tower keeps its layers.
+    """Names of the places where a tower keeps its layers.
 
     Raises `ModelLoadError`: none of the places that are known.
     """

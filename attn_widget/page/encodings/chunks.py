@@ -47,7 +47,7 @@ PRECISIONS: dict[Code, tuple[tuple[float, float], ...]] = {
 }
 # Encodings for the output of a cell: weights to 0.004, one byte each.
 LIGHT_ENCODINGS: dict[Code, Encoding] = {"qk": ("qk", 0.05), "weights": ("weights", BYTE)}
-# Of a picture with more weights than this, steps of a weight: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
+# Steps of a weight in pictures with more weights than this: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
 PICTURE_CELLS, PICTURE_LEVELS = 1.2e6, 75
 SCORES = -1  # rank of a head whose scores themselves are stored
 SAMPLED = 3  # heads encoded to see what fits a page of a given size

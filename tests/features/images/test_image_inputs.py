@@ -365,3 +365,18 @@ def test_too_small_a_picture_for_a_patch_is_named() -> None:
     model, _ = build("dinov2")
     with pytest.raises(InputError, match="a patch has 12 × 12"):
         aw.analyze(drawn(8, 8), model=(model, processor(do_resize=False)), progress=False)
+
+
+def test_without_pillow_an_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    model, read = build("dinov2")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "PIL"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        NotAvailableError, match=r'needs Pillow.*pip install "attn-widget\[vision\]"'
+    ):
+        aw.analyze(np.zeros((9, 9), np.uint8), model=(model, processor(crop=36)), progress=False)
+    with pytest.raises(NotAvailableError, match="needs Pillow"):
+        picture_of(np.zeros((9, 9), np.uint8))
+    assert aw.analyze("the cat sat", progress=False).trace.n_tokens == 5

