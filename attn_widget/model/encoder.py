@@ -394,7 +394,12 @@ class Encoder(NotPickled):
         return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
     def for_input(self, given: Any) -> Encoder:  # noqa: ARG002
-        """The encoder that reads ``given``: this one, or another tower of the same model."""
+        """The encoder that reads ``given``: this one, or another tower of the same model.
+
+        Parameters
+        ----------
+        given : str, or another input
+        """
         return self
 
     def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
