@@ -114,6 +114,7 @@ export function InsideSentence({
   taken = null,
   moved,
   tokens,
+  noun = "words",
   nameOf,
   choose,
 }: {
@@ -126,6 +127,8 @@ export function InsideSentence({
   /** The content word that stands out; null where none does. */
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
+  /** What its units are called. */
+  readonly noun?: string;
   readonly nameOf: (unit: Unit) => string;
   /** Make a token the focus token. */
   readonly choose: (token: number) => void;
@@ -179,7 +182,7 @@ export function InsideSentence({
     <SentenceLine of={tokens}>
       {`The ${part} of L${layer} moves `}
       {named(unit, unit.token === focus.token ? null : tokens)}
-      {` ${extreme} of all ${of} words: by `}
+      {` ${extreme} of all ${of} ${noun}: by `}
       <Num value={value} text={formatNumber(value, 2)} />
       {` times the length of ${vector}, others by `}
       <Num value={usual} text={formatNumber(usual, 2)} />

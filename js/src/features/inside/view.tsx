@@ -97,6 +97,7 @@ function createSentence(
     if (reading === null && found === null) return <SentenceLine />;
     return (
       <InsideSentence
+        noun={source.meta.wordless ? "tokens" : "words"}
         focus={word.value}
         reading={reading}
         taken={taken.value}
