@@ -92,6 +92,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
 
   const pointed = signal<number | null>(null);
   const region = signal<Region | null>(null);
+  /** False while the picture is shown in its own colors. */
+  const overlaid = signal(true);
   /** The head whose thumbnail is pointed at. */
   const peeked = signal<Head | null>(null);
 
@@ -168,6 +170,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       picture: asked,
       pointed,
       region,
+      overlaid,
       peeked,
       focus: wanted,
       chosen,
