@@ -370,7 +370,7 @@ def test_too_small_a_picture_for_a_patch_is_named() -> None:
 def test_without_pillow_an_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    model, read = build("dinov2")
+    model, _ = build("dinov2")
     for name in [name for name in sys.modules if name.partition(".")[0] == "PIL"]:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(
