@@ -6,7 +6,7 @@ import type { NdArray, Slice, SliceRequest, Source } from "../../protocol/types"
 declare module "../../protocol/types" {
   interface SliceRequests {
     readonly image: object;
-    /** What a token, or the mean of some, attends to in every head. */
+    /** Weights that a token, or some on average, give all tokens in every head. */
     readonly patch_rows: { readonly token: number } | { readonly tokens: readonly number[] };
     readonly patch_patterns: object;
   }

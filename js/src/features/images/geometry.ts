@@ -67,7 +67,7 @@ export function stepFrom(
   return { row: inside(row + by[0], rows), column: inside(column + by[1], columns) };
 }
 
-/** The patch at a point of the picture, px of the picture; null beside all of them. `rects` `[n, 4]`. */
+/** The patch at a point of the picture, px of the picture; null outside of all. `rects` `[n, 4]`. */
 export function tokenUnder(
   grid: PatchGrid,
   rects: ArrayLike<number>,

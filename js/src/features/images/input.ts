@@ -18,7 +18,7 @@ export function createInput(
   until: AbortSignal,
 ) {
   const { grid, state, picture, pointed, region, values, n, numOf, announce, nameOf } = model;
-  /** Where a region begins, and where the keys are. */
+  /** First corner of a region that is extended by keys. */
   let anchor: Place | null = null;
   let pressed: { readonly x: number; readonly y: number; readonly at: Place } | null = null;
   let dragged = false;
@@ -116,7 +116,7 @@ export function createInput(
       const at = placeOf(grid, token);
       if (at !== null) cursor.value = at;
       anchor = null;
-      // A click beside a region takes it away.
+      // Any click takes a region away.
       if (hadRegion) model.choose(null);
       else model.choose(state.get().token === token ? null : token);
     },

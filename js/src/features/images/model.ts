@@ -28,7 +28,7 @@ import { topOfPatches, valuesFrom } from "./values";
 /** A pointer that rests so long (ms) on a patch wants its rows of all heads. */
 const REST_MS = 60;
 
-/** What the overlay is the row of. */
+/** The tokens whose mean row is shown. */
 export interface Focus {
   readonly kind: "region" | "patch" | "special" | "pointed" | "opening";
   readonly tokens: readonly number[];
@@ -39,7 +39,7 @@ type Head = readonly [layer: number, head: number];
 const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((token, i) => token === b[i]);
 
-/** What is chosen, and what is shown. */
+/** The choice, and the focus that is shown. */
 function createFocus({
   grid,
   special,
@@ -59,14 +59,14 @@ function createFocus({
       ? special.slice(0, 1)
       : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
 
-  /** What is chosen. */
+  /** The choice of the reader. */
   const chosen = computed((): Focus => {
     if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
     const { token } = selection.value;
     if (token === null) return { kind: "opening", tokens: opening };
     return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
   });
-  /** What is shown: a patch that is pointed at stands for what is chosen, unless that is a patch or a region. */
+  /** The focus that is shown: a patch that is pointed at replaces the choice, unless that is a patch or a region. */
   const wanted = computed((): Focus => {
     const { kind } = chosen.value;
     if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
@@ -92,6 +92,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
 
   const pointed = signal<number | null>(null);
   const region = signal<Region | null>(null);
+  /** False while the picture is shown in its own colors. */
+  const overlaid = signal(true);
   /** The head whose thumbnail is pointed at. */
   const peeked = signal<Head | null>(null);
 
@@ -115,7 +117,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
   });
 
-  /** What is chosen gives each token in the selected head; null where the matrix does not say. */
+  /** Weights from the choice to each token in the selected head; null where the matrix does not have them. */
   const chosenValues = computed(
     () => matrix.value && valuesFrom(matrix.value, chosen.value.tokens, n),
   );
@@ -153,7 +155,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     void patterns.ask((signal) => askPatterns(source, signal));
   };
 
-  // What is chosen elsewhere stands for itself.
+  // A token that is chosen elsewhere replaces the region.
   onChange(
     computed(() => selection.value.token),
     (token) => {
@@ -168,6 +170,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       picture: asked,
       pointed,
       region,
+      overlaid,
       peeked,
       focus: wanted,
       chosen,

@@ -20,7 +20,7 @@ const AROUND = 0.4;
 /** Longest side of the picture that thumbnails are drawn from, px. */
 const SMALL = 192;
 
-/** How numbers become colors. */
+/** The mapping from numbers to colors. */
 export interface Coloring {
   readonly scale: Scale;
   readonly mode: Mode;
@@ -226,7 +226,7 @@ export const ringOf = (
   height: number,
 ): Rect => scaled(boundsOf(grid, picture.rects, region), picture, width, height);
 
-/** Where thumbnails stand on their canvas, px. */
+/** Places of the thumbnails on their canvas, px. */
 export interface ThumbLayout {
   readonly layers: number;
   readonly heads: number;

@@ -1,4 +1,4 @@
-/** Where the selected head looks in two dimensions, against chance. */
+/** Patterns of the selected head in two dimensions, against chance. */
 
 import { formatPercent } from "../../figures/format";
 import { headName } from "../../figures/names";

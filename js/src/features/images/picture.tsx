@@ -1,7 +1,7 @@
 /**
  * The picture in place of the text: the overlay of what is in focus, special tokens as chips, the scale.
  *
- * `data-aw-part`: picture, patch, picture-title, special, picture-legend, picture-readout, region-button.
+ * `data-aw-part`: picture, patch, picture-title, special, picture-legend, picture-readout, overlay, region-button.
  */
 
 import { signal } from "@preact/signals-core";
@@ -12,7 +12,8 @@ import { NoAnswer } from "../../ui/answered";
 import { Button } from "../../ui/controls";
 import { copyExactValues } from "../../ui/copy-exact";
 import { memo } from "../../ui/memo";
-import { modeSignal, mount, watch, widthOf } from "../../ui/mount";
+import { modeSignal, mount, setter, watch, widthOf } from "../../ui/mount";
+import { Toggle } from "../../ui/toggle";
 import type { ViewContext } from "../../views/contract";
 import { createWords } from "./caption";
 import { regionOf, tokenAt } from "./geometry";
@@ -26,7 +27,7 @@ const TOUCH_HINT = "Tap a patch to keep it.";
 
 /** Draws the picture of the model into `host`. */
 export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSignal): void {
-  const { grid, picture, values, selection } = model;
+  const { grid, picture, values, selection, overlaid } = model;
   const root = document.createElement("div");
   root.className = "aw-picture";
   root.dir = "ltr";
@@ -99,8 +100,14 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
         <Stage />
         <div class="aw-picture-words">
           <Words />
-          <p class="aw-picture-hint aw-hint aw-tiny">
-            {byTouch() ? TOUCH_HINT : HINT}
+          <div class="aw-picture-tools aw-hint aw-tiny">
+            <Toggle
+              text="overlay"
+              part="overlay"
+              title="Off: the picture in its own colors"
+              on={overlaid.value}
+              set={setter(overlaid)}
+            />
             {byTouch() && (
               <Button
                 class="aw-plain"
@@ -113,7 +120,8 @@ export function drawPicture(host: HTMLElement, model: ImageModel, until: AbortSi
                 Draw a region
               </Button>
             )}
-          </p>
+            <span>{byTouch() ? TOUCH_HINT : HINT}</span>
+          </div>
         </div>
       </>
     );

@@ -22,12 +22,19 @@ export function shownOf({
   painted,
   pointed,
   region,
+  overlaid,
 }: ImageModel): Shown {
   const { token } = selection.value;
   const [over, { kind }] = [pointed.value, chosen.value];
   const signed = painted.value !== null;
   return {
-    ...{ values: values.value, top: top.value, scale: scale.value, region: region.value, signed },
+    ...{
+      values: overlaid.value ? values.value : null,
+      top: top.value,
+      scale: scale.value,
+      region: region.value,
+      signed,
+    },
     pinned: kind === "patch" && token !== null ? placeOf(grid, token) : null,
     pointed: over === null || over === token ? null : placeOf(grid, over),
   };

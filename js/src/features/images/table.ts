@@ -1,4 +1,4 @@
-/** What is in focus as a table: a row for each head and token. */
+/** The focus as a table: a row for each head and token. */
 
 import { roundToError } from "../../figures/format";
 import type { Table } from "../../figures/table";

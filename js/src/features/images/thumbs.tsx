@@ -1,4 +1,4 @@
-/** What is in focus as every head sees it: a thumbnail each, on one canvas below real buttons. */
+/** Overlays of every head: a thumbnail each, on one canvas below real buttons. */
 
 import { computed, type ReadonlySignal } from "@preact/signals-core";
 import { fitCanvas } from "../../draw/canvas";

@@ -1,4 +1,4 @@
-/** What the picture shows, in words. */
+/** Names of the focus and of its head, in words. */
 
 import { formatNumber } from "../../figures/format";
 import { headName, matrixName } from "../../figures/names";

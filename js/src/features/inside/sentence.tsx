@@ -127,7 +127,7 @@ export function InsideSentence({
   /** The content word that stands out; null where none does. */
   readonly moved: Moved | null;
   readonly tokens: TokenColumns;
-  /** What its units are called. */
+  /** Plural of its units. */
   readonly noun?: string;
   readonly nameOf: (unit: Unit) => string;
   /** Make a token the focus token. */

@@ -12,8 +12,10 @@ import {
   tokenUnder,
 } from "../../../src/features/images/geometry";
 import { thumbLayout, thumbsSize } from "../../../src/features/images/layout";
+import { modelOf } from "../../../src/features/images/model";
 import { fillPatches, grounded, overlayWords } from "../../../src/features/images/paint";
 import { picture } from "../../../src/features/images/picture";
+import { shownOf } from "../../../src/features/images/shown";
 import { pictureTable } from "../../../src/features/images/table";
 import { valuesFrom } from "../../../src/features/images/values";
 import { images } from "../../../src/features/images/view";
@@ -368,6 +370,15 @@ describe("the picture", () => {
     expect(textOf("picture-title")).toContain("Mean of 3 patches");
     run.state.set({ token: 5 });
     expect(textOf("picture-title")).toContain("What r2 c1 looks at");
+  });
+
+  it("is shown in its own colors on demand", async () => {
+    await draw();
+    const model = modelOf(run.context);
+    expect(shownOf(model).values).not.toBeNull();
+    part("overlay")?.click();
+    expect(shownOf(model).values).toBeNull();
+    expect(part("overlay")?.getAttribute("aria-pressed")).toBe("false");
   });
 
   it("has special tokens as buttons with what they get", async () => {
