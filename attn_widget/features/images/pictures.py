@@ -45,7 +45,8 @@ def is_picture(given: object) -> bool:
         return True
     if not isinstance(given, np.ndarray):
         return False
-    return given.ndim == 3 or (given.ndim == 2 and given.dtype.kind in "fub")
+    pixels = given.dtype.kind in "fb" or (given.dtype.kind == "u" and given.shape[0] > 1)
+    return given.ndim == 3 or (given.ndim == 2 and pixels)
 
 
 def is_image_file(given: object) -> bool:

@@ -210,6 +210,13 @@ def test_one_pixel_and_a_thin_picture_are_read() -> None:
     assert analyzed(np.zeros((1, 90), np.uint8)).image.grid == (4, 4)
 
 
+def test_ids_of_a_text_are_no_picture() -> None:
+    ids = aw.load(progress=False).encode("the cat sat").text_ids
+    for kind in (np.uint16, np.int64):
+        for given in (np.array(ids, kind), np.array([ids], kind)):
+            assert aw.analyze(given, progress=False).trace.n_tokens == len(ids)
+
+
 def test_a_text_model_given_a_picture_says_so() -> None:
     for given in (drawn(), np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8)), Path("photo.png")):
         with pytest.raises(
