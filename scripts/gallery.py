@@ -77,7 +77,7 @@ class Shot:
     text: str
     width: int
     theme: str
-    views: tuple[str, ...] = tuple(VIEWS)
+    views: tuple[str, ...] = tuple(name for name in VIEWS if name != "images")  # of texts
 
 
 SHOTS = (

@@ -91,7 +91,7 @@ class AnalysisBase(NotPickled):
             check_kind(language, Language, "language", "attn_widget.language.annotate() makes one.")
         self.trace = trace
         self.run = run
-        self.text = text if run is None else run.encoding.text
+        self.text = text if run is None else run.encoding.text or None
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self._lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         if origin is not None:
@@ -238,6 +238,9 @@ class AnalysisBase(NotPickled):
         )
 
     def _annotate(self) -> Language:
+        if self.text is None and self.run is not None:
+            reason = f"{self.run.encoder.name} reads no text, so there are no words and sentences."
+            return without_words(self.trace.tokens, reason)
         if self.text is None:
             raise NotAvailableError(
                 "Words and sentences need the text, and only tokens were given.", "Pass text=."
@@ -245,6 +248,10 @@ class AnalysisBase(NotPickled):
         proteins = self.run is not None and self.run.encoder.family.name == ESM
         tagger = each_residue if proteins else self._tagger
         return annotate(self.trace.tokens, self.text, self.text_pair, tagger=tagger)
+
+    def _opens_on(self, _layers: Any, _heads: Any) -> tuple[int, int, int | None] | None:
+        """Layer, head and token that a run opens on, among these; features know those of a run of no text."""
+        return None
 
     @property
     def _where_to_ask(self) -> str:

@@ -27,8 +27,10 @@ class Feature(NamedTuple):
         Its public names, as in ``attn_widget.profile``, and their modules.
     inputs : mapping
         Under any name, what reads inputs of `analyze` that are no plain texts (`attn_widget.analysis.inputs`).
+    encoders : mapping
+        Types of models that read no text, and what makes their encoders.
     meta : mapping
-        By name, a field of what a page reads of a run whose input named its parts (`Encoding.units`), and what gives it.
+        By name, a field of what a page reads of a run whose input is no plain text, and what gives it.
     slices : mapping
         Kinds of slices that it answers, and the modules that do.
     results : mapping
@@ -77,6 +79,7 @@ class Feature(NamedTuple):
     uses: tuple[str, ...] = ()
     names: Mapping[str, str] = NONE
     inputs: Mapping[str, str] = NONE
+    encoders: Mapping[str, str] = NONE
     meta: Mapping[str, str] = NONE
     slices: Mapping[str, str] = NONE
     results: Mapping[str, str] = NONE
@@ -117,6 +120,7 @@ HOOKS = {
     "cells": "attn_widget.page.view_cells:MakesCells",
     "commands": "attn_widget.__main__:Command",
     "fills": "attn_widget.page.snapshot:FillsRoom",
+    "encoders": "attn_widget.model.checkpoint:ReadsOther",
     "inputs": "attn_widget.analysis.inputs:ReadInput",
     "meta": "attn_widget.protocol.initial_payload:GivesMeta",
     "opened": "attn_widget.widget.widget:Opens",
@@ -157,6 +161,13 @@ FEATURES = {
     "exports": Feature(
         uses=("comparison", "corpus", "engine"), names={"report": "report"},
         widgets={"exports": "widget:Exports"}, options={"exports": "command"},
+    ),
+    "images": Feature(
+        inputs={"images": "inputs:read"}, meta={"image": "encoding:meta", "wordless": "encoding:wordless"},
+        encoders=dict.fromkeys(["vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"], "loading:checkpoint_of"),
+        analysis={"images": "figures:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
+        model={"images": "view:OfPicture"}, views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
+        carried={"attention": "recorded:picture_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},
     ),
     "inside": Feature(
         model={"inside": "figures:InsideFigures"},

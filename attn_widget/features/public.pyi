@@ -22,6 +22,8 @@ from attn_widget.features.corpus.words.word_index import WordIndex as WordIndex
 from attn_widget.features.engine.page import EngineOption, EnginePage
 from attn_widget.features.exports.report import report as report
 from attn_widget.features.exports.widget import Exports
+from attn_widget.features.images.figures import OfImage
+from attn_widget.features.images.view import OfPicture
 from attn_widget.features.inside.figures import InsideFigures
 from attn_widget.features.lens.figures import LensFigures
 from attn_widget.features.qk.figures import QKFigures
@@ -63,9 +65,11 @@ __all__ = [
     "target",
 ]
 
-class OfAnalysis(OfChat, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures): ...
+class OfAnalysis(
+    OfChat, OfImage, LensFigures, QKFigures, SentenceFigures, OfWhy, AttentionFigures
+): ...
 class OfHeads(TreeFigures, HeadFigures): ...
-class OfModel(InsideFigures, TaskFigures, ModelFigures): ...
+class OfModel(OfPicture, InsideFigures, TaskFigures, ModelFigures): ...
 class OfPage(EnginePage, WhyPage): ...
 class OfPageOptions(EngineOption, WhyOption, total=False): ...
 class OfRuns(TreeTraits, WhyTraits, RunTraits): ...
@@ -75,7 +79,16 @@ class OfTraits(TreeOptions, WhyOptions, total=False): ...
 class OfWidgets(Exports, CheckedWidget): ...
 
 ViewName = Literal[
-    "attention", "heads", "tree", "sentences", "predictions", "inside", "lens", "task", "why"
+    "images",
+    "attention",
+    "heads",
+    "tree",
+    "sentences",
+    "predictions",
+    "inside",
+    "lens",
+    "task",
+    "why",
 ]
 
 @overload

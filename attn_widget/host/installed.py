@@ -25,6 +25,7 @@ PACKAGES = {
     "pandas": ("pandas", '"attn-widget[pandas]"'),
     "matplotlib": ("matplotlib", '"attn-widget[tasks]"'),
     "regex": ("the package regex", "regex"),
+    "PIL": ("Pillow", '"attn-widget[vision]"'),
 }
 NOT_IN_BROWSERS = ("torch", "transformers", "huggingface_hub")
 

@@ -40,12 +40,13 @@ def attention_block(run: Run, layer: int) -> AttentionBlock:
         norm = module.get_submodule(names.attention_norm)
         gain, shift = _array(norm.weight, gain), _array(norm.bias, shift)
         epsilon = epsilon_of(norm)
-    output = module.get_submodule(names.attention_output)
+    output, scale = module.get_submodule(names.attention_output), names.scales_of(module)[0]
     return AttentionBlock(
         weights=weights,
         values=values,
         projection=projection,
-        bias=_array(output.bias, np.zeros(width, np.float32)) + _constant(run, layer, projection),
+        bias=_array(output.bias, np.zeros(width, np.float32)) * scale
+        + _constant(run, layer, projection),
         residual=_residual(run, module, states[layer]),
         gain=gain,
         shift=shift,
@@ -66,7 +67,7 @@ def projected(run: Run, layer: int, module: Any = None) -> tuple[Float32, Float3
     assert names is not None
     with run.encoder.lock:
         output = module.get_submodule(names.attention_output)
-        matrix = to_numpy(linear_weight(output))
+        matrix = to_numpy(linear_weight(output)) * names.scales_of(module)[0]
     heads, _, head_dim = values.shape
     if matrix.shape[0] != heads * head_dim:
         raise NotAvailableError(

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from logging import CRITICAL
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attn_widget.checks import LARGEST_COUNT, first_line
 from attn_widget.errors import InputTypeError, ModelLoadError
-from attn_widget.features import declared
+from attn_widget.features import declared, loaded
 from attn_widget.host.notice import current_notice
 from attn_widget.model.config import check_config
 from attn_widget.model.embedded import FastTokenizer, embedded_network
@@ -64,6 +64,21 @@ class Checkpoint:
     full: Callable[[], Checkpoint] | None = None
     # Reads the embedding head that the model's files describe; gives None where they describe none.
     embedding: Callable[[], EmbeddingHead | None] | None = None
+    encoder: Callable[[Checkpoint], Any] | None = None  # makes it, of a model that reads no text
+
+
+class ReadsOther(Protocol):
+    """Function that a feature's ``encoders`` name: the checkpoint of a model, or of its place, with what was given for a tokenizer."""
+
+    def __call__(
+        self, config: Any, source: Any, reader: Any, name: str, options: Any, /
+    ) -> Checkpoint: ...
+
+
+def reader_of(config: Any) -> ReadsOther | None:
+    """The feature's function for models of this kind; None of one that reads text."""
+    path = dict(declared("encoders")).get(str(getattr(config, "model_type", "")))
+    return None if path is None else loaded(path)
 
 
 def load_checkpoint(place: Place, tokenizer: Any, dtype: Any, progress: bool) -> Checkpoint:
@@ -156,6 +171,10 @@ def _load(place: Place, tokenizer: Any, dtype: Any, local: bool) -> Checkpoint:
         if place.is_folder and (own := dict(declared("model_types")).get(_model_type(place) or "")):
             import_module(own)
         config = AutoConfig.from_pretrained(place.path, **options)
+    if (read := reader_of(config)) is not None:
+        given = {**options, "dtype": torch.float32 if dtype is None else dtype}
+        with _named_failures(place, "its weights"), torch.inference_mode(False):
+            return read(config, place, tokenizer, place.name, given)
     check_config(config, place.name)
     with _named_failures(place, "its tokenizer"):
         source = place.path if tokenizer is None else tokenizer

@@ -132,12 +132,13 @@ class EmbeddingHead:
         """True if each token has an embedding, instead of the text."""
         return self.pooling == ("tokens",)
 
-    def __call__(self, hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def __call__(self, hidden: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         """The embeddings [B, d'] of texts, or [B, n, d'] of tokens.
 
         ``hidden``, tensor [B, n, d]: last hidden states. ``mask``, int64 tensor [B, n]: 1 for tokens, 0 for
-        padding, which follows them.
+        padding, which follows them; None: no padding.
         """
+        mask = torch.ones_like(hidden[..., 0], dtype=torch.long) if mask is None else mask
         vectors = hidden if self.of_tokens else self.pool(hidden, mask)
         for layer in self.layers:
             vectors = layer(vectors)
@@ -155,14 +156,14 @@ class EmbeddingHead:
                 pooled.append((hidden * weights[..., None]).sum(dim=1))
         return pooled[0] if len(pooled) == 1 else torch.cat(pooled, dim=-1)
 
-    def weights(self, mask: torch.Tensor) -> NDArray[np.float64] | None:
+    def weights(self, mask: torch.Tensor | None) -> NDArray[np.float64] | None:
         """The weight of each position, float64 [B, n], where the embedding is a weighted sum of hidden states.
 
         None where several poolings are concatenated, a maximum is taken or a `Dense` or LayerNorm follows.
         """
         plain = all(isinstance(layer, Normalize) for layer in self.layers)
         first, *others = self.pooling
-        if others or first in ("max", "tokens") or not plain:
+        if mask is None or others or first in ("max", "tokens") or not plain:
             return None
         return self._weights(first, mask).double().cpu().numpy()
 

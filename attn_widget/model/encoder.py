@@ -393,6 +393,15 @@ class Encoder(NotPickled):
             return encoding
         return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
+    def for_input(self, given: Any) -> Encoder:  # noqa: ARG002
+        """The encoder that reads ``given``: this one, or another tower of the same model.
+
+        Parameters
+        ----------
+        given : str, or another input
+        """
+        return self
+
     def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
         """The same model with these heads switched off, and no other.
 

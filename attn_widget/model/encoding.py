@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from attn_widget.model.families import Part
@@ -47,10 +46,10 @@ class Encoding:
         The second segment.
     tokens : tuple of Token, length n
         ``word``, ``sentence``, ``pos`` and ``entity`` are None here: the analysis knows them.
-    arrays : mapping of str to int64 array [1, n]
-        ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``. Of an encoder-decoder these
+    arrays : mapping of str to array [1, ...]
+        Of a text int64 [1, n]: ``input_ids``, ``attention_mask`` and, where the model takes it, ``token_type_ids``. Of an encoder-decoder these
         are of the source, whatever text this is, and ``decoder_input_ids`` are there too: a pass reads both texts.
-    inputs : dict of str to int64 tensor [1, n]
+    inputs : dict of str to tensor
         The same for torch, on the CPU.
     truncated : dict or None
         ``{"limit": int, "length": int}`` in tokens when the text was cut, special tokens included.
@@ -72,7 +71,7 @@ class Encoding:
     text: str
     text_pair: str | None
     tokens: tuple[Token, ...]
-    arrays: Mapping[str, NDArray[np.int64]]
+    arrays: Mapping[str, NDArray[Any]]
     truncated: dict[str, int] | None = None
     masked: tuple[Masked, ...] = ()
     written: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 # Mechanism by which attention is seen: the registered attention function, or the calls of softmax.
@@ -39,12 +40,19 @@ class Block:
     parallel: bool = False
     # ``ffn_output`` is the whole FFN, a mixture of experts, whose inside is not shown.
     experts: bool = False
+    # The vectors below one layer by which what attention, and the FFN, add is multiplied (LayerScale).
+    scales: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()  # what the picture of one attention and one FFN leaves out
 
     @property
     def adds(self) -> tuple[str, str]:
         """The modules whose outputs attention and FFN add to the residual stream."""
         return self.attention_added or self.attention_output, self.ffn_added or self.ffn_output
+
+    def scales_of(self, layer: Any) -> list[Any]:
+        """Factors of the outputs of a layer's attention and FFN before they are added: float32 [d], or 1."""
+        vectors = (attrgetter(name)(layer) for name in self.scales or ())
+        return [vector.detach().float().cpu().numpy() for vector in vectors] or [1, 1]
 
 
 @dataclass(frozen=True)

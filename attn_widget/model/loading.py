@@ -22,6 +22,7 @@ from attn_widget.model.checkpoint import (
     embedded_checkpoint,
     load_checkpoint,
     load_tokenizer,
+    reader_of,
 )
 from attn_widget.model.config import check_config, check_stacks
 from attn_widget.model.encoder import LOADING, Encoder
@@ -147,7 +148,7 @@ def _loaded(
                 checkpoint = load_checkpoint(place, tokenizer, kind, progress)
             if str(where) != "cpu":
                 checkpoint.model.to(where)
-            encoder = Encoder(checkpoint)
+            encoder = (checkpoint.encoder or Encoder)(checkpoint)
             _LOADED[key] = encoder, stamp
         return encoder
 
@@ -201,7 +202,8 @@ def _paired(pair: Sequence[Any], embedder: Any = None) -> Encoder:
             f"The {type(model).__name__} has weights on the device 'meta', which holds no numbers.",
             "Load it without device_map='meta' or init_empty_weights().",
         )
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+    read = reader_of(model.config)
+    if read is None and not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise InputTypeError(
             f"The tokenizer is a {type(tokenizer).__name__}, expected a tokenizer of transformers.",
             "AutoTokenizer.from_pretrained(...) gives one.",
@@ -210,9 +212,13 @@ def _paired(pair: Sequence[Any], embedder: Any = None) -> Encoder:
         key = (id(model), id(tokenizer), id(embedder) if hasattr(embedder, "_modules") else 0)
         encoder = _PAIRED.get(key)
         # An encoder keeps only the part of a model that it runs: another one may have got the whole one's id.
-        if encoder is None or encoder.network not in (model, model.base_model):
+        if encoder is None or encoder.network not in (model, model.base_model, *model.children()):
             path = str(getattr(model, "name_or_path", "") or "")
             name = (Path(path).name if Path(path).is_absolute() else path) or type(model).__name__
+            if read is not None:
+                checkpoint = read(model.config, model, tokenizer, name, {})
+                encoder = _PAIRED[key] = (checkpoint.encoder or Encoder)(checkpoint)
+                return encoder
             check_config(model.config, name)
             check_stacks(model, name)
             fast = load_tokenizer(tokenizer, name, {})

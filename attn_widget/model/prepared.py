@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
         def tolist(self) -> Any: ...
 
-    TokenIds: TypeAlias = Sequence[int] | Ids | Mapping[str, Any]
+    class Picture(Protocol):
+        """A PIL image, likewise: of a model that reads images."""
+
+        def getexif(self) -> Any: ...
+
+    TokenIds: TypeAlias = Sequence[int] | Ids | Mapping[str, Any] | PathLike[str] | Picture
 
 EXAMPLE = "For example analyze(tokenizer(text)), or analyze([101, 7592, 102])."
 UNFINISHED = "\ufffd"  # what a tokenizer gives for bytes that are not yet a character

@@ -123,8 +123,8 @@ def first_paint(
         meta["wrote_nothing"] = True
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
-    has_units = analysis.run is not None and analysis.run.encoding.units
-    for name, path in declared("meta") if has_units else ():
+    read = None if analysis.run is None else analysis.run.encoding
+    for name, path in declared("meta") if read and (read.units or not read.text) else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value
@@ -294,7 +294,9 @@ def token_columns(
         if token.special and token.start == token.end:
             before.append("")
             continue
-        before.append(texts[token.segment][reached[token.segment] : token.start])
+        # A patch of a picture is no piece of a word.
+        gap = texts[token.segment][reached[token.segment] : token.start] if any(texts) else " "
+        before.append(gap)
         reached[token.segment] = max(reached[token.segment], token.end)
     some = [
         *TOKEN_COLUMNS,

@@ -109,7 +109,7 @@ def threads_for(encoder: Encoder, inputs: dict[str, Any]) -> Generator[None]:
         yield
         return
     with torch_threads() as choose:
-        rows = max((x.shape[0] * x.shape[1] for x in texts), default=0)
+        rows = max((x.shape[0] * x.shape[1] for x in texts), default=encoder.max_length)
         choose(rows * encoder.hidden_size)
         yield
 
@@ -124,6 +124,14 @@ def inputs_of(encoder: Encoder, encoding: Encoding) -> dict[str, Any]:
 def on_device(encoder: Encoder, inputs: dict[str, Any]) -> dict[str, Any]:
     """Input tensors where the model is."""
     return {name: tensor.to(encoder.device) for name, tensor in inputs.items()}
+
+
+def copies_of(inputs: dict[str, Any], count: int) -> dict[str, Any]:
+    """The tensors [1, ...] of one input for a batch of ``count``; a number stays one."""
+    return {
+        name: tensor.expand(count, *tensor.shape[1:]) if tensor.ndim else tensor
+        for name, tensor in inputs.items()
+    }
 
 
 class _DoneError(Exception):

@@ -144,23 +144,23 @@ def _at_end(
     """Hook for the end of a layer, when all of its parts are done too."""
     turns = iter(uses)
 
-    def finish(_module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def finish(module: Any, args: Any, kwargs: Any, output: Any) -> None:
         index = next(turns)
         if index in wanted:
             entered, made = ends_of(args, kwargs, output)
             seen["layer", "in"], seen["layer", "out"] = [entered], [made]
-            visit(_layer_parts(index, block, seen))
+            visit(_layer_parts(index, block, seen, block.scales_of(module)))
         for calls in seen.values():
             calls.clear()
 
     return finish
 
 
-def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
+def _layer_parts(layer: int, block: Block, seen: Recorded, scales: list[Any]) -> LayerParts:
     def part(key: str, side: str) -> Floats:
         return joined(seen[key, side])
 
-    entered, attended = part("layer", "in"), part("attention_added", "out")
+    entered, attended = part("layer", "in"), part("attention_added", "out") * scales[0]
     if block.parallel or block.ffn_norm == block.ffn_added:  # no module reads the first sum
         attention_sum = entered + attended
     else:
@@ -174,7 +174,7 @@ def _layer_parts(layer: int, block: Block, seen: Recorded) -> LayerParts:
         attention_sum=attention_sum,
         attention_norm=part("attention_norm", "out"),
         ffn_activation=activation[:, :0] if block.experts else activation,
-        ffn_output=part("ffn_added", "out"),
+        ffn_output=part("ffn_added", "out") * scales[1],
         ffn_sum=part("layer", "out") if block.pre_norm else part("ffn_norm", "in"),
         ffn_norm=part("ffn_norm", "out"),
         layer_output=part("layer", "out"),

@@ -149,7 +149,7 @@ class Runs(Jobs):
         analyze = self.analyze
         if analyze is None:
             raise InputError(
-                "This widget was made from figures only: it has no model to run another text.",
+                "This widget was made from figures only, or of an image: it has no model to run another text.",
                 "Call show(text).",
             )
         forced = {} if output is None else {"output": output}

@@ -21,14 +21,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from scipy.ndimage import maximum_filter, minimum_filter
 
 import attn_widget as aw
-from attn_widget.figures.catalog.choices import VIEWS
 from attn_widget.widget.base import SourceWidget
 from scripts.gallery import open_view
 from scripts.page import mount
 from scripts.widget_parts import STEP_MS
 from tests.e2e.compared import open_panel
 from tests.e2e.random_models import WORDS, bert, classifier, modernbert
-from tests.e2e.views import setting, settle_in, unfold
+from tests.e2e.views import OF_TEXTS, setting, settle_in, unfold
 
 STORED = Path(__file__).with_name("pictures")
 NEW = bool(os.environ.get("ATTN_WIDGET_NEW_PICTURES"))
@@ -98,7 +97,7 @@ WIDGETS: dict[str, Callable[[str], Shown]] = {
 def shots() -> Iterator[tuple[str, str, str, int]]:
     """Of each picture the widget, the view, the theme and the width."""
     for theme, width in (("light", 1040), ("dark", 1040), ("light", 700)):
-        for view in VIEWS:
+        for view in OF_TEXTS:
             yield "classes" if view == "task" else "run", view, theme, width
     yield "long", "attention", "light", 1040
     yield "profile", "heads", "light", 1040

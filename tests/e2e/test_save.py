@@ -15,10 +15,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import attn_widget as aw
 from attn_widget.errors import InputError
-from attn_widget.figures.catalog.choices import VIEWS
 from scripts.page import mount
 from tests.e2e.saving import Chosen, chosen, save, saving_page, show
-from tests.e2e.views import settle
+from tests.e2e.views import OF_TEXTS, settle
 
 SUMS_OF_WORDS = 4 * 2.0**-24  # of at most four tokens, in float32 and in float64
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -85,7 +84,7 @@ def page(browser: Browser) -> Iterator[Page]:
         yield opened
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", OF_TEXTS)
 def test_csv_and_json_of_a_view_have_the_texts_and_numbers_of_python(
     page: Page, runs: Chosen, view: str, tmp_path: Path
 ) -> None:

@@ -19,9 +19,8 @@ from playwright.sync_api import Browser, Error, Page, expect
 import attn_widget as aw
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.exports.browser import wait_settled
-from attn_widget.figures.catalog.choices import VIEWS
 from tests.e2e.saving import TEXT, Chosen, chosen, save, saving_page, show
-from tests.e2e.views import settle
+from tests.e2e.views import OF_TEXTS, settle
 
 pytestmark = pytest.mark.timeout(600)
 DRAWN_IN_LINES = ("attention", "heads", "tree", "inside")
@@ -72,7 +71,7 @@ def test_a_png_is_the_view_at_twice_its_size_and_crisp(
     assert steps.max() > 200 and not same
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", OF_TEXTS)
 def test_python_saves_a_picture_of_every_view(runs: Chosen, view: str, tmp_path: Path) -> None:
     # Why takes all methods and their test: a minute for the longer text.
     text = "The cat sat." if view == "why" else TEXT

@@ -8,9 +8,12 @@ from typing import TypeVar
 
 from playwright.sync_api import Locator, Page, expect
 
+from attn_widget.figures.catalog.choices import VIEWS
 from scripts.widget_parts import POLL_S, STEP_MS
 
 T = TypeVar("T")
+#: Views of a run of a text: that of a picture needs one.
+OF_TEXTS = tuple(name for name, view in VIEWS.items() if view.opens != "patch_grid")
 FLOAT32 = 2.0**-23  # of a float32 number that the page writes with all digits, relative
 LATE_MS = 150  # a part that waits says so after 120
 # What a view shows first when all its numbers are there.

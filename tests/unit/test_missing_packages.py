@@ -16,7 +16,7 @@ from attn_widget.host.installed import PACKAGES, needing, require
 ROOT = Path(__file__).parents[2]
 SETS = {  # of packages that are hidden together: what needs one of them needs no other
     ("torch", "transformers"): 20,
-    ("scipy", "sklearn", "pyarrow", "pandas", "matplotlib", "regex"): 20,
+    ("scipy", "sklearn", "pyarrow", "pandas", "matplotlib", "regex", "PIL"): 20,
     ("tokenizers", "safetensors", "huggingface_hub"): 1,
 }
 

@@ -35,9 +35,11 @@ def turns_of(analysis: AnalysisBase) -> tuple[Turn, ...]:
     return tuple(Turn(role, name, start, stop) for (role, start, stop), name in zip(units, names, strict=True))  # fmt: skip
 
 
-def meta(analysis: AnalysisBase) -> dict[str, list[Any]]:
-    """Roles and bounds of the turns, for the page."""
+def meta(analysis: AnalysisBase) -> dict[str, list[Any]] | None:
+    """Roles and bounds of the turns, for the page; None of a run that is of no chat."""
     turns = turns_of(analysis)
+    if not turns:
+        return None
     return {
         "roles": [turn.role for turn in turns],
         "start": [turn.start for turn in turns],

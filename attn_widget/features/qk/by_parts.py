@@ -79,22 +79,22 @@ def split_by_parts(run: Run, known: Recorded, layer: int) -> Split:
             if step.kind == "norm":
                 stack.through(step.module)
             elif step.kind == "ffn":
-                ffn = known.ffn[at][None]
+                ffn = known.ffn[at][None] * step.scale
                 stack.add(ffn, ffn[None])
                 parts.append(Part("ffn", layer=at))
             else:
                 vectors = known.heads[at]
-                weight = linear_weight(step.output)
+                weight = linear_weight(step.output) * step.scale
                 weight = weight.view(vectors.shape[1], vectors.shape[2], -1)
                 heads = torch.einsum("nhk,hkd->hnd", vectors, weight)[:, None]
                 biases = torch.zeros_like(heads[:1])
                 if step.output.bias is not None:
-                    biases = biases + step.output.bias
+                    biases = biases + step.output.bias * step.scale
                 if step.module is not None:
                     whole = heads.sum(dim=0) + biases[0]
                     moved = through(step.module, whole, torch.cat([heads, biases]))
                     heads, biases = moved[:-1], moved[-1:]
-                stack.add(known.attention[at][None], heads, biases)
+                stack.add(known.attention[at][None] * step.scale, heads, biases)
                 parts += [Part("head", layer=at, head=head) for head in range(len(heads))]
     hidden = torch.cat([*stack.parts, stack.biases])
     constant = torch.zeros(len(hidden)).to(hidden)

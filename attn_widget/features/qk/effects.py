@@ -16,7 +16,7 @@ from attn_widget.features.qk.cell import Cell, double
 from attn_widget.features.qk.split import SIDES, Part, Side
 from attn_widget.features.qk.table import Effect, Effects
 from attn_widget.figures.arrays import Float64
-from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.forward import Progress, copies_of, inference_mode, on_device
 from attn_widget.trace.heads_off import PieceKind, visiting
 from attn_widget.trace.softmax_tap import SoftmaxMode
 
@@ -118,13 +118,13 @@ def _embedded(cell: Cell, part: Part) -> Any:
     return split.hidden[kinds.index(part.kind), 0].clone()
 
 
-def _masked(cell: Cell, part: Part, ids: Any) -> bool:
+def _masked(cell: Cell, part: Part, inputs: dict[str, Any], at: int) -> bool:
     """Mask a token of one copy, where the model has a token for that."""
     encoder = cell.kept.run.encoder
     mask = encoder.mask_token_id
     if part.kind != "token" or mask is None or encoder.predicts == "next":
         return False
-    ids[part.token] = mask
+    inputs["input_ids"][at][part.token] = mask
     return True
 
 
@@ -164,10 +164,8 @@ def _rows(
     for start in range(0, len(changes), size):
         chosen = changes[start : start + size]
         inputs = on_device(encoder, run.encoding.inputs)
-        inputs = {name: tensor.repeat(len(chosen), 1) for name, tensor in inputs.items()}
-        masked = [
-            _masked(cell, part, inputs["input_ids"][at]) for at, (part, _) in enumerate(chosen)
-        ]
+        inputs = {name: tensor.clone() for name, tensor in copies_of(inputs, len(chosen)).items()}
+        masked = [_masked(cell, part, inputs, at) for at, (part, _) in enumerate(chosen)]
 
         def visit(
             kind: PieceKind, layer: int, tensor: Any, chosen: Any = chosen, masked: Any = masked

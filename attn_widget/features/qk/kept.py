@@ -69,7 +69,8 @@ class Kept:
                 weights = weights.copy()
                 own = encoder.ablation == "mean"
                 weights[off] = weights[off].mean(axis=1, keepdims=True) if own else 0
-            matrix = to_numpy(linear_weight(output)).reshape(values.shape[0], values.shape[2], -1)
+            matrix = to_numpy(linear_weight(output)) * block.scales_of(self.layers()[layer])[0]
+            matrix = matrix.reshape(values.shape[0], values.shape[2], -1)
             self._projected[layer] = weights, values, matrix
         return self._projected[layer]
 

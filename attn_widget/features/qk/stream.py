@@ -26,6 +26,7 @@ class Step:
     # The norm; of attention the one that its output goes through before it is added.
     module: Any = None
     output: Any = None  # of attention: the map of all heads' ``A v``
+    scale: Any = 1  # of attention and ffn: what multiplies what they give, float32 tensor [d] or 1
 
 
 def check_parts(run: Run) -> None:
@@ -58,9 +59,11 @@ def steps(encoder: Encoder, layers: Sequence[Any]) -> Iterator[Step]:
     assert block is not None  # `check_parts` has asked
     for below, module in enumerate(layers):
         inner: Any = submodule(module, block.attention_added)
-        yield Step(below, "attention", inner, module.get_submodule(block.attention_output))
+        output: Any = module.get_submodule(block.attention_output)
+        of_attention, of_ffn = (output.weight.new_tensor(x) for x in block.scales_of(module))
+        yield Step(below, "attention", inner, output, of_attention)
         if not block.pre_norm:
             yield Step(below, "norm", module.get_submodule(block.attention_norm))
-        yield Step(below, "ffn")
+        yield Step(below, "ffn", scale=of_ffn)
         if not block.pre_norm:
             yield Step(below, "norm", module.get_submodule(block.ffn_norm))

@@ -32,7 +32,8 @@ def names_of(analysis: Analysis, words: bool = True) -> list[str]:
     for group in groups_of(analysis, words):
         first, last = tokens[group[0]], tokens[group[-1]]
         whole = words and not first.special
-        names.append(texts[first.segment][first.start : last.end] if whole else first.text)
+        spelled = texts[first.segment][first.start : last.end] if whole else ""
+        names.append(spelled or first.text)
     return names
 
 

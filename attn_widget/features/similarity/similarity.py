@@ -279,6 +279,8 @@ class Similarity(Displayed, NotPickled):
         InputError, InputTypeError, TooLongError
             A text that cannot be read.
         """
+        if None in (self.a.text, self.b.text):
+            raise NotAvailableError("One of the two is an image, which is not run again.", HINT)
         return self.reader.similarity(
             check_text(self.texts[0] if a is None else a, "a"),
             check_text(self.texts[1] if b is None else b, "b"),

@@ -362,7 +362,8 @@ def _words(found: Similarity, of: Side) -> list[tuple[int, int] | None]:
         if positions.isdisjoint(group):
             continue
         start, end = tokens[group[0]].start - prompt, tokens[group[-1]].end - prompt
-        spans.append(None if tokens[group[0]].special or start < 0 else (start, end))
+        no_word = tokens[group[0]].special or start < 0 or not read
+        spans.append(None if no_word else (start, end))
     return spans
 
 

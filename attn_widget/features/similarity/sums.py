@@ -120,7 +120,7 @@ def output_sum(a: Run, b: Run, cosine: bool) -> Sum:
 def has_output(run: Run) -> bool:
     """True if a run's embedding is a weighted sum of its hidden states."""
     head = run.encoder.embedding
-    return head is not None and head.weights(run.encoding.inputs["attention_mask"]) is not None
+    return head is not None and head.weights(run.encoding.inputs.get("attention_mask")) is not None
 
 
 def maxsim_sum(a: Run, b: Run) -> Sum:
@@ -143,7 +143,7 @@ def _pooled_states(run: Run) -> Float64:
     """``w_i h_i``, float64 [n, d]."""
     head, states = run.encoder.embedding, run.trace.hidden_states
     assert head is not None and states is not None  # the caller has asked
-    weights = head.weights(run.encoding.inputs["attention_mask"])
+    weights = head.weights(run.encoding.inputs.get("attention_mask"))
     if weights is None:
         raise NotAvailableError(
             f"The embedding of {run.encoder.name} is not a weighted sum of its hidden states ({head!r}).",

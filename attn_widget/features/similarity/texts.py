@@ -30,7 +30,7 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: str, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: Any, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
@@ -41,7 +41,7 @@ def similarity(
 
 
 def similarity(
-    a: str,
+    a: Any,
     b: str | Iterable[str],
     model: Any = None,
     *,
@@ -56,8 +56,8 @@ def similarity(
 
     Parameters
     ----------
-    a : str
-        A text; the query of a ranking.
+    a : str, or an image
+        A text; the query of a ranking. With CLIP an image as in `analyze`, and ``b`` a text (docs/images.md).
     b : str or iterable of str
         Another text; or passages, of any number, read as they come (Ctrl-C leaves those that are done).
     model : optional
@@ -111,6 +111,11 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
+    pixels = [getattr(x, "ndim", 0) > 1 and not hasattr(x, "columns") for x in (a, b)]
+    if any(pixels) or any(hasattr(x, name) for x in (a, b) for name in ("__fspath__", "getexif")):
+        with activity.busy():
+            reading = reading_of(model, pooling, similarity, prompt, progress)
+            return reading.similarity(a, b, truncation=truncation, tagger=tagger)
     if not isinstance(a, str) and not are_ids(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",

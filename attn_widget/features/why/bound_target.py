@@ -100,7 +100,7 @@ class BoundTarget:
         """The similarity [B, 1] of texts with last hidden states [B, n, d] to the other text."""
         head = encoder.embedding
         assert head is not None  # `bind` has refused other models
-        return self.compared(encoder, head(hidden, inputs["attention_mask"]), inputs)
+        return self.compared(encoder, head(hidden, inputs.get("attention_mask")), inputs)
 
     def compared(
         self, encoder: Encoder, vectors: torch.Tensor, inputs: dict[str, Any]
@@ -285,7 +285,7 @@ def embedding_of(run: Run) -> torch.Tensor:
         raise NotAvailableError(f"{encoder.name} names no pooling, so a text has no embedding.")
     hidden = torch.from_numpy(np.array(states[-1:])).to(encoder.device, encoder.dtype)
     with inference_mode(encoder):
-        vectors = head(hidden, on_device(encoder, run.encoding.inputs)["attention_mask"])[0]
+        vectors = head(hidden, on_device(encoder, run.encoding.inputs).get("attention_mask"))[0]
     return check_embedding(vectors, encoder.name)
 
 
@@ -332,12 +332,12 @@ def other_embedding(run: Run, other: Any, *, as_passage: bool = True) -> torch.T
         reader, inputs = other.run.encoder, other.run.encoding.inputs
         vectors = embedding_of(other.run).to(encoder.device, encoder.dtype)
     else:
-        reader, inputs = encoder, on_device(encoder, encoder.encode(other).inputs)
-        head = encoder.embedding
+        reader = encoder.for_input(other)
+        inputs, head = on_device(reader, reader.encode(other).inputs), reader.embedding
         assert head is not None  # the caller has asked
-        with inference_mode(encoder):
-            hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
-            vectors = head(hidden, inputs["attention_mask"])[0]
+        with inference_mode(reader):
+            hidden = reader.network.base_model(**inputs, return_dict=True)[0]
+            vectors = head(hidden, inputs.get("attention_mask"))[0]
         check_embedding(vectors, encoder.name)
     if vectors.dim() == 1:
         return vectors

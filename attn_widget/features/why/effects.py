@@ -21,7 +21,7 @@ from attn_widget.host.frames import Records, records
 from attn_widget.influence.attention_block import layers_of
 from attn_widget.model.encoder import Ablation
 from attn_widget.model.families import Part
-from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.forward import Progress, copies_of, inference_mode, on_device
 from attn_widget.trace.heads_off import changing_heads, switch_off
 from attn_widget.trace.hooks import hooked
 from attn_widget.trace.run import Run
@@ -123,9 +123,7 @@ def head_effects(
                     for copy, head in enumerate(chosen):
                         switch_off(given[copy, :, head], ablation, layer, head)
 
-            inputs = {
-                name: tensor.expand(len(chosen), -1) for name, tensor in run.encoding.inputs.items()
-            }
+            inputs = copies_of(run.encoding.inputs, len(chosen))
             # The encoder is free between two batches: others may ask it something.
             with inference_mode(encoder):
                 with known_below(where_off, layer, outputs), changing_heads(changed, change):

@@ -22,7 +22,7 @@ from attn_widget.features.why.passes import (
 )
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.model.families import layer_modules
-from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.forward import Progress, copies_of, inference_mode, on_device
 from attn_widget.trace.hooks import hidden_of, hooked
 from attn_widget.trace.run import Run
 from attn_widget.trace.softmax_tap import SoftmaxMode
@@ -74,7 +74,7 @@ def integrated_gradients(
     inputs = run.encoding.inputs
 
     def values(batch: torch.Tensor) -> torch.Tensor:
-        copies = {name: tensor.expand(len(batch), -1) for name, tensor in inputs.items()}
+        copies = copies_of(inputs, len(batch))
         with entering(run, batch):
             return bound.value(encoder, copies)
 

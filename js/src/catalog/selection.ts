@@ -1,6 +1,7 @@
 /** Written by `make catalog` from the declarations in attn_widget. Do not edit. */
 
 export const VIEWS = {
+images: {"name":"images","label":"Picture","definition":"What a patch, a special token or the mean of a region attends to in the picture, in every head.","options":["token","scale"],"head":"marked","draw":null},
 attention: {"name":"attention","label":"Attention","definition":"Attention weights: softmax(QKᵀ / √d_k) by row; rows are queries, columns keys.","options":["quantity","words","special","scale","token","pair","group"],"head":"shown","scores":true,"long":true},
 heads: {"name":"heads","label":"Heads","definition":"Six metrics of each head's attention matrix and seven shares of what it attends to.","options":["metric"],"head":"marked","draw":null},
 tree: {"name":"tree","label":"Tree","definition":"The keys to which each token attends most, starting from the root.","options":["quantity","token","top_k","depth","words","special"],"head":"shown","long":true,"draw":null},

@@ -5,6 +5,7 @@ export { comparison } from "./comparison";
 export { corpus } from "./corpus";
 export { engine } from "./engine";
 export { exports } from "./exports";
+export { images } from "./images";
 export { inside } from "./inside";
 export { lens } from "./lens";
 export { qk } from "./qk";

@@ -4,6 +4,7 @@ export * from "./chat/lazy";
 export * from "./comparison/lazy";
 export * from "./corpus/lazy";
 export * from "./exports/lazy";
+export * from "./images/lazy";
 export * from "./inside/lazy";
 export * from "./lens/lazy";
 export * from "./qk/lazy";

@@ -180,7 +180,7 @@ export function createFrame(state: State): Frame {
       run.value = { source, act, buttons };
       missing.value = "";
       if (!chrome) keysOpen.value = false;
-      runBox.show(meta, chrome && single ? act : null, buttons);
+      runBox.show(meta, chrome && single && !meta.wordless ? act : null, buttons);
     });
 
     const context = {

@@ -68,9 +68,11 @@ export function drawRun(
   const context: ViewContext = { ...base, matrix, overlay: createOverlay(), pairs, sections };
   const disposers: (() => void)[] = [];
   const drawText = (rows?: RowStore): void => {
-    disposers.push(ribbon(parts.ribbon, context, memory, rows));
+    if (!meta.wordless) disposers.push(ribbon(parts.ribbon, context, memory, rows));
     disposers.push(focus(parts.focus, context, rows));
   };
+  if (chrome && meta.wordless)
+    for (const { insteadOfText } of FEATURES) insteadOfText?.(parts.ribbon, context);
   if (chrome && long) withLazyCode((code) => drawText(code.long.rows(context)), signal);
   else if (chrome && single) drawText();
   withLazyCode(({ windows }) => windows.ribbon(parts.ribbon, meta, signal), signal);

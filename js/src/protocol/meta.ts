@@ -84,6 +84,8 @@ export interface Meta {
   readonly wrote_nothing?: true;
   /** Note about an unusual way in which the text was read, such as with a beginning token of its own. */
   readonly note?: string;
+  /** True if its tokens are no parts of a text, such as patches: nothing about words is known of them. */
+  readonly wordless?: true;
   /** Parts of an encoder-decoder, each with a pack of its own, and the part of this one. */
   readonly parts?: readonly Part[] | null;
   readonly part?: Part | null;

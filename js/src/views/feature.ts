@@ -21,6 +21,8 @@ export interface Feature {
   readonly comparedPair?: ComparedPairPart;
   /** Sections of a run's text. */
   readonly sections?: (meta: Meta) => Sections | null;
+  /** Draws what stands in place of the text of a wordless run, until the context's signal ends. */
+  readonly insteadOfText?: (host: HTMLElement, context: ViewContext) => void;
   /** A part of a live widget next to its frame. */
   readonly widget?: (context: WidgetContext) => WidgetPart;
 }

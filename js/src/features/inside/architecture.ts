@@ -112,7 +112,10 @@ function embeddings(facts: Facts): StageBox[] {
   const { embedding, hidden, vocabulary, model, norm, sinusoidal, by } = facts;
   const box = boxesOf("embeddings", facts);
   const size = by(embedding);
-  const rows = `A row for each token id, out of a table of ${count(vocabulary)} × ${count(embedding)}.`;
+  const rows =
+    vocabulary > 0
+      ? `A row for each token id, out of a table of ${count(vocabulary)} × ${count(embedding)}.`
+      : "A row for each token.";
   const places = `A row for each position, out of a table with ${count(model.max_length)} positions.`;
   const segments = "A row for each of the two texts of a pair.";
   const normed =

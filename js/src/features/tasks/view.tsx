@@ -64,7 +64,7 @@ interface Parts {
 
 export const task: DrawView = (host, outer) => {
   const { source, state, report, signal: until } = outer;
-  const { tokens } = source.meta;
+  const { tokens, wordless = false } = source.meta;
   const scheme = schemeOf(tokens);
   let words: Promise<Words> | null = null;
   const context: TaskContext = {
@@ -81,7 +81,8 @@ export const task: DrawView = (host, outer) => {
   };
   const { answer, failure, busy, ask } = asking<Classification>(until, report);
   const before = asking<{ readonly label: string; readonly probability: number } | null>(until);
-  const FirstToken = createFirstToken(context);
+  // A picture shows itself what the first token looks at.
+  const FirstToken = wordless ? null : createFirstToken(context);
 
   const parts = signal<Parts>({ title: "Classifier", words: () => null, Main: null, more: null });
 
@@ -135,7 +136,7 @@ export const task: DrawView = (host, outer) => {
         return data.classes as { label: string; probability: number } | null;
       });
     return {
-      title,
+      title: wordless ? title.replace("text", "picture") : title,
       words: () => (told.value ? inWords(found, push.answer.value?.of) : null),
       Main: memo(function Classes() {
         return (
@@ -163,7 +164,7 @@ export const task: DrawView = (host, outer) => {
           </>
         );
       }),
-      more: (
+      more: wordless ? null : (
         <>
           {Gradients !== null && <Gradients />}
           <ComparisonTexts />
@@ -206,7 +207,7 @@ export const task: DrawView = (host, outer) => {
           {why !== null && <p class="aw-hint">{messageOf(why)}</p>}
           {Main !== null && <Main />}
         </div>
-        <FirstToken />
+        {FirstToken !== null && <FirstToken />}
         {more}
       </div>
     );

@@ -44,7 +44,7 @@ export function shadings({ source }: ViewContext, pinned: boolean) {
   });
   const available = (keys: readonly string[]): string[] =>
     keys.filter((key) => profile?.keys.includes(key) ?? (rest || key !== "rest"));
-  const aligned = isAligned(source.meta);
+  const aligned = isAligned(source.meta) || source.meta.wordless === true;
   const hasEffect = profile === null && !cannotAnswer(source, { kind: "head_effects", target: {} });
   return [
     ...(profile === null ? [["thumbnails", "Thumbnails"] as const] : []),
@@ -53,7 +53,7 @@ export function shadings({ source }: ViewContext, pinned: boolean) {
     ...[
       group("Where they look", aligned ? [] : available(SPECIALIZATION_KEYS)),
       group("Pattern", aligned ? [] : available(PATTERN_KEYS)),
-      group("Alignment", aligned || profile !== null ? available(ALIGNMENT_KEYS) : []),
+      group("Alignment", source.meta.keys || profile ? available(ALIGNMENT_KEYS) : []),
     ].filter(({ options }) => options.length > 0),
     ...(profile?.accuracies?.length ? [group("Accuracy", profile.accuracies)] : []),
     ...(aligned ? [] : [["role", "Role"] as const]),

@@ -118,6 +118,7 @@ async function ofOneText(source: Source, metrics: ReadonlyMap<string, NdArray>):
     const alignment = await askAlignment(source).catch(() => null);
     return [...own, ...ALIGNMENT_KEYS.map((key): Named => [key, alignment?.values(key)])];
   }
+  if (meta.wordless) return own;
   const specialization = await specializationOf(source);
   return [
     ...own,

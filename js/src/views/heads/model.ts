@@ -207,7 +207,7 @@ export function createHeadsModel(
   const { looks, alignment } = questions;
   const columns = columnsOf(source, of, questions);
   const sort = createSort(context, of.metrics);
-  const aligned = isAligned(meta);
+  const aligned = isAligned(meta) || meta.wordless === true;
   /** Nothing before the heads are known. */
   const standings = computed((): Standings => {
     const { layer, head } = selection.value;

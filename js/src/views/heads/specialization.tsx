@@ -38,7 +38,7 @@ export function radarFile(host: Element): SVGSVGElement | null {
 
 /** The radar, for the first screen, and the figures in numbers, null before they are known. */
 export function createLooks(model: HeadsModel) {
-  void model.askLooks();
+  if (!model.source.meta.wordless) void model.askLooks();
   const numbers = signal<ComponentType | null>(null);
   const Section = answeredSection(
     model.looks,

@@ -8,5 +8,5 @@ export const predictions = {
   ...VIEWS.predictions,
   written: true,
   // The encoder of an encoder-decoder predicts nothing: its decoder does.
-  available: (meta: Meta) => ofOneRun(meta) && meta.part !== "encoder",
+  available: (meta: Meta) => ofOneRun(meta) && meta.part !== "encoder" && !meta.wordless,
 } as const satisfies ViewDefinition;

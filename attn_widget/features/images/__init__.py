@@ -1,0 +1,1 @@
+"""Images: a picture as what a model reads, whose tokens are its patches."""

@@ -1,0 +1,75 @@
+"""A picture, ready for the model: pixels, and a token for each patch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attn_widget.analysis.base import AnalysisBase
+from attn_widget.figures.arrays import Float32
+from attn_widget.model.encoding import Encoding
+
+
+@dataclass(frozen=True)
+class ImageEncoding(Encoding):
+    """A picture, ready for the model. ``text`` is empty, and ``note`` says what was read.
+
+    Attributes
+    ----------
+    rows, columns : int
+        Of the grid of patches.
+    first : int
+        Position of the first patch; the others follow row by row from the top left. Every other token is special.
+    picture : PIL.Image.Image
+        What is shown: the whole picture as it was decoded, RGB, at most `attn_widget.features.images.pictures.SHOWN` px.
+    rects : float32 [n, 4]
+        ``x, y, width, height`` of each token in px of ``picture``; NaN for special tokens.
+    """
+
+    rows: int = 0
+    columns: int = 0
+    first: int = 0
+    picture: Any = None
+    rects: Float32 | None = None
+
+    @property
+    def n_patches(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def patches(self) -> slice:
+        """Positions of the patches."""
+        return slice(self.first, self.first + self.n_patches)
+
+
+def encoding_of(analysis: AnalysisBase) -> ImageEncoding | None:
+    """The encoding of a run of a picture; None of any other run."""
+    found = None if analysis.run is None else analysis.run.encoding
+    return found if isinstance(found, ImageEncoding) else None
+
+
+def meta(analysis: AnalysisBase) -> dict[str, int] | None:
+    """Grid of patches and size of the picture, for the page; None of a run of no picture."""
+    found = encoding_of(analysis)
+    if found is None:
+        return None
+    width, height = found.picture.size
+    return {
+        "rows": found.rows,
+        "columns": found.columns,
+        "width": width,
+        "height": height,
+        "first": found.first,
+    }
+
+
+def wordless(analysis: AnalysisBase) -> bool | None:
+    """True of a run of a picture, whose tokens are no parts of a text; None of any other run."""
+    return True if encoding_of(analysis) is not None else None
+
+
+def no_rects(count: int) -> Float32:
+    """Rectangles of special tokens, float32 [count, 4]."""
+    return np.full((count, 4), np.nan, np.float32)

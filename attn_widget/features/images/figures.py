@@ -1,0 +1,186 @@
+"""Figures of a picture: what a patch looks at in all heads, patterns in two dimensions, heads that separate it."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from attn_widget.analysis.accessor import Accessor, accessor
+from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.base import cached
+from attn_widget.checks import indices_in
+from attn_widget.errors import NotAvailableError
+from attn_widget.features.images.encoding import ImageEncoding, encoding_of
+from attn_widget.features.images.patterns import (
+    CLEAR,
+    Separated,
+    chance,
+    masks,
+    separated,
+    shares,
+)
+from attn_widget.figures.arrays import Float32
+
+if TYPE_CHECKING:
+    from attn_widget.analysis import Analysis
+
+
+class ImageFigures(Accessor["Analysis"]):
+    """Figures of a picture (docs/images.md); ``a.image``."""
+
+    @property
+    def _encoding(self) -> ImageEncoding:
+        found = encoding_of(self._analysis)
+        if found is None:
+            raise NotAvailableError(
+                "The run is not of an image, so it has no patches.",
+                "Give an image: analyze(image, model=...).",
+            )
+        return found
+
+    @property
+    def _whole(self) -> Analysis:
+        """The run of all tokens, also where this is a view without special ones."""
+        return self._analysis._whole
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        return self._encoding.rows, self._encoding.columns
+
+    @property
+    def rects(self) -> Float32:
+        """Rectangle of each token in px of `picture`, float32 [n, 4]: x, y, width, height; NaN for special tokens."""
+        found = self._encoding.rects
+        assert found is not None  # of every picture that was read
+        return found
+
+    @property
+    def picture(self) -> Any:
+        """The picture as a PIL image, RGB, with a longer side of at most 768 px."""
+        return self._encoding.picture
+
+    def rows(self, tokens: int | Sequence[int]) -> Float32:
+        """Weights of a token in all heads, float32 [L, H, n]; of several tokens, the mean.
+
+        Parameters
+        ----------
+        tokens : int or sequence of int
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A position that does not exist, or none.
+        NotAvailableError
+            The run is not of an image.
+        """
+        self._encoding  # noqa: B018  # pyright: ignore[reportUnusedExpression]
+        trace = self._whole.trace
+        several = [tokens] if isinstance(tokens, int) else tokens
+        positions = np.array(indices_in(several, trace.n_tokens, "tokens"), np.intp)
+        layers = range(trace.n_layers)
+        return np.stack(
+            [trace.picked_rows(layer, positions).mean(axis=1, dtype=np.float32) for layer in layers]
+        )
+
+    @property
+    def patterns(self) -> Float32:
+        """Share of the patches' weight by where it goes, float32 [L, H, 6].
+
+        On itself; near (1 or 2 patches away, in the larger of both directions); far; in its row; in its column (both without itself); on
+        special tokens. Self, near, far and special sum to 1.
+
+        Raises
+        ------
+        NotAvailableError
+            The run is not of an image.
+        """
+        found, trace = self._encoding, self._whole.trace
+        kinds = self._kinds()
+        return cached(
+            self._whole,
+            ("image", "patterns"),
+            lambda: np.stack(
+                [
+                    shares(trace.layer_weights(layer), kinds, found.first)
+                    for layer in range(trace.n_layers)
+                ]
+            ),
+        )
+
+    @property
+    def chance(self) -> Float32:
+        """`patterns` of a head that looks at every token alike, float32 [6]."""
+        return chance(self._kinds())
+
+    def _kinds(self) -> Float32:
+        found, n = self._encoding, self._whole.trace.n_tokens
+        return cached(
+            self._whole,
+            ("image", "masks"),
+            lambda: masks(found.rows, found.columns, found.first, n),
+        )
+
+    @property
+    def separated(self) -> Separated:
+        """Two groups of patches for each head, and how clearly they separate the picture, by what the first token looks at.
+
+        Without a first special token (SigLIP), by what all patches look at on average.
+
+        Returns
+        -------
+        Separated
+            ``separation``, ``contiguity`` and ``clarity`` float32 [L, H], ``groups`` uint8 [L, H, patches].
+
+        Raises
+        ------
+        NotAvailableError
+            The run is not of an image.
+        """
+        found, whole = self._encoding, self._whole
+
+        def find() -> Separated:
+            rows = 0 if found.first else range(found.n_patches)
+            maps = ImageFigures(whole).rows(rows)[..., found.patches]
+            return separated(maps, found.rows, found.columns)
+
+        return cached(whole, ("image", "separated"), find)
+
+    def clearest(
+        self, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
+    ) -> tuple[int, int, bool]:
+        """Layer and head that separate the picture most clearly, and whether that is above chance.
+
+        Parameters
+        ----------
+        layers, heads : sequence of int, optional
+            Among these.
+
+        Raises
+        ------
+        NotAvailableError
+            The run is not of an image.
+        """
+        found = self.separated
+        rows = np.arange(found.separation.shape[0]) if layers is None else np.asarray(layers)
+        columns = np.arange(found.separation.shape[1]) if heads is None else np.asarray(heads)
+        clarity = found.clarity[rows[:, None], columns]
+        row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
+        layer, head = int(rows[row]), int(columns[column])
+        return layer, head, bool(found.deviations[layer, head] > CLEAR)
+
+
+class OfImage(AttentionFigures):
+    image = accessor(ImageFigures)
+
+    def _opens_on(self, layers: Any, heads: Any) -> tuple[int, int, int | None] | None:
+        """The head that separates a picture most clearly, and what it was found with: the first token."""
+        found = encoding_of(self)
+        if found is None:
+            return super()._opens_on(layers, heads)
+        layer, head, _ = ImageFigures(cast("Analysis", self)).clearest(layers, heads)
+        return layer, head, 0 if found.first and self.base is None else None

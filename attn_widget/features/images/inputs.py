@@ -1,0 +1,40 @@
+"""Pictures as inputs of `attn_widget.analyze`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attn_widget.errors import InputError, InputTypeError
+from attn_widget.features.images.pictures import is_image_file, is_picture
+from attn_widget.model.encoder import Encoder
+from attn_widget.model.encoding import Encoding
+
+
+def read(
+    encoder: Encoder,
+    given: Any,
+    text_pair: object,
+    *,
+    output: str | None,
+    writes: bool,
+    truncation: bool,
+    any_length: bool,
+    add_special_tokens: bool,
+) -> Encoding | None:
+    """See `attn_widget.analysis.inputs.ReadInput`."""
+    if not getattr(encoder, "processor", None):
+        if is_picture(given) or is_image_file(given):
+            raise InputTypeError(
+                f"text is an image, and {encoder.name} reads text.",
+                "Load a model that reads images: analyze(image, model='facebook/dinov2-small').",
+            )
+        return None
+    if isinstance(given, str):
+        return None  # `ImageEncoder.encode` reads it
+    if any_length or writes or output is not None:
+        option = "windows" if any_length else "generate" if writes else "output"
+        raise InputError(
+            f"{option} is given, and {encoder.name} reads images.", f"Leave {option} out."
+        )
+    pair: Any = text_pair
+    return encoder.encode(given, pair, truncation=truncation, add_special_tokens=add_special_tokens)

@@ -1,0 +1,150 @@
+"""Patterns of attention in two dimensions, and how clearly a head separates a picture: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attn_widget.figures.arrays import Float32, Float64
+
+PATTERNS = ("self", "near", "far", "row", "column", "special")
+NEAR = 2  # patches, in the larger of the two directions
+LEAST = 0.05  # of the patches, in each of two groups: one bright patch is no group
+FLOOR = 1e-9  # weights below count as this: a logarithm of 0 is none
+CLEAR = 4.0  # standard deviations above chance: 1 in 30,000 heads, if nothing were there
+
+
+def masks(rows: int, columns: int, first: int, n: int) -> NDArray[np.float32]:
+    """Which keys each patch's `PATTERNS` count, float32 [6, patches, n]."""
+    row, column = np.divmod(np.arange(rows * columns), max(1, columns))
+    down, across = np.abs(row[:, None] - row), np.abs(column[:, None] - column)
+    distance = np.maximum(down, across)
+    found = np.zeros((len(PATTERNS), rows * columns, n), np.float32)
+    patches = slice(first, first + rows * columns)
+    kinds = (
+        distance == 0,
+        (distance > 0) & (distance <= NEAR),
+        distance > NEAR,
+        (down == 0) & (across > 0),
+        (across == 0) & (down > 0),
+    )
+    for kind, cells in enumerate(kinds):
+        found[kind, :, patches] = cells
+    found[-1] = 1
+    found[-1, :, patches] = 0
+    return found
+
+
+def shares(weights: Float32, kinds: NDArray[np.float32], first: int) -> Float32:
+    """Share of the patches' weight on each of `PATTERNS`, float32 [H, 6]: a mean over the patches.
+
+    ``weights`` [H, n, n]; ``kinds`` [6, patches, n] of `masks`.
+    """
+    given = weights[:, first : first + kinds.shape[1]]
+    return (np.einsum("hpn,kpn->hk", given, kinds, optimize=True) / kinds.shape[1]).astype(np.float32)  # fmt: skip
+
+
+def chance(kinds: NDArray[np.float32]) -> Float32:
+    """The shares of a head that looks at every token alike, float32 [6]."""
+    return kinds.mean(axis=(1, 2))
+
+
+class Separated(NamedTuple):
+    """Two groups of patches in what each head looks at. Maps are over the grid, row by row."""
+
+    # [..., ]: share of the variance of the logarithms of the weights that is between the groups, 0 to 1.
+    separation: Float32
+    groups: NDArray[np.uint8]  # [..., patches]; 1: more weight
+    # [...]: Moran's I of the groups, -1 to 1: how much neighbors are of one group; and its distance from chance in standard deviations.
+    contiguity: Float32
+    deviations: Float32
+
+    @property
+    def clarity(self) -> Float32:
+        """Separation times contiguity, 0 to 1: two groups that differ, each in one piece."""
+        return self.separation * np.maximum(self.contiguity, 0)
+
+
+def separated(maps: Float32, rows: int, columns: int) -> Separated:
+    """Two groups of the patches of each map [..., patches] by Otsu's threshold of the logarithms of the weights.
+
+    Logarithms, because weights of a softmax are ratios, and a patch that is brighter than all others would else be a group by itself; so
+    would it be without `LEAST`. Numbers of noise have a high share between groups too (2 / pi of normal ones, wherever they lie), so that
+    `Separated.clarity` also asks for neighbors of one group.
+
+    References
+    ----------
+    Otsu (1979), A Threshold Selection Method from Gray-Level Histograms. Moran (1950), Notes on Continuous Stochastic Phenomena.
+
+    >>> import numpy as np
+    >>> half = np.repeat([1.0, 9.0], 32).reshape(1, 64) / 320
+    >>> found = separated(half.astype(np.float32), 8, 8)
+    >>> found.separation.round(3).tolist(), int(found.groups.sum()), found.contiguity.round(2).tolist()
+    ([1.0], 32, [0.86...])
+    """
+    logs = np.log(np.maximum(maps.astype(np.float64), FLOOR))
+    shape, count = maps.shape[:-1], maps.shape[-1]
+    share, cut = _otsu(logs.reshape(-1, count))
+    groups = logs.reshape(-1, count) > cut[:, None]
+    index, apart = morans(groups.astype(np.float64), rows, columns)
+    return Separated(
+        share.reshape(shape).astype(np.float32),
+        groups.reshape(maps.shape).astype(np.uint8),
+        index.reshape(shape).astype(np.float32),
+        apart.reshape(shape).astype(np.float32),
+    )
+
+
+def _otsu(values: Float64) -> tuple[Float64, Float64]:
+    """The largest share of variance between two groups of each row [k, p], and the value that divides them, [k]."""
+    count = values.shape[1]
+    ordered = np.sort(values, axis=1)
+    least = max(1, int(np.ceil(LEAST * count)))
+    total = values.var(axis=1)
+    if count < 2 * least or count < 2:
+        return np.zeros(len(values)), ordered[:, -1]
+    below = np.arange(1, count)
+    low = np.cumsum(ordered, axis=1)[:, :-1] / below
+    whole = values.mean(axis=1, keepdims=True)
+    high = (whole * count - low * below) / (count - below)
+    between = below * (count - below) / count**2 * (high - low) ** 2
+    # Equal numbers stay in one group.
+    allowed = (below >= least) & (count - below >= least) & (ordered[:, 1:] > ordered[:, :-1])
+    between = np.where(allowed, between, 0)
+    best = between.argmax(axis=1)
+    share = np.divide(between.max(axis=1), total, out=np.zeros(len(values)), where=total > 1e-12)
+    cut = ordered[np.arange(len(values)), best]
+    return np.minimum(share, 1), np.where(share > 0, cut, ordered[:, -1])
+
+
+def morans(values: Float64, rows: int, columns: int) -> tuple[Float64, Float64]:
+    """Moran's I of each row [k, p] over neighbors above, below, left and right, and its distance from chance in standard deviations.
+
+    Chance: the same numbers in any order; mean and variance are those of Cliff & Ord (1981). 0 where all are equal, or patches are fewer than four.
+    """
+    n = rows * columns
+    pairs = rows * (columns - 1) + columns * (rows - 1)
+    none = np.zeros(len(values))
+    if n < 4 or not pairs:
+        return none, none
+    centered = values - values.mean(axis=1, keepdims=True)
+    squares = (centered**2).sum(axis=1)
+    grid = centered.reshape(-1, rows, columns)
+    products = (grid[:, :, 1:] * grid[:, :, :-1]).sum(axis=(1, 2))
+    products = products + (grid[:, 1:] * grid[:, :-1]).sum(axis=(1, 2))
+    flat = squares < 1e-12
+    safe = np.where(flat, 1, squares)
+    index = n / pairs * products / safe
+    degree = np.full((rows, columns), 4.0)
+    for edge in (degree[0], degree[-1], degree[:, 0], degree[:, -1]):
+        edge -= 1
+    s0, s1, s2 = 2.0 * pairs, 4.0 * pairs, float(((2 * degree) ** 2).sum())
+    kurtosis = n * (centered**4).sum(axis=1) / safe**2
+    expected = -1 / (n - 1)
+    first = n * ((n**2 - 3 * n + 3) * s1 - n * s2 + 3 * s0**2)
+    second = kurtosis * ((n**2 - n) * s1 - 2 * n * s2 + 6 * s0**2)
+    variance = (first - second) / ((n - 1) * (n - 2) * (n - 3) * s0**2) - expected**2
+    apart = (index - expected) / np.sqrt(np.maximum(variance, 1e-12))
+    return np.where(flat, 0, index), np.where(flat, 0, apart)

@@ -1,0 +1,174 @@
+/** Words below the picture: what is shown, special tokens with their weights, the scale, a number. */
+
+import type { ReadonlySignal } from "@preact/signals-core";
+import { inkOn, type Mode } from "../../draw/color/ramp";
+import { rampPosition, rampValue } from "../../draw/color/scale";
+import { formatNumber, formatPercent, formatSigned } from "../../figures/format";
+import { itemAt } from "../../protocol/required";
+import { Button } from "../../ui/controls";
+import { memo } from "../../ui/memo";
+import { Num } from "../../ui/number";
+import { countOf } from "./geometry";
+import type { ImageModel } from "./model";
+import { entryOf, overlayImage, overMiddle } from "./paint";
+import { createPaintedWords } from "./painted";
+import { shareOfPatches } from "./values";
+import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
+
+/** A note that only says how large the picture is. */
+const SIZE = /^[\d,]+ × [\d,]+ px$/;
+
+export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
+  const {
+    grid,
+    n,
+    values,
+    top,
+    selection,
+    pointed,
+    focus,
+    special,
+    chosenValues,
+    scale,
+    painted,
+    numOf,
+  } = model;
+
+  const Title = memo(function Title() {
+    const { kind, tokens } = focus.value;
+    const mean = tokens.length > 1;
+    return (
+      <p
+        class={`aw-picture-title${kind === "pointed" ? " is-passing" : ""}`}
+        data-aw-part="picture-title"
+      >
+        {mean ? "Mean of " : "What "}
+        <b>
+          <bdi>{subjectOf(model)}</bdi>
+        </b>
+        {mean ? "" : " looks at"}
+        <span class="aw-muted"> · {placeOfRow(model)}</span>
+      </p>
+    );
+  });
+
+  const Chips = memo(function Chips() {
+    if (special.length === 0) return null;
+    const [row, most] = [values.value, top.value];
+    const { token: chosen } = selection.value;
+    const signed = painted.value !== null;
+    const coloring = { mode: mode.value, scale: scale.value, signed };
+    return (
+      <div class="aw-picture-chips" role="group" aria-label="Special tokens">
+        {special.map((token) => {
+          const value = row?.[token] ?? Number.NaN;
+          const index = entryOf(value, most, coloring);
+          const color = overMiddle(index, coloring);
+          const shown = !Number.isNaN(value);
+          const num = numOf(value);
+          const said = signed ? formatSigned(value) : formatNumber(num);
+          return (
+            <Button
+              key={token}
+              class="aw-picture-chip"
+              part="special"
+              data-token={token}
+              aria-pressed={chosen === token}
+              title={
+                shown
+                  ? `${model.nameOf(token)}: ${said}${signed ? "" : `, ${timesChance(num, n)}`}`
+                  : model.nameOf(token)
+              }
+              style={shown ? { background: `rgb(${color.join(" ")})`, color: inkOn(color) } : {}}
+              onClick={() => model.choose(chosen === token ? null : token)}
+            >
+              <bdi dir="ltr">{model.nameOf(token)}</bdi>
+              {shown && <span class="aw-number">{signed ? said : formatPercent(num, 2)}</span>}
+            </Button>
+          );
+        })}
+      </div>
+    );
+  });
+
+  const Legend = memo(function Legend() {
+    const most = top.value;
+    const { quantity } = selection.value;
+    if (values.value === null) return null;
+    const end = rampValue(1, most, scale.value);
+    const num = scale.value === "unit" ? { value: end, error: 0 } : numOf(end);
+    const chance = 1 / n;
+    const place = chance < end ? 100 * rampPosition(chance, most, scale.value) : null;
+    const withChance = place !== null && quantity === "weights";
+    return (
+      <div
+        class="aw-picture-legend aw-tiny"
+        role="img"
+        aria-label={`Colors: 0 to ${formatNumber(num)}${scale.value === "sqrt" ? ", by square root" : ""}${withChance ? `; chance is ${formatNumber(chance)}` : ""}`}
+        data-aw-part="picture-legend"
+      >
+        <span class="aw-number">0</span>
+        <span
+          class="aw-picture-ramp"
+          style={{ background: overlayImage({ mode: mode.value, signed: false }) }}
+        >
+          {withChance && (
+            <span class="aw-picture-chance" style={{ left: `${place}%` }}>
+              <span>chance</span>
+            </span>
+          )}
+        </span>
+        <Num {...num} />
+        {scale.value === "sqrt" && <span>by square root</span>}
+      </div>
+    );
+  });
+
+  const Readout = memo(function Readout() {
+    const [row, token] = [values.value, pointed.value];
+    const given = token === null ? undefined : chosenValues.value?.[token];
+    if (token !== null && given !== undefined && !Number.isNaN(given))
+      return (
+        <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
+          <bdi>{chosenName(model)}</bdi>
+          {" gives "}
+          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given)} />, {timesChance(numOf(given), n)}
+        </p>
+      );
+    if (row === null || selection.value.quantity !== "weights")
+      return <p class="aw-picture-readout" />;
+    const share = numOf(shareOfPatches(row, grid), countOf(grid));
+    const sum = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
+    const rest = numOf(sum, special.length);
+    return (
+      <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
+        {"patches get "}
+        <Num {...share} text={formatPercent(share, 2)} />
+        {special.length > 0 && !Number.isNaN(sum) && (
+          <>
+            {`, ${special.length === 1 ? model.nameOf(itemAt(special, 0)) : `the ${special.length} special tokens`} `}
+            <Num {...rest} text={formatPercent(rest, 2)} />
+          </>
+        )}
+      </p>
+    );
+  });
+
+  const Painted = createPaintedWords(model, mode);
+  const { note = "" } = model.source.meta;
+  return memo(function Words() {
+    return painted.value !== null ? (
+      <Painted>
+        <Chips />
+      </Painted>
+    ) : (
+      <>
+        <Title />
+        <Chips />
+        <Legend />
+        <Readout />
+        {!SIZE.test(note) && note !== "" && <p class="aw-hint aw-tiny">{note}</p>}
+      </>
+    );
+  });
+}

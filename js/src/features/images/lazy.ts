@@ -1,0 +1,2 @@
+export { picture } from "./picture";
+export { images } from "./view";

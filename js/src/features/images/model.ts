@@ -1,0 +1,242 @@
+/** State of a picture as signals: its pixels, what is in focus, and what the heads give each patch from there. One for all parts of a run. */
+
+import { computed, type ReadonlySignal, signal } from "@preact/signals-core";
+import { largestOf } from "../../draw/color/scale";
+import { modeOf, onTheme } from "../../draw/color/theme";
+import { errorOf } from "../../figures/matrix";
+import { schemeOf, tokenName } from "../../figures/names";
+import { onAbort } from "../../protocol/abort";
+import { asking } from "../../protocol/asking";
+import { itemAt, required } from "../../protocol/required";
+import type { Num, Source } from "../../protocol/types";
+import type { Scale, Selection } from "../../state/selection";
+import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
+import type { ViewContext } from "../../views/contract";
+import {
+  askPatterns,
+  askPicture,
+  askRows,
+  type HeadRows,
+  type Patterns,
+  type Picture,
+  rowOfHead,
+} from "./data";
+import { type PatchGrid, placeOf, type Region, specialTokens, tokensIn } from "./geometry";
+import { type Ground, groundOf } from "./paint";
+import { topOfPatches, valuesFrom } from "./values";
+
+/** A pointer that rests so long (ms) on a patch wants its rows of all heads. */
+const REST_MS = 60;
+
+/** The tokens whose mean row is shown. */
+export interface Focus {
+  readonly kind: "region" | "patch" | "special" | "pointed" | "opening";
+  readonly tokens: readonly number[];
+}
+
+type Head = readonly [layer: number, head: number];
+
+const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((token, i) => token === b[i]);
+
+/** The choice, and the focus that is shown. */
+function createFocus({
+  grid,
+  special,
+  selection,
+  region,
+  pointed,
+}: {
+  readonly grid: PatchGrid;
+  readonly special: readonly number[];
+  readonly selection: ReadonlySignal<Selection>;
+  readonly region: ReadonlySignal<Region | null>;
+  readonly pointed: ReadonlySignal<number | null>;
+}) {
+  /** Without a choice: [CLS], where there is one, else the mean of all patches. */
+  const opening: readonly number[] =
+    special.length > 0
+      ? special.slice(0, 1)
+      : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
+
+  /** The choice of the reader. */
+  const chosen = computed((): Focus => {
+    if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
+    const { token } = selection.value;
+    if (token === null) return { kind: "opening", tokens: opening };
+    return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
+  });
+  /** The focus that is shown: a patch that is pointed at replaces the choice, unless that is a patch or a region. */
+  const wanted = computed((): Focus => {
+    const { kind } = chosen.value;
+    if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
+    return { kind: "pointed", tokens: [pointed.value] };
+  });
+  return { chosen, wanted };
+}
+
+function createImageModel({ source, state, matrix: store, report, ...context }: ViewContext) {
+  const until = context.runSignal ?? context.signal;
+  const { meta } = source;
+  const grid: PatchGrid = required(meta.image, "The grid of patches");
+  const n = meta.tokens.text.length;
+  const special = specialTokens(grid, n);
+  const scheme = schemeOf(meta.tokens);
+  const nameOf = (token: number): string => tokenName(meta.tokens, token, scheme);
+
+  const selection = selectionOf(state, ["layer", "head", "token", "scale", "quantity"], until);
+  const matrix = signalOf(store.get, (changed) => void store.on(changed, until));
+  const asked = asking<Picture>(until, report);
+  const askForPicture = (): void => void asked.ask((signal) => askPicture(source, signal));
+  askForPicture();
+
+  const pointed = signal<number | null>(null);
+  const region = signal<Region | null>(null);
+  /** Groups of patches whose border is drawn, one number a token. */
+  const divided = signal<ArrayLike<number> | null>(null);
+  /** False while the picture is shown in its own colors. */
+  const overlaid = signal(true);
+  /** The head whose thumbnail is pointed at. */
+  const peeked = signal<Head | null>(null);
+
+  const { chosen, wanted } = createFocus({ grid, special, selection, region, pointed });
+
+  const rows = asking<HeadRows>(until, report);
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  onAbort(until, () => clearTimeout(resting));
+  watch(() => {
+    const { kind, tokens } = wanted.value;
+    clearTimeout(resting);
+    const ask = (): void => void rows.ask((signal) => askRows(source, tokens, signal));
+    // A pointer that passes over the picture asks for nothing.
+    if (kind === "pointed") resting = setTimeout(ask, REST_MS);
+    else ask();
+  }, until);
+
+  /** Rows of all heads from what is in focus; null while they are on their way. */
+  const rowsNow = computed(() => {
+    const found = rows.answer.value;
+    return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
+  });
+
+  /** Weights from the choice to each token in the selected head; null where the matrix does not have them. */
+  const chosenValues = computed(
+    () => matrix.value && valuesFrom(matrix.value, chosen.value.tokens, n),
+  );
+  /** Numbers of a view that stand for what is chosen, one a token, such as contributions. */
+  const painted = computed(() => context.overlay?.painted.value ?? null);
+  /** One number a token, of the head that is pointed at among the thumbnails, or of the selected one; null before it is here. */
+  const values = computed((): ArrayLike<number> | null => {
+    const { tokens } = wanted.value;
+    if (painted.value !== null) return painted.value.values;
+    if (peeked.value !== null) return rowsNow.value && rowOfHead(rowsNow.value, ...peeked.value);
+    const shown = matrix.value;
+    const { layer, head, quantity } = selection.value;
+    const ofMatrix = shown && valuesFrom(shown, tokens, n);
+    if (ofMatrix) return ofMatrix;
+    return rowsNow.value !== null && quantity === "weights" && head !== "mean"
+      ? rowOfHead(rowsNow.value, layer, head)
+      : null;
+  });
+  // A softmax gives few patches most: by the square root the others are seen, too. There are no words whose scale could be meant.
+  const scale = computed((): Scale => {
+    const { scale } = selection.value;
+    return scale === "words" ? "sqrt" : scale;
+  });
+  const top = computed(() => {
+    if (painted.value !== null)
+      return largestOf(Array.from(painted.value.values), meta.tokens.special);
+    return values.value === null ? 0 : topOfPatches(values.value, grid);
+  });
+
+  const patterns = asking<Patterns>(until);
+  let patternsAsked = false;
+  const askForPatterns = (): void => {
+    if (patternsAsked) return;
+    patternsAsked = true;
+    void patterns.ask((signal) => askPatterns(source, signal));
+  };
+
+  // A token that is chosen elsewhere replaces the region.
+  onChange(
+    computed(() => selection.value.token),
+    (token) => {
+      if (token !== null) region.value = null;
+    },
+    until,
+  );
+
+  return {
+    ...{ source, state, grid, n, special, nameOf, selection, matrix, until },
+    ...{
+      picture: asked,
+      pointed,
+      region,
+      overlaid,
+      divided,
+      peeked,
+      focus: wanted,
+      chosen,
+      chosenValues,
+      painted,
+      rows,
+      rowsNow,
+      values,
+      top,
+      scale,
+    },
+    ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
+    /** A weight of a saved page, or a sum of `terms` of them, with its error. */
+    numOf(value: number, terms = 1): Num {
+      const shown = peeked.value === null ? matrix.value : null;
+      const error = shown
+        ? errorOf(shown, value, terms)
+        : (source.precision?.weight(value, terms) ?? 0);
+      return { value, error };
+    },
+    choose(token: number | null): void {
+      region.value = null;
+      state.set({ token });
+    },
+    chooseRegion(next: Region): void {
+      state.set({ token: null });
+      region.value = next;
+    },
+    pickHead([layer, head]: Head): void {
+      state.set({ layer, head });
+    },
+  };
+}
+
+export type ImageModel = ReturnType<typeof createImageModel>;
+
+const models = new WeakMap<Source, ImageModel>();
+
+/** The model of the run that a context shows. */
+export function modelOf(context: ViewContext): ImageModel {
+  const { source } = context;
+  const here = models.get(source);
+  if (here !== undefined && !here.until.aborted) return here;
+  const made = createImageModel(context);
+  models.set(source, made);
+  return made;
+}
+
+/** The gray picture in the colors around an element; null before the picture is here. */
+export function groundSignal(
+  host: Element,
+  { picture }: ImageModel,
+  until: AbortSignal,
+): ReadonlySignal<{ readonly ground: Ground; readonly mode: "light" | "dark" } | null> {
+  const mode = signalOf(
+    () => modeOf(host),
+    (changed) => onTheme(host, changed, until),
+  );
+  return computed(() => {
+    const found = picture.answer.value;
+    return found && { ground: groundOf(found, mode.value), mode: mode.value };
+  });
+}
+
+export const onlyToken = ({ tokens }: Focus): number | null =>
+  tokens.length === 1 ? itemAt(tokens, 0) : null;

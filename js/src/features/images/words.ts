@@ -1,0 +1,30 @@
+/** Names of the focus and of its head, in words. */
+
+import { formatNumber } from "../../figures/format";
+import { headName, matrixName } from "../../figures/names";
+import type { Num } from "../../protocol/types";
+import type { Focus, ImageModel } from "./model";
+
+/** `r3 c5`, `[CLS]`, `12 patches` (their mean). */
+function nameOfTokens({ nameOf, n, special }: ImageModel, { tokens }: Focus): string {
+  const [token] = tokens;
+  if (tokens.length === 1 && token !== undefined) return nameOf(token);
+  return tokens.length === n - special.length ? "all patches" : `${tokens.length} patches`;
+}
+
+/** Name of what is shown. */
+export const subjectOf = (model: ImageModel): string => nameOfTokens(model, model.focus.value);
+/** Name of what is chosen. */
+export const chosenName = (model: ImageModel): string => nameOfTokens(model, model.chosen.value);
+
+/** The head or the quantity whose row is shown: `L9 · H3`. */
+export function placeOfRow({ peeked, matrix, selection }: ImageModel): string {
+  const head = peeked.value;
+  if (head !== null) return headName(...head);
+  const shown = matrix.value;
+  return shown === null ? headName(selection.value.layer, selection.value.head) : matrixName(shown);
+}
+
+/** `3.1 × chance`. */
+export const timesChance = ({ value, error }: Num, n: number): string =>
+  `${formatNumber({ value: value * n, error: error * n }, 2)} × chance`;
