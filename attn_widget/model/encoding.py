@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -68,6 +68,7 @@ class Encoding:
         The source and the target, of which an encoder-decoder reads this one.
     """
 
+    is_text: ClassVar[bool] = True  # False of an input whose tokens spell nothing; ``text`` is then empty
     text: str
     text_pair: str | None
     tokens: tuple[Token, ...]

@@ -124,7 +124,7 @@ def first_paint(
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
     read = None if analysis.run is None else analysis.run.encoding
-    for name, path in declared("meta") if read and (read.units or not read.text) else ():
+    for name, path in declared("meta") if read and (read.units or not read.is_text) else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class ImageEncoding(Encoding):
         ``x, y, width, height`` of each token in px of ``picture``; NaN for special tokens.
     """
 
+    is_text: ClassVar[bool] = False
     rows: int = 0
     columns: int = 0
     first: int = 0
