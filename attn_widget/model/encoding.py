@@ -68,7 +68,9 @@ class Encoding:
         The source and the target, of which an encoder-decoder reads this one.
     """
 
-    is_text: ClassVar[bool] = True  # False of an input whose tokens spell nothing; ``text`` is then empty
+    is_text: ClassVar[bool] = (
+        True  # False of an input whose tokens spell nothing; ``text`` is then empty
+    )
     text: str
     text_pair: str | None
     tokens: tuple[Token, ...]

@@ -56,7 +56,11 @@ def test_every_kind_of_question_is_asked_of_a_saved_page() -> None:
     of_blocks = {"lens"}  # tests/features/lens/test_saved.py
     of_words = {"word_surprisal"}  # tests/features/surprisal/test_of_run.py
     of_a_chat = {"turns", "turn_contributions"}  # tests/features/chat/test_chat_saved.py
-    of_a_picture = {"image", "patch_rows", "patch_patterns"}  # tests/features/images/test_image_slices.py
+    of_a_picture = {
+        "image",
+        "patch_rows",
+        "patch_patterns",
+    }  # tests/features/images/test_image_slices.py
     of_a_link = {"pair_weights"}  # js/tests/pinned-link.test.ts
     others = of_long_texts | of_an_open_index | of_parts | of_a_cell | of_blocks | of_words
     others |= of_a_chat | of_a_picture | of_a_link | {"code"}
