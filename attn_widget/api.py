@@ -155,7 +155,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
     An encoder-decoder writes as many tokens for another text, or has the same output forced.
     """
     run = analysis.model.writing.run
-    if run is None or not run.encoding.text:  # no text to run another one in its place
+    if run is None or run.encoding.wordless:  # no text to run another one in its place
         return None
     encoder, tagger = run.encoder.unpinned(), options.get("tagger", "auto")
     read_in = analysis.trace.windows

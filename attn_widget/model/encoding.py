@@ -66,6 +66,8 @@ class Encoding:
         the text.
     both : TwoTexts or None
         The source and the target, of which an encoder-decoder reads this one.
+    wordless : bool
+        True if the input is no text: ``text`` is empty, and tokens are no parts of words.
     """
 
     text: str
@@ -79,6 +81,7 @@ class Encoding:
     note: str = ""
     units: tuple[tuple[str, int], ...] = ()
     both: TwoTexts | None = None
+    wordless: bool = False
 
     @cached_property
     def inputs(self) -> dict[str, torch.Tensor]:
