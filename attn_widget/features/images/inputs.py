@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from attn_widget.errors import InputError, InputTypeError
@@ -23,7 +24,7 @@ def read(
 ) -> Encoding | None:
     """See `attn_widget.analysis.inputs.ReadInput`."""
     if not getattr(encoder, "processor", None):
-        if is_picture(given) or is_image_file(given):
+        if is_picture(given) or (isinstance(given, Path) and is_image_file(given)):
             raise InputTypeError(
                 f"text is an image, and {encoder.name} reads text.",
                 "Load a model that reads images: analyze(image, model='facebook/dinov2-small').",

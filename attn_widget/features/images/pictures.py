@@ -17,6 +17,29 @@ from attn_widget.host.installed import require
 
 #: Formats that are decoded: those of Pillow that hold pixels, and run no other program (as EPS does).
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP")
+#: Of names of image files: a str that ends so is no text.
+ENDINGS = frozenset(
+    [
+        ".avif",
+        ".bmp",
+        ".gif",
+        ".jfif",
+        ".jp2",
+        ".jpe",
+        ".jpeg",
+        ".jpg",
+        ".mpo",
+        ".pbm",
+        ".pgm",
+        ".png",
+        ".pnm",
+        ".ppm",
+        ".svg",
+        ".tif",
+        ".tiff",
+        ".webp",
+    ]
+)
 MOST_PIXELS = 50_000_000  # of a picture that is decoded: 150 MB as RGB
 LONGEST = 100  # times the shorter side: a longer one leaves no patch of it to see
 MOST_BYTES = 500_000_000  # of a file
@@ -47,10 +70,13 @@ def is_picture(given: object) -> bool:
     return given.ndim == 3 or (given.ndim == 2 and given.dtype.kind in "fub")
 
 
-def is_image_file(given: object) -> bool:
-    """True of a path that ends as the name of an image does; whether it exists is not asked."""
-    endings = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".svg")
-    return isinstance(given, Path) and given.suffix.lower() in endings
+def is_image_file(given: str | os.PathLike[str]) -> bool:
+    """True of a name that ends as that of an image does; whether such a file exists is not asked.
+
+    >>> is_image_file("a photo.JPG"), is_image_file("a photo of a cat")
+    (True, False)
+    """
+    return Path(given).suffix.lower() in ENDINGS
 
 
 def picture_of(given: Any, name: str = "image") -> Picture:

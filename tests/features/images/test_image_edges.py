@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import torch
 
 import attn_widget as aw
 from attn_widget.api import runner
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.protocol.run_source import title_of
 from tests.features.images.image_models import build, drawn
+from tests.features.images.test_image_text import TEXT, clip
 from tests.unit.tiny_models import build as build_text
 
 
@@ -30,7 +35,8 @@ def test_a_text_without_a_token_is_a_text() -> None:
 
     hook = model.lm_head.register_forward_hook(end_at_once)
     try:
-        a = aw.analyze("the cat", model=(model, tokenizer), generate=4, progress=False)
+        with pytest.warns(UserWarning, match="wrote nothing"):
+            a = aw.analyze("the cat", model=(model, tokenizer), generate=4, progress=False)
         assert a.text == "" and a.run is not None and not a.run.encoding.wordless
         assert runner(a, {}) is not None
         assert "the cat" in title_of(a)
@@ -43,3 +49,81 @@ def test_a_run_of_a_picture_is_of_no_text() -> None:
     assert a.text is None and a.run is not None and a.run.encoding.wordless
     assert runner(a, {}) is None
     assert title_of(a) == "60 × 44 px"
+
+
+# A str: a text, or the path of an image
+
+
+def test_a_name_of_an_image_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn().save(tmp_path / "photo.png")
+    drawn().save(tmp_path / "cat", "PNG")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no image file 'othr.JPG'"):
+        aw.similarity("photo.png", "othr.JPG", model=clip(), progress=False)
+    a = analyzed("photo.png", model=clip())
+    with pytest.raises(InputError, match="no image file"):
+        a.why.contributions(aw.target(similar_to="othr.png"))
+    whole = aw.similarity("photo.png", "cat", model=clip(), progress=False)
+    assert whole.a.run is not None and whole.a.run.encoding.wordless
+    assert whole.b.text == "cat"  # also where a file has this name
+    assert aw.similarity(Path("cat"), "photo.png", model=clip(), progress=False).b.text is None
+    with pytest.raises(InputError, match="run is of a text"):
+        whole.b.why.contributions(aw.target(similar_to="photo.png"))
+    with pytest.raises(NotAvailableError, match="no tower that reads texts"):
+        aw.similarity("photo.png", "cat", model=build("dinov2"), progress=False)
+
+
+def test_options_of_texts_are_of_the_text_alone(tmp_path: Path) -> None:
+    drawn().save(tmp_path / "photo.png")
+    path = str(tmp_path / "photo.png")
+    plain = aw.similarity(path, "the cat " * 20, model=clip(), truncation=True, progress=False)
+    assert any("was cut" in note for note in plain.notes)
+    prompted = aw.similarity(path, "cat", model=clip(), prompt="the ", progress=False)
+    assert prompted.b.text == "the cat"
+    same = aw.similarity(drawn(), "the cat", model=clip(), progress=False)
+    assert prompted.score == pytest.approx(same.score, abs=1e-6)
+    with pytest.raises(InputError, match="pooling of CLIPModel was changed"):
+        aw.similarity(path, "cat", model=clip(), pooling="mean", progress=False)
+    two = aw.similarity(drawn(), drawn(80, 60), model=clip(), pooling="mean", progress=False)
+    assert two.matrix().shape == (17, 17)
+
+
+def test_the_scale_of_the_logit_is_of_a_score_with_a_text() -> None:
+    of_text = aw.similarity(drawn(), TEXT, model=clip(), progress=False)
+    assert sum("logit_scale" in note for note in of_text.notes) == 1
+    of_images = aw.similarity(drawn(), drawn(80, 60), model=clip(), progress=False)
+    assert not any("logit_scale" in note for note in of_images.notes)
+
+
+# Rankings and late interaction
+
+
+def test_an_image_ranks_texts_and_no_images(tmp_path: Path) -> None:
+    names = []
+    for side in (60, 80):
+        names.append(str(tmp_path / f"{side}.png"))
+        drawn(side, 44).save(names[-1])
+    texts = ["the cat sat", "a flag", "the mat on the mat"]
+    for query in (drawn(), np.asarray(drawn()), names[0]):
+        ranking = aw.similarity(query, texts, model=clip(), progress=False)
+        for i, text in enumerate(texts):
+            alone = aw.similarity(query, text, model=clip(), progress=False)
+            assert ranking.scores[i] == pytest.approx(alone.score, abs=1e-5)
+            assert ranking.explain(i).score == pytest.approx(alone.score, abs=1e-5)
+        assert ranking.query.endswith("60 × 44 px") or ranking.query == names[0]
+        difference = ranking.difference(0, 1)
+        assert difference.values.sum() + difference.bias == pytest.approx(
+            difference.value, abs=1e-5
+        )
+        assert str(aw.show(ranking)) and aw.to_html(aw.show(ranking), tmp_path / "ranked.html")
+    for query, model in (("the cat", clip()), (names[0], build("dinov2"))):
+        with pytest.raises(InputError, match="It is an image, and only texts are ranked"):
+            aw.similarity(query, names, model=model, progress=False)
+    mixed = aw.similarity("the cat", [names[0], "a flag"], model=clip(), progress=False)
+    assert [*mixed.failed] == [0] and np.isfinite(mixed.scores[1])
+
+
+def test_late_interaction_of_images_is_refused() -> None:
+    for options in ({"model": build("dinov2")}, {"model": clip()}):
+        with pytest.raises(NotAvailableError, match="late interaction"):
+            aw.similarity(drawn(), drawn(80, 60), pooling="tokens", progress=False, **options)
