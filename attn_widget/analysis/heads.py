@@ -95,6 +95,7 @@ class HeadFigures(Accessor[AttentionFigures]):
         """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
         trace = self._analysis.trace
         trace.check_square("A pattern (weight on neighbors and repeated tokens)")
+        self._check_order("A pattern (weight on neighbors and repeated tokens)")
 
         def find() -> Patterns:
             rest = None
@@ -122,6 +123,7 @@ class HeadFigures(Accessor[AttentionFigures]):
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = check_seed(seed)
+        self._check_order("A role (a group of heads by their specialization)")
         key = ("roles", seed)
         if key not in self._analysis._cache:  # found without the lock
             roles = head_roles(self.specialization.zscores(), seed)
@@ -256,6 +258,13 @@ class HeadFigures(Accessor[AttentionFigures]):
             "layer_change", lambda: layer_change(mean_heads(self._analysis.trace))
         )
 
+    def _check_order(self, what: str) -> None:
+        """Refuse a figure of tokens in a row, of an input that is no text."""
+        if self._analysis.run is not None and self._analysis.run.encoding.wordless:
+            raise NotAvailableError(
+                f"{what} is of tokens in the order of a text, and none was read."
+            )
+
     def _check_two_texts(self) -> None:
         if self._analysis.trace.square:
             hint = 'Ask of("cross") for it.' if "cross" in self._analysis._part_names else ""
@@ -267,4 +276,8 @@ class HeadFigures(Accessor[AttentionFigures]):
         sets, reasons = key_sets(known_language(self._analysis))
         first = self._analysis.tokens[0].special
         masks = self._analysis._masks()
+        try:
+            self._check_order("Weight on tokens far away")
+        except NotAvailableError as error:
+            reasons["long_range"] = error.message
         return specialize(self.marginals, sets, reasons, first_is_summary=first, allowed=masks)

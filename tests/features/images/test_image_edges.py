@@ -13,7 +13,7 @@ import attn_widget as aw
 from attn_widget.api import runner
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.protocol.run_source import title_of
-from tests.features.images.image_models import build, drawn
+from tests.features.images.image_models import build, classifier, drawn, processor
 from tests.features.images.test_image_text import TEXT, clip
 from tests.unit.tiny_models import build as build_text
 
@@ -127,3 +127,55 @@ def test_late_interaction_of_images_is_refused() -> None:
     for options in ({"model": build("dinov2")}, {"model": clip()}):
         with pytest.raises(NotAvailableError, match="late interaction"):
             aw.similarity(drawn(), drawn(80, 60), pooling="tokens", progress=False, **options)
+
+
+# Two runs
+
+
+def test_two_images_of_one_grid_are_compared_by_place(tmp_path: Path) -> None:
+    a, b = analyzed(), analyzed(drawn(80, 60))
+    c = aw.compare(a, b)
+    assert [*c.alignment.tokens] == [(i, i) for i in range(17)]
+    assert c.notes == ("Patches are matched by their place in the grid.",)
+    assert aw.compare(a, a.ablate([(0, 1)])).notes == ("The two images are identical.",)
+    assert "every difference is 0" in aw.compare(a, analyzed()).notes[1]
+    assert c.proposals() == []
+    with pytest.raises(NotAvailableError, match="no vocabulary"):
+        c.predictions()
+    other = analyzed(model=build("vit"))
+    for found in (c, aw.compare(a, a.ablate([(0, 1)])), aw.compare(a, other)):
+        assert aw.to_html(aw.show(found), tmp_path / "compared.html")
+
+
+def test_images_of_other_grids_share_special_tokens(tmp_path: Path) -> None:
+    model, _ = build("dinov2")
+    wide = analyzed(drawn(96, 48), model=(model, processor(do_resize=False)))
+    c = aw.compare(analyzed(), wide)
+    assert [*c.alignment.tokens] == [(0, 0)]
+    assert c.notes[0].startswith("The images have other grids")
+    assert aw.to_html(aw.show(c), tmp_path / "compared.html")
+
+
+def test_parts_of_an_image_are_put_into_another_one(tmp_path: Path) -> None:
+    model = classifier("vit")
+    c = aw.compare(analyzed(model=model), analyzed(drawn(80, 60), model=model))
+    target = aw.target(label="cat", against="dog")
+    assert c.recovery(target, "heads").values.shape == (3, 4)
+    assert aw.to_html(aw.show(c), tmp_path / "compared.html")
+
+
+# Figures of tokens in a row
+
+
+def test_figures_of_an_order_of_tokens_are_not_of_patches() -> None:
+    a = analyzed()
+    with pytest.raises(NotAvailableError, match="in the order of a text"):
+        a.heads.roles()
+    with pytest.raises(NotAvailableError, match="in the order of a text"):
+        a.heads.patterns  # noqa: B018
+    found = a.heads.specialization
+    assert np.isnan(found.long_range).all() and "order of a text" in found.reasons["long_range"]
+    assert np.isfinite(found.self).all()
+    assert "long_range" in a.to_dataframe() and a.to_dataframe()["long_range"].isna().all()
+    text = aw.analyze("the cat sat on the mat", progress=False)
+    assert np.isfinite(text.heads.specialization.long_range).all()
