@@ -102,7 +102,9 @@ def picture_of(given: Any, name: str = "image") -> Picture:
 
         return _plain(Image.fromarray(_bytes(given, name)), [])
     hint = EXAMPLES
-    if hasattr(given, "detach"):
+    if hasattr(given, "read"):
+        hint = "Give PIL.Image.open(file)."
+    elif hasattr(given, "permute"):
         hint = "Give image.numpy(), with the channels last: image.permute(1, 2, 0).numpy()."
     raise InputTypeError(f"{name} is {short_repr(given)}, expected a picture.", hint)
 
@@ -178,6 +180,8 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
         words.append(f"first of {frames} frames")
     if turned.size != image.size or (turned is not image and _is_turned(image)):
         words.append("turned as its EXIF says")
+    if turned.mode in ("La", "RGBa"):  # premultiplied by alpha: Pillow turns them into these alone
+        turned = turned.convert("LA" if turned.mode == "La" else "RGBA")
     if turned.mode.startswith("I") or turned.mode == "F":
         turned = Image.fromarray(_narrowed(np.asarray(turned), called))
         words.append("16 bits as 8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 import attn_widget as aw
 from attn_widget.api import runner
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
 from attn_widget.protocol.run_source import title_of
 from tests.features.images.image_models import build, classifier, drawn, processor
 from tests.features.images.test_image_text import TEXT, clip
@@ -179,3 +180,42 @@ def test_figures_of_an_order_of_tokens_are_not_of_patches() -> None:
     assert "long_range" in a.to_dataframe() and a.to_dataframe()["long_range"].isna().all()
     text = aw.analyze("the cat sat on the mat", progress=False)
     assert np.isfinite(text.heads.specialization.long_range).all()
+
+
+# What an error and a name say
+
+
+def test_arrays_of_ids_are_ids_of_a_model_of_texts() -> None:
+    ids = [101, 7592, 102]
+    for kind in (np.uint16, np.uint32, np.int64):
+        given = np.array([ids], kind)
+        assert aw.analyze(given, progress=False).trace.n_tokens == 3
+    for given in (np.array([[ids]]), np.ones((2, 3, 4), int)):
+        with pytest.raises(InputError, match="input_ids has shape"):
+            aw.analyze(given, progress=False)
+    for given in (np.ones((20, 30, 3), np.uint8), np.ones((20, 30)), drawn()):
+        with pytest.raises(InputTypeError, match="text is an image"):
+            aw.analyze(given, progress=False)
+
+
+def test_messages_name_what_to_give() -> None:
+    with pytest.raises(InputTypeError, match=r"PIL.Image.open\(file\)"):
+        analyzed(io.BytesIO(b"x"))
+    with pytest.raises(InputTypeError, match=r"image.numpy\(\)"):
+        aw.similarity(torch.rand(3, 48, 48), TEXT, model=clip(), progress=False)
+    with pytest.raises(InputError, match="sorts into 3 classes"):
+        aw.similarity(drawn(), drawn(80, 60), model=classifier("vit"), progress=False)
+    with pytest.raises(InputTypeError, match=r"similar_to=analyze\(image\)"):
+        aw.target(similar_to=drawn())
+
+
+def test_a_picture_is_called_by_what_was_read_of_it() -> None:
+    a = analyzed()
+    assert str(aw.target(similar_to=a)) == "similarity with '60 × 44 px'"
+    assert repr(aw.show(a)).startswith("<AttentionWidget '60 × 44 px', 17 tokens")
+
+
+def test_pictures_multiplied_by_alpha_are_read() -> None:
+    for mode in ("La", "RGBa"):
+        image = drawn().convert("RGBA" if mode == "RGBa" else "LA").convert(mode)
+        assert analyzed(image).trace.n_tokens == 17
