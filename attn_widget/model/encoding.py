@@ -68,6 +68,8 @@ class Encoding:
         The source and the target, of which an encoder-decoder reads this one.
     wordless : bool
         True if the input is no text: ``text`` is empty, and tokens are no parts of words.
+    levels : int
+        Steps of a weight in a saved page; 0: by the number of weights.
     """
 
     text: str
@@ -82,6 +84,7 @@ class Encoding:
     units: tuple[tuple[str, int], ...] = ()
     both: TwoTexts | None = None
     wordless: bool = False
+    levels: int = 0
 
     @cached_property
     def inputs(self) -> dict[str, torch.Tensor]:
