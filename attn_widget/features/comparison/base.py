@@ -165,12 +165,7 @@ class ComparisonBase(NotPickled):
             if alike:
                 notes.append("The model is the same too, so every difference is 0.")
         elif _is_wordless(a) and _is_wordless(b):
-            same = len(self.alignment.tokens) == len(a.trace.tokens)
-            notes.append(
-                "Patches are matched by their place in the grid."
-                if same
-                else "The images have other grids, so special tokens alone are matched."
-            )
+            notes.append("Patches are matched by their place if both images have one grid.")
         elif not self.alignment.words:
             whose = "texts" if self.part in ("self", "encoder") else "outputs"
             notes.append(f"The {whose} have no word in common; at most special tokens are matched.")
