@@ -85,8 +85,8 @@ def show(
 
     Parameters
     ----------
-    text : str, messages of a chat, image, Analysis, Profile, Comparison, Similarity or Ranking
-        A text, or an image, as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
+    text : str, messages of a chat, Analysis, Profile, Comparison, Similarity or Ranking
+        A text as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
         runs and their difference (a `ComparisonWidget`); or the result of `similarity` (options: words, theme, height, chrome).
@@ -155,7 +155,7 @@ def runner(analysis: Analysis, options: dict[str, Any]) -> Analyze | None:
     An encoder-decoder writes as many tokens for another text, or has the same output forced.
     """
     run = analysis.model.writing.run
-    if run is None or not run.encoding.is_text:  # no text to run another one in its place
+    if run is None or run.encoding.wordless:  # no text to run another one in its place
         return None
     encoder, tagger = run.encoder.unpinned(), options.get("tagger", "auto")
     read_in = analysis.trace.windows

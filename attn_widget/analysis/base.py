@@ -91,9 +91,7 @@ class AnalysisBase(NotPickled):
             check_kind(language, Language, "language", "attn_widget.language.annotate() makes one.")
         self.trace = trace
         self.run = run
-        self.text = text
-        if run is not None:
-            self.text = run.encoding.text if run.encoding.is_text else None
+        self.text = text if run is None else None if run.encoding.wordless else run.encoding.text
         self.text_pair = text_pair if run is None else run.encoding.text_pair
         self._lock: Any = threading.RLock()  # of the figures; the encoder's own is taken inside it
         if origin is not None:

@@ -48,6 +48,8 @@ from attn_widget.language import key_sets
 from attn_widget.model.tokens import Token
 from attn_widget.trace.base import LONG_TOKENS
 
+UNORDERED = "It is of tokens in the order of a text, and none was read."
+
 
 class HeadFigures(Accessor[AttentionFigures]):
     """Figures of all heads, and of paths through them: ``a.heads``."""
@@ -95,6 +97,8 @@ class HeadFigures(Accessor[AttentionFigures]):
         """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
         trace = self._analysis.trace
         trace.check_square("A pattern (weight on neighbors and repeated tokens)")
+        if self._is_unordered:
+            raise NotAvailableError(UNORDERED)
 
         def find() -> Patterns:
             rest = None
@@ -122,6 +126,8 @@ class HeadFigures(Accessor[AttentionFigures]):
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = check_seed(seed)
+        if self._is_unordered:
+            raise NotAvailableError(UNORDERED)
         key = ("roles", seed)
         if key not in self._analysis._cache:  # found without the lock
             roles = head_roles(self.specialization.zscores(), seed)
@@ -256,6 +262,11 @@ class HeadFigures(Accessor[AttentionFigures]):
             "layer_change", lambda: layer_change(mean_heads(self._analysis.trace))
         )
 
+    @property
+    def _is_unordered(self) -> bool:
+        run = self._analysis.run
+        return run is not None and run.encoding.wordless
+
     def _check_two_texts(self) -> None:
         if self._analysis.trace.square:
             hint = 'Ask of("cross") for it.' if "cross" in self._analysis._part_names else ""
@@ -267,4 +278,6 @@ class HeadFigures(Accessor[AttentionFigures]):
         sets, reasons = key_sets(known_language(self._analysis))
         first = self._analysis.tokens[0].special
         masks = self._analysis._masks()
+        if self._is_unordered:
+            reasons["long_range"] = UNORDERED
         return specialize(self.marginals, sets, reasons, first_is_summary=first, allowed=masks)

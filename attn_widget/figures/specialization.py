@@ -193,7 +193,9 @@ def specialize(
         put("cls", marginals.received[..., 0], Choice.first)
     else:
         why["cls"] = "No token stands for the whole sequence here, as [CLS] or <s> do."
-    if n > LONG_RANGE:
+    if reasons and "long_range" in reasons:
+        why["long_range"] = reasons["long_range"]
+    elif n > LONG_RANGE:
         put("long_range", marginals.far, Choice.far)
         if np.isnan(by_layer["long_range"]).all():
             why["long_range"] = f"The mask forbids all pairs {LONG_RANGE} tokens apart."

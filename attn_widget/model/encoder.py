@@ -393,14 +393,14 @@ class Encoder(NotPickled):
             return encoding
         return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
-    def for_input(self, given: Any) -> Encoder:  # noqa: ARG002
-        """The encoder that reads ``given``: this one, or another tower of the same model.
+    def for_input(self, given: Any) -> tuple[Encoder, Any]:
+        """The encoder that reads ``given``, this one or another tower of the same model, and what it reads.
 
         Parameters
         ----------
         given : str, or another input
         """
-        return self
+        return self, given
 
     def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
         """The same model with these heads switched off, and no other.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -66,11 +66,12 @@ class Encoding:
         the text.
     both : TwoTexts or None
         The source and the target, of which an encoder-decoder reads this one.
+    wordless : bool
+        True if the input is no text: ``text`` is empty, and tokens are no parts of words.
+    levels : int
+        Steps of a weight in a saved page; 0: by the number of weights.
     """
 
-    is_text: ClassVar[bool] = (
-        True  # False of an input whose tokens spell nothing; ``text`` is then empty
-    )
     text: str
     text_pair: str | None
     tokens: tuple[Token, ...]
@@ -82,6 +83,8 @@ class Encoding:
     note: str = ""
     units: tuple[tuple[str, int], ...] = ()
     both: TwoTexts | None = None
+    wordless: bool = False
+    levels: int = 0
 
     @cached_property
     def inputs(self) -> dict[str, torch.Tensor]:

@@ -124,7 +124,7 @@ def first_paint(
     if analysis.run is not None and analysis.run.encoding.note:
         meta["note"] = analysis.run.encoding.note
     read = None if analysis.run is None else analysis.run.encoding
-    for name, path in declared("meta") if read and (read.units or not read.is_text) else ():
+    for name, path in declared("meta") if read and (read.units or read.wordless) else ():
         give: GivesMeta = loaded(path)
         if (value := give(analysis)) is not None:
             meta[name] = value
@@ -294,9 +294,8 @@ def token_columns(
         if token.special and token.start == token.end:
             before.append("")
             continue
-        # A patch of a picture is no piece of a word.
-        gap = texts[token.segment][reached[token.segment] : token.start] if any(texts) else " "
-        before.append(gap)
+        apart = text is None and not token.end  # a part of what is no text
+        before.append(" " if apart else texts[token.segment][reached[token.segment] : token.start])
         reached[token.segment] = max(reached[token.segment], token.end)
     some = [
         *TOKEN_COLUMNS,

@@ -52,8 +52,9 @@ def title_of(analysis: Analysis) -> str:
     texts = (analysis.text, analysis.text_pair)
     if analysis.part in ("decoder", "cross"):
         texts = (analysis.model.source_text, analysis.text)
-    note = "" if analysis.run is None or analysis.text else analysis.run.encoding.note
-    whole = " · ".join(text for text in texts if text) or note
+    elif analysis.run is not None and analysis.run.encoding.wordless:
+        texts = (analysis.run.encoding.note,)
+    whole = " · ".join(text for text in texts if text)
     line = " ".join(whole.split())
     return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1]}…"
 

@@ -379,9 +379,11 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
     # -- how it prints -----------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        if self._open_source() is None:
+        source = self._open_source()
+        if source is None:
             return "<AttentionWidget, closed>"
-        text = self.text if len(self.text) <= REPR_CHARACTERS else f"{self.text[:REPR_CHARACTERS]}…"
+        text = self.text or source.title
+        text = text if len(text) <= REPR_CHARACTERS else f"{text[:REPR_CHARACTERS]}…"
         head = "mean" if self.head == "mean" else f"H{self.head}"
         a = self.analysis
         tokens = (

@@ -110,7 +110,9 @@ class Comparison(Result, ComparisonBase):
         a, b = self.a.model.writing, self.b.model.writing
         mode = b.model.default_mode if mode is None else mode
         check_choice(mode, "mode", ("as_is", "masked", "next"))
-        sizes = [run.model.vocab_size for run in (a, b)]
+        sizes = [run.model.vocab_size or 0 for run in (a, b)]
+        if not all(sizes):
+            raise NotAvailableError("A or B has no vocabulary, so it predicts no tokens.")
         top_k = check_count(top_k, "top_k", 1, min(sizes))
         key = f"predictions {top_k} {mode}"
         if key not in self._known:

@@ -24,7 +24,7 @@ from attn_widget.host.frames import Records, records
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.families import Part
 from attn_widget.trace.capture import capture
-from attn_widget.trace.forward import Progress, inference_mode, on_device
+from attn_widget.trace.forward import Progress, copies_of, inference_mode, on_device
 from attn_widget.trace.heads_off import Piece, PieceKind, carrying, visiting
 from attn_widget.trace.run import Run
 from attn_widget.trace.windows.run import ManyPasses
@@ -222,7 +222,7 @@ def _with_pieces(run: Run, bound: BoundTarget, outputs: list[Any], pieces: list[
             for copy, piece in enumerate(pieces):
                 piece.put(tensor[copy])
 
-    inputs = {name: given.expand(len(pieces), -1) for name, given in run.encoding.inputs.items()}
+    inputs = copies_of(run.encoding.inputs, len(pieces))
     with inference_mode(encoder), known_below(run, layer, outputs), visiting(encoder, visit):
         return finite(run, bound.of(bound.logits(encoder, inputs)))
 

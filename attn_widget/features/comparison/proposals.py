@@ -89,7 +89,7 @@ def _masks(c: ComparisonBase) -> set[int]:
     """Matched positions of B that both runs read as the mask token."""
     if c.a.run is None or c.b.run is None:
         return set()
-    if _in_windows(c):
+    if _in_windows(c) or c.a.text is None or c.b.text is None:
         return set()
     ids = [run.encoding.arrays["input_ids"][0].tolist() for run in (c.a.run, c.b.run)]
     mask_a, mask_b = (run.encoder.mask_token_id for run in (c.a.run, c.b.run))

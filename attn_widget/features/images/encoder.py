@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -14,14 +14,20 @@ from attn_widget.checks import check_kind, first_line, short_repr, stands_at
 from attn_widget.errors import InputError, NotAvailableError, TooLongError
 from attn_widget.features.images.encoding import ImageEncoding, no_rects
 from attn_widget.features.images.grid import area_read, patch_size, rects
-from attn_widget.features.images.pictures import EXAMPLES, picture_of, shown
+from attn_widget.features.images.heads import ImageHead
+from attn_widget.features.images.pictures import EXAMPLES, is_image_file, picture_of, shown
 from attn_widget.features.images.towers import before_patches, family_of, tower_of, vision_config
 from attn_widget.model.checkpoint import Checkpoint
 from attn_widget.model.encoder import Encoder, _classifier, _lock_of
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokens import Token
 
+if TYPE_CHECKING:
+    from attn_widget.model.embedding_head import EmbeddingHead
+
 MOST_TOKENS = 16_384  # patches and special tokens
+# Steps of a weight in the page of a picture with more weights than this: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
+CELLS, LEVELS = 1.2e6, 75
 INTERPOLATE = "interpolate_pos_encoding"
 
 
@@ -98,26 +104,60 @@ class ImageEncoder(Encoder):
         """Why `has_lm` is False, to follow the model's name."""
         return "reads images"
 
-    def for_input(self, given: Any) -> Encoder:
-        """The encoder that reads ``given``: of a text, the other tower of a model of two.
+    def for_input(self, given: Any) -> tuple[Encoder, Any]:
+        """The encoder that reads ``given``, of a text the other tower of a model of two, and what it reads.
 
         Parameters
         ----------
         given : object
+            A str that ends as the name of an image file does is the path of one, any other str a text.
 
         Raises
         ------
+        InputError
+            The name of an image file that does not exist; a text, and a pooling that the model does not name.
         NotAvailableError
             A text, and no tower or no tokenizer for it.
         """
-        if not isinstance(given, str) or stands_at(Path(given)) == "file":
-            return self
+        if not isinstance(given, str):
+            return self, given
+        if is_image_file(given):
+            if stands_at(Path(given)) != "file":
+                raise InputError(
+                    f"There is no image file {short_repr(given)}.",
+                    "A str that ends as the name of an image file does is read as one; a text may end with a period.",
+                )
+            return self, Path(given)
         with self.lock:
             if not self._texts:
                 from attn_widget.features.images.text_tower import text_tower
 
                 self._texts.append(text_tower(self.whole, self._text_reader(), self.name))
-            return self._texts[0]
+        if not isinstance(self.embedding, ImageHead):
+            raise InputError(
+                f"The pooling of {self.name} was changed, and only its own makes vectors to compare with those of texts.",
+                "Leave pooling out, or compare two images.",
+            )
+        return self._texts[0], given
+
+    def with_embedding(self, head: EmbeddingHead) -> Encoder:
+        """As of every encoder; an image has one vector.
+
+        Parameters
+        ----------
+        head : EmbeddingHead
+
+        Raises
+        ------
+        NotAvailableError
+            A head of tokens (late interaction); else as `Encoder.with_embedding`.
+        """
+        if getattr(head, "of_tokens", False):
+            raise NotAvailableError(
+                f"{self.name} reads images, and late interaction (pooling 'tokens') is of texts.",
+                "pooling='mean' or 'cls'.",
+            )
+        return super().with_embedding(head)
 
     def encode(
         self,
@@ -193,6 +233,7 @@ class ImageEncoder(Encoder):
             columns=columns,
             first=len(self.before),
             picture=image,
+            levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
             rects=np.concatenate([no_rects(len(self.before)), places]),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class ImageEncoding(Encoding):
         ``x, y, width, height`` of each token in px of ``picture``; NaN for special tokens.
     """
 
-    is_text: ClassVar[bool] = False
+    wordless: bool = True
     rows: int = 0
     columns: int = 0
     first: int = 0
@@ -67,8 +67,8 @@ def meta(analysis: AnalysisBase) -> dict[str, int] | None:
 
 
 def wordless(analysis: AnalysisBase) -> bool | None:
-    """True of a run of a picture, whose tokens are no parts of a text; None of any other run."""
-    return True if encoding_of(analysis) is not None else None
+    """True of a run of no text, for the page; None of any other run."""
+    return True if analysis.run is not None and analysis.run.encoding.wordless else None
 
 
 def no_rects(count: int) -> Float32:

@@ -74,6 +74,4 @@ def head_of(model: Any) -> EmbeddingHead | None:
     projection = getattr(model, "visual_projection", None)
     if projection is not None:
         layers.append(Dense(projection, nn.Identity()))
-    scale = getattr(model, "logit_scale", None)
-    notes = () if scale is None else (SCALED.format(float(scale.detach().exp())),)
-    return ImageHead(("cls",), layers=tuple(layers), similarity="cosine", notes=notes)
+    return ImageHead(("cls",), layers=tuple(layers), similarity="cosine")

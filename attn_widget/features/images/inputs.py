@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.images.pictures import is_image_file, is_picture
@@ -23,7 +26,9 @@ def read(
 ) -> Encoding | None:
     """See `attn_widget.analysis.inputs.ReadInput`."""
     if not getattr(encoder, "processor", None):
-        if is_picture(given) or is_image_file(given):
+        if _may_be_ids(given):
+            return None
+        if is_picture(given) or (isinstance(given, Path) and is_image_file(given)):
             raise InputTypeError(
                 f"text is an image, and {encoder.name} reads text.",
                 "Load a model that reads images: analyze(image, model='facebook/dinov2-small').",
@@ -38,3 +43,11 @@ def read(
         )
     pair: Any = text_pair
     return encoder.encode(given, pair, truncation=truncation, add_special_tokens=add_special_tokens)
+
+
+def _may_be_ids(given: Any) -> bool:
+    """True of an array that a model of texts takes for token ids, or says why it does not."""
+    whole = isinstance(given, np.ndarray) and given.ndim > 0 and given.dtype.kind in "iu"
+    return whole and (
+        given.size == given.shape[-1] or (given.ndim == 3 and given.dtype != np.uint8)
+    )

@@ -17,6 +17,29 @@ from attn_widget.host.installed import require
 
 #: Formats that are decoded: those of Pillow that hold pixels, and run no other program (as EPS does).
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP")
+#: Of names of image files: a str that ends so is no text.
+ENDINGS = frozenset(
+    [
+        ".avif",
+        ".bmp",
+        ".gif",
+        ".jfif",
+        ".jp2",
+        ".jpe",
+        ".jpeg",
+        ".jpg",
+        ".mpo",
+        ".pbm",
+        ".pgm",
+        ".png",
+        ".pnm",
+        ".ppm",
+        ".svg",
+        ".tif",
+        ".tiff",
+        ".webp",
+    ]
+)
 MOST_PIXELS = 50_000_000  # of a picture that is decoded: 150 MB as RGB
 LONGEST = 100  # times the shorter side: a longer one leaves no patch of it to see
 MOST_BYTES = 500_000_000  # of a file
@@ -49,10 +72,13 @@ def is_picture(given: object) -> bool:
     return given.ndim == 3 or (given.ndim == 2 and pixels)
 
 
-def is_image_file(given: object) -> bool:
-    """True of a path that ends as the name of an image does; whether it exists is not asked."""
-    endings = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".svg")
-    return isinstance(given, Path) and given.suffix.lower() in endings
+def is_image_file(given: str | os.PathLike[str]) -> bool:
+    """True of a name that ends as that of an image does; whether such a file exists is not asked.
+
+    >>> is_image_file("a photo.JPG"), is_image_file("a photo of a cat")
+    (True, False)
+    """
+    return Path(given).suffix.lower() in ENDINGS
 
 
 def picture_of(given: Any, name: str = "image") -> Picture:
@@ -78,7 +104,9 @@ def picture_of(given: Any, name: str = "image") -> Picture:
 
         return _plain(Image.fromarray(_bytes(given, name)), [])
     hint = EXAMPLES
-    if hasattr(given, "detach"):
+    if hasattr(given, "read"):
+        hint = "Give PIL.Image.open(file)."
+    elif hasattr(given, "permute"):
         hint = "Give image.numpy(), with the channels last: image.permute(1, 2, 0).numpy()."
     raise InputTypeError(f"{name} is {short_repr(given)}, expected a picture.", hint)
 
@@ -154,6 +182,8 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
         words.append(f"first of {frames} frames")
     if turned.size != image.size or (turned is not image and _is_turned(image)):
         words.append("turned as its EXIF says")
+    if turned.mode in ("La", "RGBa"):  # premultiplied by alpha: Pillow turns them into these alone
+        turned = turned.convert("LA" if turned.mode == "La" else "RGBA")
     if turned.mode.startswith("I") or turned.mode == "F":
         turned = Image.fromarray(_narrowed(np.asarray(turned), called))
         words.append("16 bits as 8")

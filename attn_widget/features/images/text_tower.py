@@ -7,8 +7,10 @@ from typing import Any
 
 from torch import nn
 
+from attn_widget.checks import short_repr
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.images.heads import ImageHead
+from attn_widget.features.images.heads import SCALED, ImageHead
+from attn_widget.features.images.pictures import is_image_file
 from attn_widget.features.images.towers import family_of
 from attn_widget.model.checkpoint import Checkpoint, load_tokenizer
 from attn_widget.model.embedding_head import Dense
@@ -27,6 +29,25 @@ class TextTower(Encoder):
         names = ("embeddings.token_embedding", "embeddings.position_embedding")
         embeddings = Embeddings(*names, None, None, reasons=(ONE_TEXT, NO_NORM))
         self.family = replace(family_of(self.traced, self.name), embeddings=embeddings)
+
+    def for_input(self, given: Any) -> tuple[Encoder, Any]:
+        """The tower itself, for a text.
+
+        Parameters
+        ----------
+        given : object
+
+        Raises
+        ------
+        InputError
+            The name of an image file.
+        """
+        if isinstance(given, str) and is_image_file(given):
+            raise InputError(
+                f"{short_repr(given)} names an image file, and this run is of a text.",
+                "Give analyze(image), or let a text end with a period.",
+            )
+        return self, given
 
     def encode(self, text: Any, text_pair: str | None = None, **options: Any) -> Encoding:
         """As of every encoder; the model must read its last token.
@@ -75,7 +96,10 @@ def text_tower(model: Any, reader: Any, name: str) -> TextTower:
             "Give the processor of both: model=(model, CLIPProcessor), or a folder that has it.",
         )
     head = ImageHead(
-        ("last",), layers=(Dense(model.text_projection, nn.Identity()),), similarity="cosine"
+        ("last",),
+        layers=(Dense(model.text_projection, nn.Identity()),),
+        similarity="cosine",
+        notes=(SCALED.format(float(model.logit_scale.detach().exp())),),
     )
     fast = load_tokenizer(tokenizer, name, {})
     return TextTower(Checkpoint(model.text_model, fast, name, None, embedding=lambda: head))

@@ -36,7 +36,7 @@ def widths(analysis: Analysis) -> dict[str, int]:
 
 def _widths(run: Run) -> dict[str, int]:
     encoder = run.encoder
-    shortest = encoder.encode("a") if run.encoding.is_text and not encoder.parts else run.encoding
+    shortest = run.encoding if encoder.parts or run.encoding.wordless else encoder.encode("a")
     try:
         parts, embeddings = inside(encoder, shortest, 0), embedding_parts(encoder, shortest)
     except NotAvailableError:

@@ -32,6 +32,7 @@ from attn_widget.host.results import Displayed
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokenizing import check_text
+from attn_widget.protocol.run_source import title_of
 from attn_widget.trace.forward import inference_mode, on_device
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Ranking(Displayed, NotPickled, Records):
     Attributes
     ----------
     query : str
+        Of an image what was read of it.
     passages : list of str
         Those that were read, in the order given.
     scores : float64 [P]
@@ -116,10 +118,13 @@ class Ranking(Displayed, NotPickled, Records):
 
     _INSTEAD = "Keep its scores, or to_dataframe()."
 
-    def __init__(self, reading: Reading, query: str, tagger: Any = "auto") -> None:
+    def __init__(
+        self, reading: Reading, query: str, tagger: Any = "auto", given: Any = None
+    ) -> None:
         hint = "similarity(query, passages, model=...) makes a Ranking."
         check_kind(reading, Reading, "reading", hint)
         check_name(query, "query", "a text")
+        self._given = query if given is None else given
         self._reading = replace(reading, encoder=reading.encoder.pinned())
         self._tagger = tagger
         self._similarities: dict[int, Similarity] = {}
@@ -158,7 +163,7 @@ class Ranking(Displayed, NotPickled, Records):
             raise NotAvailableError(f"Passage {index} has no score: {self.failed[index]}")
         if index not in self._similarities:
             self._similarities[index] = self._reading.similarity(
-                self.query,
+                self._given,
                 self.passages[index],
                 truncation=index in self.truncated,
                 tagger=self._tagger,
@@ -241,7 +246,7 @@ class Ranking(Displayed, NotPickled, Records):
 
 def rank(
     reading: Reading,
-    query: str,
+    query: Any,
     passages: Iterable[str],
     *,
     truncation: bool,
@@ -255,8 +260,8 @@ def rank(
     """
     from tqdm.auto import tqdm
 
-    ranking = Ranking(reading, query, tagger)
-    score = _scorer(reading, query, truncation, tagger)
+    name, score = _scorer(reading, query, truncation, tagger)
+    ranking = Ranking(reading, name, tagger, query)
     total = len(passages) if hasattr(passages, "__len__") else None  # pyright: ignore[reportArgumentType]
     source = iter(passages)
     with tqdm(total=total, desc="ranking", unit="text", disable=not progress) as bar:
@@ -284,6 +289,8 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
     for index, passage in enumerate(block, start):
         try:
             encoder, text = reading.text("b", check_text(passage, "text"))
+            if not isinstance(text, str):
+                raise NotAvailableError("It is an image, and only texts are ranked.", "Call similarity(image, another) for each.")  # fmt: skip
             if reading.kind == "relevance":
                 encoding = encoder.encode(ranking.query, text, truncation=truncation)
             else:
@@ -307,12 +314,14 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
                 ranking.failed[index] = "Its embedding has length 0, so a cosine is not defined."
 
 
-def _scorer(reading: Reading, query: str, truncation: bool, tagger: Any) -> Any:
-    """Scores [B] of passages that are encoded; NaN where an embedding has no direction."""
+def _scorer(reading: Reading, query: Any, truncation: bool, tagger: Any) -> tuple[str, Any]:
+    """Name of the query, and what gives scores [B] of passages that are encoded; NaN where an embedding has no direction."""
     if reading.kind == "relevance":
-        return _relevances
+        return query, _relevances
     encoder, text = reading.text("a", query)
-    run = run_text(encoder, text, None, truncation=truncation, tagger=tagger).run
+    shortens = truncation and encoder.vocab_size > 0
+    analysis = run_text(encoder, text, None, truncation=shortens, tagger=tagger)
+    run = analysis.run
     assert run is not None  # of every text that is run
     other = embedding_of(run)
     if reading.kind != "dot":
@@ -334,7 +343,7 @@ def _scorer(reading: Reading, query: str, truncation: bool, tagger: Any) -> Any:
                 values = values.masked_fill(vectors.norm(dim=-1) == 0, torch.nan)
         return values.cpu().numpy()
 
-    return score
+    return query if analysis.text else title_of(analysis), score
 
 
 def _relevances(encoder: Encoder, encodings: list[Encoding]) -> Float64:

@@ -36,7 +36,7 @@ class Reading:
 
     def text(self, of: Side, text: Any) -> tuple[Encoder, Any]:
         """The text with its prompt, and the encoder that reads it; anything but a str as it is."""
-        encoder = self.encoder.for_input(text)
+        encoder, text = self.encoder.for_input(text)
         head, prompt = encoder.embedding, self.prompts[of == "b"]
         if (
             head is None
@@ -71,8 +71,11 @@ class Reading:
         }
 
         def run(name: str, encoder: Encoder, text: Any, pair: Any = None) -> Analysis:
+            own = () if encoder.embedding is None else encoder.embedding.notes
+            notes.extend(note for note in own if note not in notes)
+            shortens = truncation and encoder.vocab_size > 0  # an image has no end to cut
             try:
-                analysis = run_text(encoder, text, pair, truncation=truncation, tagger=tagger)
+                analysis = run_text(encoder, text, pair, truncation=shortens, tagger=tagger)
             except TooLongError as error:
                 raise TooLongError(
                     f"{name} is too long. {error.message}",
@@ -167,7 +170,7 @@ def reading_of(
 def _reranker(encoder: Encoder, similarity: str | None, prompt: Any) -> Reading:
     if len(encoder.id2label) != 1:
         raise InputError(
-            f"{encoder.name} classifies texts into {len(encoder.id2label)} classes; a reranker has one output.",
+            f"{encoder.name} sorts into {len(encoder.id2label)} classes; a reranker has one output.",
             "For similarities of embeddings name the pooling: pooling='mean'.",
         )
     for name, value in (("similarity", similarity), ("prompt", prompt)):

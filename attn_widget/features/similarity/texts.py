@@ -36,7 +36,7 @@ def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
 
 @overload
 def similarity(
-    a: str, b: Iterable[str], model: Any = None, **options: Unpack[SimilarityOptions]
+    a: Any, b: Iterable[str], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Ranking: ...
 
 
@@ -57,7 +57,7 @@ def similarity(
     Parameters
     ----------
     a : str, or an image
-        A text; the query of a ranking. With CLIP an image as in `analyze`, and ``b`` a text (docs/images.md).
+        A text; the query of a ranking. With CLIP either may be an image as in `analyze` (docs/images.md).
     b : str or iterable of str
         Another text; or passages, of any number, read as they come (Ctrl-C leaves those that are done).
     model : optional
@@ -111,19 +111,18 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    pixels = [getattr(x, "ndim", 0) > 1 and not hasattr(x, "columns") for x in (a, b)]
-    if any(pixels) or any(hasattr(x, name) for x in (a, b) for name in ("__fspath__", "getexif")):
-        with activity.busy():
-            reading = reading_of(model, pooling, similarity, prompt, progress)
-            return reading.similarity(a, b, truncation=truncation, tagger=tagger)
-    if not isinstance(a, str) and not are_ids(a):
+    if not isinstance(a, str) and not are_ids(a) and not _may_be_image(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
         )
-    check_text(a, "a")
+    one = isinstance(b, str) or _may_be_image(b)
+    if not _may_be_image(a):
+        check_text(a, "a")
     if isinstance(b, str):
         check_text(b, "b")
+    elif one:
+        pass  # the model's encoder says what it reads
     elif isinstance(b, bytes) or not is_iterable(b):
         raise InputTypeError(
             f"b is {short_repr(b)}, expected a text or several.", 'b=["a passage"]'
@@ -132,6 +131,12 @@ def similarity(
         refuse_table(b, "b")
     with activity.busy():
         reading = reading_of(model, pooling, similarity, prompt, progress)
-        if isinstance(b, str):
+        if one:
             return reading.similarity(a, b, truncation=truncation, tagger=tagger)
         return rank(reading, a, b, truncation=truncation, tagger=tagger, progress=progress)
+
+
+def _may_be_image(given: Any) -> bool:
+    """True of a path, a PIL image and an array of pixels, which only a model that reads images takes."""
+    pixels = getattr(given, "ndim", 0) > 1 and not hasattr(given, "columns")
+    return pixels or hasattr(given, "__fspath__") or hasattr(given, "getexif")

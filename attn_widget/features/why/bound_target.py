@@ -332,8 +332,8 @@ def other_embedding(run: Run, other: Any, *, as_passage: bool = True) -> torch.T
         reader, inputs = other.run.encoder, other.run.encoding.inputs
         vectors = embedding_of(other.run).to(encoder.device, encoder.dtype)
     else:
-        reader = encoder.for_input(other)
-        inputs, head = on_device(reader, reader.encode(other).inputs), reader.embedding
+        reader, given = encoder.for_input(other)
+        inputs, head = on_device(reader, reader.encode(given).inputs), reader.embedding
         assert head is not None  # the caller has asked
         with inference_mode(reader):
             hidden = reader.network.base_model(**inputs, return_dict=True)[0]

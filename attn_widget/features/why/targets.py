@@ -140,7 +140,10 @@ class Target:
     def other_text(self) -> str:
         """The text that ``similar_to`` names; empty for another kind."""
         other = self.similar_to
-        return other if isinstance(other, str) else str(getattr(other, "text", None) or "")
+        if isinstance(other, str):
+            return other
+        run = getattr(other, "run", None)  # of an image what was read of it
+        return str(getattr(other, "text", None) or getattr(run and run.encoding, "note", ""))
 
 
 @known_keywords
@@ -214,7 +217,8 @@ def _other(value: Any) -> Any:
         return value
     if not isinstance(value, str):
         raise InputTypeError(
-            f"similar_to is {short_repr(value)}, expected a text or an Analysis.", EXAMPLES
+            f"similar_to is {short_repr(value)}, expected a text or an Analysis.",
+            "target(similar_to='another text'), or of an image target(similar_to=analyze(image)).",
         )
     if not value or value.isspace():
         raise InputError("similar_to holds no text.", EXAMPLES)

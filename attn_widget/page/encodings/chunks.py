@@ -47,8 +47,6 @@ PRECISIONS: dict[Code, tuple[tuple[float, float], ...]] = {
 }
 # Encodings for the output of a cell: weights to 0.004, one byte each.
 LIGHT_ENCODINGS: dict[Code, Encoding] = {"qk": ("qk", 0.05), "weights": ("weights", BYTE)}
-# Steps of a weight in pictures with more weights than this: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
-PICTURE_CELLS, PICTURE_LEVELS = 1.2e6, 75
 SCORES = -1  # rank of a head whose scores themselves are stored
 SAMPLED = 3  # heads encoded to see what fits a page of a given size
 TOGETHER = 128  # tokens, up to which all heads of a layer are encoded at once
@@ -61,18 +59,12 @@ def code_of(analysis: Analysis) -> Code:
     is a sink, weights are no softmax over the keys.
     """
     trace = analysis.trace
-    if is_large_picture(analysis):
+    if analysis.run is not None and analysis.run.encoding.levels:
         return "weights"
     if not isinstance(trace, QKVTrace) or not trace.square or not trace.plain:
         return "weights"
     biased = (trace.bias(layer, 0) is not None for layer in range(trace.n_layers))
     return "weights" if is_long(analysis) and any(biased) else "qk"
-
-
-def is_large_picture(analysis: Analysis) -> bool:
-    """True of a run of no text whose weights a page has no room for in all digits."""
-    cells = analysis.trace.n_layers * analysis.trace.n_heads * analysis.trace.n_tokens**2
-    return analysis.run is not None and analysis.text is None and cells > PICTURE_CELLS
 
 
 def is_long(analysis: Analysis) -> bool:
@@ -101,7 +93,8 @@ def best_encoding(
         (code, fineness) for limit, fineness in PRECISIONS[code] if numbers <= limit
     ]
     if most is None:
-        return (code, PICTURE_LEVELS) if is_large_picture(analysis) else encodings[0]
+        levels = 0 if analysis.run is None else analysis.run.encoding.levels
+        return (code, levels) if levels else encodings[0]
     fitting = (
         encoding
         for encoding in encodings[:-1]
