@@ -15,14 +15,7 @@ from attn_widget.analysis.base import cached
 from attn_widget.checks import indices_in
 from attn_widget.errors import NotAvailableError
 from attn_widget.features.images.encoding import ImageEncoding, encoding_of
-from attn_widget.features.images.patterns import (
-    CLEAR,
-    Separated,
-    chance,
-    masks,
-    separated,
-    shares,
-)
+from attn_widget.features.images.patterns import Separated, chance, separated, shares
 from attn_widget.figures.arrays import Float32
 
 if TYPE_CHECKING:
@@ -100,13 +93,12 @@ class ImageFigures(Accessor["Analysis"]):
             The run is not of an image.
         """
         found, trace = self._encoding, self._whole.trace
-        kinds = self._kinds()
         return cached(
             self._whole,
             ("image", "patterns"),
             lambda: np.stack(
                 [
-                    shares(trace.layer_weights(layer), kinds, found.first)
+                    shares(trace.layer_weights(layer), found.rows, found.columns, found.first)
                     for layer in range(trace.n_layers)
                 ]
             ),
@@ -115,15 +107,8 @@ class ImageFigures(Accessor["Analysis"]):
     @property
     def chance(self) -> Float32:
         """`patterns` of a head that looks at every token alike, float32 [6]."""
-        return chance(self._kinds())
-
-    def _kinds(self) -> Float32:
-        found, n = self._encoding, self._whole.trace.n_tokens
-        return cached(
-            self._whole,
-            ("image", "masks"),
-            lambda: masks(found.rows, found.columns, found.first, n),
-        )
+        found = self._encoding
+        return chance(found.rows, found.columns, self._whole.trace.n_tokens)
 
     @property
     def separated(self) -> Separated:
@@ -134,7 +119,7 @@ class ImageFigures(Accessor["Analysis"]):
         Returns
         -------
         Separated
-            ``separation``, ``contiguity`` and ``clarity`` float32 [L, H], ``groups`` uint8 [L, H, patches].
+            ``separation``, ``contiguity``, ``deviations``, ``needed`` and ``clarity`` float32 [L, H], ``clear`` bool [L, H], ``groups`` uint8 [L, H, patches].
 
         Raises
         ------
@@ -171,7 +156,7 @@ class ImageFigures(Accessor["Analysis"]):
         clarity = found.clarity[rows[:, None], columns]
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = int(rows[row]), int(columns[column])
-        return layer, head, bool(found.deviations[layer, head] > CLEAR)
+        return layer, head, bool(found.clear[layer, head])
 
 
 class OfImage(AttentionFigures):

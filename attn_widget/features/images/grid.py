@@ -9,7 +9,6 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 
-
 #: Image processors that resize and crop and do nothing else to places: those that `transformers` has for the nine families.
 READ = ("ViT", "DeiT", "Bit", "Beit", "CLIP", "Siglip")
 KINDS = frozenset(f"{name}ImageProcessor{by}" for name in READ for by in ("", "Pil", "Fast"))
