@@ -85,8 +85,8 @@ def show(
 
     Parameters
     ----------
-    text : str, messages of a chat, Analysis, Profile, Comparison, Similarity or Ranking
-        A text as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
+    text : str, messages of a chat, image, Analysis, Profile, Comparison, Similarity or Ranking
+        A text, or an image, as in `analyze`; or the result of `analyze` or `from_attentions`, with the options for traits
         alone; or the result of `profile`, to show its heads over many texts (options: layer,
         head, metric, theme, height, chrome); or the result of `compare`, without other arguments, to show both
         runs and their difference (a `ComparisonWidget`); or the result of `similarity` (options: words, theme, height, chrome).

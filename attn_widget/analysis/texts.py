@@ -78,7 +78,7 @@ def analyze(
     text : str, token ids, or messages
         What the model reads. Ids (a list of int, an array or tensor [n] or [1, n], or the `BatchEncoding` of one text)
         are read exactly as they are. Messages (a list of dicts with ``role`` and ``content``) are a chat, written by the tokenizer's own
-        template (docs/chats.md).
+        template (docs/chats.md). For a model that reads images: a path, a PIL image or an array (docs/images.md).
     text_pair : str, optional
         A second segment, as in sentence-pair tasks.
     model : optional

@@ -27,13 +27,17 @@ from attn_widget.trace import Trace
 from attn_widget.trace.base import LONG_TOKENS, Area
 
 STREAMED_CELLS = 6e7  # weights of all heads: some 0.7 s of figures on two cores
+STREAMED_OF_PATCHES = 1e6  # of tokens that spell nothing: a model of images is small, and its view asks for rows of its own
 
 
 def comes_in_layers(trace: Trace) -> bool:
     """True if the figures of all heads take so long that a picture should not wait for them; never of two texts."""
     if not trace.square:
         return False
-    return trace.n_layers * trace.n_heads * trace.n_tokens**2 > STREAMED_CELLS
+    last = trace.tokens[-1]
+    spelled = last.special or last.end or not trace.has_qkv
+    most = STREAMED_CELLS if spelled else STREAMED_OF_PATCHES
+    return trace.n_layers * trace.n_heads * trace.n_tokens**2 > most
 
 
 class LayerFigures(NamedTuple):

@@ -20,6 +20,7 @@ FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF"
 MOST_PIXELS = 50_000_000  # of a picture that is decoded: 150 MB as RGB
 LONGEST = 100  # times the shorter side: a longer one leaves no patch of it to see
 MOST_BYTES = 500_000_000  # of a file
+MOST_COLORS = 256  # of a PNG with a palette
 SHOWN = 768  # px of the longer side of the picture that is shown
 DRAWING = "An SVG is a drawing, which has no pixels yet"
 EXAMPLES = "Give the path of an image file, a PIL image, or an array [H, W], [H, W, 3] or [H, W, 4]: uint8, or float from 0 to 1."
@@ -44,7 +45,8 @@ def is_picture(given: object) -> bool:
         return True
     if not isinstance(given, np.ndarray):
         return False
-    return given.ndim == 3 or (given.ndim == 2 and given.dtype.kind in "fub")
+    pixels = given.dtype.kind in "fb" or (given.dtype.kind == "u" and given.shape[0] > 1)
+    return given.ndim == 3 or (given.ndim == 2 and pixels)
 
 
 def is_image_file(given: object) -> bool:
@@ -242,10 +244,11 @@ def shown(image: Any) -> Any:
 
 
 def encoded(image: Any) -> tuple[str, bytes]:
-    """Type and bytes of a picture for the page, without metadata: JPEG, or PNG where that is not larger."""
+    """Type and bytes of a picture for the page, without metadata: JPEG, or of few colors PNG where that is not larger."""
     jpeg, png = io.BytesIO(), io.BytesIO()
     image.save(jpeg, "JPEG", quality=80)
-    colors = image.getcolors(256)
-    (image if colors is None else image.quantize(256)).save(png, "PNG", optimize=False)
+    if image.getcolors(MOST_COLORS) is None:
+        return "image/jpeg", jpeg.getvalue()
+    image.quantize(MOST_COLORS).save(png, "PNG")
     found = ("image/png", png) if len(png.getvalue()) <= len(jpeg.getvalue()) else ("image/jpeg", jpeg)  # fmt: skip
     return found[0], found[1].getvalue()

@@ -210,6 +210,13 @@ def test_one_pixel_and_a_thin_picture_are_read() -> None:
     assert analyzed(np.zeros((1, 90), np.uint8)).image.grid == (4, 4)
 
 
+def test_ids_of_a_text_are_no_picture() -> None:
+    ids = aw.load(progress=False).encode("the cat sat").text_ids
+    for kind in (np.uint16, np.int64):
+        for given in (np.array(ids, kind), np.array([ids], kind)):
+            assert aw.analyze(given, progress=False).trace.n_tokens == len(ids)
+
+
 def test_a_text_model_given_a_picture_says_so() -> None:
     for given in (drawn(), np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8)), Path("photo.png")):
         with pytest.raises(
@@ -370,7 +377,7 @@ def test_too_small_a_picture_for_a_patch_is_named() -> None:
 def test_without_pillow_an_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    model, read = build("dinov2")
+    model, _ = build("dinov2")
     for name in [name for name in sys.modules if name.partition(".")[0] == "PIL"]:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(

@@ -207,6 +207,47 @@ def test_heads_have_nothing_about_words(browser: Browser, tmp_path: Path) -> Non
     widget.close()
 
 
+def test_display_opens_below_its_button_and_asks_nothing_about_words(
+    browser: Browser, tmp_path: Path
+) -> None:
+    widget = aw.show(run(), progress=False)
+    with opened(browser, widget, "live", tmp_path) as one:
+        button = part(one.page, "display")
+        button.click()
+        popover = one.page.locator(".aw-popover")
+        expect(part(one.page, "scale")).to_be_visible()
+        expect(part(one.page, "words")).to_be_hidden()
+        of_button, of_popover = button.bounding_box(), popover.bounding_box()
+        assert of_button is not None
+        assert of_popover is not None
+        assert abs(of_popover["y"] - of_button["y"] - of_button["height"]) < 20
+    widget.close()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_finger_draws_a_region(browser: Browser, tmp_path: Path, source: str) -> None:
+    widget = aw.show(run(), progress=False)
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)  # fmt: skip
+    page = context.new_page()
+    if source == "live":
+        mount(page, widget, width=390)
+    else:
+        page.goto(widget.to_html(tmp_path / "page.html").as_uri())
+    expect(part(page, "thumb")).to_have_count(12)
+    part(page, "picture").scroll_into_view_if_needed()
+    page.touchscreen.tap(*at(page, 1, 2))
+    expect(title(page)).to_contain_text("What r2 c3 looks at")
+    part(page, "region-button").click()
+    expect(part(page, "region-button")).to_have_attribute("aria-pressed", "true")
+    stage = part(page, "picture")
+    for kind, place in (("pointerdown", (0, 0)), ("pointermove", (1, 1)), ("pointerup", (1, 1))):
+        x, y = at(page, *place)
+        stage.dispatch_event(kind, {"clientX": x, "clientY": y, "pointerType": "touch", "button": 0, "bubbles": True})  # fmt: skip
+    expect(title(page)).to_contain_text("Mean of 4 patches")
+    context.close()
+    widget.close()
+
+
 def test_a_view_alone_and_a_file_have_the_picture(browser: Browser, tmp_path: Path) -> None:
     widget = aw.show(run(), chrome=False, progress=False)
     with opened(browser, widget, "live", tmp_path) as one:

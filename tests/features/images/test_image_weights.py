@@ -119,6 +119,11 @@ def test_contributions_and_head_effects_of_a_class(name: str) -> None:
     assert len(found.values) == a.trace.n_tokens
     for method in ("gradient_x_input", "attention_gradient", "alti", "weights"):
         assert np.isfinite(a.why.contributions(number, method).values).all()
+    every = name not in ("vit", "deit", "deit_teacher")
+    assert ("mean of all patches" in classes.note) == every
+    rolled = a.why.contributions(number, "weights").values
+    expected = a.rollout().mean(axis=0) if every else a.rollout()[0]
+    np.testing.assert_allclose(rolled, expected, atol=1e-6)
     effects = a.why.head_effects(number)
     off = a.ablate([(1, 2)]).model.classification
     assert off is not None

@@ -92,6 +92,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
 
   const pointed = signal<number | null>(null);
   const region = signal<Region | null>(null);
+  /** Groups of patches whose border is drawn, one number a token. */
+  const divided = signal<ArrayLike<number> | null>(null);
   /** False while the picture is shown in its own colors. */
   const overlaid = signal(true);
   /** The head whose thumbnail is pointed at. */
@@ -171,6 +173,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       pointed,
       region,
       overlaid,
+      divided,
       peeked,
       focus: wanted,
       chosen,

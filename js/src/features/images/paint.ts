@@ -7,6 +7,7 @@ import { itemAt } from "../../protocol/required";
 import type { Scale } from "../../state/selection";
 import type { Picture } from "./data";
 import { boundsOf, type PatchGrid, type Rect, type Region } from "./geometry";
+import type { Edge } from "./groups";
 
 /** Gray of black and of white below the overlay, so that colors stand out in either theme. */
 const GRAYS: Readonly<Record<Mode, readonly [number, number]>> = {
@@ -216,6 +217,30 @@ export function paintRing(pen: CanvasRenderingContext2D, [x, y, w, h]: Rect, rin
     pen.strokeRect(x, y, w, h);
   }
   pen.setLineDash([]);
+}
+
+/** A line along edges of patches of the grid, which lies in `area`. */
+export function paintEdges(
+  pen: CanvasRenderingContext2D,
+  [x, y, width, height]: Rect,
+  { rows, columns }: PatchGrid,
+  edges: readonly Edge[],
+): void {
+  const [across, down] = [width / columns, height / rows];
+  pen.beginPath();
+  for (const [x0, y0, x1, y1] of edges) {
+    pen.moveTo(x + x0 * across, y + y0 * down);
+    pen.lineTo(x + x1 * across, y + y1 * down);
+  }
+  pen.lineCap = "round";
+  for (const [color, wide] of [
+    ["rgb(0 0 0 / 75%)", 4],
+    ["#fff", 2],
+  ] as const) {
+    pen.strokeStyle = color;
+    pen.lineWidth = wide;
+    pen.stroke();
+  }
 }
 
 export const ringOf = (

@@ -11,23 +11,34 @@ export function PictureSentence({
   heads,
   subject,
   pick,
+  point,
 }: {
   readonly patterns: Patterns;
   readonly heads: number;
   /** Name of the token whose rows are divided. */
   readonly subject: string;
   readonly pick: (layer: number, head: number) => void;
+  /** Called with the groups of the head while it is pointed at. */
+  readonly point: (groups: ArrayLike<number> | null) => void;
 }) {
   const { best, clear, chance_separation: chance } = patterns.data;
   if (clear !== true || !Array.isArray(best)) return <SentenceLine silent />;
   const [layer, head] = [Number(best[0]), Number(best[1])];
   const share = itemAt(patterns.separation.data, layer * heads + head);
+  const [, , n = 0] = patterns.groups.shape;
+  const at = (layer * heads + head) * n;
+  const show = (): void => point(patterns.groups.data.subarray(at, at + n));
+  const hide = (): void => point(null);
   return (
     <SentenceLine>
       <Button
         class="aw-flat aw-focus-word"
-        title="Choose this head"
+        title="Choose this head; the line in the picture divides its two groups"
         onClick={() => pick(layer, head)}
+        onPointerEnter={show}
+        onFocus={show}
+        onPointerLeave={hide}
+        onBlur={hide}
       >
         <b>{headName(layer, head)}</b>
       </Button>

@@ -3,13 +3,25 @@
 import type { Mode } from "../../draw/color/ramp";
 import type { Picture } from "./data";
 import { type PatchGrid, type Place, placeOf, type Region, regionOf } from "./geometry";
+import { edgesBetween } from "./groups";
 import type { ImageModel } from "./model";
-import { type Ground, type Overlay, paintPicture, paintRing, type Ring, ringOf } from "./paint";
+import {
+  areaOf,
+  type Ground,
+  type Overlay,
+  paintEdges,
+  paintPicture,
+  paintRing,
+  type Ring,
+  ringOf,
+  scaled,
+} from "./paint";
 
 export interface Shown extends Omit<Overlay, "mode"> {
   readonly pinned: Place | null;
   readonly pointed: Place | null;
   readonly region: Region | null;
+  readonly divided: ArrayLike<number> | null;
 }
 
 export function shownOf({
@@ -23,6 +35,7 @@ export function shownOf({
   pointed,
   region,
   overlaid,
+  divided,
 }: ImageModel): Shown {
   const { token } = selection.value;
   const [over, { kind }] = [pointed.value, chosen.value];
@@ -35,6 +48,7 @@ export function shownOf({
       region: region.value,
       signed,
     },
+    divided: divided.value,
     pinned: kind === "patch" && token !== null ? placeOf(grid, token) : null,
     pointed: over === null || over === token ? null : placeOf(grid, over),
   };
@@ -47,7 +61,7 @@ export function paintShown(
     grid,
     found,
     under: { ground, mode },
-    shown: { pinned, pointed, region, ...overlay },
+    shown: { pinned, pointed, region, divided, ...overlay },
   }: {
     readonly grid: PatchGrid;
     readonly found: Picture;
@@ -60,6 +74,10 @@ export function paintShown(
   const ring = (around: Region | null, kind: Ring): void => {
     if (around !== null) paintRing(pen, ringOf(grid, found, around, width, height), kind);
   };
+  if (divided !== null) {
+    const area = scaled(areaOf(grid, found), found, width, height);
+    paintEdges(pen, area, grid, edgesBetween(grid, divided));
+  }
   ring(pointed && regionOf(pointed, pointed), "pointed");
   ring(pinned && regionOf(pinned, pinned), "pinned");
   ring(region, "region");

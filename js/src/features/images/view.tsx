@@ -9,7 +9,7 @@ import { h } from "../../draw/dom";
 import { NoAnswer } from "../../ui/answered";
 import { copyExactValues } from "../../ui/copy-exact";
 import { memo } from "../../ui/memo";
-import { mount, widthOf } from "../../ui/mount";
+import { mount, setter, widthOf } from "../../ui/mount";
 import type { DrawView } from "../../views/contract";
 import { drawAlone } from "./alone";
 import { modelOf } from "./model";
@@ -43,6 +43,7 @@ export const images: DrawView = (host, context) => {
         heads={source.meta.model.n_heads}
         subject={model.special.length > 0 ? nameOf(first) : "the mean of all patches"}
         pick={(layer, head) => model.pickHead([layer, head])}
+        point={setter(model.divided)}
       />
     );
   });
@@ -78,6 +79,7 @@ export const images: DrawView = (host, context) => {
   return {
     dispose() {
       model.peeked.value = null;
+      model.divided.value = null;
       render(null, root);
       host.replaceChildren();
     },

@@ -11,6 +11,7 @@ import {
   tokensIn,
   tokenUnder,
 } from "../../../src/features/images/geometry";
+import { edgesBetween } from "../../../src/features/images/groups";
 import { thumbLayout, thumbsSize } from "../../../src/features/images/layout";
 import { modelOf } from "../../../src/features/images/model";
 import { fillPatches, grounded, overlayWords } from "../../../src/features/images/paint";
@@ -422,6 +423,20 @@ describe("the sentence", () => {
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
+  });
+
+  it("shows the border of the two groups while its head is pointed at", async () => {
+    await draw();
+    const head = part("sentence")?.querySelector("button");
+    head?.dispatchEvent(new Event("focus"));
+    expect(shownOf(modelOf(run.context)).divided).toHaveLength(N);
+    head?.dispatchEvent(new Event("blur"));
+    expect(shownOf(modelOf(run.context)).divided).toBeNull();
+    expect(edgesBetween(GRID, [9, 9, 1, 0, 0, 1, 1, 0])).toEqual([
+      [1, 0, 1, 1],
+      [1, 1, 2, 1],
+      [2, 1, 2, 2],
+    ]);
   });
 
   it("is silent where no head is above chance", async () => {
