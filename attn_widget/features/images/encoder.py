@@ -175,7 +175,8 @@ class ImageEncoder(Encoder):
             )
         image = shown(picture.image)
         area = area_read(self.processor, picture.image.size, read)
-        places = rects(area, read, self.patch_size, image.width / picture.image.width)
+        wide, high = picture.image.size
+        places = rects(area, read, self.patch_size, (image.width / wide, image.height / high))
         names = [*self.before, *(f"r{r + 1} c{c + 1}" for r in range(rows) for c in range(columns))]
         tokens = tuple(
             Token(name, i, 0, 0, name, special=i < len(self.before)) for i, name in enumerate(names)
@@ -193,6 +194,7 @@ class ImageEncoder(Encoder):
             columns=columns,
             first=len(self.before),
             picture=image,
+            dtype=self.dtype,
             rects=np.concatenate([no_rects(len(self.before)), places]),
         )
 

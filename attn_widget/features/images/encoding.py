@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoding import Encoding
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class ImageEncoding(Encoding):
         What is shown: the whole picture as it was decoded, RGB, at most `attn_widget.features.images.pictures.SHOWN` px.
     rects : float32 [n, 4]
         ``x, y, width, height`` of each token in px of ``picture``; NaN for special tokens.
+    dtype : torch.dtype, optional
+        Of the pixels that the model gets, as its weights.
     """
 
     rows: int = 0
@@ -33,6 +39,12 @@ class ImageEncoding(Encoding):
     first: int = 0
     picture: Any = None
     rects: Float32 | None = None
+    dtype: torch.dtype | None = None
+
+    @cached_property
+    def inputs(self) -> dict[str, torch.Tensor]:
+        given = super().inputs
+        return {**given, "pixel_values": given["pixel_values"].to(self.dtype)}
 
     @property
     def n_patches(self) -> int:

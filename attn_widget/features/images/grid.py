@@ -81,13 +81,15 @@ def _entry(size: Any, name: str) -> Any:
     return size.get(name) if hasattr(size, "get") else getattr(size, name, None)
 
 
-def rects(area: Area, read: tuple[int, int], patch: tuple[int, int], scale: float) -> Float32:
+def rects(
+    area: Area, read: tuple[int, int], patch: tuple[int, int], scale: tuple[float, float]
+) -> Float32:
     """Rectangles of the patches, row by row, float32 [rows * columns, 4]: x, y, width, height.
 
-    ``area``: what is read, of which the model's pixels are ``read`` (height, width). ``scale``: of the px that are returned. What does
+    ``area``: what is read, of which the model's pixels are ``read`` (height, width). ``scale``: of the px that are returned, across and down. What does
     not fill a patch at the right and at the bottom is read by none.
 
-    >>> rects(Area(0, 0, 28, 14), (5, 10), (2, 5), 1.0).tolist()
+    >>> rects(Area(0, 0, 28, 14), (5, 10), (2, 5), (1, 1)).tolist()
     [[0.0, 0.0, 14.0, 5.59...], [14.0, 0.0, 14.0, 5.59...], [0.0, 5.59..., 14.0, 5.59...], [14.0, 5.59..., 14.0, 5.59...]]
     """
     rows, columns = read[0] // patch[0], read[1] // patch[1]
@@ -103,4 +105,4 @@ def rects(area: Area, read: tuple[int, int], patch: tuple[int, int], scale: floa
         ],
         axis=-1,
     )
-    return (found * scale).astype(np.float32)
+    return (found * [*scale, *scale]).astype(np.float32)
