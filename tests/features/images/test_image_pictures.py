@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import os
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import transformers as tf
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import attn_widget as aw
-from attn_widget.errors import NotAvailableError
+from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.images.grid import area_read
 from attn_widget.features.images.patterns import (
     CLEAR,
@@ -22,6 +27,7 @@ from attn_widget.features.images.patterns import (
     separated,
     shares,
 )
+from attn_widget.features.images.pictures import picture_of
 from attn_widget.protocol.answer import answer
 from tests.features.images.image_models import build, drawn, processor
 
@@ -136,3 +142,96 @@ def test_patterns_of_many_patches_need_no_masks() -> None:
     tracemalloc.stop()
     np.testing.assert_allclose(found[0], chance(40, 40, 1601), rtol=1e-4)
     assert most < 2_000_000  # masks of these are 61 MB
+
+
+# What is given
+
+
+def saved(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def test_names_of_files_are_written_on_one_line(tmp_path: Path) -> None:
+    names = [b"\xff\xfe.png", "a\nb\u202egpj.png".encode(), "ä\u2028\x07.png".encode()]
+    for name in names:
+        path = tmp_path / os.fsdecode(name)
+        path.write_bytes(saved(drawn()))
+        a = aw.analyze(path, model=build("vit"), progress=False)
+        note = a.run.encoding.note if a.run else ""
+        assert note.endswith(".png, 60 × 44 px") and "\ufffd" in note, note
+        assert not {"\n", "\u202e", "\u2028", "\x07"} & {*note}
+        widget = aw.show(a)
+        page = tmp_path / "page.html"
+        widget.to_html(page)
+        assert "\u202e" not in page.read_text("utf-8").partition("</title>")[0]
+        widget.close()
+
+
+def test_a_png_that_mentions_svg_is_read(tmp_path: Path) -> None:
+    words = PngInfo()
+    words.add_text("Description", "<svg> was here")
+    path = tmp_path / "x.png"
+    path.write_bytes(saved(drawn(), pnginfo=words))
+    assert picture_of(path).image.size == (60, 44)
+    path.write_bytes(b"<svg/>")
+    with pytest.raises(InputError, match="is an SVG"):
+        picture_of(path)
+
+
+def test_numbers_of_8_bits_in_more_are_refused_and_floats_noted(tmp_path: Path) -> None:
+    low = np.arange(64, dtype=np.int32).reshape(8, 8)
+    for given in (Image.fromarray(low), Image.fromarray(low.astype(np.uint16)), low.astype(np.uint16)):  # fmt: skip
+        with pytest.raises(InputError, match=r"none above 63: of 16 bits this is black.*convert"):
+            picture_of(given)
+    found = picture_of(Image.fromarray(low * 1000))
+    assert found.note == "8 × 8 px, 16 bits as 8" and np.asarray(found.image).max() == 245
+    assert not np.asarray(picture_of(Image.fromarray(low * 0)).image).any()
+    path = tmp_path / "x.tiff"
+    path.write_bytes(saved(Image.fromarray((low / 63).astype(np.float32)), "TIFF"))
+    assert picture_of(path).note == "x.tiff, 8 × 8 px, 0 to 1 as 8 bits"
+
+
+def test_a_pil_image_is_read_at_its_frame_and_not_changed() -> None:
+    frames = [Image.new("RGB", (20, 20), color) for color in ("red", "lime", "blue")]
+    gif = saved(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    image = Image.open(io.BytesIO(gif))
+    image.seek(1)
+    found = picture_of(image)
+    assert found.image.getpixel((3, 3)) == (0, 255, 0) and found.note == "20 × 20 px, frame 2"
+    assert image.tell() == 1
+    plain = drawn()
+    plain.info["kept"] = "yes"
+    before = plain.tobytes()
+    picture_of(plain)
+    assert plain.tobytes() == before and plain.info == {"kept": "yes"}
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "JPEG", "PNG"])
+def test_a_picture_that_is_turned_is_noted(kind: str, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    for orientation, size in ((3, (60, 44)), (6, (44, 60))):
+        exif[0x0112] = orientation
+        content = saved(drawn(), kind, exif=exif)
+        path = tmp_path / "x"
+        path.write_bytes(content)
+        opened = Image.open(io.BytesIO(content))
+        for given in (path, opened):
+            found = picture_of(given)
+            assert found.image.size == size and found.note.endswith("turned as its EXIF says")
+
+
+def test_rectangles_fit_a_picture_that_is_rounded() -> None:
+    a = aw.analyze(Image.new("RGB", (9000, 93)), model=build("vit"), progress=False)
+    assert a.image.picture.size == (768, 8)
+    np.testing.assert_allclose(a.image.rects[-1], [576, 6, 192, 2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["beit", "dinov2", "clip_vision_model"])
+def test_a_model_of_bfloat16_gets_pixels_of_it(name: str) -> None:
+    model, reader = build(name)
+    a = aw.analyze(drawn(), model=(copy.deepcopy(model).bfloat16(), reader), progress=False)
+    whole = aw.analyze(drawn(), model=(model, reader), progress=False)
+    assert np.isfinite(a.attention(0, 0)).all()
+    np.testing.assert_allclose(a.attention(0, 0), whole.attention(0, 0), atol=0.1)
