@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
+from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoding import Encoding
 
@@ -55,11 +56,31 @@ class ImageEncoding(Encoding):
         """Positions of the patches."""
         return slice(self.first, self.first + self.n_patches)
 
+    def focused(self, token: int | None) -> list[int]:
+        """The tokens whose row is shown: ``token``, or else the first one, or all patches where none stands before them."""
+        if token is not None:
+            return [token]
+        return [0] if self.first else [*range(self.n_patches)]
+
 
 def encoding_of(analysis: AnalysisBase) -> ImageEncoding | None:
     """The encoding of a run of a picture; None of any other run."""
     found = None if analysis.run is None else analysis.run.encoding
     return found if isinstance(found, ImageEncoding) else None
+
+
+def the_encoding(analysis: AnalysisBase) -> ImageEncoding:
+    """The encoding of a run of a picture.
+
+    Raises `NotAvailableError`: of any other run.
+    """
+    found = encoding_of(analysis)
+    if found is None:
+        raise NotAvailableError(
+            "The run is not of an image, so it has no patches.",
+            "Give an image: analyze(image, model=...).",
+        )
+    return found
 
 
 def meta(analysis: AnalysisBase) -> dict[str, int] | None:
