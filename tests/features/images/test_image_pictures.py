@@ -7,7 +7,7 @@ import io
 import os
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +16,8 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import attn_widget as aw
-from attn_widget.errors import InputError, NotAvailableError
+from attn_widget.errors import InputError, InputTypeError, NotAvailableError
+from attn_widget.features.images.encoding import the_encoding
 from attn_widget.features.images.grid import area_read
 from attn_widget.features.images.patterns import (
     CLEAR,
@@ -235,3 +236,35 @@ def test_a_model_of_bfloat16_gets_pixels_of_it(name: str) -> None:
     whole = aw.analyze(drawn(), model=(model, reader), progress=False)
     assert np.isfinite(a.attention(0, 0)).all()
     np.testing.assert_allclose(a.attention(0, 0), whole.attention(0, 0), atol=0.1)
+
+
+# Figures
+
+
+def test_positions_layers_and_heads_are_checked() -> None:
+    a = aw.analyze(drawn(), model=build("vit"), progress=False)
+    np.testing.assert_array_equal(a.image.rows(cast("int", np.int64(3))), a.image.rows(3))
+    np.testing.assert_array_equal(a.image.rows(range(2)), a.image.rows([0, 1]))
+    layer, head, _ = a.image.clearest([1], np.array([0, 2]).tolist())
+    assert layer == 1 and head in (0, 2)
+    bad: Any
+    for bad in ([], [17], [-1], [True], [1.5], 17, -1):
+        with pytest.raises(InputError, match="tokens"):
+            a.image.rows(bad)
+    for bad in (None, "12", 1.5):
+        with pytest.raises(InputTypeError, match="tokens"):
+            a.image.rows(bad)
+    for bad in ([9], [], [-1]):
+        with pytest.raises(InputError, match="layers"):
+            a.image.clearest(layers=bad)
+        with pytest.raises(InputError, match="heads"):
+            a.image.clearest(heads=bad)
+
+
+def test_what_is_asked_for_without_a_focus() -> None:
+    for name, first in (("vit", [0]), ("siglip_vision_model", [*range(16)])):
+        a = aw.analyze(drawn(), model=build(name), progress=False)
+        found = the_encoding(a)
+        assert found.focused(None) == first and found.focused(0) == [0] and found.focused(5) == [5]
+    with pytest.raises(NotAvailableError, match="not of an image"):
+        the_encoding(aw.analyze("the cat", progress=False))
