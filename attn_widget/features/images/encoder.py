@@ -211,7 +211,7 @@ class ImageEncoder(Encoder):
         return np.ascontiguousarray(found, np.float32)
 
     def _interpolates(self, read: tuple[int, int]) -> bool:
-        """True if the positions of another size must be asked for: DINOv2 and BEiT do so by themselves."""
+        """True if the positions of another size must be asked for: DINOv2 interpolates them by itself."""
         size = vision_config(self.traced.config).image_size
         height, width = size if isinstance(size, (tuple, list)) else (size, size)
         asks = self.family.name not in ("dinov2", "dinov2_with_registers")
