@@ -83,7 +83,7 @@ class Separated(NamedTuple):
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Whether the groups hang together more than patches in any order do."""
+        """True where the groups hang together more than patches in any order do."""
         return self.deviations > self.needed
 
     @property

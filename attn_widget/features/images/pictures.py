@@ -146,7 +146,7 @@ def _plain(
             "Crop it.",
         )
     try:
-        # To count frames is to go through them, which would change a PIL image that is somebody's.
+        # To count frames is to go through them, which would change the PIL image of a user.
         frames = int(getattr(image, "n_frames", 1)) if of_file else 1
         if frames > 1:
             image.seek(0)

@@ -13,7 +13,7 @@ import { placeOfRow, subjectOf } from "./words";
 /** Width in a file, px. */
 const WIDTH = 440;
 
-/** What the colors of the picture in a file mean; nothing where it has its own. */
+/** Meaning of the colors of the picture in a file; nothing where it has its own. */
 export function captionOf(model: ImageModel): string {
   const { top, scale, painted, overlaid, numOf } = model;
   const most = top.value;

@@ -25,7 +25,7 @@ export function placeOfRow({ peeked, matrix, selection }: ImageModel): string {
   return shown === null ? headName(selection.value.layer, selection.value.head) : matrixName(shown);
 }
 
-/** Whether the numbers have a chance of 1 / n: weights alone, of which each row is divided among all tokens. */
+/** True if the numbers have a chance of 1 / n: weights alone, of which each row is divided among all tokens. */
 export const hasChance = ({ painted, selection }: ImageModel): boolean =>
   painted.value === null && selection.value.quantity === "weights";
 
