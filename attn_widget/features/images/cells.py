@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attn_widget.analysis import Analysis
-from attn_widget.errors import NotAvailableError
-from attn_widget.features.images.encoding import encoding_of
+from attn_widget.features.images.encoding import the_encoding
 from attn_widget.features.images.figures import ImageFigures
 from attn_widget.protocol.run_source import title_of
 from attn_widget.protocol.selection import Selection
@@ -15,15 +14,9 @@ from attn_widget.protocol.source import Cells
 
 def picture_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
     """Weights that the focus token, or the first one, gives each patch in the selected head, as the grid of patches."""
-    found = encoding_of(analysis)
-    if found is None:
-        raise NotAvailableError(
-            "The run is not of an image, so it has no patches.",
-            "Give an image: analyze(image, model=...).",
-        )
+    found = the_encoding(analysis)
     layer, head = selection.place
-    token = selection.token
-    tokens = [token] if token is not None else [0] if found.first else [*range(found.n_patches)]
+    tokens = found.focused(selection.token)
     of_heads = ImageFigures(analysis).rows(tokens)[layer]
     row = of_heads.mean(axis=0) if head == "mean" else of_heads[head]
     grid = row[found.patches].reshape(found.rows, found.columns)

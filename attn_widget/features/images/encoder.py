@@ -215,7 +215,8 @@ class ImageEncoder(Encoder):
             )
         image = shown(picture.image)
         area = area_read(self.processor, picture.image.size, read)
-        places = rects(area, read, self.patch_size, image.width / picture.image.width)
+        wide, high = picture.image.size
+        places = rects(area, read, self.patch_size, (image.width / wide, image.height / high))
         names = [*self.before, *(f"r{r + 1} c{c + 1}" for r in range(rows) for c in range(columns))]
         tokens = tuple(
             Token(name, i, 0, 0, name, special=i < len(self.before)) for i, name in enumerate(names)
@@ -234,6 +235,7 @@ class ImageEncoder(Encoder):
             first=len(self.before),
             picture=image,
             levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
+            dtype=self.dtype,
             rects=np.concatenate([no_rects(len(self.before)), places]),
         )
 
@@ -250,7 +252,7 @@ class ImageEncoder(Encoder):
         return np.ascontiguousarray(found, np.float32)
 
     def _interpolates(self, read: tuple[int, int]) -> bool:
-        """True if the positions of another size must be asked for: DINOv2 and BEiT do so by themselves."""
+        """True if the positions of another size must be asked for: DINOv2 interpolates them by itself."""
         size = vision_config(self.traced.config).image_size
         height, width = size if isinstance(size, (tuple, list)) else (size, size)
         asks = self.family.name not in ("dinov2", "dinov2_with_registers")

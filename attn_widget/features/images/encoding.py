@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
+from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoding import Encoding
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,8 @@ class ImageEncoding(Encoding):
         What is shown: the whole picture as it was decoded, RGB, at most `attn_widget.features.images.pictures.SHOWN` px.
     rects : float32 [n, 4]
         ``x, y, width, height`` of each token in px of ``picture``; NaN for special tokens.
+    dtype : torch.dtype, optional
+        Of the pixels that the model gets, as its weights.
     """
 
     wordless: bool = True
@@ -34,6 +41,12 @@ class ImageEncoding(Encoding):
     first: int = 0
     picture: Any = None
     rects: Float32 | None = None
+    dtype: torch.dtype | None = None
+
+    @cached_property
+    def inputs(self) -> dict[str, torch.Tensor]:
+        given = super().inputs
+        return {**given, "pixel_values": given["pixel_values"].to(self.dtype)}
 
     @property
     def n_patches(self) -> int:
@@ -44,11 +57,31 @@ class ImageEncoding(Encoding):
         """Positions of the patches."""
         return slice(self.first, self.first + self.n_patches)
 
+    def focused(self, token: int | None) -> list[int]:
+        """The tokens whose row is shown: ``token``, or else the first one, or all patches where none stands before them."""
+        if token is not None:
+            return [token]
+        return [0] if self.first else [*range(self.n_patches)]
+
 
 def encoding_of(analysis: AnalysisBase) -> ImageEncoding | None:
     """The encoding of a run of a picture; None of any other run."""
     found = None if analysis.run is None else analysis.run.encoding
     return found if isinstance(found, ImageEncoding) else None
+
+
+def the_encoding(analysis: AnalysisBase) -> ImageEncoding:
+    """The encoding of a run of a picture.
+
+    Raises `NotAvailableError`: of any other run.
+    """
+    found = encoding_of(analysis)
+    if found is None:
+        raise NotAvailableError(
+            "The run is not of an image, so it has no patches.",
+            "Give an image: analyze(image, model=...).",
+        )
+    return found
 
 
 def meta(analysis: AnalysisBase) -> dict[str, int] | None:

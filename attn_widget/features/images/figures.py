@@ -13,16 +13,9 @@ from attn_widget.analysis.accessor import Accessor, accessor
 from attn_widget.analysis.attention import AttentionFigures
 from attn_widget.analysis.base import cached
 from attn_widget.checks import indices_in
-from attn_widget.errors import NotAvailableError
-from attn_widget.features.images.encoding import ImageEncoding, encoding_of
-from attn_widget.features.images.patterns import (
-    CLEAR,
-    Separated,
-    chance,
-    masks,
-    separated,
-    shares,
-)
+from attn_widget.errors import InputError
+from attn_widget.features.images.encoding import ImageEncoding, encoding_of, the_encoding
+from attn_widget.features.images.patterns import Separated, chance, separated, shares
 from attn_widget.figures.arrays import Float32
 
 if TYPE_CHECKING:
@@ -34,13 +27,7 @@ class ImageFigures(Accessor["Analysis"]):
 
     @property
     def _encoding(self) -> ImageEncoding:
-        found = encoding_of(self._analysis)
-        if found is None:
-            raise NotAvailableError(
-                "The run is not of an image, so it has no patches.",
-                "Give an image: analyze(image, model=...).",
-            )
-        return found
+        return the_encoding(self._analysis)
 
     @property
     def _whole(self) -> Analysis:
@@ -80,8 +67,8 @@ class ImageFigures(Accessor["Analysis"]):
         """
         self._encoding  # noqa: B018  # pyright: ignore[reportUnusedExpression]
         trace = self._whole.trace
-        several = [tokens] if isinstance(tokens, int) else tokens
-        positions = np.array(indices_in(several, trace.n_tokens, "tokens"), np.intp)
+        several = [tokens] if isinstance(tokens, (int, np.integer)) else tokens
+        positions = np.array(_some(several, trace.n_tokens, "tokens"), np.intp)
         layers = range(trace.n_layers)
         return np.stack(
             [trace.picked_rows(layer, positions).mean(axis=1, dtype=np.float32) for layer in layers]
@@ -100,13 +87,12 @@ class ImageFigures(Accessor["Analysis"]):
             The run is not of an image.
         """
         found, trace = self._encoding, self._whole.trace
-        kinds = self._kinds()
         return cached(
             self._whole,
             ("image", "patterns"),
             lambda: np.stack(
                 [
-                    shares(trace.layer_weights(layer), kinds, found.first)
+                    shares(trace.layer_weights(layer), found.rows, found.columns, found.first)
                     for layer in range(trace.n_layers)
                 ]
             ),
@@ -115,15 +101,8 @@ class ImageFigures(Accessor["Analysis"]):
     @property
     def chance(self) -> Float32:
         """`patterns` of a head that looks at every token alike, float32 [6]."""
-        return chance(self._kinds())
-
-    def _kinds(self) -> Float32:
-        found, n = self._encoding, self._whole.trace.n_tokens
-        return cached(
-            self._whole,
-            ("image", "masks"),
-            lambda: masks(found.rows, found.columns, found.first, n),
-        )
+        found = self._encoding
+        return chance(found.rows, found.columns, self._whole.trace.n_tokens)
 
     @property
     def separated(self) -> Separated:
@@ -134,7 +113,7 @@ class ImageFigures(Accessor["Analysis"]):
         Returns
         -------
         Separated
-            ``separation``, ``contiguity`` and ``clarity`` float32 [L, H], ``groups`` uint8 [L, H, patches].
+            ``separation``, ``contiguity``, ``deviations``, ``needed`` and ``clarity`` float32 [L, H], ``clear`` bool [L, H], ``groups`` uint8 [L, H, patches].
 
         Raises
         ------
@@ -144,8 +123,7 @@ class ImageFigures(Accessor["Analysis"]):
         found, whole = self._encoding, self._whole
 
         def find() -> Separated:
-            rows = 0 if found.first else range(found.n_patches)
-            maps = ImageFigures(whole).rows(rows)[..., found.patches]
+            maps = ImageFigures(whole).rows(found.focused(None))[..., found.patches]
             return separated(maps, found.rows, found.columns)
 
         return cached(whole, ("image", "separated"), find)
@@ -162,16 +140,30 @@ class ImageFigures(Accessor["Analysis"]):
 
         Raises
         ------
+        InputError, InputTypeError
+            One that does not exist, or none.
         NotAvailableError
             The run is not of an image.
         """
         found = self.separated
-        rows = np.arange(found.separation.shape[0]) if layers is None else np.asarray(layers)
-        columns = np.arange(found.separation.shape[1]) if heads is None else np.asarray(heads)
-        clarity = found.clarity[rows[:, None], columns]
+        n_layers, n_heads = found.separation.shape
+        rows = _some(range(n_layers) if layers is None else layers, n_layers, "layers")
+        columns = _some(range(n_heads) if heads is None else heads, n_heads, "heads")
+        clarity = found.clarity[np.ix_(rows, columns)]
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
-        layer, head = int(rows[row]), int(columns[column])
-        return layer, head, bool(found.deviations[layer, head] > CLEAR)
+        layer, head = rows[int(row)], columns[int(column)]
+        return layer, head, bool(found.clear[layer, head])
+
+
+def _some(values: Any, size: int, name: str) -> list[int]:
+    """``values`` as indices, as `indices_in`, and at least one.
+
+    Raises `InputError`: none.
+    """
+    found = indices_in(values, size, name)
+    if not found:
+        raise InputError(f"{name} is empty.", f"Give some of 0 to {size - 1}.")
+    return found
 
 
 class OfImage(AttentionFigures):

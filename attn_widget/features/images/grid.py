@@ -9,6 +9,10 @@ import numpy as np
 from attn_widget.errors import NotAvailableError
 from attn_widget.figures.arrays import Float32
 
+#: Image processors that resize and crop and do nothing else to places: those that `transformers` has for the nine families.
+READ = ("ViT", "DeiT", "Bit", "Beit", "CLIP", "Siglip")
+KINDS = frozenset(f"{name}ImageProcessor{by}" for name in READ for by in ("", "Pil", "Fast"))
+
 
 class Area(NamedTuple):
     """A rectangle in px of the picture: left, top, width and height; parts of it may lie outside (padding)."""
@@ -29,9 +33,15 @@ def patch_size(config: Any) -> tuple[int, int]:
 def area_read(processor: Any, size: tuple[int, int], read: tuple[int, int]) -> Area:
     """The part that a processor leaves of a picture of ``size`` (width, height) for pixels of ``read`` (height, width).
 
-    Raises `NotAvailableError`: a processor that does more than to resize a picture and to crop its middle.
+    Raises `NotAvailableError`: a processor that is none of `KINDS`, or pads.
     """
     width, height = size
+    kind = type(processor)
+    if kind.__name__ not in KINDS or not kind.__module__.startswith("transformers."):
+        raise NotAvailableError(
+            f"A {kind.__name__} may do more to a picture than resize it and crop its middle: where its patches lie is not known.",
+            f"Give one of {', '.join(f'{name}ImageProcessor' for name in READ)}, with the model's size, mean and deviation.",
+        )
     to_height, to_width = height, width
     if getattr(processor, "do_resize", False):
         to_height, to_width = _resized(processor, height, width)
@@ -41,7 +51,7 @@ def area_read(processor: Any, size: tuple[int, int], read: tuple[int, int]) -> A
         high, wide = int(_entry(crop, "height")), int(_entry(crop, "width"))
     if (high, wide) != read or getattr(processor, "do_pad", False):
         raise NotAvailableError(
-            f"A {type(processor).__name__} makes pixels {read[1]} × {read[0]} of a picture of {width} × {height} px, in a way that is "
+            f"A {kind.__name__} makes pixels {read[1]} × {read[0]} of a picture of {width} × {height} px, in a way that is "
             "not known here: where its patches lie is not known.",
             "Resize the picture yourself, and set do_resize=False.",
         )
@@ -54,12 +64,13 @@ def _resized(processor: Any, height: int, width: int) -> tuple[int, int]:
     size = processor.size
     short, longest = _entry(size, "shortest_edge"), _entry(size, "longest_edge")
     if short:
-        factor = short / min(height, width)
-        if longest and max(height, width) * factor > longest:
-            factor = longest / max(height, width)
-            short = round(longest * min(height, width) / max(height, width))
-        long = int(short * max(height, width) / min(height, width))
-        return (int(short), long) if height <= width else (long, int(short))
+        low, high = min(height, width), max(height, width)
+        if longest and high / low * short > longest:
+            exact = longest * low / high
+            short, long = round(exact), int(exact * high / low)  # as transformers rounds
+        else:
+            short, long = int(short), int(short * high / low)
+        return (short, long) if height <= width else (long, short)
     return int(_entry(size, "height") or 0), int(_entry(size, "width") or 0)
 
 
@@ -70,13 +81,15 @@ def _entry(size: Any, name: str) -> Any:
     return size.get(name) if hasattr(size, "get") else getattr(size, name, None)
 
 
-def rects(area: Area, read: tuple[int, int], patch: tuple[int, int], scale: float) -> Float32:
+def rects(
+    area: Area, read: tuple[int, int], patch: tuple[int, int], scale: tuple[float, float]
+) -> Float32:
     """Rectangles of the patches, row by row, float32 [rows * columns, 4]: x, y, width, height.
 
-    ``area``: what is read, of which the model's pixels are ``read`` (height, width). ``scale``: of the px that are returned. What does
+    ``area``: what is read, of which the model's pixels are ``read`` (height, width). ``scale``: of the px that are returned, across and down. What does
     not fill a patch at the right and at the bottom is read by none.
 
-    >>> rects(Area(0, 0, 28, 14), (5, 10), (2, 5), 1.0).tolist()
+    >>> rects(Area(0, 0, 28, 14), (5, 10), (2, 5), (1, 1)).tolist()
     [[0.0, 0.0, 14.0, 5.59...], [14.0, 0.0, 14.0, 5.59...], [0.0, 5.59..., 14.0, 5.59...], [14.0, 5.59..., 14.0, 5.59...]]
     """
     rows, columns = read[0] // patch[0], read[1] // patch[1]
@@ -92,4 +105,4 @@ def rects(area: Area, read: tuple[int, int], patch: tuple[int, int], scale: floa
         ],
         axis=-1,
     )
-    return (found * scale).astype(np.float32)
+    return (found * [*scale, *scale]).astype(np.float32)

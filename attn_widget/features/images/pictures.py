@@ -7,6 +7,7 @@ import os
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ SHOWN = 768  # px of the longer side of the picture that is shown
 DRAWING = "An SVG is a drawing, which has no pixels yet"
 EXAMPLES = "Give the path of an image file, a PIL image, or an array [H, W], [H, W, 3] or [H, W, 4]: uint8, or float from 0 to 1."
 DEPTH = 257  # 65,535 / 255: steps of 16 bits in one of 8
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 class Picture(NamedTuple):
@@ -84,7 +86,8 @@ def is_image_file(given: str | os.PathLike[str]) -> bool:
 def picture_of(given: Any, name: str = "image") -> Picture:
     """The picture in RGB: of a file, a PIL image or an array.
 
-    Its first frame, turned as its EXIF says, transparent parts over white. Of 16 bits the upper 8.
+    The first frame of a file, turned as its EXIF says, transparent parts over white; of a PIL image, which is not changed, the current frame.
+    16 bits are scaled to 8.
 
     Raises `InputError`: a file that is none or is broken, a picture that is too large, an array that is none. Raises
     `InputTypeError`: anything else. Raises `NotAvailableError`: Pillow is not installed.
@@ -134,8 +137,6 @@ def _of_file(path: Path) -> Picture:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{called} cannot be read: {error.strerror or error}.") from error
-    if b"<svg" in content[:4096].lower():
-        raise InputError(f"{called} is an SVG. {DRAWING}.", "Export it as PNG, and give that file.")
     Image.init()
     formats = [name for name in FORMATS if name in Image.OPEN]
     try:
@@ -145,14 +146,20 @@ def _of_file(path: Path) -> Picture:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(called, "more pixels than Pillow decodes") from error
     except Exception as error:  # whatever a decoder raises on a header that it does not read
+        if b"<svg" in content[:4096].lower():
+            raise InputError(
+                f"{called} is an SVG. {DRAWING}.", "Export it as PNG, and give that file."
+            ) from error
         raise InputError(
             f"{called} is no image that Pillow reads, or is broken.",
             f"Formats: {', '.join(formats)}.",
         ) from error
-    return _plain(image, [path.name], called)
+    return _plain(image, [_on_one_line(path.name)], called, of_file=True)
 
 
-def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
+def _plain(
+    image: Any, words: list[str], called: str = "The image", *, of_file: bool = False
+) -> Picture:
     """A PIL image as RGB, with what was done to it."""
     from PIL import Image, ImageOps
 
@@ -167,9 +174,14 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
             "Crop it.",
         )
     try:
-        frames = int(getattr(image, "n_frames", 1))
+        # To count frames is to go through them, which would change the PIL image of a user.
+        frames = int(getattr(image, "n_frames", 1)) if of_file else 1
         if frames > 1:
             image.seek(0)
+        frame = int(image.tell())
+        is_turned = _is_turned(
+            image
+        )  # before it is loaded: Pillow turns a TIFF then, and forgets it
         image.load()
         turned = ImageOps.exif_transpose(image)
     except Exception as error:  # whatever a decoder raises on broken data
@@ -180,13 +192,15 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
     words = [*words, f"{turned.width} × {turned.height} px"]
     if frames > 1:
         words.append(f"first of {frames} frames")
-    if turned.size != image.size or (turned is not image and _is_turned(image)):
+    elif frame:
+        words.append(f"frame {frame + 1}")
+    if is_turned:
         words.append("turned as its EXIF says")
     if turned.mode in ("La", "RGBa"):  # premultiplied by alpha: Pillow turns them into these alone
         turned = turned.convert("LA" if turned.mode == "La" else "RGBA")
     if turned.mode.startswith("I") or turned.mode == "F":
+        words.append("0 to 1 as 8 bits" if turned.mode == "F" else "16 bits as 8")
         turned = Image.fromarray(_narrowed(np.asarray(turned), called))
-        words.append("16 bits as 8")
     if turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info:
         opaque = turned.convert("RGBA")
         turned = Image.new("RGBA", opaque.size, "white")
@@ -196,6 +210,16 @@ def _plain(image: Any, words: list[str], called: str = "The image") -> Picture:
     plain = turned.convert("RGB")
     # A new image, which has nothing of the file but its pixels.
     return Picture(Image.frombytes("RGB", plain.size, plain.tobytes()), ", ".join(words))
+
+
+def _on_one_line(name: str) -> str:
+    """A file's name for a line of text: without bytes that are no UTF-8, controls, and marks that turn the direction of writing.
+
+    >>> _on_one_line(f"a{chr(10)}{chr(0x202E)}gpj.png{chr(0xDCFF)}") == f"a{UNKNOWN * 2}gpj.png{UNKNOWN}"
+    True
+    """
+    hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "".join(UNKNOWN if category(letter) in hidden else letter for letter in name)
 
 
 def _is_turned(image: Any) -> bool:
@@ -211,6 +235,15 @@ def _narrowed(values: NDArray[Any], called: str) -> NDArray[np.uint8]:
         raise InputError(
             f"{called} has pixels from {values.min():,} to {values.max():,}, expected 16 bits.",
             "Scale it to uint8 yourself.",
+        )
+    return _of_16_bits(values, called)
+
+
+def _of_16_bits(values: NDArray[Any], called: str) -> NDArray[np.uint8]:
+    if 0 < values.max() <= 255:
+        raise InputError(
+            f"{called} has 16 bits or more a pixel, and none above {values.max()}: of 16 bits this is black.",
+            "If its numbers are 0 to 255, say so: array.astype(np.uint8), or image.convert('L') of a PIL image.",
         )
     return np.rint(values / DEPTH).astype(np.uint8)
 
@@ -238,7 +271,7 @@ def _bytes(values: NDArray[Any], name: str) -> NDArray[np.uint8]:
     if values.dtype == np.bool_:
         return values.astype(np.uint8) * np.uint8(255)
     if values.dtype == np.uint16:
-        return np.rint(values / DEPTH).astype(np.uint8)
+        return _of_16_bits(values, name)
     if values.dtype.kind != "f":
         raise InputError(
             f"{name} is an array of {values.dtype}, expected uint8, or float from 0 to 1.",

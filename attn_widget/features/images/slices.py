@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.errors import SliceError
 from attn_widget.features.images.figures import ImageFigures
-from attn_widget.features.images.patterns import CLEAR, LEAST, NEAR, PATTERNS
+from attn_widget.features.images.patterns import LEAST, NEAR, PATTERNS, chance_separation
 from attn_widget.features.images.pictures import encoded
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer
@@ -46,16 +47,17 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
     found, n = figures.separated, len(figures.rects)
     layer, head, clear = figures.clearest()
     patches = figures.grid[0] * figures.grid[1]
+    needed = float(found.needed[layer, head])
     data = {
         "names": [*PATTERNS],
         "near": NEAR,
         "best": [layer, head],
         "clear": clear,
         "deviations": float(found.deviations[layer, head]),
-        "needed": CLEAR,
+        "needed": needed if isfinite(needed) else None,
         "least": LEAST,
         "chance_contiguity": -1 / (patches - 1) if patches > 1 else 0.0,
-        "chance_separation": 2 / np.pi,
+        "chance_separation": chance_separation(patches),
     }
     groups = np.zeros((*found.groups.shape[:2], n), np.uint8)
     groups[..., np.isfinite(figures.rects[:, 0])] = found.groups

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from attn_widget.analysis import Analysis
-from attn_widget.errors import NotAvailableError
-from attn_widget.features.images.encoding import encoding_of
+from attn_widget.features.images.encoding import the_encoding
 from attn_widget.features.images.figures import ImageFigures
 from attn_widget.figures.tables import Columns
 from attn_widget.protocol.selection import Selection
@@ -14,15 +13,8 @@ COLUMNS = ("layer", "head", "token", "text", "row", "column", "weight")
 
 def picture_table(analysis: Analysis, selection: Selection) -> Columns:
     """One row a head and token: what the focus token attends to; by default the first token, or all patches on average."""
-    found = encoding_of(analysis)
-    if found is None:
-        raise NotAvailableError(
-            "The run is not of an image, so it has no patches.",
-            "Give an image: analyze(image, model=...).",
-        )
-    focus = selection.token
-    tokens = [focus] if focus is not None else [0] if found.first else [*range(found.n_patches)]
-    weights = ImageFigures(analysis).rows(tokens)
+    found = the_encoding(analysis)
+    weights = ImageFigures(analysis).rows(found.focused(selection.token))
     names = [token.text for token in analysis.tokens]
     places = [
         _place(i - found.first, found.columns)

@@ -12,7 +12,7 @@ from PIL import Image
 
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
-from attn_widget.features.images.patterns import PATTERNS, chance, masks, morans, separated
+from attn_widget.features.images.patterns import PATTERNS, chance, morans, separated
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
@@ -129,8 +129,7 @@ def test_patterns_are_shares_by_place(name: str) -> None:
 
 
 def test_chance_of_patterns_is_that_of_even_attention() -> None:
-    kinds = masks(5, 7, 1, 36)
-    even = chance(kinds)
+    even = chance(5, 7, 36)
     assert even[[0, 1, 2, 5]].sum() == pytest.approx(1)
     assert even[0] == pytest.approx(1 / 36) and even[5] == pytest.approx(1 / 36)
     assert even[3] == pytest.approx(6 / 36) and even[4] == pytest.approx(4 / 36)

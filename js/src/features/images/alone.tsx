@@ -4,7 +4,7 @@ import { render } from "preact";
 import { fitCanvas } from "../../draw/canvas";
 import { onTheme } from "../../draw/color/theme";
 import { h } from "../../draw/dom";
-import { formatNumber } from "../../figures/format";
+import { formatNumber, formatSigned } from "../../figures/format";
 import { groundSignal, type ImageModel } from "./model";
 import { drawPicture } from "./picture";
 import { paintShown, shownOf } from "./shown";
@@ -12,6 +12,17 @@ import { placeOfRow, subjectOf } from "./words";
 
 /** Width in a file, px. */
 const WIDTH = 440;
+
+/** Meaning of the colors of the picture in a file; nothing where it has its own. */
+export function captionOf(model: ImageModel): string {
+  const { top, scale, painted, overlaid, numOf } = model;
+  const most = top.value;
+  if (!overlaid.value) return "";
+  if (painted.value !== null)
+    return `What each patch ${painted.value.verb}: ${formatNumber(-most)} to ${formatSigned(most)}`;
+  const by = scale.value === "sqrt" ? ", by square root" : "";
+  return `${subjectOf(model)}, ${placeOfRow(model)}: 0 to ${formatNumber(numOf(most))}${by}`;
+}
 
 /** `chrome`: whether the picture is there in place of the text. */
 export function drawAlone(
@@ -24,7 +35,7 @@ export function drawAlone(
     drawPicture(host, model, until);
     return;
   }
-  const { grid, picture, top, scale } = model;
+  const { grid, picture } = model;
   const canvas = h("canvas", { class: "aw-picture-file" });
   const words = h("p", { class: "aw-picture-scale" });
   host.append(canvas, words);
@@ -38,9 +49,7 @@ export function drawAlone(
       const high = (WIDTH * found.height) / found.width;
       const shown = shownOf(model);
       paintShown(fitCanvas(canvas, WIDTH, high), WIDTH, { grid, found, under, shown });
-      const by = scale.value === "sqrt" ? ", by square root" : "";
-      const text = `${subjectOf(model)}, ${placeOfRow(model)}: 0 to ${formatNumber(model.numOf(top.value))}${by}`;
-      render(text, words);
+      render(captionOf(model), words);
     },
     until,
   );

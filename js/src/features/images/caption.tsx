@@ -13,7 +13,7 @@ import type { ImageModel } from "./model";
 import { entryOf, overlayImage, overMiddle } from "./paint";
 import { createPaintedWords } from "./painted";
 import { shareOfPatches } from "./values";
-import { chosenName, placeOfRow, subjectOf, timesChance } from "./words";
+import { chosenName, hasChance, placeOfRow, subjectOf, timesChance } from "./words";
 
 /** A note that only says how large the picture is. */
 const SIZE = /^[\d,]+ × [\d,]+ px$/;
@@ -76,7 +76,7 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
               aria-pressed={chosen === token}
               title={
                 shown
-                  ? `${model.nameOf(token)}: ${said}${signed ? "" : `, ${timesChance(num, n)}`}`
+                  ? `${model.nameOf(token)}: ${said}${timesChance(model, num)}`
                   : model.nameOf(token)
               }
               style={shown ? { background: `rgb(${color.join(" ")})`, color: inkOn(color) } : {}}
@@ -93,13 +93,12 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
 
   const Legend = memo(function Legend() {
     const most = top.value;
-    const { quantity } = selection.value;
     if (values.value === null) return null;
     const end = rampValue(1, most, scale.value);
     const num = scale.value === "unit" ? { value: end, error: 0 } : numOf(end);
     const chance = 1 / n;
     const place = chance < end ? 100 * rampPosition(chance, most, scale.value) : null;
-    const withChance = place !== null && quantity === "weights";
+    const withChance = place !== null && hasChance(model);
     return (
       <div
         class="aw-picture-legend aw-tiny"
@@ -132,11 +131,11 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
         <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
           <bdi>{chosenName(model)}</bdi>
           {" gives "}
-          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given)} />, {timesChance(numOf(given), n)}
+          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given)} />
+          {timesChance(model, numOf(given))}
         </p>
       );
-    if (row === null || selection.value.quantity !== "weights")
-      return <p class="aw-picture-readout" />;
+    if (row === null || !hasChance(model)) return <p class="aw-picture-readout" />;
     const share = numOf(shareOfPatches(row, grid), countOf(grid));
     const sum = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
     const rest = numOf(sum, special.length);

@@ -17,7 +17,7 @@ export function createInput(
   stage: () => HTMLElement | null,
   until: AbortSignal,
 ) {
-  const { grid, state, picture, pointed, region, values, n, numOf, announce, nameOf } = model;
+  const { grid, state, picture, pointed, region, values, numOf, announce, nameOf } = model;
   /** First corner of a region that is extended by keys. */
   let anchor: Place | null = null;
   let pressed: { readonly x: number; readonly y: number; readonly at: Place } | null = null;
@@ -50,7 +50,7 @@ export function createInput(
     const value = values.peek()?.[token];
     return value === undefined || Number.isNaN(value)
       ? nameOf(token)
-      : `${nameOf(token)}: ${formatNumber(numOf(value))}, ${timesChance(numOf(value), n)}`;
+      : `${nameOf(token)}: ${formatNumber(numOf(value))}${timesChance(model, numOf(value))}`;
   }
 
   function move(event: KeyboardEvent, to: Place): void {

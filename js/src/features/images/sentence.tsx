@@ -46,7 +46,7 @@ export function PictureSentence({
       <bdi>{subject}</bdi>
       {" looks at falls into two groups of patches that account for "}
       <Share value={share} />
-      {" of its variance"}
+      {" of the variance of its logarithms"}
       {typeof chance === "number" && (
         <>
           {", chance "}

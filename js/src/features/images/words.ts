@@ -25,6 +25,13 @@ export function placeOfRow({ peeked, matrix, selection }: ImageModel): string {
   return shown === null ? headName(selection.value.layer, selection.value.head) : matrixName(shown);
 }
 
-/** `3.1 × chance`. */
-export const timesChance = ({ value, error }: Num, n: number): string =>
-  `${formatNumber({ value: value * n, error: error * n }, 2)} × chance`;
+/** True if the numbers have a chance of 1 / n: weights alone, of which each row is divided among all tokens. */
+export const hasChance = ({ painted, selection }: ImageModel): boolean =>
+  painted.value === null && selection.value.quantity === "weights";
+
+/** `, 3.1 × chance` behind a number; nothing where there is no such chance. */
+export function timesChance(model: ImageModel, { value, error }: Num): string {
+  if (!hasChance(model)) return "";
+  const { n } = model;
+  return `, ${formatNumber({ value: value * n, error: error * n }, 2)} × chance`;
+}

@@ -399,6 +399,7 @@ describe("the picture", () => {
     expect(textOf("picture-legend")).toBe("−0.300+0.300");
     point("pointermove", 1, 2);
     expect(textOf("picture-readout")).toBe("r2 c3 contributes +0.300");
+    expect(host.innerHTML).not.toContain("× chance");
     overlay.painted.value = null;
     expect(textOf("picture-title")).toContain("looks at");
   });
@@ -419,7 +420,7 @@ describe("the sentence", () => {
     await draw();
     expect(textOf("sentence")).toBe(
       "L1 · H2 divides the picture most clearly: what [CLS] looks at falls into two groups of patches that account for " +
-        "84% of its variance, chance 64%; it is no segmentation.",
+        "84% of the variance of its logarithms, chance 64%; it is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
