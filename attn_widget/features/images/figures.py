@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_widget.analysis.accessor import Accessor, accessor
-from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.base import cached
 from attn_widget.checks import indices_in
 from attn_widget.errors import NotAvailableError
@@ -172,15 +171,3 @@ class ImageFigures(Accessor["Analysis"]):
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = int(rows[row]), int(columns[column])
         return layer, head, bool(found.deviations[layer, head] > CLEAR)
-
-
-class OfImage(AttentionFigures):
-    image = accessor(ImageFigures)
-
-    def _opens_on(self, layers: Any, heads: Any) -> tuple[int, int, int | None] | None:
-        """The head that separates a picture most clearly, and what it was found with: the first token."""
-        found = encoding_of(self)
-        if found is None:
-            return super()._opens_on(layers, heads)
-        layer, head, _ = ImageFigures(cast("Analysis", self)).clearest(layers, heads)
-        return layer, head, 0 if found.first and self.base is None else None
