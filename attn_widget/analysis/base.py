@@ -249,9 +249,9 @@ class AnalysisBase(NotPickled):
         tagger = each_residue if proteins else self._tagger
         return annotate(self.trace.tokens, self.text, self.text_pair, tagger=tagger)
 
-    def _opens_on(self, _layers: Any, _heads: Any) -> tuple[int, int, int | None] | None:
-        """Layer, head and token that a run opens on, among these; features know those of a run of no text."""
-        return None
+    def _opens_on(self, _layers: Any, _heads: Any) -> tuple[int, int, int | None]:
+        """Layer, head and token that a run of no text opens on, among these; features know them."""
+        return 0, 0, None
 
     @property
     def _where_to_ask(self) -> str:

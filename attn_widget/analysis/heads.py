@@ -97,7 +97,7 @@ class HeadFigures(Accessor[AttentionFigures]):
         """Mean weight of every head on neighbors and on repeated tokens; see `head_patterns`."""
         trace = self._analysis.trace
         trace.check_square("A pattern (weight on neighbors and repeated tokens)")
-        if self._is_unordered:
+        if ModelFigures(self._analysis).wordless:
             raise NotAvailableError(UNORDERED)
 
         def find() -> Patterns:
@@ -126,7 +126,7 @@ class HeadFigures(Accessor[AttentionFigures]):
             ``seed`` is no int from 0 to 2**32 - 1.
         """
         seed = check_seed(seed)
-        if self._is_unordered:
+        if ModelFigures(self._analysis).wordless:
             raise NotAvailableError(UNORDERED)
         key = ("roles", seed)
         if key not in self._analysis._cache:  # found without the lock
@@ -262,11 +262,6 @@ class HeadFigures(Accessor[AttentionFigures]):
             "layer_change", lambda: layer_change(mean_heads(self._analysis.trace))
         )
 
-    @property
-    def _is_unordered(self) -> bool:
-        run = self._analysis.run
-        return run is not None and run.encoding.wordless
-
     def _check_two_texts(self) -> None:
         if self._analysis.trace.square:
             hint = 'Ask of("cross") for it.' if "cross" in self._analysis._part_names else ""
@@ -278,6 +273,6 @@ class HeadFigures(Accessor[AttentionFigures]):
         sets, reasons = key_sets(known_language(self._analysis))
         first = self._analysis.tokens[0].special
         masks = self._analysis._masks()
-        if self._is_unordered:
+        if ModelFigures(self._analysis).wordless:
             reasons["long_range"] = UNORDERED
         return specialize(self.marginals, sets, reasons, first_is_summary=first, allowed=masks)

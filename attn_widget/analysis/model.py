@@ -287,6 +287,11 @@ class ModelFigures(Accessor[AttentionFigures]):
         )
 
     @property
+    def wordless(self) -> bool | None:
+        """True of an input that is no text, such as an image; None of a text."""
+        return True if self._analysis.run and self._analysis.run.encoding.wordless else None
+
+    @property
     def default_mode(self) -> Mode:
         """``"next"`` of a decoder, else ``"as_is"``."""
         run = self._analysis.run

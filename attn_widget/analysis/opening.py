@@ -103,8 +103,8 @@ def opening(
 
     A text without a link opens on the first head, with no token.
     """
-    if (chosen := analysis._opens_on(layers, heads)) is not None:  # pyright: ignore[reportPrivateUsage]
-        return Opening(*chosen)
+    if analysis.model.wordless:
+        return Opening(*analysis._opens_on(layers, heads))  # pyright: ignore[reportPrivateUsage]
     square = analysis.trace.square
     links = cached(analysis, "links", lambda: (links_of if square else links_across)(analysis))
     rows = np.arange(analysis.trace.n_layers) if layers is None else np.asarray(layers)

@@ -165,8 +165,8 @@ FEATURES = {
     "images": Feature(
         inputs={"images": "inputs:read"}, meta={"image": "encoding:meta", "wordless": "encoding:wordless"},
         encoders=dict.fromkeys(["vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"], "loading:checkpoint_of"),
-        analysis={"images": "figures:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
-        model={"images": "view:OfPicture"}, views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
+        analysis={"images": "view:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
+        views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
         carried={"attention": "recorded:picture_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},
     ),
     "inside": Feature(

@@ -13,7 +13,7 @@ from scripts.widget_parts import POLL_S, STEP_MS
 
 T = TypeVar("T")
 #: Views of a run of a text: that of a picture needs one.
-OF_TEXTS = tuple(name for name, view in VIEWS.items() if view.opens != "patch_grid")
+OF_TEXTS = tuple(name for name, view in VIEWS.items() if view.opens != "wordless")
 FLOAT32 = 2.0**-23  # of a float32 number that the page writes with all digits, relative
 LATE_MS = 150  # a part that waits says so after 120
 # What a view shows first when all its numbers are there.

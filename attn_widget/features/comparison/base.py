@@ -102,10 +102,6 @@ def check_same_part(a: Analysis, b: Analysis) -> None:
         )
 
 
-def _is_wordless(analysis: Analysis) -> bool:
-    return analysis.run is not None and analysis.run.encoding.wordless
-
-
 class ComparisonBase(NotPickled):
     """Two runs whose tokens are aligned; parameters and attributes as of `Comparison`."""
 
@@ -161,10 +157,10 @@ class ComparisonBase(NotPickled):
                     "The weights of the model changed between the two runs: A and B are of different ones."
                 )
         if self._texts(a) == self._texts(b) and a.model.masked == b.model.masked:
-            notes.append(f"The two {'images' if _is_wordless(a) else 'texts'} are identical.")
+            notes.append(f"The two {'images' if a.model.wordless else 'texts'} are identical.")
             if alike:
                 notes.append("The model is the same too, so every difference is 0.")
-        elif _is_wordless(a) and _is_wordless(b):
+        elif a.model.wordless and b.model.wordless:
             notes.append("Patches are matched by their place if both images have one grid.")
         elif not self.alignment.words:
             whose = "texts" if self.part in ("self", "encoder") else "outputs"
@@ -365,8 +361,7 @@ class ComparisonBase(NotPickled):
     def _texts(run: Analysis) -> tuple[str | None, ...]:
         """Everything that a run read."""
         source = run.model.source_text if run.part in ("decoder", "cross") else None
-        if _is_wordless(run):
-            assert run.run is not None  # it has an encoding
+        if run.run is not None and run.model.wordless:
             return tuple(repr(array.tobytes()) for array in run.run.encoding.arrays.values())
         return source, run.text, run.text_pair
 

@@ -5,16 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attn_widget.analysis.accessor import Accessor, accessor
-from attn_widget.analysis.attention import AttentionFigures
+from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.base import cached
-from attn_widget.checks import indices_in
-from attn_widget.errors import InputError
-from attn_widget.features.images.encoding import ImageEncoding, encoding_of, the_encoding
+from attn_widget.features.images.encoding import ImageEncoding, the_encoding
 from attn_widget.features.images.patterns import Separated, chance, separated, shares
 from attn_widget.figures.arrays import Float32
 
@@ -153,26 +150,3 @@ class ImageFigures(Accessor["Analysis"]):
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = rows[int(row)], columns[int(column)]
         return layer, head, bool(found.clear[layer, head])
-
-
-def _some(values: Any, size: int, name: str) -> list[int]:
-    """``values`` as indices, as `indices_in`, and at least one.
-
-    Raises `InputError`: none.
-    """
-    found = indices_in(values, size, name)
-    if not found:
-        raise InputError(f"{name} is empty.", f"Give some of 0 to {size - 1}.")
-    return found
-
-
-class OfImage(AttentionFigures):
-    image = accessor(ImageFigures)
-
-    def _opens_on(self, layers: Any, heads: Any) -> tuple[int, int, int | None] | None:
-        """The head that separates a picture most clearly, and what it was found with: the first token."""
-        found = encoding_of(self)
-        if found is None:
-            return super()._opens_on(layers, heads)
-        layer, head, _ = ImageFigures(cast("Analysis", self)).clearest(layers, heads)
-        return layer, head, 0 if found.first and self.base is None else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +220,9 @@ def test_pictures_multiplied_by_alpha_are_read() -> None:
     for mode in ("La", "RGBa"):
         image = drawn().convert("RGBA" if mode == "RGBa" else "LA").convert(mode)
         assert analyzed(image).trace.n_tokens == 17
+
+
+def test_a_text_imports_no_figures_of_pictures() -> None:
+    names = "figures", "patterns", "pictures", "encoder", "loading"
+    code = f"import sys, attn_widget as aw\naw.show('the cat', progress=False)\nassert not [n for n in {names} if 'attn_widget.features.images.' + n in sys.modules]"
+    subprocess.run([sys.executable, "-c", code], check=True)
