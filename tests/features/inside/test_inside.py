@@ -59,7 +59,8 @@ def test_the_parts_of_every_layer_add_up(encoder: Encoder) -> None:
         attention_norm = layers[layer].get_submodule(block.attention_norm)
         ffn_norm = layers[layer].get_submodule(block.ffn_norm)
         ffn_output = layers[layer].get_submodule(block.ffn_output)
-        np.testing.assert_array_equal(p.layer_input, states[layer])
+        # Of another pass, whose buffers lie elsewhere: kernels may sum in another order.
+        assert_close(p.layer_input, states[layer], **tiny_models.RUN)
         assert_close(apply(ffn_output, p.ffn_activation), p.ffn_output, terms=48)
         if not narrow:  # there the residual starts from the bottleneck
             total = p.layer_input + p.attention_output
@@ -76,7 +77,7 @@ def test_the_parts_of_every_layer_add_up(encoder: Encoder) -> None:
                 assert_close(p.attention_norm + p.ffn_output, p.ffn_sum, terms=48)
                 np.testing.assert_array_equal(p.ffn_norm, p.layer_output)
         if not (p.pre_norm and layer == encoder.n_layers - 1):  # a final norm follows
-            np.testing.assert_array_equal(p.layer_output, states[layer + 1])
+            assert_close(p.layer_output, states[layer + 1], **tiny_models.RUN)
 
 
 def test_the_embeddings_add_up_to_the_first_hidden_state(encoder: Encoder) -> None:

@@ -57,11 +57,11 @@ def plain(a: Any, heads: list[tuple[int, int]], masked: list[int] | None = None)
 def test_heads_that_are_off_give_nothing(run: Any) -> None:
     expected = plain(run, HEADS)
     off = run.ablate(HEADS)
-    assert_close(off.trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
+    assert_close(off.trace.logits, expected.logits[0].numpy(), **tiny_models.RUN)
     assert off.model.heads_off == tuple(sorted(HEADS)) and run.model.heads_off == ()
     assert_close(off.attention(0, 0), run.attention(0, 0), **tiny_models.SUMS)
     assert np.abs(off.attention(1, 0) - run.attention(1, 0)).max() > 1e-4
-    assert_close(run.trace.logits, plain(run, []).logits[0].numpy(), **tiny_models.SUMS)
+    assert_close(run.trace.logits, plain(run, []).logits[0].numpy(), **tiny_models.RUN)
 
 
 def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any) -> None:
@@ -70,7 +70,7 @@ def test_everything_that_a_changed_run_is_asked_is_of_the_changed_model(run: Any
     best = torch.softmax(expected.logits[0, 3].double(), dim=-1).max()
     masked = off.predictions(1, "masked", rows=slice(3, 4))
     assert_close(masked.probabilities[0, 0], float(best), **tiny_models.RUN, size=expected.logits)
-    assert_close(off.mask([3]).trace.logits, expected.logits[0].numpy(), **tiny_models.SUMS)
+    assert_close(off.mask([3]).trace.logits, expected.logits[0].numpy(), **tiny_models.RUN)
     assert off.mask([3]).mask([]) is off
     c = off.why.contributions(aw.target(position=3, token=17, masked=True))
     assert_close(
