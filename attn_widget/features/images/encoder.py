@@ -229,11 +229,11 @@ class ImageEncoder(Encoder):
             tokens=tokens,
             arrays=arrays,
             note=picture.note,
+            levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
             rows=rows,
             columns=columns,
             first=len(self.before),
             picture=image,
-            levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
             rects=np.concatenate([no_rects(len(self.before)), places]),
         )
 
