@@ -230,11 +230,11 @@ class ImageEncoder(Encoder):
             tokens=tokens,
             arrays=arrays,
             note=picture.note,
+            levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
             rows=rows,
             columns=columns,
             first=len(self.before),
             picture=image,
-            levels=LEVELS if self.n_layers * self.n_heads * n**2 > CELLS else 0,
             dtype=self.dtype,
             rects=np.concatenate([no_rects(len(self.before)), places]),
         )

@@ -11,6 +11,8 @@ import numpy as np
 
 from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.base import cached
+from attn_widget.checks import indices_in
+from attn_widget.errors import InputError
 from attn_widget.features.images.encoding import ImageEncoding, the_encoding
 from attn_widget.features.images.patterns import Separated, chance, separated, shares
 from attn_widget.figures.arrays import Float32
@@ -150,3 +152,14 @@ class ImageFigures(Accessor["Analysis"]):
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = rows[int(row)], columns[int(column)]
         return layer, head, bool(found.clear[layer, head])
+
+
+def _some(values: Any, size: int, name: str) -> list[int]:
+    """``values`` as indices, as `indices_in`, and at least one.
+
+    Raises `InputError`: none.
+    """
+    found = indices_in(values, size, name)
+    if not found:
+        raise InputError(f"{name} is empty.", f"Give some of 0 to {size - 1}.")
+    return found
