@@ -112,7 +112,7 @@ SITES: list[Any] = [
 @pytest.mark.parametrize("site", SITES)
 def test_every_site_is_that_of_plain_hooks(c: Any, family: str, site: Any) -> None:
     patched = c.patch([site])
-    assert_close(patched.trace.logits, plain(c, family, site), **tiny_models.SUMS)
+    assert_close(patched.trace.logits, plain(c, family, site), **tiny_models.RUN)
     assert np.abs(patched.trace.logits - c.b.trace.logits).max() > 1e-4
     assert [token.text for token in patched.tokens] == [token.text for token in c.b.tokens]
 
@@ -126,8 +126,8 @@ def test_all_of_a_gives_a_and_nothing_gives_b(name: str) -> None:
     assert not c.alignment.unmatched_a and not c.alignment.unmatched_b
     n_layers = c.a.trace.n_layers
     whole = c.patch([("state", layer) for layer in range(n_layers + 1)])
-    assert_close(whole.trace.logits, c.a.trace.logits, **tiny_models.SUMS)
-    assert_close(c.patch([("state", n_layers)]).trace.logits, c.a.trace.logits, **tiny_models.SUMS)
+    assert_close(whole.trace.logits, c.a.trace.logits, **tiny_models.RUN)
+    assert_close(c.patch([("state", n_layers)]).trace.logits, c.a.trace.logits, **tiny_models.RUN)
     assert c.patch([]) is c.b
     back = aw.compare(c.b, whole).patch([])
     assert back is whole
