@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 16_384  # patches and special tokens
 # Steps of a weight in the page of a picture with more weights than this: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
-CELLS, LEVELS = 1.2e6, 75
+CELLS, LEVELS = 1.2e6, 64
 INTERPOLATE = "interpolate_pos_encoding"
 
 
