@@ -125,9 +125,6 @@ def class_probabilities(
     )
 
 
-OF_PATCHES = ("clip", "dinov2", "dinov2_with_registers", "siglip")  # whose heads read their mean
-
-
 def reads(config: Any) -> str:
     """Input of the head, if not the first token alone; else empty."""
     kind = getattr(config, "model_type", "")
@@ -135,7 +132,8 @@ def reads(config: Any) -> str:
         return "The head reads windows over all tokens; the first token is one of them."
     if kind == "attn_widget_mean_pooling" or getattr(config, "classifier_pooling", "cls") == "mean":
         return "The head reads the mean of all tokens; the first token is one of them."
-    if kind in OF_PATCHES or (kind == "beit" and config.use_mean_pooling):
+    of_patches = kind in ("clip", "dinov2", "dinov2_with_registers", "siglip")
+    if of_patches or (kind == "beit" and config.use_mean_pooling):
         return "The head reads the mean of all patches (of DINOv2 the first token too)."
     return ""
 

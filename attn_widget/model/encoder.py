@@ -394,12 +394,7 @@ class Encoder(NotPickled):
         return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
     def for_input(self, given: Any) -> tuple[Encoder, Any]:
-        """The encoder that reads ``given``, this one or another tower of the same model, and what it reads.
-
-        Parameters
-        ----------
-        given : str, or another input
-        """
+        """The encoder that reads ``given``, this one or another tower of the same model, and what it reads."""
         return self, given
 
     def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
