@@ -29,6 +29,7 @@ GOOD: dict[str, Callable[[World], list[Any]]] = {
     "analyze.text": one_of(TEXT, [5, 6, 7], {"input_ids": [[5, 6, 7]]}),
     "add_special_tokens": one_of(True, False),
     "text_pair": one_of(None, "It purrs."),
+    "given": one_of(TEXT),
     "from_dataset.text": one_of("text"),
     "read_csv.text": one_of("text"),
     "texts": one_of(["Cats purr.", "It slept."]),
