@@ -394,7 +394,24 @@ class Encoder(NotPickled):
         return expand(self, encoding, head.padded, attended=head.attends_expansion)
 
     def for_input(self, given: Any) -> tuple[Encoder, Any]:
-        """The encoder that reads ``given``, this one or another tower of the same model, and what it reads."""
+        """The encoder that reads ``given``, this one or another tower of the same model, and what it reads.
+
+        Parameters
+        ----------
+        given : Any
+            What the user gave: a text, or what a feature reads in place of one.
+
+        Returns
+        -------
+        (Encoder, Any)
+            The encoder to run, and ``given`` as that encoder takes it.
+
+        Examples
+        --------
+        >>> from attn_widget import load
+        >>> load(progress=False).for_input("the cat")[1]
+        'the cat'
+        """
         return self, given
 
     def without(self, heads: Iterable[HeadAddress], ablation: Ablation = "zero") -> Encoder:
