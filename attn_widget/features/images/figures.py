@@ -13,8 +13,15 @@ from attn_widget.analysis.accessor import Accessor
 from attn_widget.analysis.base import cached
 from attn_widget.checks import indices_in
 from attn_widget.errors import InputError
+from attn_widget.features.images.blank import beyond, blank_rows, focused_rows, rows_of
 from attn_widget.features.images.encoding import ImageEncoding, the_encoding
-from attn_widget.features.images.patterns import Separated, chance, separated, shares
+from attn_widget.features.images.patterns import (
+    Separated,
+    chance,
+    hangs_together,
+    separated,
+    shares,
+)
 from attn_widget.figures.arrays import Float32
 
 if TYPE_CHECKING:
@@ -67,11 +74,7 @@ class ImageFigures(Accessor["Analysis"]):
         self._encoding  # noqa: B018  # pyright: ignore[reportUnusedExpression]
         trace = self._whole.trace
         several = [tokens] if isinstance(tokens, (int, np.integer)) else tokens
-        positions = np.array(_some(several, trace.n_tokens, "tokens"), np.intp)
-        layers = range(trace.n_layers)
-        return np.stack(
-            [trace.picked_rows(layer, positions).mean(axis=1, dtype=np.float32) for layer in layers]
-        )
+        return rows_of(trace, _some(several, trace.n_tokens, "tokens"))
 
     @property
     def patterns(self) -> Float32:
@@ -105,14 +108,16 @@ class ImageFigures(Accessor["Analysis"]):
 
     @property
     def separated(self) -> Separated:
-        """Two groups of patches for each head, and how clearly they separate the picture, by what the first token looks at.
+        """Two groups of patches for each head, and how clearly they separate the picture.
 
-        Without a first special token (SigLIP), by what all patches look at on average.
+        By what the first token looks at beyond what it looks at in pictures of nothing: an even one, and random pixels. Without a first special
+        token (SigLIP), by what all patches look at on average. The first picture of a size costs the model two passes more.
 
         Returns
         -------
         Separated
             ``separation``, ``contiguity``, ``deviations``, ``needed`` and ``clarity`` float32 [L, H], ``clear`` bool [L, H], ``groups`` uint8 [L, H, patches].
+            No head is clear, and ``needed`` infinite, where neighboring patches of the picture are no more alike than in any order.
 
         Raises
         ------
@@ -122,10 +127,28 @@ class ImageFigures(Accessor["Analysis"]):
         found, whole = self._encoding, self._whole
 
         def find() -> Separated:
-            maps = ImageFigures(whole).rows(found.focused(None))[..., found.patches]
-            return separated(maps, found.rows, found.columns)
+            assert whole.run is not None  # of every picture
+            maps = focused_rows(whole.trace, found)[..., found.patches]
+            groups = separated(
+                beyond(maps, blank_rows(whole.run, found)), found.rows, found.columns
+            )
+            if self.hangs_together:
+                return groups
+            return groups._replace(needed=np.full_like(groups.needed, np.inf))
 
         return cached(whole, ("image", "separated"), find)
+
+    @property
+    def hangs_together(self) -> bool:
+        """True if neighboring patches of the picture are more alike than in any order, in a mean color or in contrast: else no head separates it.
+
+        Raises
+        ------
+        NotAvailableError
+            The run is not of an image.
+        """
+        found = self._encoding
+        return hangs_together(found.arrays["pixel_values"], found.rows, found.columns)
 
     def clearest(
         self, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
@@ -148,7 +171,8 @@ class ImageFigures(Accessor["Analysis"]):
         n_layers, n_heads = found.separation.shape
         rows = _some(range(n_layers) if layers is None else layers, n_layers, "layers")
         columns = _some(range(n_heads) if heads is None else heads, n_heads, "heads")
-        clarity = found.clarity[np.ix_(rows, columns)]
+        among = np.ix_(rows, columns)
+        clarity = found.clarity[among] + found.clear[among]  # clear ones before others
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = rows[int(row)], columns[int(column)]
         return layer, head, bool(found.clear[layer, head])

