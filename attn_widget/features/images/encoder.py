@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from attn_widget.model.embedding_head import EmbeddingHead
 
 MOST_TOKENS = 16_384  # patches and special tokens
-# Steps of a weight in the page of a picture with more weights than this: half of one is 0.013 of the largest. 257 tokens and 72 heads make a page of 3 MB.
-CELLS, LEVELS = 1.2e6, 64
+# Steps of a weight in the page of a picture with more weights than this: half of one is at most 0.021 of the largest. 257 tokens and 72 heads make a page of 3 MB.
+CELLS, LEVELS = 1.2e6, 48
 INTERPOLATE = "interpolate_pos_encoding"
 
 

@@ -4,15 +4,12 @@ import type { ReadonlySignal } from "@preact/signals-core";
 import { inkOn, type Mode } from "../../draw/color/ramp";
 import { rampPosition, rampValue } from "../../draw/color/scale";
 import { formatNumber, formatPercent, formatSigned } from "../../figures/format";
-import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { memo } from "../../ui/memo";
 import { Num } from "../../ui/number";
-import { countOf } from "./geometry";
 import type { ImageModel } from "./model";
 import { entryOf, overlayImage, overMiddle } from "./paint";
 import { createPaintedWords } from "./painted";
-import { shareOfPatches } from "./values";
 import { chosenName, hasChance, placeOfRow, subjectOf, timesChance } from "./words";
 
 /** A note that only says how large the picture is. */
@@ -136,19 +133,14 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
         </p>
       );
     if (row === null || !hasChance(model)) return <p class="aw-picture-readout" />;
-    const share = numOf(shareOfPatches(row, grid), countOf(grid));
-    const sum = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
-    const rest = numOf(sum, special.length);
+    // A row sums to 1, and the chips above tell the rest.
+    const rest = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
+    if (special.length === 0 || Number.isNaN(rest)) return <p class="aw-picture-readout" />;
+    const share = numOf(1 - rest, special.length);
     return (
       <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
         {"patches get "}
         <Num {...share} text={formatPercent(share, 2)} />
-        {special.length > 0 && !Number.isNaN(sum) && (
-          <>
-            {`, ${special.length === 1 ? model.nameOf(itemAt(special, 0)) : `the ${special.length} special tokens`} `}
-            <Num {...rest} text={formatPercent(rest, 2)} />
-          </>
-        )}
       </p>
     );
   });

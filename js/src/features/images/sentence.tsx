@@ -52,11 +52,9 @@ export function PictureSentence({
       </Button>
       {" divides the picture most clearly: in what "}
       <bdi>{subject}</bdi>
-      {
-        " looks at, beyond what it looks at in pictures of nothing, two groups of patches account for "
-      }
+      {" looks at beyond pictures of nothing, two groups of patches account for "}
       <Share value={share} />
-      {" of the variance of the logarithms"}
+      {" of the variance"}
       {typeof chance === "number" && (
         <>
           {", chance "}

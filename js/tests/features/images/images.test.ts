@@ -422,8 +422,8 @@ describe("the sentence", () => {
   it("names the head that divides the picture most clearly, with its share against chance", async () => {
     await draw();
     expect(textOf("sentence")).toBe(
-      "L1 · H2 divides the picture most clearly: in what [CLS] looks at, beyond what it looks at in pictures of nothing, " +
-        "two groups of patches account for 84% of the variance of the logarithms, chance 64%; it is no segmentation.",
+      "L1 · H2 divides the picture most clearly: in what [CLS] looks at beyond pictures of nothing, " +
+        "two groups of patches account for 84% of the variance, chance 64%; it is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
