@@ -17,7 +17,6 @@ const SIZE = /^[\d,]+ × [\d,]+ px$/;
 
 export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
   const {
-    grid,
     n,
     values,
     top,
