@@ -142,6 +142,8 @@ class ImageFigures(Accessor["Analysis"]):
     def hangs_together(self) -> bool:
         """True if neighboring patches of the picture are more alike than in any order, in a mean color or in contrast: else no head separates it.
 
+        Of fewer than 36 patches none may be, whatever the picture.
+
         Raises
         ------
         NotAvailableError

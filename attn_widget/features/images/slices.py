@@ -11,7 +11,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.errors import SliceError
 from attn_widget.features.images.figures import ImageFigures
-from attn_widget.features.images.patterns import LEAST, NEAR, PATTERNS, chance_separation
+from attn_widget.features.images.patterns import FEWEST, LEAST, NEAR, PATTERNS, chance_separation
 from attn_widget.features.images.pictures import encoded
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer
@@ -53,7 +53,7 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
         "near": NEAR,
         "best": [layer, head],
         "clear": clear,
-        "together": figures.hangs_together,
+        "together": figures.hangs_together if patches >= FEWEST else None,
         "deviations": float(found.deviations[layer, head]),
         "needed": needed if isfinite(needed) else None,
         "least": LEAST,

@@ -13,6 +13,8 @@ from PIL import Image
 import attn_widget as aw
 from attn_widget.errors import InputError, NotAvailableError
 from attn_widget.features.images.patterns import PATTERNS, chance, morans, separated
+from attn_widget.features.images.recorded import answers_of
+from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
@@ -291,3 +293,19 @@ def test_a_page_of_a_text_has_none_of_it() -> None:
     meta, _ = unpack(shot.chunks["paint"])
     assert "images" not in meta["snapshot"]["views"]
     assert not {"image", "patch_patterns"} & {each["request"]["kind"] for each in meta["recorded"]}
+
+
+@pytest.mark.parametrize("name", ["vit", "siglip_vision_model"])
+def test_a_page_has_the_rows_that_it_opens_on_without_steps(name: str) -> None:
+    a = run(name)
+    tokens = [0] if name == "vit" else [*range(16)]
+    for chosen, asked_for in ((None, tokens), (3, [3])):
+        found = {
+            asked["kind"]: (asked, arrays)
+            for asked, _, arrays in answers_of(a, {"token": chosen}, PageSpec())
+        }
+        asked, arrays = found["patch_rows"]
+        assert (asked.get("tokens") or [asked["token"]]) == asked_for
+        exact = a.image.rows(asked_for)
+        np.testing.assert_allclose(arrays["rows"], exact, rtol=2**-12, atol=0)
+        assert not np.any(arrays["rows"].view(np.uint32) & 0xFFF)

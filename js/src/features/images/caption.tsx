@@ -127,15 +127,15 @@ export function createWords(model: ImageModel, mode: ReadonlySignal<Mode>) {
         <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
           <bdi>{chosenName(model)}</bdi>
           {" gives "}
-          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given)} />
-          {timesChance(model, numOf(given))}
+          <bdi>{model.nameOf(token)}</bdi> <Num {...numOf(given, 1, false)} />
+          {timesChance(model, numOf(given, 1, false))}
         </p>
       );
     if (row === null || !hasChance(model)) return <p class="aw-picture-readout" />;
     // A row sums to 1, and the chips above tell the rest.
     const rest = special.reduce((sum, each) => sum + (row[each] ?? Number.NaN), 0);
     if (special.length === 0 || Number.isNaN(rest)) return <p class="aw-picture-readout" />;
-    const share = numOf(1 - rest, special.length);
+    const share = { ...numOf(rest, special.length), value: 1 - rest };
     return (
       <p class="aw-picture-readout aw-tiny" data-aw-part="picture-readout">
         {"patches get "}

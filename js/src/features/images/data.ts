@@ -37,6 +37,8 @@ export async function askPicture(source: Source, signal: AbortSignal): Promise<P
 /** Rows `[L, H, n]` of what some tokens attend to; NaN of heads that a page has not saved. */
 export interface HeadRows {
   readonly tokens: readonly number[];
+  /** False of rows out of the matrices of a saved page, which have steps. */
+  readonly exact: boolean;
   readonly rows: NdArray;
 }
 
@@ -55,7 +57,7 @@ export async function askRows(
   const rows = saved
     ? await rowsOfPage(source, tokens, signal)
     : arrayOf(await source.ask(request, { signal }), "rows");
-  return { tokens, rows };
+  return { tokens, exact: !saved, rows };
 }
 
 /** Runs `[from, to)` of consecutive tokens: a request each. */

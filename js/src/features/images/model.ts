@@ -27,6 +27,8 @@ import { topOfPatches, valuesFrom } from "./values";
 
 /** A pointer that rests so long (ms) on a patch wants its rows of all heads. */
 const REST_MS = 60;
+/** Of a weight that a page recorded: see DIGITS in attn_widget/features/images/recorded.py. */
+const RECORDED = 2 ** -12;
 
 /** The tokens whose mean row is shown. */
 export interface Focus {
@@ -119,10 +121,17 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
   });
 
+  /** The same of the selected head; null also where another quantity is shown. */
+  const rowOfHeadNow = computed(() => {
+    const { layer, head, quantity } = selection.value;
+    if (rowsNow.value === null || quantity !== "weights" || head === "mean") return null;
+    return rowOfHead(rowsNow.value, layer, head);
+  });
+
+  const ofMatrix = (tokens: readonly number[]) =>
+    matrix.value && valuesFrom(matrix.value, tokens, n);
   /** Weights from the choice to each token in the selected head; null where the matrix does not have them. */
-  const chosenValues = computed(
-    () => matrix.value && valuesFrom(matrix.value, chosen.value.tokens, n),
-  );
+  const chosenValues = computed(() => ofMatrix(chosen.value.tokens));
   /** Numbers of a view that stand for what is chosen, one a token, such as contributions. */
   const painted = computed(() => context.overlay?.painted.value ?? null);
   /** One number a token, of the head that is pointed at among the thumbnails, or of the selected one; null before it is here. */
@@ -130,14 +139,16 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     const { tokens } = wanted.value;
     if (painted.value !== null) return painted.value.values;
     if (peeked.value !== null) return rowsNow.value && rowOfHead(rowsNow.value, ...peeked.value);
-    const shown = matrix.value;
-    const { layer, head, quantity } = selection.value;
-    const ofMatrix = shown && valuesFrom(shown, tokens, n);
-    if (ofMatrix) return ofMatrix;
-    return rowsNow.value !== null && quantity === "weights" && head !== "mean"
-      ? rowOfHead(rowsNow.value, layer, head)
-      : null;
+    if (rowsNow.value?.exact) return rowOfHeadNow.value ?? ofMatrix(tokens);
+    return ofMatrix(tokens) ?? rowOfHeadNow.value;
   });
+  /** True if `values` are no steps of a saved page's matrix. */
+  const isExact = computed(
+    () =>
+      rowsNow.value?.exact === true &&
+      painted.value === null &&
+      (peeked.value ?? rowOfHeadNow.value) !== null,
+  );
   // A softmax gives few patches most: by the square root the others are seen, too. There are no words whose scale could be meant.
   const scale = computed((): Scale => {
     const { scale } = selection.value;
@@ -187,7 +198,8 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     },
     ...{ askForPicture, patterns, askForPatterns, announce: context.announce },
     /** A weight of a saved page, or a sum of `terms` of them, with its error. */
-    numOf(value: number, terms = 1): Num {
+    numOf(value: number, terms = 1, exact = isExact.value): Num {
+      if (exact) return { value, error: source.live ? 0 : value * RECORDED };
       const shown = peeked.value === null ? matrix.value : null;
       const error = shown
         ? errorOf(shown, value, terms)
