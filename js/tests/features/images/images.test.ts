@@ -90,7 +90,14 @@ function answer(
       return slice({}, { rows: rowsFor((tokens as number[]) ?? [token as number]) });
     case "patch_patterns":
       return slice(
-        { names: PATTERNS, best: [1, 2], clear, together, chance_separation: 2 / Math.PI },
+        {
+          names: PATTERNS,
+          best: [1, 2],
+          clear,
+          together,
+          upper: true,
+          chance_separation: 2 / Math.PI,
+        },
         {
           patterns: f32([LAYERS, HEADS, 6], (i) => (i % 6) / 15),
           chance: f32([6], () => 1 / 6),
@@ -422,7 +429,7 @@ describe("the sentence", () => {
   it("names the head that divides the picture most clearly, with its share against chance", async () => {
     await draw();
     expect(textOf("sentence")).toBe(
-      "L1 · H2 divides the picture most clearly: in what [CLS] looks at beyond pictures of nothing, " +
+      "Of the upper layers, L1 · H2 divides the picture most clearly: in what [CLS] looks at beyond pictures of nothing, " +
         "two groups of patches account for 84% of the variance, chance 64%; it is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
