@@ -139,12 +139,16 @@ def draw_patches(browser: Browser, theme: str) -> None:
             return
         photo = cbook.get_sample_data("grace_hopper.jpg", asfileobj=False)
         widget = aw.show(Path(photo), model=model, progress=False)
-    with drawn(widget, browser, theme, "patches", (1160, 960)) as (page, path):
+    with drawn(widget, browser, theme, "patches", (1200, 960)) as (page, path):
         page.wait_for_load_state("networkidle")
-        expect(page.locator(".aw-thumb-cell, [data-layer]").first).to_be_visible(timeout=STEP_MS)
+        patterns = page.locator('[data-aw-part="patterns"]')
+        expect(patterns).to_be_visible(timeout=STEP_MS)
         page.wait_for_timeout(1000)
         page.evaluate("document.activeElement?.blur()")
-        shrink(page.locator(".attn-widget").screenshot(animations="disabled"), path)
+        below = patterns.bounding_box()
+        assert below is not None
+        clip = {"x": 0, "y": 50, "width": 1200, "height": below["y"] + below["height"] - 46}
+        shrink(page.screenshot(clip=clip, animations="disabled"), path, 128)
 
 
 def main() -> None:
