@@ -59,7 +59,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   const parts = FEATURES.flatMap(({ widget }) => widget?.(context) ?? []);
   const buttons = parts.flatMap(({ button }) => button ?? []);
 
-  /** The head that was chosen since a run was shown: a busy kernel may not have heard of it, and have opened the next text on another one. */
+  /** The head that was chosen since a run was shown: a busy kernel may not know of it yet, and have opened the next text on another one. */
   function chosenHead(): Pick<Selection, "layer" | "head"> | null {
     if (!state.touched.has("layer") && !state.touched.has("head")) return null;
     // Later than the kernel's change, within which the model sends nothing that is as it was.

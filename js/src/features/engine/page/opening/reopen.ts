@@ -11,7 +11,7 @@ const PLACES = ["layer", "head", "token", "pair", "group"] as const;
 interface Reopening {
   /** The change for a text that was run; its opening is computed where it is read. */
   next(found: Pick<EngineSource, "meta" | "opening">): Partial<Selection>;
-  /** That change is made, by nobody's choice. */
+  /** That change is made: the page's own, not the reader's. */
   opened(): void;
 }
 
@@ -28,7 +28,7 @@ export function createReopening(first: Meta, state: Pick<State, "get" | "touched
       const isSame = meta.text === before.text && meta.text_pair === before.text_pair;
       if (before === first && isSame) {
         const { layer, head } = found.opening;
-        // The page was saved with a head that somebody chose.
+        // The page was saved with a chosen head.
         if (saved.layer !== layer || saved.head !== head) chosen.add("head");
       }
       const carried = carriedSelection(state.get(), before.tokens, meta.tokens);
