@@ -5,13 +5,13 @@ import type { Selection, State } from "../../../../state/selection";
 import { carriedSelection } from "../carry-over";
 import type { EngineSource } from "../source";
 
-/** What a reader chooses and no later text takes back. */
+/** Keys that no later text changes once the reader has set them. */
 const PLACES = ["layer", "head", "token", "pair", "group"] as const;
 
 interface Reopening {
   /** The change for a text that was run; its opening is computed where it is read. */
   next(found: Pick<EngineSource, "meta" | "opening">): Partial<Selection>;
-  /** That change is made: the page's own, not the reader's. */
+  /** To be called once that change is made, which the reader has not chosen. */
   opened(): void;
 }
 
