@@ -8,7 +8,9 @@ import { type Invoke, invokeWith, type Messages } from "./protocol/comm/invoke";
 import { restoreMessages } from "./protocol/comm/restore";
 import { KernelSource } from "./protocol/kernel";
 import { readPack } from "./protocol/pack";
+import type { Meta } from "./protocol/types";
 import { bindState, type Model, onTraits, readActivity, readSelection } from "./state/binding";
+import type { Selection } from "./state/selection";
 import { fit } from "./state/state";
 import { FEATURES } from "./views";
 import type { WidgetContext } from "./views/feature";
@@ -30,6 +32,7 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   const lifetime = new AbortController();
   const { signal: until } = lifetime;
   let drawn: unknown;
+  let shown: Meta | null = null;
   const state = bindState(model, until, () => model.get("first_paint") !== drawn);
   const frame = createFrame(state);
   el.append(frame.element);
@@ -56,6 +59,20 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
   const parts = FEATURES.flatMap(({ widget }) => widget?.(context) ?? []);
   const buttons = parts.flatMap(({ button }) => button ?? []);
 
+  /** The head that was chosen since a run was shown: a busy kernel may not know of it yet, and have opened the next text on another one. */
+  function chosenHead(): Pick<Selection, "layer" | "head"> | null {
+    if (!state.touched.has("layer") && !state.touched.has("head")) return null;
+    // Later than the kernel's change, within which the model sends nothing that is as it was.
+    queueMicrotask(() => {
+      const { layer, head } = state.get();
+      model.set("layer", layer);
+      model.set("head", head);
+      model.save_changes();
+    });
+    const { layer, head } = state.get();
+    return { layer, head };
+  }
+
   function showRun(): void {
     const bytes = model.get("first_paint");
     drawn = bytes;
@@ -64,14 +81,17 @@ function render({ model, el, experimental, signal, link }: RenderProps): () => v
     try {
       const pack = readPack(bytes);
       const { meta } = pack;
+      const chosen = shown?.part === meta.part ? chosenHead() : null;
       // Not the part: another one may have been chosen since, and both would be asked for in turns without end.
-      const { part: _, ...selection } = fit(readSelection(model), meta);
+      const { part: _, ...selection } = fit({ ...readSelection(model), ...chosen }, meta);
       const source = new KernelSource(pack, invoke);
       const act = parts.map(({ actOf }) => actOf?.(source)).find((found) => found != null);
       if (act != null) frame.show(source, act, [], selection);
       // Tensors from outside have no model to run.
       else if (meta.model.family === null) frame.show(source, null, [], selection);
       else frame.show(source, (action) => source.act(action), buttons, selection);
+      shown = meta;
+      state.touched.clear();
       for (const { renew } of parts) renew?.(source);
       preload(meta);
     } catch (error) {

@@ -130,6 +130,15 @@ describe("the selection bound to traits", () => {
     expect(model.saved).toBe(1);
   });
 
+  test("knows what the page has set since the kernel did, also to what it was", () => {
+    const model = new FakeModel({ layer: 3, head: 2 });
+    const state = bindState(model, new AbortController().signal);
+    state.set({ layer: 3, head: 2 });
+    expect([...state.touched]).toEqual(["layer", "head"]);
+    model.set("head", 5);
+    expect([...state.touched]).toEqual(["layer"]);
+  });
+
   test("takes the default for a trait that is missing or makes no sense", () => {
     const model = new FakeModel({
       layer: -1,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 import attn_widget as aw
-from scripts.busy_kernel import HOSTS, TEXT, busy_until, wait_complete
+from scripts.busy_kernel import HOSTS, SHORT, TEXT, busy_until, wait_complete
 from scripts.lab import LATE_MODULE, Lab, Notebook, OpenNotebook
 from scripts.widget_parts import STEP_MS, Widget, agree
 from tests.e2e.reference import WEIGHT_ERROR, reference
@@ -25,6 +25,15 @@ HOLD_MODULES = """() => {
     window.gate = new Promise(open => { window.open_gate = open; });
     URL.createObjectURL = blob => address.call(URL, blob.type === 'text/javascript'
         ? new Blob(['await window.gate;', blob], {type: blob.type}) : blob);
+}"""
+
+# With subshells a kernel answers during a cell. Older kernels and other hosts have none.
+WITHOUT_SUBSHELLS = (
+    "() => { window.jupyterapp.serviceManager.kernels.commsOverSubshells = 'disabled'; }"
+)
+BUSY = """code => {
+    const {kernel} = window.jupyterapp.shell.currentWidget.sessionContext.session;
+    window.running = kernel.requestExecute({code}).done;
 }"""
 
 pytestmark = pytest.mark.timeout(900)
@@ -44,10 +53,7 @@ class Busy:
         name = lab.write(f"busy-{host}.ipynb", cells)
         self.notebook: Notebook = open_notebook(name, height=1400, host=HOSTS[host])
         self.widget: Widget = self.notebook.widget(0)
-        # With subshells a kernel answers during a cell. Older kernels and other hosts have none.
-        self.notebook.page.evaluate(
-            "() => { window.jupyterapp.serviceManager.kernels.commsOverSubshells = 'disabled'; }"
-        )
+        self.notebook.page.evaluate(WITHOUT_SUBSHELLS)
 
     def begin(self) -> None:
         """Run All, and open a view whose code the kernel cannot send yet."""
@@ -59,13 +65,7 @@ class Busy:
 
     def start(self, before: str = "") -> None:
         """Run ``before`` and then occupy the kernel, beside the cells."""
-        self.notebook.page.evaluate(
-            """code => {
-                const {kernel} = window.jupyterapp.shell.currentWidget.sessionContext.session;
-                window.running = kernel.requestExecute({code}).done;
-            }""",
-            f"{before}\n{busy_until(self.gate)}",
-        )
+        self.notebook.page.evaluate(BUSY, f"{before}\n{busy_until(self.gate)}")
 
     def waits(self) -> None:
         """Wait until the page says that it waits, which it does calmly."""
@@ -188,6 +188,46 @@ def test_a_restart_during_a_long_cell_is_an_error(busy: Busy) -> None:
         "The kernel is gone: what is loaded stays usable. Run the cell again."
     )
     expect(busy.widget.part("missing")).to_contain_text("L5 · H9 is not loaded.", timeout=STEP_MS)
+
+
+@pytest.mark.parametrize("to", [0, 3], ids=["the shown head", "another head of its layer"])
+def test_a_head_that_is_chosen_while_another_text_is_run_stands(
+    lab: Lab, open_notebook: OpenNotebook, to: int
+) -> None:
+    """The run ends while a cell occupies the kernel, which hears of the click only later: of half a place, or of none."""
+    start, gate = lab.folder / f"start-{to}", lab.folder / f"race-{to}.gate"
+    text = "a small dog runs by the old river"
+    opened = aw.show(SHORT, progress=False)
+    layer, head = opened.layer, (int(opened.head) + to) % opened.analysis.trace.n_heads
+    a = aw.analyze(text, progress=False)
+    assert aw.show(a).layer != layer
+    slow = f"""
+import pathlib, time
+analyze = w._runs.analyze
+def waiting(*args, **options):
+    while not pathlib.Path({str(start)!r}).exists():
+        time.sleep(0.01)
+    return analyze(*args, **options)
+w._runs.analyze = waiting
+"""
+    show = f"import attn_widget as aw\nw = aw.show({SHORT!r}, progress=False)"
+    notebook = open_notebook(lab.write(f"race-{to}.ipynb", [show, slow]), height=1400)
+    notebook.page.evaluate(WITHOUT_SUBSHELLS)
+    notebook.run_all()
+    widget = notebook.widget(0)
+    widget.part("run-text").fill(text)
+    widget.part("run-button").click()
+    expect(widget.element).to_have_attribute("data-aw-status", "running")
+    notebook.page.evaluate(BUSY, busy_until(gate))
+    widget.head(layer, head).click()
+    start.touch()
+    shown = widget.part("ribbon").locator("[data-token]")
+    expect(shown).to_have_count(a.trace.n_tokens)
+    expect(widget.head(layer, head)).to_have_attribute("aria-pressed", "true")
+    gate.touch()
+    notebook.finish_all()
+    expect(widget.part("head-name")).to_have_text(f"L{layer} · H{head}")
+    notebook.prints("print(w.layer, w.head)", f"{layer} {head}\n")
 
 
 def test_a_widget_whose_code_loads_late_misses_no_message(

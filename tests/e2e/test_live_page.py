@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,83 @@ def test_a_sentence_is_typed_and_every_figure_is_the_kernels(
         assert opened.asked == []
 
 
+# What is sent to the engine waits while `held` is a list: a run is under way for as long as a test wants.
+HOLD = """(() => {
+    const post = Worker.prototype.postMessage;
+    window.held = [];
+    Worker.prototype.postMessage = function (...message) {
+        if (window.held === null) post.apply(this, message);
+        else window.held.push(() => post.apply(this, message));
+    };
+    window.release = () => {
+        const all = window.held;
+        window.held = null;
+        for (const send of all) send();
+    };
+})()"""
+TEXTS = (
+    "the cat sat on the mat",  # saved
+    "a small dog runs by the old riv",
+    "a small dog runs by the old river",
+    "the dog ran home",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A text, the number of its tokens, and the head that it opens on by itself."""
+
+    text: str
+    length: int
+    head: tuple[int, int]
+
+    def show_in(self, page: Page, head: tuple[int, int]) -> None:
+        """Wait until this is the run that a page shows, and expect it on ``head``."""
+        expect(page.locator(LENGTH)).to_have_count(self.length)
+        layer, number = head
+        pressed = page.locator('[data-aw-part="heads"] [aria-pressed="true"]')
+        expect(pressed).to_have_attribute("data-layer", str(layer))
+        expect(pressed).to_have_attribute("data-head", str(number))
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    """The runs of `TEXTS`: each has another length than the one before, and opens on another head."""
+    found: list[Run] = []
+    for text in TEXTS:
+        widget = aw.show(text, progress=False)
+        assert isinstance(widget.head, int)
+        found.append(Run(text, widget.analysis.trace.n_tokens, (widget.layer, widget.head)))
+    for one, other in pairwise(found):
+        assert one.length != other.length and one.head != other.head
+    return found
+
+
+@pytest.mark.parametrize("before", range(len(TEXTS)))
+@pytest.mark.parametrize("choice", ["the shown head", "another head"])
+def test_a_head_that_is_chosen_while_a_text_is_run_stands_for_all_further_keys(
+    browser: Browser, live_page: Path, runs: list[Run], choice: str, before: int
+) -> None:
+    with offline(browser, live_page) as opened:
+        page = opened.page
+        page.add_init_script(HOLD)
+        page.reload()
+        chosen: tuple[int, int] | None = None
+        for i, run in enumerate(runs):
+            if i > 0:
+                page.locator(FIELD).fill(run.text)
+            page.wait_for_function("held.length > 0")
+            if i == before:
+                shown = runs[max(i - 1, 0)].head
+                chosen = shown if choice == "the shown head" else (3, (shown[1] + 1) % 12)
+                select_head(page, *chosen)
+            page.evaluate("release()")
+            page.wait_for_selector(READY)
+            run.show_in(page, chosen or run.head)
+            page.evaluate("window.held = []")
+        assert opened.errors == []
+
+
 STILL = 30  # frames
 WATCH = """() => {
     const parts = ["ribbon", "heads", "tabs", "heatmap", "bar"];
@@ -56,18 +135,20 @@ WATCH = """() => {
     window.still = 0;
     const place = ({ target, boundingClientRect: box }) => [
         target.dataset.awPart, Math.round(box.top), Math.round(box.height), target.querySelector("canvas") !== null];
-    // Boxes as a frame is painted: an intersection observer takes them after observers of sizes have drawn.
-    const next = () => requestAnimationFrame(() => {
+    // Boxes as each frame is painted: an intersection observer takes them after observers of sizes have drawn.
+    const watch = () => {
+        requestAnimationFrame(watch);
         const eye = new IntersectionObserver((entries) => {
             eye.disconnect();
+            // On a busy machine it is called after later frames, which took what has gone from the page for empty.
+            const painted = entries.filter(({ time }) => time === entries[0].time);
             const before = window.places.size;
-            window.places.add(JSON.stringify(entries.map(place)));
+            window.places.add(JSON.stringify(painted.map(place)));
             window.still = window.places.size === before ? window.still + 1 : 0;
-            next();
         });
         for (const name of parts) eye.observe(document.querySelector(`[data-aw-part="${name}"]`));
-    });
-    next();
+    };
+    watch();
 }"""
 
 

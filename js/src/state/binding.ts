@@ -88,7 +88,10 @@ export function bindState(
 ): State {
   const state = createState(readSelection(model));
   const follow = (key: keyof Selection) => () => {
-    if (key === "part" || !waits()) state.set({ [key]: traitOf(model, key) });
+    if (key !== "part" && waits()) return;
+    state.set({ [key]: traitOf(model, key) });
+    // The kernel knows of it.
+    state.touched.delete(key);
   };
   onTraits(model, Object.fromEntries(SELECTION_KEYS.map((key) => [key, follow(key)])), until);
   let latest = state.get();

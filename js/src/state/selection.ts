@@ -46,4 +46,6 @@ export interface State {
   ): () => void;
   /** Names of the parts that the reader has opened behind a summary. */
   readonly folds: Signal<ReadonlySet<string>>;
+  /** Keys that were set, since whoever reads them cleared them: a reader may choose what is there already. */
+  readonly touched: Set<keyof Selection>;
 }

@@ -23,12 +23,13 @@ function same(a: unknown, b: unknown): boolean {
 export function createState(initial: Partial<Selection> = {}): State {
   let current: Selection = { ...DEFAULT_SELECTION, ...initial };
   const listeners = new Set<{ keys: ReadonlySet<Key>; call: (selection: Selection) => void }>();
+  const touched = new Set<Key>();
   return {
     get: () => current,
     set(change) {
-      const changed = (Object.keys(change) as Key[]).filter(
-        (key) => change[key] !== undefined && !same(current[key], change[key]),
-      );
+      const given = (Object.keys(change) as Key[]).filter((key) => change[key] !== undefined);
+      for (const key of given) touched.add(key);
+      const changed = given.filter((key) => !same(current[key], change[key]));
       if (changed.length === 0) return;
       current = {
         ...current,
@@ -42,6 +43,7 @@ export function createState(initial: Partial<Selection> = {}): State {
     },
     on: (keys, call, until) => listen(listeners, { keys: new Set(keys), call }, until),
     folds: signal<ReadonlySet<string>>(new Set()),
+    touched,
   };
 }
 
@@ -95,6 +97,7 @@ export function withHeight(
         };
       },
       folds: state.folds,
+      touched: state.touched,
     },
     change() {
       for (const listener of [...listeners]) listener(seen());

@@ -104,7 +104,7 @@ function attachToRun(
   const { meta } = source;
   let stopped = false;
   let typed = false;
-  const reopen = createReopening(meta, state.get());
+  const reopen = createReopening(meta, state);
   let typing: Promise<Typing> | null = null;
 
   async function open(): Promise<Typing> {
@@ -118,10 +118,10 @@ function attachToRun(
       {
         show(found) {
           if (stopped) return;
-          const next = reopen.next(state.get(), found);
+          const next = reopen.next(found);
           const select = { ...next, ...fit({ ...state.get(), ...next }, found.meta) };
           frame.show(found, typing.act, [], select);
-          reopen.opened(state.get());
+          reopen.opened();
         },
         predicts: () => state.get().view === "predictions",
         activity: (activity) => {

@@ -113,7 +113,10 @@ export async function startFront(place: HTMLElement, first: Chunks): Promise<voi
     const meta = run.meta();
     const { view, ...places } = fromAddress(hash);
     const views = meta.snapshot?.views ?? [];
-    run.state.set(fit({ ...run.state.get(), ...places }, meta));
+    const opened = run.state.get();
+    // An address that names what the text opened on is not a choice of the reader's.
+    if (KEPT.some((key) => key !== "view" && (places[key] ?? opened[key]) !== opened[key]))
+      run.state.set(fit({ ...opened, ...places }, meta));
     if (view !== undefined && views.includes(view)) run.state.set({ view });
     const there = run.state.get();
     for (const key of KEPT)
