@@ -11,7 +11,7 @@ from attn_widget.model.tokenizing import control_texts
 
 
 class ReadInput(Protocol):
-    """Function that a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other. A str is one with control tokens.
+    """Function that a feature's ``inputs`` name: the encoding of an input that it knows, and None of any other. A str is one with control tokens, or for a model without a vocabulary.
 
     ``output``: a text that the model is to be forced to write. ``writes``: whether the model goes on with the input. The other
     options are those of `attn_widget.model.tokenizing.encode`.
@@ -32,8 +32,12 @@ class ReadInput(Protocol):
 
 
 def read_input(encoder: Encoder, given: Any, text_pair: object, **options: Any) -> Encoding | None:
-    """The encoding of an input that a feature knows; None of a plain text, which has no control token of a decoder."""
-    if isinstance(given, str) and not any(token in given for token in control_texts(encoder)):
+    """The encoding of an input that a feature knows; None of a plain text for a model that reads texts, which has no control token of a decoder."""
+    if (
+        encoder.vocab_size
+        and isinstance(given, str)
+        and not any(token in given for token in control_texts(encoder))
+    ):
         return None
     for _, path in declared("inputs"):
         read: ReadInput = loaded(path)

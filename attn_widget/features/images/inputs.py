@@ -34,13 +34,10 @@ def read(
                 "Load a model that reads images: analyze(image, model='facebook/dinov2-small').",
             )
         return None
-    if isinstance(given, str):
-        return None  # `ImageEncoder.encode` reads it
     if any_length or writes or output is not None:
         option = "windows" if any_length else "generate" if writes else "output"
-        raise InputError(
-            f"{option} is given, and {encoder.name} reads images.", f"Leave {option} out."
-        )
+        does = "reads an image at once" if any_length else "reads images and writes nothing"
+        raise InputError(f"{option} is given, and {encoder.name} {does}.", f"Leave {option} out.")
     pair: Any = text_pair
     return encoder.encode(given, pair, truncation=truncation, add_special_tokens=add_special_tokens)
 
