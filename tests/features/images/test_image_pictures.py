@@ -265,6 +265,11 @@ def test_what_is_asked_for_without_a_focus() -> None:
     for name, first in (("vit", [0]), ("siglip_vision_model", [*range(16)])):
         a = aw.analyze(drawn(), model=build(name), progress=False)
         found = the_encoding(a)
-        assert found.focused(None) == first and found.focused(0) == [0] and found.focused(5) == [5]
+        assert (
+            found.focused(None) == first
+            and found.focused(0) == [0]
+            and found.focused(5, [6]) == [5]
+        )
+        assert found.focused(None, [7, 5, 7]) == [5, 7]
     with pytest.raises(NotAvailableError, match="not of an image"):
         the_encoding(aw.analyze("the cat", progress=False))

@@ -33,6 +33,19 @@ export function regionOf(a: Place, b: Place): Region {
   return { rows: sorted(a.row, b.row), columns: sorted(a.column, b.column) };
 }
 
+/** The region that some tokens fill; null of any others. */
+export function regionFilled(grid: PatchGrid, tokens: readonly number[]): Region | null {
+  const [first, last] = [tokens.at(0), tokens.at(-1)].map((token) =>
+    token === undefined ? null : placeOf(grid, token),
+  );
+  if (!first || !last) return null;
+  const region = regionOf(first, last);
+  const filled = tokensIn(grid, region);
+  return filled.length === tokens.length && filled.every((token, i) => token === tokens[i])
+    ? region
+    : null;
+}
+
 /** Tokens of a region, row by row. */
 export function tokensIn(grid: PatchGrid, { rows, columns }: Region): number[] {
   const tokens: number[] = [];
