@@ -225,6 +225,8 @@ def test_heads_have_nothing_about_words(browser: Browser, tmp_path: Path) -> Non
         panel = choose(one.page, "attention")
         expect(panel.locator("[data-aw-part=sentence]")).to_contain_text("[CLS]")
         expect(panel.locator("[data-aw-part=sentence]")).not_to_contain_text("word")
+        widget.token = None
+        expect(panel.locator("[data-aw-part=sentence]")).to_contain_text("the strongest link apart")
     widget.close()
 
 
