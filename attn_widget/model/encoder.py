@@ -150,18 +150,7 @@ class Encoder(NotPickled):
         heads = _heads(model, checkpoint.untrained)
         self.has_nsp = "nsp" in heads
         self.classifier: Classifier | None = _classifier(heads)
-        # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
-        self.traced: Any = model if heads else model.base_model
-        self.reader: Any = tokenizer
-        self._full = checkpoint.full
-        self._root = self  # `load` made it; copies have heads off, or are of one result
-        self._weights: int | None = None  # state of the weights that a result was made with
-        self._filled: int | None = None  # the same, when the model of `transformers` came
-        self._read_embedding = checkpoint.embedding
-        self._embedding: EmbeddingHead | None = None
-        self.untrained = checkpoint.untrained
-        self.name = checkpoint.name
-        self.revision = checkpoint.revision
+        self._hold(checkpoint, model if heads else model.base_model, tokenizer)
         self.family: Family = family_of(self.traced)
         self.has_lm = "lm" in heads and self.family.name not in PERMUTED
         self.predicts: Predicts = self.family.predicts
@@ -181,17 +170,31 @@ class Encoder(NotPickled):
         labels = getattr(model.config, "id2label", None) or {}
         classifies = self.classifier in ("sequence", "token")
         self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
-        self.lock = _lock_of(self.traced)
+        self._families = parts_of(self.traced)
+        if self._families:
+            self._writes = self.has_lm
+            self._become("decoder")
+
+    def _hold(self, checkpoint: Checkpoint, traced: Any, reader: Any) -> None:
+        """Set what models of texts and of images have alike: what runs and what reads, no head off, no part."""
+        # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
+        self.traced, self.reader = traced, reader
+        self._full = checkpoint.full
+        self._root = self  # `load` made it; copies have heads off, or are of one result
+        self._weights: int | None = None  # state of the weights that a result was made with
+        self._filled: int | None = None  # the same, when the model of `transformers` came
+        self._read_embedding = checkpoint.embedding
+        self._embedding: EmbeddingHead | None = None
+        self.untrained = checkpoint.untrained
+        self.name, self.revision = checkpoint.name, checkpoint.revision
+        self.lock = _lock_of(traced)
         self.heads_off: tuple[tuple[int, int], ...] = ()
         self.ablation: Ablation = "zero"
         # Pieces of another run (`attn_widget.trace.heads_off.Piece`).
         self.patch: tuple[Any, ...] | None = None
         self.part: Part | None = None
-        self._families = parts_of(self.traced)
+        self._families: dict[Part, Family] = {}
         self._off: dict[Part, tuple[tuple[int, int], ...]] = {}
-        if self._families:
-            self._writes = self.has_lm
-            self._become("decoder")
 
     @property
     def network(self) -> Any:
