@@ -1,6 +1,7 @@
 /** Patches of a picture: their places in the grid, and regions of them. */
 
 import type { Meta } from "../../protocol/types";
+import { same } from "../../state/state";
 
 export type PatchGrid = NonNullable<Meta["image"]>;
 
@@ -40,10 +41,7 @@ export function regionFilled(grid: PatchGrid, tokens: readonly number[]): Region
   );
   if (!first || !last) return null;
   const region = regionOf(first, last);
-  const filled = tokensIn(grid, region);
-  return filled.length === tokens.length && filled.every((token, i) => token === tokens[i])
-    ? region
-    : null;
+  return same(tokensIn(grid, region), tokens) ? region : null;
 }
 
 /** Tokens of a region, row by row. */

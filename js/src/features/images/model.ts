@@ -10,6 +10,7 @@ import { asking } from "../../protocol/asking";
 import { itemAt, required } from "../../protocol/required";
 import type { Num, Source } from "../../protocol/types";
 import type { Scale, Selection } from "../../state/selection";
+import { same } from "../../state/state";
 import { selectionOf, signalOf, watch } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import {
@@ -35,9 +36,6 @@ export interface Focus {
 }
 
 type Head = readonly [layer: number, head: number];
-
-const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((token, i) => token === b[i]);
 
 /** The choice, and the focus that is shown. */
 function createFocus({
@@ -118,7 +116,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   /** Rows of all heads from what is in focus; null while they are on their way. */
   const rowsNow = computed(() => {
     const found = rows.answer.value;
-    return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
+    return found !== null && same(found.tokens, wanted.value.tokens) ? found : null;
   });
 
   /** Weights from the choice to each token in the selected head; null where the matrix does not have them. */
