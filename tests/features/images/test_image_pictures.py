@@ -47,11 +47,9 @@ def test_a_processor_that_does_more_than_resize_and_crop_is_refused() -> None:
         with pytest.raises(NotAvailableError, match="may do more to a picture"):
             aw.analyze(drawn(), model=(model, made(name)), progress=False)
 
-    class Mine(type(processor())):  # type: ignore[misc]  # pyright: ignore
-        pass
-
+    mine = type("Mine", (type(processor()),), {})
     with pytest.raises(NotAvailableError, match="A Mine may do more"):
-        aw.analyze(drawn(), model=(model, Mine(size={"height": 48, "width": 48})), progress=False)
+        aw.analyze(drawn(), model=(model, mine(size={"height": 48, "width": 48})), progress=False)
 
 
 @pytest.mark.parametrize("name", ["ViT", "DeiT", "Bit", "Beit", "CLIP", "Siglip"])
