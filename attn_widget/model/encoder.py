@@ -39,9 +39,9 @@ from attn_widget.model.families import (
     Part,
     Predicts,
     family_of,
-    parts_of,
     stack_config,
 )
+from attn_widget.model.families_of_two import parts_of
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.tokenizing import encode, expand
 
