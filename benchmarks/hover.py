@@ -3,7 +3,7 @@
 Run: ``OMP_WAIT_POLICY=passive python -m benchmarks.hover`` (DINOv2-small's shape, 257 tokens and 72 heads, random weights, a drawn picture;
 ``--model FOLDER --image FILE``: others). Each round opens the page in a new process of the browser, so that nothing of it has run before.
 *Script* is of the move's listener, which returns when all that follows is drawn; *wall* the same by the clock, which other work on the machine lengthens.
-*Task* is the longest of the main thread until the next move: the listener, or a frame's style, layout and paint. A *rest* on a patch also asks for its rows of all heads and draws every thumbnail anew.
+*Task* is the longest of the main thread until the next move: the listener, or a frame's style, layout and paint. A *rest* on a patch also asks for its rows of all heads, and every thumbnail is drawn again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def drawn() -> Image.Image:
 
 
 def work(trace: bytes) -> tuple[list[float], list[float]]:
-    """Of each move, CPU ms: its listeners, and the longest task of the main thread from there to the next move."""
+    """CPU ms of each move's listener, and of the longest task of the main thread from there to the next move."""
     events = [event for event in json.loads(trace)["traceEvents"] if "tdur" in event]
     moves = [
         event
@@ -83,7 +83,7 @@ def work(trace: bytes) -> tuple[list[float], list[float]]:
 
 
 def passes(address: str) -> list[list[list[float]]]:
-    """Of the first pass, the second, and rests: CPU ms of each move's script, wall ms of it, CPU ms of its longest task."""
+    """CPU ms of each move's script, wall ms of it, CPU ms of its longest task: for the first pass, the second, and rests."""
     found: list[list[list[float]]] = []
     with chromium() as browser:
         # The page's policy forbids what this measuring evaluates in it.

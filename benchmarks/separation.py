@@ -1,8 +1,8 @@
-"""What chance gives where a head divides a picture: maps of noise, and groups of patches in any order ([images](../docs/images.md)).
+"""Chance, where a head divides a picture: maps of noise, and groups of patches in any order ([images](../docs/images.md)).
 
-Run: ``python -m benchmarks.separation`` (20 s); the tables of the documentation: ``--maps 100000 --orders 50000000`` (an hour and a half).
+Run: ``python -m benchmarks.separation`` (half a minute); the counts of the documentation: ``--maps 100000 --orders 50000000`` (two hours).
 First table: the mean separation of maps of normal noise, and what the page names as chance. Second table: of groups of 5% to 50% of the patches in any order
-how many hang together more than `attn_widget.features.images.patterns.needed` asks, and the largest distance from chance beside what is asked there.
+how many hang together more than `attn_widget.features.images.patterns.needed` asks, and the distance from chance that comes closest to what is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def noise(side: int, count: int, rng: np.random.Generator) -> list[str]:
 
 
 def orders(side: int, count: int, rng: np.random.Generator) -> list[str]:
-    """Of ``count`` groups in any order, those that are above what is asked."""
+    """Number of ``count`` groups in any order that are above what is asked, and the one that comes closest."""
     least = max(1, int(np.ceil(LEAST * side**2)))
     sizes = np.unique(np.linspace(least, side**2 // 2, SIZES).round().astype(int))
     above, drawn, closest = 0, 0, (-np.inf, 0.0, 0.0)
