@@ -1,7 +1,5 @@
 """ImageEncoder: a model that reads pictures, with its image processor."""
 
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from attn_widget.features.images.heads import ImageHead
 from attn_widget.features.images.pictures import EXAMPLES, is_image_file, picture_of, shown
 from attn_widget.features.images.towers import before_patches, family_of, tower_of, vision_config
 from attn_widget.model.checkpoint import Checkpoint
-from attn_widget.model.encoder import Encoder, _classifier
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokens import Token
 
@@ -83,7 +81,7 @@ class ImageEncoder(Encoder):
         self.before = before_patches(config)
         self.patch_size = patch_size(config)
         heads = "ForImageClassification" in type(tower).__name__ and not self.untrained
-        self.classifier = _classifier({"sequence"}) if heads else None
+        self.classifier = "sequence" if heads else None
         labels = getattr(tower.config, "id2label", None) or {} if heads else {}
         self.id2label = {int(i): str(label) for i, label in labels.items()}
         self.predicts = self.family.predicts
