@@ -14,7 +14,7 @@ import { ofOneRun, type ViewContext } from "../../views/contract";
 import { thumbnailNote } from "../head-grid/paint";
 
 const SCALES: readonly (readonly [Scale, string])[] = [
-  ["words", "strongest, special tokens apart"],
+  ["words", "strongest not special"],
   ["head", "strongest weight"],
   ["unit", "0 to 1"],
   ["sqrt", "square root"],
