@@ -321,7 +321,7 @@ def run_text(
     windowed = span is not None
     with activity.busy():
         for name, given in (("text", text), ("text_pair", text_pair)):
-            if span is not None and isinstance(given, str):
+            if span is not None and isinstance(given, str) and encoder.vocab_size:
                 check_length(encoder, given, name, *span)
         try:
             encoding = read_input(

@@ -6,6 +6,7 @@ head of 512 tokens that costs four times the processor time, and more as soon as
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -15,6 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
@@ -23,6 +25,9 @@ _lock = threading.Lock()
 _asking: list[Any] = []  # one for each that is inside; the first holds what was before
 _counting: list[int] = []  # the same, of torch
 _here = threading.local()  # how deep this thread is
+ending = threading.Event()  # the process ends: work in the background is to end at its next step
+_working: WeakSet[threading.Thread] = WeakSet()  # threads that run a model
+LEAVE_S = 3.0  # until the process ends all the same; Jupyter gives a kernel five seconds
 CHECK_S = 0.1  # between two looks whether the kernel is idle
 SPLIT = 32_768  # numbers that torch gives one thread before it wakes another (ATen's GRAIN_SIZE)
 
@@ -88,14 +93,30 @@ def torch_threads() -> Generator[Callable[[int], None]]:
             torch.set_num_threads(before if deep > 1 else most)
 
 
-def in_background(work: Callable[..., None], *args: Any, name: str) -> threading.Thread | None:
-    """Do ``work`` on a daemon thread; at once, and with None as the thread, where there are none."""
+def in_background(
+    work: Callable[..., None], *args: Any, name: str, waits: bool = False
+) -> threading.Thread | None:
+    """Do ``work`` on a daemon thread; at once, and with None as the thread, where there are none.
+
+    ``waits``: the end of the process waits for it, as of work that runs a model and looks at `ending` between its steps: a thread that
+    comes back from torch's code once the interpreter has gone aborts the process.
+    """
     if not HAS_THREADS:
         work(*args)
         return None
     thread = threading.Thread(target=work, args=args, name=name, daemon=True)
+    if waits:
+        _working.add(thread)
     thread.start()
     return thread
+
+
+@atexit.register
+def _end_work() -> None:
+    ending.set()
+    until = time.monotonic() + LEAVE_S
+    for thread in [*_working]:
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 def pool(workers: int) -> Executor:

@@ -7,7 +7,8 @@ from typing import Any
 
 from attn_widget.checks import short_repr
 from attn_widget.errors import ModelLoadError
-from attn_widget.model.families import COMPOSABLE, COMPOSED, ENCODER_DECODERS, stack_config
+from attn_widget.model.families import stack_config
+from attn_widget.model.families_of_two import COMPOSABLE, COMPOSED, ENCODER_DECODERS
 from attn_widget.model.places import MODELS_HINT
 
 ENCODER_DECODERS_HINT = f"Use one of {', '.join(sorted((*ENCODER_DECODERS, COMPOSED)))}; or bring its weights: from_attentions()."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
@@ -24,10 +23,16 @@ from attn_widget.checks import (
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError, NotPickled
 from attn_widget.host.fingerprint import fingerprint, weights_state
 from attn_widget.host.installed import require_torch
+from attn_widget.model.abilities import (
+    Classifier,
+    classifier_of,
+    heads_of,
+    layers_and_heads,
+    max_length,
+    n_embeddings,
+    takes_segments,
+)
 from attn_widget.model.checkpoint import (
-    DISCRIMINATORS,
-    NEXT_TOKEN_HEADS,
-    TWO_TEXT_HEADS,
     Checkpoint,
 )
 from attn_widget.model.config import check_vocabulary
@@ -39,9 +44,9 @@ from attn_widget.model.families import (
     Part,
     Predicts,
     family_of,
-    parts_of,
     stack_config,
 )
+from attn_widget.model.families_of_two import parts_of
 from attn_widget.model.numpy_bert import BertForPreTraining as NumpyBert
 from attn_widget.model.tokenizing import encode, expand
 
@@ -49,9 +54,6 @@ if TYPE_CHECKING:
     import torch
 
     from attn_widget.model.embedding_head import EmbeddingHead
-
-
-Classifier = Literal["sequence", "token", "question_answering"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,6 @@ class HeadMeans:
 Ablation = Literal["zero", "mean"] | HeadMeans
 # Layer and head; of an encoder-decoder also part, layer and head.
 HeadAddress = tuple[int, int] | tuple[str, int, int]
-LARGEST_SANE_LENGTH = 1_000_000  # tokenizers say 1e30 for "no limit"
-LENGTH_WITHOUT_LIMIT = 8192  # tokens, for a model with relative positions that states no limit
 
 
 class Encoder(NotPickled):
@@ -147,12 +147,38 @@ class Encoder(NotPickled):
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         model, tokenizer = checkpoint.model, checkpoint.tokenizer
         config = stack_config(model.base_model.config, "decoder")
-        heads = _heads(model, checkpoint.untrained)
+        heads = heads_of(model, checkpoint.untrained)
         self.has_nsp = "nsp" in heads
-        self.classifier: Classifier | None = _classifier(heads)
+        self.classifier: Classifier | None = classifier_of(heads)
+        self._hold(checkpoint, model if heads else model.base_model, tokenizer)
+        self.family: Family = family_of(self.traced)
+        self.has_lm = "lm" in heads and self.family.name not in PERMUTED
+        self.predicts: Predicts = self.family.predicts
+        # `_become` sets these again for a part of an encoder-decoder.
+        stack = "decoder" if self.predicts == "next" else "encoder"
+        layers, self.n_heads = layers_and_heads(config, stack)
+        self.n_layers = layers * int(getattr(config, "inner_group_num", 1))
+        self.hidden_size = int(config.hidden_size)
+        width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
+        self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
+        self.vocab_size = int(config.vocab_size)
+        self.n_embeddings = n_embeddings(self.traced)
+        if checkpoint.full is None:
+            check_vocabulary(tokenizer, self.n_embeddings, self.name)
+        self.max_length = max_length(self.traced, tokenizer)
+        self.takes_segments = takes_segments(self.traced, tokenizer, self.predicts)
+        labels = getattr(model.config, "id2label", None) or {}
+        classifies = self.classifier in ("sequence", "token")
+        self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
+        self._families = parts_of(self.traced)
+        if self._families:
+            self._writes = self.has_lm
+            self._become("decoder")
+
+    def _hold(self, checkpoint: Checkpoint, traced: Any, reader: Any) -> None:
+        """Set what models of texts and of images have alike: what runs and what reads, no head off, no part."""
         # Network and tokenizer: `model` and `tokenizer`, or their stand-ins until `_full`.
-        self.traced: Any = model if heads else model.base_model
-        self.reader: Any = tokenizer
+        self.traced, self.reader = traced, reader
         self._full = checkpoint.full
         self._root = self  # `load` made it; copies have heads off, or are of one result
         self._weights: int | None = None  # state of the weights that a result was made with
@@ -160,38 +186,15 @@ class Encoder(NotPickled):
         self._read_embedding = checkpoint.embedding
         self._embedding: EmbeddingHead | None = None
         self.untrained = checkpoint.untrained
-        self.name = checkpoint.name
-        self.revision = checkpoint.revision
-        self.family: Family = family_of(self.traced)
-        self.has_lm = "lm" in heads and self.family.name not in PERMUTED
-        self.predicts: Predicts = self.family.predicts
-        # `_become` sets these again for a part of an encoder-decoder.
-        stack = "decoder" if self.predicts == "next" else "encoder"
-        layers, self.n_heads = _layers_and_heads(config, stack)
-        self.n_layers = layers * int(getattr(config, "inner_group_num", 1))
-        self.hidden_size = int(config.hidden_size)
-        width = getattr(config, "true_hidden_size", self.hidden_size)  # MobileBERT's bottleneck
-        self.head_dim = int(getattr(config, "head_dim", None) or width // self.n_heads)
-        self.vocab_size = int(config.vocab_size)
-        self.n_embeddings = _n_embeddings(self.traced)
-        if checkpoint.full is None:
-            check_vocabulary(tokenizer, self.n_embeddings, self.name)
-        self.max_length = _max_length(self.traced, tokenizer)
-        self.takes_segments = _takes_segments(self.traced, tokenizer, self.predicts)
-        labels = getattr(model.config, "id2label", None) or {}
-        classifies = self.classifier in ("sequence", "token")
-        self.id2label = {int(i): str(label) for i, label in labels.items()} if classifies else {}
-        self.lock = _lock_of(self.traced)
+        self.name, self.revision = checkpoint.name, checkpoint.revision
+        self.lock = _lock_of(traced)
         self.heads_off: tuple[tuple[int, int], ...] = ()
         self.ablation: Ablation = "zero"
         # Pieces of another run (`attn_widget.trace.heads_off.Piece`).
         self.patch: tuple[Any, ...] | None = None
         self.part: Part | None = None
-        self._families = parts_of(self.traced)
+        self._families: dict[Part, Family] = {}
         self._off: dict[Part, tuple[tuple[int, int], ...]] = {}
-        if self._families:
-            self._writes = self.has_lm
-            self._become("decoder")
 
     @property
     def network(self) -> Any:
@@ -509,7 +512,7 @@ class Encoder(NotPickled):
         self.part, self.family = part, self._families[part]
         self.predicts = self.family.predicts
         self.has_lm = self._writes and part == "decoder"
-        self.n_layers, self.n_heads = _layers_and_heads(config, kind)
+        self.n_layers, self.n_heads = layers_and_heads(config, kind)
         self.hidden_size = int(config.hidden_size)
         own = getattr(config, "d_kv", None) or getattr(config, "head_dim", None)
         self.head_dim = int(own or self.hidden_size // self.n_heads)
@@ -657,84 +660,3 @@ def _share_lock(model: Any, lock: Any) -> None:
     """``model`` stands for one that has ``lock``."""
     with LOADING:
         _LOCKS[model.base_model] = lock
-
-
-def _heads(model: Any, untrained: frozenset[str]) -> set[str]:
-    """Which heads have trained weights: ``lm``, ``nsp``, ``sequence``, ``token``, ``question_answering``."""
-    names = [cls.__name__ for cls in type(model).__mro__]
-
-    def is_a(*endings: str) -> bool:
-        return any(name.endswith(endings) for name in names)
-
-    heads: set[str] = set()
-    relation = [key for key in untrained if "seq_relationship" in key or "pooler" in key]
-    others = [key for key in untrained if key not in relation]
-    predicts = is_a("ForMaskedLM", "ForPreTraining", *NEXT_TOKEN_HEADS, *TWO_TEXT_HEADS)
-    if predicts and not is_a(*DISCRIMINATORS) and not others:
-        heads.add("lm")
-    head = getattr(model, "cls", None)
-    if hasattr(head, "seq_relationship") and not relation:
-        heads.add("nsp")
-    if not untrained:
-        endings = {
-            "ForSequenceClassification": "sequence",
-            "ForTokenClassification": "token",
-            "ForQuestionAnswering": "question_answering",
-        }
-        heads.update(kind for ending, kind in endings.items() if is_a(ending))
-    return heads
-
-
-def _classifier(heads: set[str]) -> Any:
-    kinds = ("sequence", "token", "question_answering")
-    return next((kind for kind in kinds if kind in heads), None)
-
-
-def _layers_and_heads(config: Any, stack: str) -> tuple[int, int]:
-    """Layers of a stack, ``"encoder"`` or ``"decoder"``, and heads in each; also where only a decoder was taken (BART)."""
-    layers = getattr(config, f"{stack}_layers", None)
-    if layers is None and stack == "decoder":  # T5 names those of its decoder alone
-        layers = getattr(config, "num_decoder_layers", None)
-    heads = getattr(config, f"{stack}_attention_heads", None)
-    layers = config.num_hidden_layers if layers is None else layers
-    return int(layers), int(config.num_attention_heads if heads is None else heads)
-
-
-def _n_embeddings(model: Any) -> int:
-    return int(model.get_input_embeddings().weight.shape[0])
-
-
-def _max_length(model: Any, tokenizer: Any) -> int:
-    """The model's own limit; RoBERTa's first positions are reserved for padding."""
-    tables = [
-        module
-        for name, module in model.named_modules()
-        if name.endswith("embeddings.position_embeddings") and hasattr(module, "num_embeddings")
-    ]
-    if tables:
-        reserved = (0 if table.padding_idx is None else table.padding_idx + 1 for table in tables)
-        return min(int(t.num_embeddings) - r for t, r in zip(tables, reserved, strict=True))
-    config = stack_config(model.base_model.config, "decoder")
-    limits = (
-        getattr(config, "max_position_embeddings", None),
-        getattr(config, "max_seq_len", None),  # MPT
-        tokenizer.model_max_length,
-    )
-    sane = (int(x) for x in limits if x is not None and 0 < x <= LARGEST_SANE_LENGTH)
-    return next(sane, LENGTH_WITHOUT_LIMIT)
-
-
-def _takes_segments(model: Any, tokenizer: Any, predicts: Predicts) -> bool:
-    """True if the model has several segments and its tokenizer gives them (else it was trained without).
-
-    GPT-2 takes ``token_type_ids`` too, and reads them with its word embeddings: what counts in a decoder is an
-    embedding of segments. XLM does the same, but was trained with what its tokenizer gives.
-    """
-    base = model.base_model
-    parameters = inspect.signature(base.forward).parameters
-    several = "token_type_ids" in parameters and getattr(base.config, "type_vocab_size", 2) > 1
-    if predicts == "next":
-        several = several and any(
-            "token_type" in name or "seg_embed" in name for name, _ in base.named_parameters()
-        )
-    return several and "token_type_ids" in tokenizer.model_input_names

@@ -14,7 +14,7 @@ from typing import Any
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import has_tagger_ready
 from attn_widget.analysis.long.layered import comes_in_layers
-from attn_widget.host.threads import in_background
+from attn_widget.host.threads import ending, in_background
 from attn_widget.protocol.answer import (
     HANDLERS,
     Answers,
@@ -67,7 +67,7 @@ class Task:
         if self.is_alive and not self._stopped.is_set():
             return
         self.reply, self._stopped = None, threading.Event()
-        self._thread = in_background(self._run, self._stopped, name="attn_widget task")
+        self._thread = in_background(self._run, self._stopped, name="attn_widget task", waits=True)
 
     def stop(self) -> None:
         """End at the next step."""
@@ -80,7 +80,7 @@ class Task:
 
     def _run(self, stopped: threading.Event) -> None:
         def progress(done: int, total: int) -> None:
-            if stopped.is_set():
+            if stopped.is_set() or ending.is_set():
                 raise CanceledError
             with self._changed:
                 self.done, self.total = done, total

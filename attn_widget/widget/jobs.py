@@ -10,7 +10,7 @@ from typing import Any
 
 from attn_widget.checks import first_line
 from attn_widget.errors import AttnWidgetError
-from attn_widget.host.threads import HAS_THREADS, in_background
+from attn_widget.host.threads import HAS_THREADS, ending, in_background
 from attn_widget.protocol.answer import log
 from attn_widget.trace.forward import Progress
 from attn_widget.widget.traits import TraitBatch
@@ -47,7 +47,7 @@ class Job:
         """Progress callback of one stage; raises `CancelledError` once the run is canceled."""
 
         def report(done: int, total: int) -> None:
-            if self._canceled.is_set():
+            if self._canceled.is_set() or ending.is_set():
                 raise CancelledError
             self.progress = {"label": label, "done": done, "total": total}
 
@@ -78,7 +78,7 @@ class LatestWorker:
             if self._is_working:
                 return
             self._is_working = True
-        in_background(self._run, name=self._name)
+        in_background(self._run, name=self._name, waits=True)
 
     def _run(self) -> None:
         while True:

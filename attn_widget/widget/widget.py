@@ -127,7 +127,7 @@ class AttentionWidget(OfRuns, RunWidget[Runs]):
     """Quantity of the matrix: ``"weights"`` (default), ``"scores"``, ``"rollout"``; for what attention carries,
     ``"norms"``, ``"mixing"``, ``"alti"``, ``"value_zeroing"``; and the rollouts of these, such as ``"alti_rollout"``."""
     group: t.TraitType[list[int], list[int] | tuple[int, ...]] = synced(t.List(Int()))
-    """Tokens gathered for a sum. Default none."""
+    """Tokens gathered for a sum, or a region of a picture. Default none."""
     special: Trait[bool] = synced(t.Bool(True))
     """Show special tokens. Default True."""
     words: Trait[bool] = synced(t.Bool(False))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis.inputs import HowRead
 from attn_widget.checks import are_ids, check_characters
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.chat.messages import Messages, check_messages, is_chat
@@ -22,19 +23,10 @@ from attn_widget.model.tokens import Token
 REPLY = "assistant"  # the role of what the model writes
 
 
-def read(
-    encoder: Encoder,
-    given: Any,
-    text_pair: object,
-    *,
-    output: str | None,
-    writes: bool,
-    truncation: bool,
-    any_length: bool,
-    add_special_tokens: bool,
-) -> Encoding | None:
+def read(encoder: Encoder, given: Any, text_pair: object, how: HowRead) -> Encoding | None:
     """See `attn_widget.analysis.inputs.ReadInput`."""
-    options: dict[str, Any] = {"truncation": truncation, "any_length": any_length}
+    output, writes, begins = how.output, how.writes, how.add_special_tokens
+    options: dict[str, Any] = {"truncation": how.truncation, "any_length": how.any_length}
     if is_chat(given):
         if text_pair is not None:
             raise InputError("text is a chat, and text_pair is given.", "Give it as a message.")
@@ -51,7 +43,6 @@ def read(
     if not may_be or text_pair is not None or not takes_chats(encoder):
         return None
     if isinstance(given, str):
-        begins = add_special_tokens
         return _of_text(encoder, given, output, options, writes=writes, begins=begins)
     encoding = encode(encoder, given, None, **options)
     turns = recovered(Template(encoder), encoding.text)

@@ -13,15 +13,17 @@ from attn_widget.protocol.source import Cells
 
 
 def picture_cells(analysis: Analysis, selection: Selection, *, quick: bool) -> Cells:  # noqa: ARG001
-    """Weights that the focus token, or the first one, gives each patch in the selected head, as the grid of patches."""
+    """Weights that the focus (`ImageEncoding.focused`) gives each patch in the selected head, as the grid of patches."""
     found = the_encoding(analysis)
     layer, head = selection.place
-    tokens = found.focused(selection.token)
+    tokens = found.focused(selection.token, selection.group)
     of_heads = ImageFigures(analysis).rows(tokens)[layer]
     row = of_heads.mean(axis=0) if head == "mean" else of_heads[head]
     grid = row[found.patches].reshape(found.rows, found.columns)
     top = float(grid.max(initial=0))
-    subject = analysis.tokens[tokens[0]].text if len(tokens) == 1 else "the mean patch"
+    subject = (
+        analysis.tokens[tokens[0]].text if len(tokens) == 1 else f"the mean of {len(tokens)} tokens"
+    )
     name = "mean of the heads" if head == "mean" else f"H{head}"
     caption = (
         f"{title_of(analysis)}: what {subject} attends to in L{layer} · {name}, patch by patch."

@@ -1,7 +1,5 @@
 """ImageEncoder: a model that reads pictures, with its image processor."""
 
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from attn_widget.features.images.heads import ImageHead
 from attn_widget.features.images.pictures import EXAMPLES, is_image_file, picture_of, shown
 from attn_widget.features.images.towers import before_patches, family_of, tower_of, vision_config
 from attn_widget.model.checkpoint import Checkpoint
-from attn_widget.model.encoder import Encoder, _classifier, _lock_of
+from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 from attn_widget.model.tokens import Token
 
@@ -71,11 +69,9 @@ class ImageEncoder(Encoder):
         check_kind(checkpoint, Checkpoint, "checkpoint", "load(name) makes an Encoder.")
         self.whole: Any = checkpoint.model
         self.processor: Any = checkpoint.tokenizer
-        self.traced = tower = tower_of(self.whole)
-        self.name, self.revision = checkpoint.name, checkpoint.revision
-        self.untrained = checkpoint.untrained
+        tower = tower_of(self.whole)
+        self._hold(checkpoint, tower, NoTokenizer(checkpoint.name))
         self.family = family_of(tower, self.name)
-        self.reader = NoTokenizer(self.name)
         config = vision_config(tower.config)
         self.n_layers, self.n_heads = config.num_hidden_layers, config.num_attention_heads
         self.hidden_size = int(config.hidden_size)
@@ -85,16 +81,11 @@ class ImageEncoder(Encoder):
         self.before = before_patches(config)
         self.patch_size = patch_size(config)
         heads = "ForImageClassification" in type(tower).__name__ and not self.untrained
-        self.classifier = _classifier({"sequence"}) if heads else None
+        self.classifier = "sequence" if heads else None
         labels = getattr(tower.config, "id2label", None) or {} if heads else {}
         self.id2label = {int(i): str(label) for i, label in labels.items()}
         self.predicts = self.family.predicts
         self.has_lm = self.has_nsp = self.takes_segments = False
-        self.lock = _lock_of(tower)
-        self.heads_off, self.ablation, self.patch, self.part = (), "zero", None, None
-        self._families, self._off = {}, {}
-        self._root, self._full, self._filled, self._weights = self, None, None, None
-        self._embedding, self._read_embedding = None, checkpoint.embedding
         # Shared by copies of this encoder.
         self._texts: list[Encoder] = []
         self._text_reader = reader

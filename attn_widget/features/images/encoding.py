@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,10 @@ class ImageEncoding(Encoding):
         """Positions of the patches."""
         return slice(self.first, self.first + self.n_patches)
 
-    def focused(self, token: int | None) -> list[int]:
-        """The tokens whose row is shown: ``token``, or else the first one, or all patches where none stands before them."""
-        if token is not None:
-            return [token]
+    def focused(self, token: int | None, group: Sequence[int] = ()) -> list[int]:
+        """The tokens whose mean row is shown: ``token``, or else ``group``, or else the first one, or all patches where none stands before them."""
+        if token is not None or group:
+            return sorted({*group}) if token is None else [token]
         return [0] if self.first else [*range(self.n_patches)]
 
 

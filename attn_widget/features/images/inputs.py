@@ -7,23 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from attn_widget.analysis.inputs import HowRead
 from attn_widget.errors import InputError, InputTypeError
 from attn_widget.features.images.pictures import is_image_file, is_picture
 from attn_widget.model.encoder import Encoder
 from attn_widget.model.encoding import Encoding
 
 
-def read(
-    encoder: Encoder,
-    given: Any,
-    text_pair: object,
-    *,
-    output: str | None,
-    writes: bool,
-    truncation: bool,
-    any_length: bool,
-    add_special_tokens: bool,
-) -> Encoding | None:
+def read(encoder: Encoder, given: Any, text_pair: object, how: HowRead) -> Encoding | None:
     """See `attn_widget.analysis.inputs.ReadInput`."""
     if not getattr(encoder, "processor", None):
         if _may_be_ids(given):
@@ -34,15 +25,13 @@ def read(
                 "Load a model that reads images: analyze(image, model='facebook/dinov2-small').",
             )
         return None
-    if isinstance(given, str):
-        return None  # `ImageEncoder.encode` reads it
-    if any_length or writes or output is not None:
-        option = "windows" if any_length else "generate" if writes else "output"
-        raise InputError(
-            f"{option} is given, and {encoder.name} reads images.", f"Leave {option} out."
-        )
+    if how.any_length or how.writes or how.output is not None:
+        option = "windows" if how.any_length else "generate" if how.writes else "output"
+        does = "reads an image at once" if how.any_length else "reads images and writes nothing"
+        raise InputError(f"{option} is given, and {encoder.name} {does}.", f"Leave {option} out.")
     pair: Any = text_pair
-    return encoder.encode(given, pair, truncation=truncation, add_special_tokens=add_special_tokens)
+    options = {"truncation": how.truncation, "add_special_tokens": how.add_special_tokens}
+    return encoder.encode(given, pair, **options)
 
 
 def _may_be_ids(given: Any) -> bool:

@@ -12,9 +12,9 @@ COLUMNS = ("layer", "head", "token", "text", "row", "column", "weight")
 
 
 def picture_table(analysis: Analysis, selection: Selection) -> Columns:
-    """One row a head and token: what the focus token attends to; by default the first token, or all patches on average."""
+    """One row a head and token: what the focus (`ImageEncoding.focused`) attends to."""
     found = the_encoding(analysis)
-    weights = ImageFigures(analysis).rows(found.focused(selection.token))
+    weights = ImageFigures(analysis).rows(found.focused(selection.token, selection.group))
     names = [token.text for token in analysis.tokens]
     places = [
         _place(i - found.first, found.columns)

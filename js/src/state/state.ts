@@ -11,7 +11,7 @@ export const DEFAULT_SELECTION: Selection = { part: null, ...DEFAULTS };
 type Key = keyof Selection;
 export const SELECTION_KEYS = Object.keys(DEFAULT_SELECTION) as readonly Key[];
 
-function same(a: unknown, b: unknown): boolean {
+export function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, i) => value === b[i]);
   }

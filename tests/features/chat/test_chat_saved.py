@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,16 +14,8 @@ from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
+from tests.answers import arrays_of
 from tests.features.chat.test_chat import CHATS, analysis
-
-
-def arrays_of(reply: tuple[dict[str, Any], list[bytes]]) -> dict[str, Any]:
-    header, buffers = reply
-    assert header["ok"], header
-    return {
-        head["name"]: np.frombuffer(data, head["dtype"]).reshape(head["shape"])
-        for head, data in zip(header["arrays"], buffers, strict=True)
-    }
 
 
 def test_the_first_paint_has_the_turns_of_a_chat_alone() -> None:

@@ -143,9 +143,30 @@ def test_the_mean_of_a_region_that_is_drawn(shown: Opened) -> None:
     assert len(rows) == weights.size
     found = np.array([float(each["weight"]) for each in rows]).reshape(weights.shape)
     np.testing.assert_allclose(found, weights, atol=1e-6 if shown.source == "live" else 2e-3)
+    if shown.source == "live":
+        assert shown.widget.group == tokens
+        table = shown.widget.to_dataframe()
+        np.testing.assert_allclose(table["weight"].to_numpy().reshape(weights.shape), weights)
     part(page, "patch").focus()
     page.keyboard.press("Escape")
     expect(title(page)).to_contain_text("What [CLS] looks at")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_region_from_python(browser: Browser, tmp_path: Path, source: Any) -> None:
+    """Also one that is no rectangle; a saved page keeps it."""
+    group = [FIRST + i for i in (5, 6, 9)]
+    widget = aw.show(run(), group=group, progress=False)
+    with opened(browser, widget, source, tmp_path) as one:
+        expect(title(one.page)).to_contain_text("Mean of 3 patches")
+        top = values_of(one, group)[FIRST:].max()
+        one.agree(part(one.page, "picture-legend").locator("[data-aw-value]"), top, 1e-5)
+        if source == "live":
+            widget.group = [FIRST, FIRST + 1]
+            expect(title(one.page)).to_contain_text("Mean of 2 patches")
+            widget.token = FIRST
+            expect(title(one.page)).to_contain_text("What r1 c1 looks at")
+    widget.close()
 
 
 def test_everything_by_keys(shown: Opened) -> None:
@@ -204,6 +225,8 @@ def test_heads_have_nothing_about_words(browser: Browser, tmp_path: Path) -> Non
         panel = choose(one.page, "attention")
         expect(panel.locator("[data-aw-part=sentence]")).to_contain_text("[CLS]")
         expect(panel.locator("[data-aw-part=sentence]")).not_to_contain_text("word")
+        widget.token = None
+        expect(panel.locator("[data-aw-part=sentence]")).to_contain_text("the strongest link apart")
     widget.close()
 
 
@@ -216,7 +239,7 @@ def test_display_opens_below_its_button_and_asks_nothing_about_words(
         button.click()
         popover = one.page.locator(".aw-popover")
         expect(part(one.page, "scale")).to_be_visible()
-        expect(part(one.page, "words")).to_be_hidden()
+        expect(popover).not_to_contain_text("word")
         of_button, of_popover = button.bounding_box(), popover.bounding_box()
         assert of_button is not None
         assert of_popover is not None

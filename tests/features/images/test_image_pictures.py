@@ -47,11 +47,9 @@ def test_a_processor_that_does_more_than_resize_and_crop_is_refused() -> None:
         with pytest.raises(NotAvailableError, match="may do more to a picture"):
             aw.analyze(drawn(), model=(model, made(name)), progress=False)
 
-    class Mine(type(processor())):  # type: ignore[misc]  # pyright: ignore
-        pass
-
+    mine = type("Mine", (type(processor()),), {})
     with pytest.raises(NotAvailableError, match="A Mine may do more"):
-        aw.analyze(drawn(), model=(model, Mine(size={"height": 48, "width": 48})), progress=False)
+        aw.analyze(drawn(), model=(model, mine(size={"height": 48, "width": 48})), progress=False)
 
 
 @pytest.mark.parametrize("name", ["ViT", "DeiT", "Bit", "Beit", "CLIP", "Siglip"])
@@ -265,6 +263,11 @@ def test_what_is_asked_for_without_a_focus() -> None:
     for name, first in (("vit", [0]), ("siglip_vision_model", [*range(16)])):
         a = aw.analyze(drawn(), model=build(name), progress=False)
         found = the_encoding(a)
-        assert found.focused(None) == first and found.focused(0) == [0] and found.focused(5) == [5]
+        assert (
+            found.focused(None) == first
+            and found.focused(0) == [0]
+            and found.focused(5, [6]) == [5]
+        )
+        assert found.focused(None, [7, 5, 7]) == [5, 7]
     with pytest.raises(NotAvailableError, match="not of an image"):
         the_encoding(aw.analyze("the cat", progress=False))

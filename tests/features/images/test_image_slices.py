@@ -18,21 +18,12 @@ from attn_widget.page.spec import PageSpec
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.initial_payload import first_paint
 from attn_widget.protocol.pack import unpack
+from tests.answers import ask
 from tests.features.images.image_models import build, classifier, drawn
 
 
 def run(name: str = "vit") -> aw.Analysis:
     return aw.analyze(drawn(), model=build(name), progress=False)
-
-
-def asked(a: aw.Analysis, **request: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    reply, buffers = answer(a, request)
-    assert reply["ok"], reply
-    arrays = {
-        head["name"]: np.frombuffer(data, head["dtype"]).reshape(head["shape"])
-        for head, data in zip(reply["arrays"], buffers, strict=True)
-    }
-    return reply["data"], arrays
 
 
 def test_the_first_paint_says_where_the_patches_are() -> None:
@@ -47,7 +38,7 @@ def test_the_first_paint_says_where_the_patches_are() -> None:
 
 def test_the_picture_and_its_rectangles() -> None:
     a = run("dinov2")
-    data, arrays = asked(a, kind="image")
+    data, arrays = ask(a, kind="image")
     picture = Image.open(io.BytesIO(arrays["bytes"].tobytes()))
     assert data == {"type": f"image/{str(picture.format).lower()}", "width": 60, "height": 44}
     assert arrays["rects"].shape == (17, 4) and np.isnan(arrays["rects"][0]).all()
@@ -57,13 +48,13 @@ def test_the_picture_and_its_rectangles() -> None:
 def test_rows_of_all_heads_are_those_of_the_matrices() -> None:
     a = run()
     weights = np.stack([a.trace.layer_weights(layer) for layer in range(3)])
-    _, arrays = asked(a, kind="patch_rows", token=5)
+    _, arrays = ask(a, kind="patch_rows", token=5)
     np.testing.assert_allclose(arrays["rows"], weights[:, :, 5], atol=1e-7)
-    _, arrays = asked(a, kind="patch_rows", tokens=[2, 3, 6])
+    _, arrays = ask(a, kind="patch_rows", tokens=[2, 3, 6])
     np.testing.assert_allclose(arrays["rows"], weights[:, :, [2, 3, 6]].mean(axis=2), atol=1e-6)
     assert arrays["rows"].dtype == np.float32
     view = a.view(special=False)
-    _, arrays = asked(view, kind="patch_rows", token=5)
+    _, arrays = ask(view, kind="patch_rows", token=5)
     np.testing.assert_allclose(arrays["rows"], weights[:, :, 5], atol=1e-7)
 
 
@@ -112,7 +103,7 @@ def by_hand(weights: Any, first: int, rows: int, columns: int) -> list[float]:
 @pytest.mark.parametrize("name", ["vit", "dinov2_with_registers", "siglip_vision_model"])
 def test_patterns_are_shares_by_place(name: str) -> None:
     a = run(name)
-    data, arrays = asked(a, kind="patch_patterns")
+    data, arrays = ask(a, kind="patch_patterns")
     assert data["names"] == [*PATTERNS]
     first = sum(token.special for token in a.tokens)
     for layer, head in ((0, 0), (2, 3)):
@@ -274,7 +265,7 @@ def test_a_saved_page_has_the_picture(name: str, tmp_path: Path) -> None:
     recorded = {each["request"]["kind"]: each for each in meta["recorded"]}
     assert {"image", "patch_patterns"} <= {*recorded}
     assert meta["image"]["rows"] == 4
-    data, expected = asked(a, kind="image")
+    data, expected = ask(a, kind="image")
     assert recorded["image"]["data"] == data
     np.testing.assert_array_equal(arrays[recorded["image"]["arrays"]["bytes"]], expected["bytes"])
     widget = aw.show(a)

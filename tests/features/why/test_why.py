@@ -29,6 +29,7 @@ from attn_widget.protocol.pack import unpack
 from attn_widget.protocol.run_source import RunSource
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.tasks import Tasks
+from tests.answers import ask
 from tests.close import assert_close
 from tests.unit import tiny_models
 from tests.unit.test_levels_of_detail import modern
@@ -41,16 +42,6 @@ PLAIN: dict[str, Any] = {"position": 6, "token": 2024, "against": 2003, "masked"
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
     return aw.analyze(TEXT, progress=False)
-
-
-def ask(analysis: Analysis, **request: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    reply, buffers = answer(analysis, request)
-    assert reply["ok"], reply
-    arrays = {
-        head["name"]: np.frombuffer(data, head["dtype"]).reshape(head["shape"])
-        for head, data in zip(reply["arrays"], buffers, strict=True)
-    }
-    return reply["data"], arrays
 
 
 def test_contributions_are_those_of_python(analysis: Analysis) -> None:

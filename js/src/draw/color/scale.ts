@@ -23,7 +23,7 @@ export function rampValue(position: number, max: number, scale: Scale): number {
 }
 
 export const SCALE_LABELS: Record<Scale, string> = {
-  words: "0 to this head’s strongest word-to-word weight",
+  words: "0 to this head’s strongest weight, special tokens apart",
   head: "0 to this head’s strongest weight",
   unit: "0 to 1",
   sqrt: "square root, 0 to this head’s strongest weight",

@@ -1,6 +1,7 @@
 /** Patches of a picture: their places in the grid, and regions of them. */
 
 import type { Meta } from "../../protocol/types";
+import { same } from "../../state/state";
 
 export type PatchGrid = NonNullable<Meta["image"]>;
 
@@ -31,6 +32,16 @@ export const tokenAt = ({ first, columns }: PatchGrid, { row, column }: Place): 
 export function regionOf(a: Place, b: Place): Region {
   const sorted = (x: number, y: number): readonly [number, number] => (x < y ? [x, y] : [y, x]);
   return { rows: sorted(a.row, b.row), columns: sorted(a.column, b.column) };
+}
+
+/** The region that some tokens fill; null of any others. */
+export function regionFilled(grid: PatchGrid, tokens: readonly number[]): Region | null {
+  const [first, last] = [tokens.at(0), tokens.at(-1)].map((token) =>
+    token === undefined ? null : placeOf(grid, token),
+  );
+  if (!first || !last) return null;
+  const region = regionOf(first, last);
+  return same(tokensIn(grid, region), tokens) ? region : null;
 }
 
 /** Tokens of a region, row by row. */

@@ -17,7 +17,7 @@ export function createInput(
   stage: () => HTMLElement | null,
   until: AbortSignal,
 ) {
-  const { grid, state, picture, pointed, region, values, numOf, announce, nameOf } = model;
+  const { grid, state, picture, pointed, values, numOf, announce, nameOf } = model;
   /** First corner of a region that is extended by keys. */
   let anchor: Place | null = null;
   let pressed: { readonly x: number; readonly y: number; readonly at: Place } | null = null;
@@ -96,11 +96,9 @@ export function createInput(
     },
     pointerUp(): void {
       pressed = null;
-      const drawn = region.peek();
-      if (dragged && drawn !== null) {
-        anchor = null;
-        announce(`Mean of ${tokensIn(grid, drawn).length} patches.`);
-      }
+      if (!dragged) return;
+      anchor = null;
+      announce(`Mean of ${state.get().group.length} patches.`);
     },
     leave(): void {
       if (pressed === null) pointed.value = null;
@@ -112,7 +110,7 @@ export function createInput(
       }
       const token = tokenOf(event);
       if (token === null) return;
-      const hadRegion = region.peek() !== null;
+      const hadRegion = model.chosen.peek().kind === "region";
       const at = placeOf(grid, token);
       if (at !== null) cursor.value = at;
       anchor = null;
@@ -122,10 +120,10 @@ export function createInput(
     },
     press(event: KeyboardEvent): void {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
-      const { token } = state.get();
+      const { token, group } = state.get();
       const at = cursor.peek();
       if (event.key === "Escape") {
-        if (region.peek() === null && token === null) return;
+        if (group.length === 0 && token === null) return;
         anchor = null;
         model.choose(null);
         announce("Nothing chosen.");

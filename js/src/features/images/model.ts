@@ -10,7 +10,8 @@ import { asking } from "../../protocol/asking";
 import { itemAt, required } from "../../protocol/required";
 import type { Num, Source } from "../../protocol/types";
 import type { Scale, Selection } from "../../state/selection";
-import { onChange, selectionOf, signalOf, watch } from "../../ui/mount";
+import { same } from "../../state/state";
+import { selectionOf, signalOf, watch } from "../../ui/mount";
 import type { ViewContext } from "../../views/contract";
 import {
   askPatterns,
@@ -38,21 +39,16 @@ export interface Focus {
 
 type Head = readonly [layer: number, head: number];
 
-const sameTokens = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((token, i) => token === b[i]);
-
 /** The choice, and the focus that is shown. */
 function createFocus({
   grid,
   special,
   selection,
-  region,
   pointed,
 }: {
   readonly grid: PatchGrid;
   readonly special: readonly number[];
   readonly selection: ReadonlySignal<Selection>;
-  readonly region: ReadonlySignal<Region | null>;
   readonly pointed: ReadonlySignal<number | null>;
 }) {
   /** Without a choice: [CLS], where there is one, else the mean of all patches. */
@@ -61,12 +57,16 @@ function createFocus({
       ? special.slice(0, 1)
       : tokensIn(grid, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
 
+  /** A region that was drawn, or tokens that were gathered elsewhere; from Python in any order. */
+  const gathered = computed(() => [...new Set(selection.value.group)].sort((a, b) => a - b));
   /** The choice of the reader. */
   const chosen = computed((): Focus => {
-    if (region.value !== null) return { kind: "region", tokens: tokensIn(grid, region.value) };
     const { token } = selection.value;
-    if (token === null) return { kind: "opening", tokens: opening };
-    return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
+    if (token !== null)
+      return { kind: placeOf(grid, token) === null ? "special" : "patch", tokens: [token] };
+    return gathered.value.length > 0
+      ? { kind: "region", tokens: gathered.value }
+      : { kind: "opening", tokens: opening };
   });
   /** The focus that is shown: a patch that is pointed at replaces the choice, unless that is a patch or a region. */
   const wanted = computed((): Focus => {
@@ -74,7 +74,7 @@ function createFocus({
     if (pointed.value === null || kind === "patch" || kind === "region") return chosen.value;
     return { kind: "pointed", tokens: [pointed.value] };
   });
-  return { chosen, wanted };
+  return { gathered, chosen, wanted };
 }
 
 function createImageModel({ source, state, matrix: store, report, ...context }: ViewContext) {
@@ -86,14 +86,14 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   const scheme = schemeOf(meta.tokens);
   const nameOf = (token: number): string => tokenName(meta.tokens, token, scheme);
 
-  const selection = selectionOf(state, ["layer", "head", "token", "scale", "quantity"], until);
+  const keys = ["layer", "head", "token", "group", "scale", "quantity"] as const;
+  const selection = selectionOf(state, keys, until);
   const matrix = signalOf(store.get, (changed) => void store.on(changed, until));
   const asked = asking<Picture>(until, report);
   const askForPicture = (): void => void asked.ask((signal) => askPicture(source, signal));
   askForPicture();
 
   const pointed = signal<number | null>(null);
-  const region = signal<Region | null>(null);
   /** Groups of patches whose border is drawn, one number a token. */
   const divided = signal<ArrayLike<number> | null>(null);
   /** False while the picture is shown in its own colors. */
@@ -101,7 +101,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   /** The head whose thumbnail is pointed at. */
   const peeked = signal<Head | null>(null);
 
-  const { chosen, wanted } = createFocus({ grid, special, selection, region, pointed });
+  const { gathered, chosen, wanted } = createFocus({ grid, special, selection, pointed });
 
   const rows = asking<HeadRows>(until, report);
   let resting: ReturnType<typeof setTimeout> | undefined;
@@ -118,7 +118,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
   /** Rows of all heads from what is in focus; null while they are on their way. */
   const rowsNow = computed(() => {
     const found = rows.answer.value;
-    return found !== null && sameTokens(found.tokens, wanted.value.tokens) ? found : null;
+    return found !== null && same(found.tokens, wanted.value.tokens) ? found : null;
   });
 
   /** The same of the selected head; null also where another quantity is shown. */
@@ -168,25 +168,16 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
     void patterns.ask((signal) => askPatterns(source, signal));
   };
 
-  // A token that is chosen elsewhere replaces the region.
-  onChange(
-    computed(() => selection.value.token),
-    (token) => {
-      if (token !== null) region.value = null;
-    },
-    until,
-  );
-
   return {
     ...{ source, state, grid, n, special, nameOf, selection, matrix, until },
     ...{
       picture: asked,
       pointed,
-      region,
       overlaid,
       divided,
       peeked,
       focus: wanted,
+      gathered,
       chosen,
       chosenValues,
       painted,
@@ -207,12 +198,10 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
       return { value, error };
     },
     choose(token: number | null): void {
-      region.value = null;
-      state.set({ token });
+      state.set({ token, group: [] });
     },
     chooseRegion(next: Region): void {
-      state.set({ token: null });
-      region.value = next;
+      state.set({ token: null, group: tokensIn(grid, next) });
     },
     pickHead([layer, head]: Head): void {
       state.set({ layer, head });

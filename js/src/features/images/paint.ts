@@ -1,6 +1,6 @@
 /** The picture on a canvas: faded and gray below, the weights above it by color and opacity. */
 
-import { penOf } from "../../draw/canvas";
+import { penOf, pixelRatio } from "../../draw/canvas";
 import { type Mode, RAMP_SIZE, type Ramp, type Rgb, ramp } from "../../draw/color/ramp";
 import { rampIndex, signedIndex } from "../../draw/color/scale";
 import { itemAt } from "../../protocol/required";
@@ -151,6 +151,30 @@ function layerOf(width: number, height: number): HTMLCanvasElement {
 export const areaOf = (grid: PatchGrid, { rects }: Picture): Rect =>
   boundsOf(grid, rects, { rows: [0, grid.rows - 1], columns: [0, grid.columns - 1] });
 
+const sized = new WeakMap<Ground, HTMLCanvasElement>();
+
+/** The ground `width` x `height` px large, paler around the patches, which lie in `area`: scaled once, and copied whenever the pointer moves. */
+function sizedGround(ground: Ground, area: Rect, width: number, height: number): HTMLCanvasElement {
+  const ratio = pixelRatio();
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  const kept = sized.get(ground);
+  if (kept?.width === across && kept.height === down) return kept;
+  const canvas = canvasOf(across, down);
+  const pen = penOf(canvas);
+  pen.scale(ratio, ratio);
+  pen.imageSmoothingQuality = "high";
+  // The model does not read what lies around the patches.
+  pen.globalAlpha = AROUND;
+  pen.drawImage(ground.whole, 0, 0, width, height);
+  pen.globalAlpha = 1;
+  pen.beginPath();
+  pen.rect(...area);
+  pen.clip();
+  pen.drawImage(ground.whole, 0, 0, width, height);
+  sized.set(ground, canvas);
+  return canvas;
+}
+
 export interface Overlay extends Coloring {
   readonly values: ArrayLike<number> | null;
   readonly top: number;
@@ -173,16 +197,9 @@ export function paintPicture(
     return;
   }
   const [x, y, w, h] = scaled(areaOf(grid, picture), picture, width, height);
-  // The model does not read what lies around the patches.
-  pen.globalAlpha = AROUND;
-  pen.drawImage(ground.whole, 0, 0, width, height);
-  pen.globalAlpha = 1;
-  pen.save();
-  pen.beginPath();
-  pen.rect(x, y, w, h);
-  pen.clip();
-  pen.drawImage(ground.whole, 0, 0, width, height);
-  pen.restore();
+  const under = sizedGround(ground, [x, y, w, h], width, height);
+  const ratio = pixelRatio();
+  pen.drawImage(under, 0, 0, under.width / ratio, under.height / ratio);
   const { rows, columns } = grid;
   const sheet = layerOf(columns, rows);
   const image = new ImageData(columns, rows);

@@ -2,7 +2,15 @@
 
 import type { Mode } from "../../draw/color/ramp";
 import type { Picture } from "./data";
-import { type PatchGrid, type Place, placeOf, type Region, regionOf } from "./geometry";
+import {
+  countOf,
+  type PatchGrid,
+  type Place,
+  placeOf,
+  type Region,
+  regionFilled,
+  regionOf,
+} from "./geometry";
 import { edgesBetween } from "./groups";
 import type { ImageModel } from "./model";
 import {
@@ -20,7 +28,8 @@ import {
 export interface Shown extends Omit<Overlay, "mode"> {
   readonly pinned: Place | null;
   readonly pointed: Place | null;
-  readonly region: Region | null;
+  /** Tokens whose border is drawn, in order. */
+  readonly gathered: readonly number[];
   readonly divided: ArrayLike<number> | null;
 }
 
@@ -33,7 +42,7 @@ export function shownOf({
   chosen,
   painted,
   pointed,
-  region,
+  gathered,
   overlaid,
   divided,
 }: ImageModel): Shown {
@@ -45,7 +54,7 @@ export function shownOf({
       values: overlaid.value ? values.value : null,
       top: top.value,
       scale: scale.value,
-      region: region.value,
+      gathered: gathered.value,
       signed,
     },
     divided: divided.value,
@@ -61,7 +70,7 @@ export function paintShown(
     grid,
     found,
     under: { ground, mode },
-    shown: { pinned, pointed, region, divided, ...overlay },
+    shown: { pinned, pointed, gathered, divided, ...overlay },
   }: {
     readonly grid: PatchGrid;
     readonly found: Picture;
@@ -74,11 +83,18 @@ export function paintShown(
   const ring = (around: Region | null, kind: Ring): void => {
     if (around !== null) paintRing(pen, ringOf(grid, found, around, width, height), kind);
   };
-  if (divided !== null) {
+  const divide = (groups: ArrayLike<number>): void => {
     const area = scaled(areaOf(grid, found), found, width, height);
-    paintEdges(pen, area, grid, edgesBetween(grid, divided));
-  }
+    paintEdges(pen, area, grid, edgesBetween(grid, groups));
+  };
+  if (divided !== null) divide(divided);
   ring(pointed && regionOf(pointed, pointed), "pointed");
   ring(pinned && regionOf(pinned, pinned), "pinned");
+  const region = regionFilled(grid, gathered);
   ring(region, "region");
+  if (region === null && gathered.length > 0) {
+    const members = new Uint8Array(grid.first + countOf(grid));
+    for (const token of gathered) members[token] = 1;
+    divide(members);
+  }
 }

@@ -1,6 +1,5 @@
 /** Numbers of the picture: what is in focus, and what the selected head gives each token from there. */
 
-import { maximum } from "../../figures/derive/matrix";
 import type { Matrix } from "../../figures/matrix";
 import { countOf, type PatchGrid } from "./geometry";
 
@@ -22,13 +21,18 @@ export function valuesFrom(
   return values;
 }
 
-/** Values of the patches alone. */
-export const patchesOf = (values: ArrayLike<number>, grid: PatchGrid): Float32Array =>
-  Float32Array.from({ length: countOf(grid) }, (_, i) => values[grid.first + i] as number);
-
-export const topOfPatches = (values: ArrayLike<number>, grid: PatchGrid): number =>
-  maximum(patchesOf(values, grid));
+// Loops without a copy: each runs over the patches of every head when a pointer rests on one.
+/** The largest value of a patch, 0 where there is none. */
+export function topOfPatches(values: ArrayLike<number>, grid: PatchGrid): number {
+  let top = 0;
+  for (let i = grid.first; i < grid.first + countOf(grid); i++)
+    if ((values[i] as number) > top) top = values[i] as number;
+  return top;
+}
 
 /** Sum over the patches. */
-export const shareOfPatches = (values: ArrayLike<number>, grid: PatchGrid): number =>
-  patchesOf(values, grid).reduce((sum, value) => sum + (value || 0), 0);
+export function shareOfPatches(values: ArrayLike<number>, grid: PatchGrid): number {
+  let sum = 0;
+  for (let i = grid.first; i < grid.first + countOf(grid); i++) sum += (values[i] as number) || 0;
+  return sum;
+}

@@ -89,7 +89,7 @@ export const images: DrawView = (host, context) => {
         found && pictureTable(found, grid, nameOf, (value) => source.precision?.weight(value) ?? 0)
       );
     },
-    options: () => (model.region.peek() === null ? {} : { of: `mean of ${subjectOf(model)}` }),
+    options: () => (focus.peek().kind === "region" ? { of: `mean of ${subjectOf(model)}` } : {}),
   };
 };
 

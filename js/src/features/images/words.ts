@@ -9,6 +9,7 @@ import type { Focus, ImageModel } from "./model";
 function nameOfTokens({ nameOf, n, special }: ImageModel, { tokens }: Focus): string {
   const [token] = tokens;
   if (tokens.length === 1 && token !== undefined) return nameOf(token);
+  if (tokens.some((each) => special.includes(each))) return `${tokens.length} tokens`;
   return tokens.length === n - special.length ? "all patches" : `${tokens.length} patches`;
 }
 

@@ -32,7 +32,7 @@ const WAITING: Readonly<Record<string, string>> = {
 
 const THUMBNAIL_NOTES: Readonly<Partial<Record<Scale, string>>> = {
   unit: "each thumbnail is shaded from 0 to 1",
-  words: "each thumbnail is shaded up to its own strongest word-to-word weight",
+  words: "each thumbnail is shaded up to its own strongest weight, special tokens apart",
 };
 
 /** The scale of the thumbnails. */

@@ -14,7 +14,7 @@ import { ofOneRun, type ViewContext } from "../../views/contract";
 import { thumbnailNote } from "../head-grid/paint";
 
 const SCALES: readonly (readonly [Scale, string])[] = [
-  ["words", "strongest word pair"],
+  ["words", "strongest not special"],
   ["head", "strongest weight"],
   ["unit", "0 to 1"],
   ["sqrt", "square root"],
@@ -59,7 +59,7 @@ export function Display({
           title="Hidden special tokens keep their weight, so rows sum to less than 1"
         />
       )}
-      {short && (
+      {short && !source.meta.wordless && (
         <Toggle
           text="words"
           part="words"

@@ -73,6 +73,7 @@ export function Sentence({
   labels,
   facts,
   tokens,
+  wordless = false,
   choose,
 }: {
   readonly matrix: Matrix;
@@ -81,6 +82,8 @@ export function Sentence({
   readonly facts: TokenFacts;
   /** Tokens of the keys. */
   readonly tokens: TokenColumns;
+  /** See `Meta`. */
+  readonly wordless?: boolean | undefined;
   /** Make a query the focus token. */
   readonly choose?: (token: number) => void;
 }) {
@@ -127,6 +130,7 @@ export function Sentence({
       : ["comes from", "most from"];
   const window = facts.window(itemAt(queries, link[0]).token);
   const between = !itemAt(queries, link[0]).special && !isSink(itemAt(keys, link[1]), matrix.sink);
+  const among = wordless ? " apart from special tokens" : " between words";
   const where = `${matrixName(matrix)}${window === null ? "" : `, ${window}`}: `;
   if (!isAbove(link)) {
     const [row] = link;
@@ -148,7 +152,7 @@ export function Sentence({
             <Share {...numOfLink(one)} />
           </span>
         ))}
-        {only.length > 0 && "; to no other word above chance"}
+        {only.length > 0 && `; to no other ${wordless ? "token" : "word"} above chance`}
         {", "}
         <Share value={chance(link)} />
       </SentenceLine>
@@ -173,7 +177,7 @@ export function Sentence({
           )}
         </>
       )}
-      {focus < 0 && `, the strongest link${between ? " between words" : ""}`}
+      {focus < 0 && `, the strongest link${between ? among : ""}`}
     </SentenceLine>
   );
 }

@@ -112,6 +112,7 @@ function View(parts: Parts) {
             matrix={shown}
             focus={shown.queryOf(token)}
             tokens={keysOf(context.source.meta)}
+            wordless={context.source.meta.wordless}
             choose={(token) => context.state.set({ token })}
             {...{ labels, facts }}
           />

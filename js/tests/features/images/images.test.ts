@@ -4,6 +4,7 @@ import { images as feature } from "../../../src/features/images";
 import { askRows, runsOf } from "../../../src/features/images/data";
 import {
   placeOf,
+  regionFilled,
   regionOf,
   specialTokens,
   stepFrom,
@@ -195,6 +196,13 @@ describe("the grid of patches", () => {
     expect(specialTokens(GRID, N)).toEqual([0, 1]);
   });
 
+  it("knows the region that tokens fill", () => {
+    expect(regionFilled(GRID, [2, 3, 5, 6])).toEqual({ rows: [0, 1], columns: [0, 1] });
+    expect(regionFilled(GRID, [4])).toEqual({ rows: [0, 0], columns: [2, 2] });
+    for (const others of [[], [0], [0, 2], [2, 3, 6], [2, 4]])
+      expect(regionFilled(GRID, others)).toBeNull();
+  });
+
   it("spans a region between two patches in any order", () => {
     const region = regionOf({ row: 1, column: 0 }, { row: 0, column: 1 });
     expect(tokensIn(GRID, region)).toEqual([2, 3, 5, 6]);
@@ -356,7 +364,9 @@ describe("the picture", () => {
     expect(textOf("picture-title")).toContain("Mean of 4 patches");
     await settled();
     expect(run.asked.at(-1)).toEqual({ kind: "patch_rows", tokens: [2, 3, 5, 6] });
+    expect(run.state.get()).toMatchObject({ token: null, group: [2, 3, 5, 6] });
     press("Escape");
+    expect(run.state.get().group).toEqual([]);
     expect(textOf("picture-title")).toContain("What [CLS] looks at");
   });
 
@@ -378,9 +388,24 @@ describe("the picture", () => {
     point("pointerdown", 0, 0);
     point("pointermove", 0, 2);
     point("pointerup", 0, 2);
+    point("click", 0, 2);
     expect(textOf("picture-title")).toContain("Mean of 3 patches");
     run.state.set({ token: 5 });
     expect(textOf("picture-title")).toContain("What r2 c1 looks at");
+    point("click", 0, 0);
+    expect(run.state.get()).toMatchObject({ token: 2, group: [] });
+  });
+
+  it("shows the mean of tokens that were gathered elsewhere, in any order", async () => {
+    await draw();
+    run.state.set({ group: [7, 2, 7] });
+    expect(textOf("picture-title")).toContain("Mean of 2 patches");
+    await settled();
+    expect(run.asked.at(-1)).toEqual({ kind: "patch_rows", tokens: [2, 7] });
+    run.state.set({ group: [0, 2] });
+    expect(textOf("picture-title")).toContain("Mean of 2 tokens");
+    point("click", 0, 0);
+    expect(run.state.get()).toMatchObject({ token: null, group: [] });
   });
 
   it("is shown in its own colors on demand", async () => {
