@@ -24,7 +24,7 @@ def answers_of(analysis: Analysis, chosen: Mapping[str, Any], _spec: PageSpec) -
         return []
     kinds = ("image", "patch_patterns")
     answers = [answered for kind in kinds for answered in record(analysis, {"kind": kind})]
-    tokens = found.focused(chosen.get("token"))
+    tokens = found.focused(chosen.get("token"), chosen.get("group") or ())
     of = {"token": tokens[0]} if len(tokens) == 1 else {"tokens": tokens}
     for asked, data, arrays in record(analysis, {"kind": "patch_rows", **of}):
         answers.append((asked, data, {"rows": rounded(arrays["rows"])}))

@@ -290,10 +290,10 @@ def test_a_page_of_a_text_has_none_of_it() -> None:
 def test_a_page_has_the_rows_that_it_opens_on_without_steps(name: str) -> None:
     a = run(name)
     tokens = [0] if name == "vit" else [*range(16)]
-    for chosen, asked_for in ((None, tokens), (3, [3])):
+    choices: Any = (({}, tokens), ({"token": 3}, [3]), ({"token": None, "group": [5, 4]}, [4, 5]))
+    for chosen, asked_for in choices:
         found = {
-            asked["kind"]: (asked, arrays)
-            for asked, _, arrays in answers_of(a, {"token": chosen}, PageSpec())
+            asked["kind"]: (asked, arrays) for asked, _, arrays in answers_of(a, chosen, PageSpec())
         }
         asked, arrays = found["patch_rows"]
         assert (asked.get("tokens") or [asked["token"]]) == asked_for
