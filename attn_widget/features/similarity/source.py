@@ -442,7 +442,7 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         for kind in found.kinds:
             if not light or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
-        for side in SIDES:
+        for side in SIDES[min(place, 1) :]:  # a ranking's query is the same for all passages
             for drawn, _, _ in _drawings(found.side(side)):
                 asked.append(
                     {"kind": "similar_drawing", "side": side, "of": drawn["kind"], **address}

@@ -8,7 +8,7 @@ import type { Sections } from "../figures/sections";
 import type { Table } from "../figures/table";
 import { onAbort } from "../protocol/abort";
 import type { Chunks } from "../protocol/saved/run";
-import type { Action, HeadIndex, Meta, Source } from "../protocol/types";
+import type { Action, HeadIndex, Meta, Slice, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
 /** Context of each part of the page for one run. A new run means new views: `source` never changes under one. */
@@ -167,6 +167,49 @@ export interface AddedPart {
   svg(): SVGSVGElement | null;
 }
 
+/** An input that is no text, next to others, and what a view has to say about its tokens. */
+export interface InputToDraw {
+  /** What features tell of it. */
+  readonly meta: Partial<Meta>;
+  readonly title: string;
+  /** One a token. */
+  readonly names: readonly string[];
+  readonly special: readonly boolean[];
+  /** The answer to a request of that kind about this input. */
+  ask(kind: string, signal: AbortSignal): Promise<Slice>;
+  /** Signed numbers, one a token, and what they are, in a sentence; null before they are here. */
+  readonly painted: ReadonlySignal<{
+    readonly values: ArrayLike<number>;
+    readonly caption: string;
+  } | null>;
+  /** The token of this input that is pointed at or pinned. */
+  readonly at: ReadonlySignal<number | null>;
+  readonly pinned: ReadonlySignal<boolean>;
+  /** Tokens of a place that something else names. */
+  readonly outlined: ReadonlySignal<readonly number[]>;
+  point(token: number | null): void;
+  /** Pins a token, or lets it go if it is pinned. */
+  pin(token: number | null): void;
+  /** Element inside of the widget. */
+  readonly host: Element;
+  readonly signal: AbortSignal;
+}
+
+/** Tokens of a drawn input that lie next to each other. */
+export interface DrawnPlace {
+  /** In a sentence, behind “the”: `patches around r3 c4`. */
+  readonly name: string;
+  readonly tokens: readonly number[];
+}
+
+export interface DrawnInput {
+  View(): ComponentChild;
+  /** The place with the largest sum by size; null where there is none. */
+  strongest(values: ArrayLike<number>): DrawnPlace | null;
+  /** All tokens that are not special, divided into few places. */
+  readonly areas: readonly DrawnPlace[];
+}
+
 /** Code that comes after the first picture, lazy views under their names, with `Long` after it those of long texts: each part declares itself where it is written. */
 export interface LazyCode {
   /** Fills a section of the view Heads, where a feature does. */
@@ -176,6 +219,8 @@ export interface LazyCode {
     host: HTMLElement,
     context: RunContext & Pick<ViewContext, "overlay">,
   ) => AddedPart | null;
+  /** Draws an input that is no text among other inputs, where a feature does; null of one that it does not know. */
+  readonly drawInput?: (given: InputToDraw) => DrawnInput | null;
   /** Opens two runs of a saved page as one, where a feature does. */
   readonly openPair?: OpenPair;
 }

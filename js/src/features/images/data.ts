@@ -24,8 +24,11 @@ export interface Picture {
 /** Formats that a kernel sends. Anything else is not decoded: an SVG could hold more than pixels. */
 const TYPES: ReadonlySet<unknown> = new Set(["image/png", "image/jpeg", "image/webp"]);
 
-export async function askPicture(source: Source, signal: AbortSignal): Promise<Picture> {
-  const slice = await source.ask({ kind: "image" }, { signal });
+export const askPicture = async (source: Source, signal: AbortSignal): Promise<Picture> =>
+  pictureOf(await source.ask({ kind: "image" }, { signal }));
+
+/** The picture in an answer. */
+export async function pictureOf(slice: Slice): Promise<Picture> {
   const { type, width, height } = slice.data;
   if (!TYPES.has(type)) throw new TypeError("The picture is no PNG, JPEG or WebP.");
   const bytes = arrayOf(slice, "bytes").data as Uint8Array<ArrayBuffer>;

@@ -1,2 +1,3 @@
 export { picture } from "./picture";
+export { drawInput } from "./scored";
 export { images } from "./view";

@@ -119,7 +119,7 @@ function Beyond({ matrix }: { readonly matrix: NonNullable<Shown["matrix"]> }) {
 
 /** The matrix with its kinds, its legend and the card at the pointer. */
 export function createMatrix(host: HTMLElement, model: SimilarityModel) {
-  const { task, kind, mode, forget } = model;
+  const { task, kind, mode, forget, waits } = model;
   const cells = createMatrixCells(model);
   /** Place of the pointer over the matrix, for its card. */
   const pointer = signal<{ readonly x: number; readonly y: number } | null>(null);
@@ -164,7 +164,7 @@ export function createMatrix(host: HTMLElement, model: SimilarityModel) {
             </Button>
           </p>
         )}
-        {running?.status === "stopped" && (
+        {(running?.status === "stopped" || (running?.status === "idle" && waits(kind.value))) && (
           <Button class="aw-plain-button" onClick={() => void task.peek()?.start()}>
             Compute the matrix
           </Button>
