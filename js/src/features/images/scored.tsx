@@ -21,6 +21,7 @@ import { Num } from "../../ui/number";
 import type { DrawnInput, InputToDraw } from "../../views/contract";
 import { type Picture, pictureOf } from "./data";
 import {
+  type PatchGrid,
   type Place,
   placeOf,
   regionOf,

@@ -247,58 +247,36 @@ export function StrongestPlace({
   );
 }
 
-/** The score by words where one side has them, else by the areas of the first picture; it closes. */
+/**
+ * The score by words where one side has them, else by the areas of the first picture, each with all of the other side; it closes.
+ * The numbers are those of the words and the patches.
+ */
 export function placedTerms(now: Shown, drawings: Drawings, count: number): readonly Term[] {
   const side = drawnSide(drawings);
   const drawn = side && drawings[side];
   if (side === null || drawn === null) return [];
-  const { matrix, similar } = now;
-  const own = (of: SideName) => (of === "a" ? now.valuesA : now.valuesB);
-  const by = wordlessOf(similar).length === 1 ? other(side) : side;
-  const sums = matrix === null ? own(by) : sumsOf(now, matrix, by);
-  const units = now[by];
-  const special = units.special.flatMap((each, i) => (each ? [i] : []));
-  const rest: Term[] =
-    matrix === null
-      ? [
-          { name: "special tokens", value: sumOver(sums, special) },
-          { name: "biases", value: similar[by].bias },
-        ]
-      : [
-          { name: "pairs with a special token", value: total(matrix.values) - total(sums) },
-          ...(matrix.pairs.kind === "input"
-            ? [
-                {
-                  name: "biases",
-                  value: total(matrix.biasesA) + total(matrix.biasesB) + matrix.pairs.both,
-                },
-              ]
-            : []),
-        ];
-  if (by === side)
-    return [
-      ...drawn.areas.map(({ name, tokens }) => ({
-        ...{ name, place: { side, tokens }, value: sumOver(sums, tokens) },
-      })),
-      ...rest,
-    ];
-  const words = units.names.flatMap((name, unit) =>
-    units.special[unit] ? [] : [{ name, [by]: unit, value: itemAt(sums, unit) }],
+  const by = wordlessOf(now.similar).length === 1 ? other(side) : side;
+  const values = by === "a" ? now.valuesA : now.valuesB;
+  const { names, special } = now[by];
+  const specials = special.flatMap((each, i) => (each ? [i] : []));
+  const rest: readonly Term[] = [
+    { name: "special tokens", value: sumOver(values, specials) },
+    { name: "biases", value: now.similar[by].bias },
+  ];
+  if (by === side) {
+    const areas = drawn.areas.map(({ name, tokens }) => ({
+      ...{ name, place: { side, tokens }, value: sumOver(values, tokens) },
+    }));
+    return [...areas, ...rest];
+  }
+  const words = names.flatMap((name, unit) =>
+    special[unit] ? [] : [{ name, [by]: unit, value: itemAt(values, unit) }],
   );
   words.sort((word, next) => Math.abs(next.value) - Math.abs(word.value));
   const left = words.slice(count);
-  const others = left.reduce((sum, { value }) => sum + value, 0);
-  return [
-    ...words.slice(0, count),
-    ...(left.length > 0
-      ? [{ name: `${left.length} other ${left.length === 1 ? "word" : "words"}`, value: others }]
-      : []),
-    ...rest,
-  ];
-}
-
-function total(values: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += itemAt(values, i);
-  return sum;
+  const others = {
+    name: `${left.length} other ${left.length === 1 ? "word" : "words"}`,
+    value: left.reduce((sum, { value }) => sum + value, 0),
+  };
+  return [...words.slice(0, count), ...(left.length > 0 ? [others] : []), ...rest];
 }

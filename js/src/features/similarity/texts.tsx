@@ -207,7 +207,10 @@ function Line({
   const first = units.special.indexOf(false);
   const entry = at?.side === side ? at.unit : first;
   return (
-    <div class="aw-sim-line" dir={directionOf(units.names.join(" "))}>
+    <div
+      class={`aw-sim-line${alone === null ? "" : " is-alone"}`}
+      dir={directionOf(units.names.join(" "))}
+    >
       {alone === null && <span class="aw-sim-name aw-muted aw-small">{mark}</span>}
       <p class="aw-sim-words" role="group" aria-label={called}>
         {units.names.map((name, i) => {

@@ -258,13 +258,12 @@ function ScoreSum({
 }) {
   const drawn = drawnSide(drawings);
   const several = wordlessOf(now.similar).length > 1;
-  const pairs = now.matrix !== null;
   return (
     <section>
       <h3 class="aw-title">The score as a sum</h3>
       {drawn !== null && (
         <p class="aw-view-note">
-          {`Each ${several ? "area of the first picture" : "word"}, with all patches of the ${several ? "second" : "picture"}${pairs ? "" : " and its biases"}.`}
+          {`Each ${several ? "area of the first picture, with the whole second one" : "word, with the whole picture"}.`}
         </p>
       )}
       <Sum
