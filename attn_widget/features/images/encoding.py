@@ -10,11 +10,15 @@ import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.errors import NotAvailableError
+from attn_widget.features.images.pictures import encoded
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoding import Encoding
 
 if TYPE_CHECKING:
     import torch
+
+
+THUMBNAIL = 128  # px: of a list, on a dense screen
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,13 @@ class ImageEncoding(Encoding):
     def inputs(self) -> dict[str, torch.Tensor]:
         given = super().inputs
         return {**given, "pixel_values": given["pixel_values"].to(self.dtype)}
+
+    @property
+    def thumbnail(self) -> tuple[str, bytes]:
+        """Type and bytes of the picture with a longer side of at most `THUMBNAIL` px."""
+        small = self.picture.copy()
+        small.thumbnail((THUMBNAIL, THUMBNAIL))
+        return encoded(small)
 
     @property
     def n_patches(self) -> int:

@@ -185,6 +185,12 @@ def _reranker(encoder: Encoder, similarity: str | None, prompt: Any) -> Reading:
     return Reading(encoder, "relevance", ("", ""), ())
 
 
+def may_be_image(given: Any) -> bool:
+    """True of a path, a PIL image and an array of pixels, which only a model that reads images takes."""
+    pixels = getattr(given, "ndim", 0) > 1 and not hasattr(given, "columns")
+    return pixels or hasattr(given, "__fspath__") or hasattr(given, "getexif")
+
+
 def packaged_embedder() -> Path | None:
     """Folder of all-MiniLM-L6-v2, where its package is installed; the package is not imported."""
     spec = find_spec(PACKAGE)

@@ -13,7 +13,7 @@ from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
 from attn_widget.features import declared, loaded
 from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
-from attn_widget.features.similarity.ranking import Ranking
+from attn_widget.features.similarity.ranking import QUERY, Ranking
 from attn_widget.features.similarity.similarity import BIAS, SIDES, Side, Similarity
 from attn_widget.features.similarity.sums import Sum
 from attn_widget.features.why.slices import masking_test
@@ -204,7 +204,10 @@ def similarity_paint(source: SimilaritySource) -> bytes:
     """Pack what the page knows at once (``docs/protocol.md``, "Pack")."""
     result, first = source.result, source.first
     ranked: dict[str, Any] | None = None
+    pictures: dict[int, tuple[str, bytes]] = {}
     if isinstance(result, Ranking):
+        shown = [QUERY, *source.passages]
+        pictures = {i: result.thumbnails[i] for i in shown if i in result.thumbnails}
         ranked = {
             "query": result.query,
             "total": len(result.passages),
@@ -214,6 +217,7 @@ def similarity_paint(source: SimilaritySource) -> bytes:
                 {"index": i, "text": result.passages[i], "score": float(result.scores[i])}
                 for i in source.passages
             ],
+            "thumbnails": {str(i): kind for i, (kind, _) in pictures.items()},
         }
     meta = meta_without_tokens(describe_model(first.a), versions())
     a, b = (result.query, None) if isinstance(result, Ranking) else result.texts
@@ -227,7 +231,13 @@ def similarity_paint(source: SimilaritySource) -> bytes:
             "ranking": ranked,
         },
     }
-    return pack(meta, {})
+    return pack(
+        meta,
+        {
+            f"thumbnail:{i}": np.frombuffer(content, np.uint8)
+            for i, (_, content) in pictures.items()
+        },
+    )
 
 
 def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
-import type { ComponentChild } from "preact";
+import type { ComponentChild, VNode } from "preact";
 import type { LayerProgress } from "../figures/layer-progress";
 import type { MatrixStore } from "../figures/matrix";
 import type { Sections } from "../figures/sections";
@@ -221,6 +221,8 @@ export interface LazyCode {
   ) => AddedPart | null;
   /** Draws an input that is no text among other inputs, where a feature does; null of one that it does not know. */
   readonly drawInput?: (given: InputToDraw) => DrawnInput | null;
+  /** A small picture of such an input, where a feature decodes it. */
+  readonly thumbnail?: (props: { readonly type: string; readonly bytes: Uint8Array }) => VNode;
   /** Opens two runs of a saved page as one, where a feature does. */
   readonly openPair?: OpenPair;
 }

@@ -12,6 +12,7 @@ import { quoted } from "../../ui/sentence";
 import { type DrawnInput, type DrawnPlace, lazyCode } from "../../views/contract";
 import {
   type Matrix,
+  type Pair,
   type Shown,
   SIDES,
   type SideName,
@@ -142,6 +143,34 @@ export function sumsOf({ a, b }: Shown, { values }: Matrix, side: SideName): Flo
     }
   }
   return sums;
+}
+
+/** What a unit adds with the other side but for some pairs: with all others that are not special, with the special ones, and with the biases. */
+export function restOf(
+  now: Shown,
+  { side, unit }: UnitOfText,
+  but: readonly Pair[],
+): readonly (readonly [name: string, value: number])[] {
+  const { matrix, similar } = now;
+  if (matrix === null) return [];
+  const across = other(side);
+  const { special } = now[across];
+  const values = shadesOf(now, across, { side, unit });
+  const own = values.reduce((sum, value, i) => (special[i] ? sum : sum + value), 0);
+  const specials = values.reduce((sum, value) => sum + value, 0) - own;
+  const left = own - but.reduce((sum, { value }) => sum + value, 0);
+  const units = special.filter((each) => !each).length;
+  const plural = similar[across].meta === undefined ? "words" : "patches";
+  const biases = side === "a" ? matrix.biasesA : matrix.biasesB;
+  return [
+    ...(but.length === 0
+      ? [[`all ${plural}`, left] as const]
+      : units > but.length
+        ? [[`other ${plural}`, left] as const]
+        : []),
+    ...(special.includes(true) ? [["special tokens", specials] as const] : []),
+    ...(matrix.pairs.kind === "input" ? [["biases", itemAt(biases, unit)] as const] : []),
+  ];
 }
 
 /** A word and the place that it adds most with, or two places; without the matrix one place. */

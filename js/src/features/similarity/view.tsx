@@ -27,6 +27,7 @@ import {
   drawnSide,
   Pictures,
   placedTerms,
+  restOf,
   StrongestPlace,
   strongestOf,
 } from "./pictured";
@@ -60,7 +61,11 @@ function Reading({ shown, pointAt }: SimilarityModel) {
   const name = now[side].names[unit];
   const value = (side === "a" ? now.valuesA : now.valuesB)[unit];
   if (name === undefined || value === undefined) return null;
+  const pictured = wordlessOf(now.similar);
+  // Single patches say little: what all of them add together.
+  const listed = pictured.includes(other(side)) ? 0 : LISTED;
   const partners = (now.matrix?.ranked ?? []).filter((pair) => pair[side] === unit);
+  const rest = pictured.length === 0 ? [] : restOf(now, at, partners.slice(0, listed));
   const number = (each: number) => (
     <span class="aw-number" data-aw-value={exact(each)} title={exact(each)}>
       {signed(each, 3)}
@@ -72,11 +77,17 @@ function Reading({ shown, pointAt }: SimilarityModel) {
         <bdi>{name}</bdi>
       </strong>{" "}
       {number(value)}
-      {partners.length > 0 && ": "}
-      {partners.slice(0, LISTED).map((pair, i) => (
+      {partners.length + rest.length > 0 && ": "}
+      {partners.slice(0, listed).map((pair, i) => (
         <span key={i}>
           {i > 0 && ", "}
           <bdi>{now[other(side)].names[pair[other(side)]]}</bdi> {number(pair.value)}
+        </span>
+      ))}
+      {rest.map(([name, value], i) => (
+        <span key={name}>
+          {(i > 0 || listed > 0) && ", "}
+          {name} {number(value)}
         </span>
       ))}
     </>
@@ -91,6 +102,7 @@ function View({ model, parts }: Drawing) {
     <div class="aw-sim" aria-busy={similar.busy.value ? "true" : undefined}>
       {ranking !== null && (
         <Ranking
+          source={model.context.source}
           ranking={ranking}
           chosen={passage.value ?? -1}
           against={against.value}
@@ -124,6 +136,7 @@ function Explained({ model, parts, now }: Drawing & { readonly now: Shown }) {
           two={versus.found}
           ranks={[rank(similar.answer.value?.at.passage), rank(versus.passage)]}
           words={selection.value.words}
+          areas={drawings.a?.areas ?? null}
         />
       )}
       <div class="aw-panel-head">
