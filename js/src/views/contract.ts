@@ -177,10 +177,12 @@ export interface InputToDraw {
   readonly special: readonly boolean[];
   /** The answer to a request of that kind about this input. */
   ask(kind: string, signal: AbortSignal): Promise<Slice>;
-  /** Signed numbers, one a token, and what they are, in a sentence; null before they are here. */
+  /** Numbers, one a token, and what they are, in a sentence; null before they are here. */
   readonly painted: ReadonlySignal<{
     readonly values: ArrayLike<number>;
     readonly caption: string;
+    /** False of weights, from 0 on. */
+    readonly signed: boolean;
   } | null>;
   /** The token of this input that is pointed at or pinned. */
   readonly at: ReadonlySignal<number | null>;

@@ -45,6 +45,10 @@ function createStage(given: InputToDraw, grid: PatchGrid) {
   const mode = modeSignal(host, until);
   const ground = groundSignal(host, { picture }, until);
   const top = computed(() => largestOf(Array.from(painted.value?.values ?? []), special));
+  const scaled = computed((): Omit<Coloring, "mode"> => {
+    const signed = painted.value?.signed !== false;
+    return { scale: signed ? "head" : "sqrt", signed };
+  });
   /** The patch that has the keys. */
   const cursor = signal<Place>({ row: grid.rows >> 1, column: grid.columns >> 1 });
   const canvas = signal<HTMLCanvasElement | null>(null);
@@ -107,8 +111,7 @@ function createStage(given: InputToDraw, grid: PatchGrid) {
       ...{
         values: painted.value?.values ?? null,
         top: top.value,
-        scale: "head" as const,
-        signed: true,
+        ...scaled.value,
       },
       ...{ region: regionAround(grid, outlined.value), divided: null },
       pinned: pinned.value ? place : null,
@@ -118,7 +121,7 @@ function createStage(given: InputToDraw, grid: PatchGrid) {
     paintShown(pen, wide, { grid, found, under, shown });
   }, until);
 
-  return { picture, ask, mode, top, cursor, keepCanvas, keepStage, tokenOf, click, press };
+  return { picture, ask, mode, top, scaled, cursor, keepCanvas, keepStage, tokenOf, click, press };
 }
 
 /** Null of an input that is no picture. */
@@ -126,12 +129,15 @@ export function drawInput(given: InputToDraw): DrawnInput | null {
   const { meta, names, painted, at, pinned } = given;
   const grid = meta.image;
   if (grid === undefined) return null;
-  const { picture, ask, mode, top, cursor, ...stage } = createStage(given, grid);
+  const { picture, ask, mode, top, scaled, cursor, ...stage } = createStage(given, grid);
   const specials = specialTokens(grid, names.length);
 
+  /** Weights have no sign. */
+  const said = (value: number): string =>
+    painted.value?.signed === false ? formatNumber(value) : formatSigned(value);
   const spoken = (token: number): string => {
     const value = painted.value?.values[token];
-    return value === undefined ? String(names[token]) : `${names[token]}: ${formatSigned(value)}`;
+    return value === undefined ? String(names[token]) : `${names[token]}: ${said(value)}`;
   };
   const Patch = memo(function Patch() {
     const found = picture.answer.value;
@@ -155,7 +161,7 @@ export function drawInput(given: InputToDraw): DrawnInput | null {
   const Specials = memo(function Specials() {
     const values = painted.value?.values;
     if (specials.length === 0 || values === undefined) return null;
-    const coloring: Coloring = { mode: mode.value, scale: "head", signed: true };
+    const coloring: Coloring = { mode: mode.value, ...scaled.value };
     return (
       <div class="aw-picture-chips" role="group" aria-label="Special tokens">
         {specials.map((token) => {
@@ -177,7 +183,7 @@ export function drawInput(given: InputToDraw): DrawnInput | null {
               onClick={() => given.pin(token)}
             >
               <bdi dir="ltr">{names[token]}</bdi>
-              <span class="aw-number">{formatSigned(value)}</span>
+              <span class="aw-number">{said(value)}</span>
             </Button>
           );
         })}
@@ -188,7 +194,9 @@ export function drawInput(given: InputToDraw): DrawnInput | null {
     const most = top.value;
     const now = painted.value;
     if (now === null) return null;
-    const [low, high] = [formatNumber(-most), formatSigned(most)];
+    const { signed } = now;
+    const [low, high] = [signed ? formatNumber(-most) : "0", said(most)];
+    const rooted = signed ? "" : ", by square root";
     return (
       <>
         <p class="aw-picture-title" data-aw-part="scored-title">
@@ -196,17 +204,18 @@ export function drawInput(given: InputToDraw): DrawnInput | null {
         </p>
         <Specials />
         <div
-          class="aw-picture-legend is-signed aw-tiny"
+          class="aw-picture-legend aw-tiny"
           role="img"
-          aria-label={`Colors: ${low} to ${high}`}
+          aria-label={`Colors: ${low} to ${high}${rooted}`}
           data-aw-part="scored-legend"
         >
           <span class="aw-number">{low}</span>
           <span
             class="aw-picture-ramp"
-            style={{ background: overlayImage({ mode: mode.value, signed: true }) }}
+            style={{ background: overlayImage({ mode: mode.value, signed }) }}
           />
           <Num value={most} text={high} />
+          {!signed && <span>by square root</span>}
         </div>
       </>
     );

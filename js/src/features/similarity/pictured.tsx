@@ -9,7 +9,7 @@ import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { quoted } from "../../ui/sentence";
-import { type DrawnInput, type DrawnPlace, lazyCode } from "../../views/contract";
+import { type DrawnInput, type DrawnPlace, type InputToDraw, lazyCode } from "../../views/contract";
 import {
   type Matrix,
   type Pair,
@@ -37,16 +37,17 @@ function paintedOf(
   side: SideName,
   at: UnitOfText | null,
   row: ArrayLike<number> | null,
-): { readonly values: ArrayLike<number>; readonly caption: string } {
+): NonNullable<InputToDraw["painted"]["value"]> {
   const values = side === "a" ? now.valuesA : now.valuesB;
   const paired = at !== null && at.side !== side;
   const with_ = paired ? (now.matrix === null ? row : shadesOf(now, side, at)) : null;
   if (at === null || with_ === null)
-    return { values, caption: "What each patch adds to the score" };
+    return { values, caption: "What each patch adds to the score", signed: true };
   const name = itemAt(now[at.side].names, at.unit);
   const wordless = now.similar[at.side].meta !== undefined;
   return {
     values: with_,
+    signed: true,
     caption: `What each patch adds with ${wordless ? `${name} of ${ORDINAL[at.side]} picture` : `“${name}”`}`,
   };
 }
