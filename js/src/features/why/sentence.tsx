@@ -30,6 +30,11 @@ const DECIDES = { share: 0.2, logits: 0.4 };
 /** For the question that the view opens with: from half of the lead on, and where the odds double. */
 const TELLS = { share: 0.5, logits: Math.LN2 };
 
+/** What a number is, and how its biases are told. */
+const LOGIT = { number: "logit", biases: "Before any word is read the model ", give: "has " };
+const SIMILARITY = { number: "similarity", biases: "The biases alone ", give: "add " };
+const kindOf = ({ of }: Titled["of"]) => (of === "similarity" ? SIMILARITY : LOGIT);
+
 /** A letter or two, which are no word that a list has; three may be one: *vie*. */
 const LETTERS = /^\p{Script=Latin}{1,2}$/u;
 
@@ -233,7 +238,7 @@ export function WhySentence(props: Props) {
       ? (["All tokens together ", together, "add ", "speak for "] as const)
       : null,
     bias !== null && bias !== 0
-      ? (["Before any word is read the model ", bias, "has ", "leans to "] as const)
+      ? ([kindOf(of).biases, bias, kindOf(of).give, "leans to "] as const)
       : null,
     baseline !== null && baseline !== 0
       ? (["With all words masked the model ", baseline, "has ", "leans to "] as const)
@@ -278,7 +283,9 @@ export function WhySentence(props: Props) {
       {little && because !== "" ? `: ${because}` : "; "}
       {side(value)}
       {little && because !== "" && ", which"}
-      {second === undefined ? " has a logit of " : ` ${agrees || little ? "" : "still "}leads by `}
+      {second === undefined
+        ? ` has a ${kindOf(of).number} of `
+        : ` ${agrees || little ? "" : "still "}leads by `}
       <Num
         part="why-value"
         value={value}
