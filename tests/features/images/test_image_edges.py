@@ -149,7 +149,8 @@ def test_images_of_other_sizes_are_ranked_in_batches_of_their_own() -> None:
     plain = processor(do_resize=False)
     images = [drawn(48, 48), drawn(60, 48), drawn(60, 48), drawn(48, 60)]
     ranking = aw.similarity(drawn(48, 48), images, model=(model, plain), progress=False)
-    assert ranking.scores[0] == pytest.approx(1, abs=1e-6) and ranking.scores[1] == ranking.scores[2]
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-6)
+    assert ranking.scores[1] == pytest.approx(ranking.scores[2], abs=1e-6)
     for i in (1, 3):
         assert ranking.explain(i).score == pytest.approx(ranking.scores[i], abs=1e-5)
 

@@ -282,7 +282,12 @@ export interface Term {
   readonly a?: number;
   readonly b?: number;
   /** Tokens of a place in one of them. */
-  readonly place?: { readonly side: SideName; readonly tokens: readonly number[] };
+  readonly place?: {
+    readonly side: SideName;
+    readonly tokens: readonly number[];
+    /** In a sentence. */
+    readonly name: string;
+  };
   readonly value: number;
 }
 

@@ -31,16 +31,33 @@ const ORDINAL: Readonly<Record<SideName, string>> = { a: "the first", b: "the se
 
 const NONE: Drawings = { a: null, b: null };
 
+/** What the units of a side add with some units of the other side together. */
+function addedUp(now: Shown, side: SideName, units: readonly number[]): Float64Array {
+  const sums = new Float64Array(now[side].names.length);
+  for (const unit of units)
+    shadesOf(now, side, { side: other(side), unit }).forEach((value, i) => {
+      sums[i] = itemAt(sums, i) + value;
+    });
+  return sums;
+}
+
 /** What each token of a side adds: with what is pointed at on the other side, or with all of it. */
 function paintedOf(
   now: Shown,
   side: SideName,
   at: UnitOfText | null,
   row: ArrayLike<number> | null,
+  place: Term["place"] | null,
 ): NonNullable<InputToDraw["painted"]["value"]> {
   const values = side === "a" ? now.valuesA : now.valuesB;
   const paired = at !== null && at.side !== side;
   const with_ = paired ? (now.matrix === null ? row : shadesOf(now, side, at)) : null;
+  if (at === null && place != null && place.side !== side && now.matrix !== null)
+    return {
+      values: addedUp(now, side, place.tokens),
+      signed: true,
+      caption: `What each patch adds with the ${place.name} of ${ORDINAL[place.side]} picture`,
+    };
   if (at === null || with_ === null)
     return { values, caption: "What each patch adds to the score", signed: true };
   const name = itemAt(now[at.side].names, at.unit);
@@ -69,7 +86,13 @@ export function createDrawings(host: HTMLElement, model: SimilarityModel) {
       ask: (of, signal) =>
         source.ask({ kind: "similar_drawing", side, of, ...address }, { signal }),
       painted: computed(
-        () => shown.value && paintedOf(shown.value, side, pointAt.value, row.value?.values ?? null),
+        () =>
+          shown.value &&
+          paintedOf(
+            ...([shown.value, side, pointAt.value] as const),
+            row.value?.values ?? null,
+            outlined.value,
+          ),
       ),
       at: computed(() => (pointAt.value?.side === side ? pointAt.value.unit : null)),
       pinned: computed(() => pinned.value?.side === side),
@@ -193,18 +216,9 @@ export function strongestOf(now: Shown, drawings: Drawings): Strongest | null {
   }
   const across = other(side);
   const second = drawings[across];
-  /** What the units of `of` add with some units of the other side together. */
-  const addedUp = (of: SideName, units: readonly number[]): Float64Array => {
-    const sum = new Float64Array(now[of].names.length);
-    for (const unit of units)
-      shadesOf(now, of, { side: other(of), unit }).forEach((value, i) => {
-        if (!now[of].special[i]) sum[i] = itemAt(sum, i) + value;
-      });
-    return sum;
-  };
   if (second !== null) {
     const first = drawn.strongest(sumsOf(now, matrix, side));
-    const values = first && addedUp(across, first.tokens);
+    const values = first && addedUp(now, across, first.tokens);
     const place = values && second.strongest(values);
     if (first === null || values === null || place === null) return null;
     const places = [
@@ -216,7 +230,7 @@ export function strongestOf(now: Shown, drawings: Drawings): Strongest | null {
   let best: Strongest | null = null;
   now[across].names.forEach((_, unit) => {
     if (now[across].special[unit]) return;
-    const values = addedUp(side, [unit]);
+    const values = addedUp(now, side, [unit]);
     const place = drawn.strongest(values);
     const value = place === null ? 0 : sumOver(values, place.tokens);
     if (place !== null && Math.abs(value) > Math.abs(best?.value ?? 0))
@@ -247,7 +261,7 @@ export function StrongestPlace({
       )}
       {places.map(({ side, place }, i) => {
         const show = (): void => {
-          outlined.value = { side, tokens: place.tokens };
+          outlined.value = { side, ...place };
           if (word !== null) point(word);
         };
         const hide = (): void => {
@@ -272,7 +286,7 @@ export function StrongestPlace({
           </span>
         );
       })}
-      {` ${word === null && !several ? "alone " : ""}${verb} ${formatNumber(Math.abs(value))} ${value < 0 ? "from" : "to"} the score of ${formatNumber(now.similar.score)}`}
+      {` ${several ? "together " : word === null ? "alone " : ""}${verb} ${formatNumber(Math.abs(value))} ${value < 0 ? "from" : "to"} the score of ${formatNumber(now.similar.score)}`}
     </>
   );
 }
@@ -295,7 +309,7 @@ export function placedTerms(now: Shown, drawings: Drawings, count: number): read
   ];
   if (by === side) {
     const areas = drawn.areas.map(({ name, tokens }) => ({
-      ...{ name, place: { side, tokens }, value: sumOver(values, tokens) },
+      ...{ name, place: { side, tokens, name }, value: sumOver(values, tokens) },
     }));
     return [...areas, ...rest];
   }

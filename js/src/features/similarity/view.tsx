@@ -8,7 +8,7 @@
 import { render } from "preact";
 import { ROOT_CLASS } from "../../draw/color/theme";
 import { onResize } from "../../draw/resize";
-import { exact } from "../../figures/format";
+import { exact, formatSigned } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
 import { copyExactValues } from "../../ui/copy-exact";
 import { mount, watch } from "../../ui/mount";
@@ -68,7 +68,7 @@ function Reading({ shown, pointAt }: SimilarityModel) {
   const rest = pictured.length === 0 ? [] : restOf(now, at, partners.slice(0, listed));
   const number = (each: number) => (
     <span class="aw-number" data-aw-value={exact(each)} title={exact(each)}>
-      {signed(each, 3)}
+      {pictured.length > 0 ? formatSigned(each) : signed(each, 3)}
     </span>
   );
   return (
