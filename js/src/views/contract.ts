@@ -206,7 +206,7 @@ export interface DrawnPlace {
 
 export interface DrawnInput {
   View(): ComponentChild;
-  /** The place with the largest sum by size; null where there is none. */
+  /** The place with the largest numbers of one sign together; null where there is none. */
   strongest(values: ArrayLike<number>): DrawnPlace | null;
   /** All tokens that are not special, divided into few places. */
   readonly areas: readonly DrawnPlace[];

@@ -10,9 +10,6 @@ const PARTS = 3;
 const DOWN = ["top", "middle", "bottom"];
 const ACROSS = ["left", "", "right"];
 
-const sumOf = (values: ArrayLike<number>, tokens: readonly number[]): number =>
-  tokens.reduce((sum, token) => sum + (values[token] ?? 0), 0);
-
 function around(grid: PatchGrid, row: number, column: number): readonly number[] {
   const within = (at: number, size: number): readonly [number, number] => [
     Math.max(0, at - REACH),
@@ -21,13 +18,22 @@ function around(grid: PatchGrid, row: number, column: number): readonly number[]
   return tokensIn(grid, { rows: within(row, grid.rows), columns: within(column, grid.columns) });
 }
 
-/** The 3 x 3 patches with the largest sum by size; the first of equal ones. `values`: one a token. */
+/** Weight of a patch in the choice of the middle: 4, of one beside it 2, of one at a corner 1, so that a strong patch stands in the middle. */
+const weightOf = (grid: PatchGrid, token: number, row: number, column: number): number => {
+  const place = placeOf(grid, token);
+  const apart = place === null ? 0 : Math.abs(place.row - row) + Math.abs(place.column - column);
+  return 2 ** (2 - apart);
+};
+
+/** The 3 x 3 patches with the largest weighted sum by size; the first of equal ones. `values`: one a token. */
 export function strongestPlace(grid: PatchGrid, values: ArrayLike<number>): DrawnPlace | null {
   let best: { readonly place: DrawnPlace; readonly size: number } | null = null;
   for (let row = 0; row < grid.rows; row++) {
     for (let column = 0; column < grid.columns; column++) {
       const tokens = around(grid, row, column);
-      const size = Math.abs(sumOf(values, tokens));
+      let sum = 0;
+      for (const token of tokens) sum += weightOf(grid, token, row, column) * (values[token] ?? 0);
+      const size = Math.abs(sum);
       if (size > (best?.size ?? 0))
         best = { place: { name: `patches around r${row + 1} c${column + 1}`, tokens }, size };
     }
