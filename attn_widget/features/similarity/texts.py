@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from attn_widget.checks import are_ids, check_flag, is_iterable, refuse_table, short_repr
@@ -30,7 +31,7 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: Any, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: Any, b: str | PathLike[str], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
@@ -38,6 +39,12 @@ def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
 def similarity(
     a: Any, b: Iterable[Any], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Ranking: ...
+
+
+@overload
+def similarity(
+    a: Any, b: Any, model: Any = None, **options: Unpack[SimilarityOptions]
+) -> Similarity: ...
 
 
 def similarity(

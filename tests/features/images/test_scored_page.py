@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import attn_widget as aw
-from attn_widget.figures.catalog.choices import Theme
 from scripts.page import mount
 from tests.e2e.sources import SOURCES, opened
 from tests.e2e.test_accessibility import violations
@@ -56,6 +55,11 @@ PAGES: dict[str, Callable[[], Any]] = {
 }
 
 
+def shown(result: Any) -> Any:
+    """Its widget."""
+    return aw.show(result)
+
+
 def pictures(page: Page) -> Locator:
     return part(page, "scored")
 
@@ -76,7 +80,7 @@ def test_a_picture_stands_where_its_text_would_and_the_sum_closes(
     browser: Browser, tmp_path: Path, source: str
 ) -> None:
     s = of_text()
-    with opened(browser, aw.show(s), source, tmp_path) as one:
+    with opened(browser, shown(s), source, tmp_path) as one:
         page = one.page
         settle(page)
         expect(pictures(page)).to_have_count(1)
@@ -109,7 +113,7 @@ def test_a_word_paints_the_picture_and_a_patch_the_words(
 ) -> None:
     s = of_text()
     matrix, names = s.matrix(), TEXT.split()
-    with opened(browser, aw.show(s), source, tmp_path) as one:
+    with opened(browser, shown(s), source, tmp_path) as one:
         page = one.page
         settle(page)
         word(page, "cat").hover()
@@ -140,7 +144,7 @@ def test_a_word_paints_the_picture_and_a_patch_the_words(
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_patches_by_keys(browser: Browser, tmp_path: Path, source: str) -> None:
-    with opened(browser, aw.show(of_text()), source, tmp_path) as one:
+    with opened(browser, shown(of_text()), source, tmp_path) as one:
         page = one.page
         settle(page)
         patch = part(page, "scored-patch")
@@ -160,7 +164,7 @@ def test_a_patch_of_one_picture_paints_the_other(
     browser: Browser, tmp_path: Path, source: str
 ) -> None:
     s = of_two()
-    with opened(browser, aw.show(s), source, tmp_path) as one:
+    with opened(browser, shown(s), source, tmp_path) as one:
         page = one.page
         settle(page)
         expect(pictures(page)).to_have_count(2)
@@ -184,12 +188,12 @@ def test_a_patch_of_one_picture_paints_the_other(
 
 def test_two_large_pictures_have_rows_before_their_matrix(browser: Browser, tmp_path: Path) -> None:
     s = aw.similarity(drawn(224, 224), drawn(300, 224), model=large(), progress=False)
-    with opened(browser, aw.show(s), "live", tmp_path) as one:
+    with opened(browser, shown(s), "live", tmp_path) as one:
         page = one.page
         settle(page)
         page.mouse.move(*at(page, 1, 1))
         expect(part(page, "scored-title").nth(1)).to_contain_text("of the first picture")
-        assert not s._sums  # the matrix was not computed for it
+        assert not s._sums  # pyright: ignore[reportPrivateUsage]
         page.locator("[data-aw-part=similarity-pairs] summary").click()
         expect(page.get_by_role("button", name="Compute the matrix")).to_be_visible()
 
@@ -197,7 +201,7 @@ def test_two_large_pictures_have_rows_before_their_matrix(browser: Browser, tmp_
 @pytest.mark.parametrize("source", SOURCES)
 def test_rankings_have_thumbnails(browser: Browser, tmp_path: Path, source: str) -> None:
     for ranking, small in ((of_texts(), 1), (of_images(), 3)):
-        with opened(browser, aw.show(ranking), source, tmp_path) as one:
+        with opened(browser, shown(ranking), source, tmp_path) as one:
             page = one.page
             settle(page)
             canvases = page.locator(".aw-picture-small")
@@ -240,7 +244,7 @@ def test_two_images_that_are_compared_show_their_pictures(browser: Browser, tmp_
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_that_axe_finds_and_nothing_wider_than_the_page(
-    browser: Browser, tmp_path: Path, theme: Theme, width: int, name: str
+    browser: Browser, tmp_path: Path, theme: Literal["light", "dark"], width: int, name: str
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
     if name == "runs":
@@ -258,7 +262,7 @@ def test_nothing_that_axe_finds_and_nothing_wider_than_the_page(
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_finger_keeps_a_patch(browser: Browser, tmp_path: Path, source: str) -> None:
-    widget = aw.show(of_text())
+    widget = shown(of_text())
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)  # fmt: skip
     page = context.new_page()
     if source == "live":
@@ -275,7 +279,7 @@ def test_a_finger_keeps_a_patch(browser: Browser, tmp_path: Path, source: str) -
 
 def test_a_text_is_edited_beside_its_picture(browser: Browser, tmp_path: Path) -> None:
     s = of_text()
-    with opened(browser, s.show(), "live", tmp_path) as one:
+    with opened(browser, shown(s), "live", tmp_path) as one:
         page = one.page
         settle(page)
         part(page, "edit-b").click()
