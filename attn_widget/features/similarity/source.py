@@ -262,7 +262,7 @@ def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
 
 
 def _wordless(analysis: Analysis) -> dict[str, Any]:
-    """Of an input that is no text its title, and what features tell a page of it; nothing of a text."""
+    """Title of an input that is no text, and what features tell a page of it; nothing of a text."""
     if not analysis.model.wordless:
         return {}
     told = {name: loaded(path)(analysis) for name, path in declared("meta")}
@@ -270,7 +270,7 @@ def _wordless(analysis: Analysis) -> dict[str, Any]:
 
 
 def _drawings(analysis: Analysis) -> list[Answered]:
-    """What features draw in place of the words of an input that is no text."""
+    """Answers with which features draw an input that is no text, in place of its words."""
     paths = [path for view, path in declared("carried") if view == SimilaritySource.name]
     return [answered for path in paths for answered in loaded(path)(analysis, {}, WHOLE)]
 
@@ -346,7 +346,7 @@ def similar_matrix(
 def similar_row(
     source: SimilaritySource, request: Request, _progress: Progress | None = None
 ) -> Answer:
-    """What one token adds to the score with each token of the other input."""
+    """Row of a token: its share of the score with each token of the other input."""
     found = source.similarity(request)
     of: Any = one_of(request, "side", SIDES)
     token = integer(request, "token", 0, found.side(of).trace.n_tokens)

@@ -169,7 +169,7 @@ export interface AddedPart {
 
 /** An input that is no text, next to others, and what a view has to say about its tokens. */
 export interface InputToDraw {
-  /** What features tell of it. */
+  /** Fields of `Meta` by which features know it. */
   readonly meta: Partial<Meta>;
   readonly title: string;
   /** One a token. */

@@ -18,7 +18,7 @@ function around(grid: PatchGrid, row: number, column: number): readonly number[]
   return tokensIn(grid, { rows: within(row, grid.rows), columns: within(column, grid.columns) });
 }
 
-/** Weight of a patch in the choice of the middle: 4, of one beside it 2, of one at a corner 1, so that a strong patch stands in the middle. */
+/** Weight of a patch in the choice of the middle: 4, of its neighbors 2, at the corners 1, so that a strong patch stands in the middle. */
 const weightOf = (grid: PatchGrid, token: number, row: number, column: number): number => {
   const place = placeOf(grid, token);
   const apart = place === null ? 0 : Math.abs(place.row - row) + Math.abs(place.column - column);

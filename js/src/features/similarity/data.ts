@@ -24,7 +24,7 @@ export interface Side {
   /** Contribution of each token to the score, the other text fixed, and the rest, which no token of this text adds. */
   readonly values: Float32Array;
   readonly bias: number;
-  /** Of an input that is no text its name, and what features tell of it. */
+  /** Name of an input that is no text, and what features tell of it. */
   readonly title?: string;
   readonly meta?: Partial<Meta>;
 }
@@ -36,9 +36,9 @@ export interface Similar {
   readonly probability: number | null;
   readonly notes: readonly string[];
   readonly matrices: readonly MatrixKind[];
-  /** Those of them that take more than a moment, where a kernel tells. */
+  /** Matrices that take more than a moment; a page with the model names none. */
   readonly slow?: readonly MatrixKind[];
-  /** Sides whose words can be masked; both where it is not told. */
+  /** Sides whose words can be masked; both where none are named. */
   readonly testable?: readonly SideName[];
   readonly by: "decomposition" | "output";
   readonly a: Side;
@@ -98,7 +98,7 @@ export async function askPairs(
   };
 }
 
-/** What one token adds to the score with each token of the other side. */
+/** Contributions of one token with each token of the other side. */
 export interface Row {
   readonly side: SideName;
   readonly unit: number;

@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<MatrixKind, readonly [label: string, meaning: strin
     "MaxSim: each token of the query counts with its largest cosine alone; the others are faint and do not count.",
   ],
 };
-/** What the entries of a matrix are. */
+/** Meaning of the entries of a matrix. */
 function meaningOf(kind: MatrixKind, found: Similar): string {
   const [first, second] = [found.a, found.b].map(({ meta }) =>
     meta === undefined ? "word" : "patch",

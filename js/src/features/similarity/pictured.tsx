@@ -23,15 +23,15 @@ import {
 import type { SimilarityModel } from "./model";
 import { other, shadesOf, type UnitOfText } from "./texts";
 
-/** What is drawn of each side; null of a text. */
+/** Drawing of each side; null of a text. */
 export type Drawings = Readonly<Record<SideName, DrawnInput | null>>;
 
-/** Where the other input is no text either, each is named. */
+/** Names of both sides, where neither is a text. */
 const ORDINAL: Readonly<Record<SideName, string>> = { a: "the first", b: "the second" };
 
 const NONE: Drawings = { a: null, b: null };
 
-/** What the units of a side add with some units of the other side together. */
+/** Sums of what the units of a side add with some units of the other side. */
 function addedUp(now: Shown, side: SideName, units: readonly number[]): Float64Array {
   const sums = new Float64Array(now[side].names.length);
   for (const unit of units)
@@ -41,7 +41,7 @@ function addedUp(now: Shown, side: SideName, units: readonly number[]): Float64A
   return sums;
 }
 
-/** What each token of a side adds: with what is pointed at on the other side, or with all of it. */
+/** Contributions of the tokens of a side: with what is pointed at on the other side, or with all of it. */
 function paintedOf(
   now: Shown,
   side: SideName,
@@ -121,7 +121,7 @@ export function createDrawings(host: HTMLElement, model: SimilarityModel) {
 export const drawnSide = (drawings: Drawings): SideName | null =>
   SIDES.find((side) => drawings[side] !== null) ?? null;
 
-/** The pictures, each below its name; the words of a text stand beside. */
+/** The pictures, each below its name; the words of a text stand next to them. */
 export function Pictures({
   similar,
   drawings,
@@ -169,7 +169,7 @@ export function sumsOf({ a, b }: Shown, { values }: Matrix, side: SideName): Flo
   return sums;
 }
 
-/** What a unit adds with the other side but for some pairs: with all others that are not special, with the special ones, and with the biases. */
+/** Contributions of a unit with the other side but for some pairs: with all others that are not special, with the special ones, and with the biases. */
 export function restOf(
   now: Shown,
   { side, unit }: UnitOfText,

@@ -15,7 +15,7 @@ const QUERY = -1;
 
 type Ranked = NonNullable<NonNullable<Meta["similarity"]>["ranking"]>;
 
-/** What is drawn of a passage, or of the query, that is no text. */
+/** Small drawing of a passage, or of the query, that is no text. */
 function Thumbnail({ source, of }: { readonly source: Source; readonly of: number }) {
   const type = source.meta.similarity?.ranking?.thumbnails?.[of];
   const bytes = source.arrays.get(`thumbnail:${of}`)?.data;
@@ -106,7 +106,7 @@ export function Difference({
   readonly two: Similar;
   readonly ranks: readonly [number, number];
   readonly words: boolean;
-  /** Of a query that is no text. */
+  /** Areas of a query that is no text. */
   readonly areas: readonly DrawnPlace[] | null;
 }) {
   const units = unitsOf(one.a, words);

@@ -35,7 +35,7 @@ export function Headline({
   children,
 }: {
   readonly shown: Shown;
-  /** What stands in place of the strongest pair of words. */
+  /** Content in place of the strongest pair of words. */
   readonly children?: ComponentChildren;
   /** Null as long as it is not known, and of tokens. */
   readonly deletions: Deletions | null;

@@ -39,7 +39,7 @@ import { standaloneTexts } from "./vector";
 
 /** Partners that are listed for a word. */
 const LISTED = 3;
-/** What is compared, by how many of both are no texts. */
+/** Names of two inputs, by how many of them are no texts. */
 const NAMES = ["two texts", "a picture and a text", "two pictures"];
 
 interface Drawing {

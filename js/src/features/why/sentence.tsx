@@ -30,7 +30,7 @@ const DECIDES = { share: 0.2, logits: 0.4 };
 /** For the question that the view opens with: from half of the lead on, and where the odds double. */
 const TELLS = { share: 0.5, logits: Math.LN2 };
 
-/** What the biases add, in words: a similarity has no words that are read. */
+/** Words for the part of the biases: nothing is read before a similarity. */
 const leanOf = ({ of }: Titled["of"], bias: number) =>
   of === "similarity"
     ? (["The biases alone ", bias, "add ", "lean to "] as const)
