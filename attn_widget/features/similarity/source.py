@@ -449,8 +449,10 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
     for place, address in enumerate(of_each):
         found = source.similarity(address)
         asked.append({"kind": "similar", **address})
+        # Of two pictures it takes the better part of a minute: of a ranking the best passage alone has it.
+        whole = not light and (place == 0 or not all(found.side(of).model.wordless for of in SIDES))
         for kind in found.kinds:
-            if not light or _is_quick(found, kind):
+            if whole or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
         for side in SIDES[min(place, 1) :]:  # a ranking's query is the same for all passages
             for drawn, _, _ in _drawings(found.side(side)):

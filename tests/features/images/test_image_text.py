@@ -23,7 +23,7 @@ from attn_widget.features.similarity.source import (
 from attn_widget.page.recorded import replied
 from attn_widget.protocol.answer import answer
 from attn_widget.protocol.pack import unpack
-from tests.features.images.image_models import build, drawn, processor
+from tests.features.images.image_models import build, drawn, large, processor
 from tests.unit.test_actions import until
 
 TEXT = "the cat sat on the mat"
@@ -229,6 +229,13 @@ def test_a_saved_ranking_has_the_picture_of_its_query_once() -> None:
         assert [*pictures] == (["-1"] if query is not TEXT else [str(i) for i in ranking.order])
         for index in pictures:
             assert Image.open(io.BytesIO(arrays[f"thumbnail:{index}"].tobytes())).size[0] <= 128
+
+
+def test_a_saved_ranking_of_large_pictures_has_the_pairs_of_the_best_alone() -> None:
+    images = [drawn(224, 224), drawn(300, 224)]
+    ranking = aw.similarity(drawn(240, 224), images, model=large(), progress=False)
+    kinds = [r["passage"] for r in requests_of(SimilaritySource(ranking), light=False) if r["kind"] == "similar_matrix"]  # fmt: skip
+    assert kinds == ranking.order[:1]
 
 
 def test_a_saved_page_of_it(tmp_path: Any) -> None:
