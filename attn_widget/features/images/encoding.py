@@ -10,7 +10,6 @@ import numpy as np
 
 from attn_widget.analysis.base import AnalysisBase
 from attn_widget.errors import NotAvailableError
-from attn_widget.features.images.pictures import encoded
 from attn_widget.figures.arrays import Float32
 from attn_widget.model.encoding import Encoding
 
@@ -55,6 +54,8 @@ class ImageEncoding(Encoding):
     @property
     def thumbnail(self) -> tuple[str, bytes]:
         """Type and bytes of the picture with a longer side of at most `THUMBNAIL` px."""
+        from attn_widget.features.images.pictures import encoded  # a text needs none of it
+
         small = self.picture.copy()
         small.thumbnail((THUMBNAIL, THUMBNAIL))
         return encoded(small)
