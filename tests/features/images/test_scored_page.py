@@ -16,7 +16,7 @@ from tests.e2e.sources import SOURCES, opened
 from tests.e2e.test_accessibility import violations
 from tests.e2e.views import draw_frame, part, settle
 from tests.features.images.image_models import build, drawn, large
-from tests.features.images.test_image_page import COLORFUL
+from tests.features.images.test_image_page import COLORFUL, MOVES
 from tests.features.images.test_image_text import TEXT, clip
 
 pytestmark = pytest.mark.timeout(600)
@@ -194,6 +194,9 @@ def test_two_large_pictures_have_rows_before_their_matrix(browser: Browser, tmp_
         page.mouse.move(*at(page, 1, 1))
         expect(part(page, "scored-title").nth(1)).to_contain_text("of the first picture")
         assert not s._sums  # pyright: ignore[reportPrivateUsage]
+        pictures(page).first.evaluate(MOVES)
+        times = pictures(page).first.evaluate(MOVES)
+        assert times[len(times) // 2] < 16, times
         page.locator("[data-aw-part=similarity-pairs] summary").click()
         expect(page.get_by_role("button", name="Compute the matrix")).to_be_visible()
 
