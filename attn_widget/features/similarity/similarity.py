@@ -220,7 +220,8 @@ class Similarity(Displayed, NotPickled):
         >>> bool(abs(values - s.matrix("input")[2]).max() < 1e-6)
         True
         """
-        run = self._run(check_choice(of, "of", SIDES))
+        check_choice(of, "of", SIDES)
+        run = self._run(of)
         position = index_in(token, run.trace.n_tokens, "token")
         self._kind("input")
         if self.kind == "maxsim":
@@ -334,8 +335,8 @@ class Similarity(Displayed, NotPickled):
         NotAvailableError
             A text in place of an image.
         """
-        given = (self._text_or_run(text, of) for text, of in ((a, SIDES[0]), (b, SIDES[1])))
-        return self.reader.similarity(*given, **self._options)
+        first, second = self._text_or_run(a, "a"), self._text_or_run(b, "b")
+        return self.reader.similarity(first, second, **self._options)
 
     def _text_or_run(self, text: str | None, of: Side) -> str | Analysis:
         """A text that takes the place of one; of an image its run, since nothing else is left of it."""

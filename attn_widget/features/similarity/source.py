@@ -364,7 +364,7 @@ def similar_drawing(
         asked["kind"]: (data, arrays)
         for asked, data, arrays in _drawings(source.similarity(request).side(of))
     }
-    return drawings[one_of(request, "of", [*drawings])]
+    return drawings[one_of(request, "of", (*drawings,))]
 
 
 def _can_mask(analysis: Analysis) -> bool:
@@ -449,8 +449,9 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
     for place, address in enumerate(of_each):
         found = source.similarity(address)
         asked.append({"kind": "similar", **address})
-        # Of two pictures it takes the better part of a minute: of a ranking the best passage alone has it.
-        whole = not light and (place == 0 or not all(found.side(of).model.wordless for of in SIDES))
+        # Pairs of two pictures take the better part of a minute: those of a ranking's best passage alone.
+        pictures = found.a.model.wordless and found.b.model.wordless
+        whole = not light and (place == 0 or not pictures)
         for kind in found.kinds:
             if whole or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})

@@ -36,7 +36,7 @@ def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
 
 
 @overload
-def similarity(
+def similarity(  # pyright: ignore[reportOverlappingOverload]: what is no iterable is one image
     a: Any, b: Iterable[Any], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Ranking: ...
 
