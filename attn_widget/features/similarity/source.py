@@ -455,7 +455,8 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         for kind in found.kinds:
             if whole or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
-        for side in SIDES[min(place, 1) :]:  # a ranking's query is the same for all passages
+        drawn_sides: Sequence[Side] = SIDES if place == 0 else ("b",)  # a ranking has one query
+        for side in drawn_sides:
             for drawn, _, _ in _drawings(found.side(side)):
                 asked.append(
                     {"kind": "similar_drawing", "side": side, "of": drawn["kind"], **address}
@@ -463,7 +464,9 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
         if place == 0 and not light and 0 < _deletions(found) <= DELETED_WORDS:
             asked.append({"kind": "similar_deletions", **address})
         sides = SIDES if place == 0 and not light and found.can_decompose else ()
-        for side in [side for side in SIDES if _can_mask(found.side(side))]:
+        for side in SIDES:
+            if not _can_mask(found.side(side)):
+                continue
             short = len(own_groups(untagged(found.side(side)))) <= TESTED_WORDS
             if (side in sides and short) or (address.get("passage"), side) in source.tests:
                 asked.append({"kind": "similar_test", "side": side, **address})
