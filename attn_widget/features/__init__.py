@@ -167,7 +167,7 @@ FEATURES = {
         encoders=dict.fromkeys(["vit", "deit", "dinov2", "dinov2_with_registers", "beit", "clip", "clip_vision_model", "siglip", "siglip_vision_model"], "loading:checkpoint_of"),
         analysis={"images": "view:OfImage"}, slices=dict.fromkeys(("image", "patch_rows", "patch_patterns"), "slices"),
         views={"images": "view:PICTURE"}, recorded={"images": "recorded:answers_of"},
-        carried={"attention": "recorded:picture_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},
+        carried={"attention": "recorded:picture_of", "similarity": "recorded:drawing_of"}, tables={"images": "table:picture_table"}, cells={"images": "cells:picture_cells"},
     ),
     "inside": Feature(
         model={"inside": "figures:InsideFigures"},

@@ -86,6 +86,11 @@ class Encoding:
     wordless: bool = False
     levels: int = 0
 
+    @property
+    def thumbnail(self) -> tuple[str, bytes] | None:
+        """Type and bytes of a small picture, of an input that is one."""
+        return None
+
     @cached_property
     def inputs(self) -> dict[str, torch.Tensor]:
         import torch

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import torch
 
 
+THUMBNAIL = 128  # px: of a list, on a dense screen
+
+
 @dataclass(frozen=True)
 class ImageEncoding(Encoding):
     """A picture, ready for the model. ``text`` is empty, and ``note`` says what was read.
@@ -48,6 +51,15 @@ class ImageEncoding(Encoding):
     def inputs(self) -> dict[str, torch.Tensor]:
         given = super().inputs
         return {**given, "pixel_values": given["pixel_values"].to(self.dtype)}
+
+    @property
+    def thumbnail(self) -> tuple[str, bytes]:
+        """Type and bytes of the picture with a longer side of at most `THUMBNAIL` px."""
+        from attn_widget.features.images.pictures import encoded  # a text needs none of it
+
+        small = self.picture.copy()
+        small.thumbnail((THUMBNAIL, THUMBNAIL))
+        return encoded(small)
 
     @property
     def n_patches(self) -> int:

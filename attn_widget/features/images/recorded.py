@@ -49,3 +49,8 @@ def picture_of(analysis: Analysis, _chosen: Mapping[str, Any], spec: PageSpec) -
     if encoding_of(analysis) is None or spec.views is None or VIEW in spec.views:
         return []
     return [*record(analysis, {"kind": "image"})]
+
+
+def drawing_of(analysis: Analysis, _chosen: Mapping[str, Any], _spec: PageSpec) -> list[Answered]:
+    """The picture that a similarity shows in place of words; none of a text."""
+    return [] if encoding_of(analysis) is None else [*record(analysis, {"kind": "image"})]

@@ -7,6 +7,6 @@ from attn_widget.figures.catalog.view import View
 SIMILARITY = View(
     "similarity",
     "Similarity",
-    "Contribution of every pair of words to the score of two texts; with the biases they add up to the score.",
+    "Contribution of every pair of words or patches to a score; with the biases they add up to it.",
     ("words",),
 )

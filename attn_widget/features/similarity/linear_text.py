@@ -101,6 +101,12 @@ class LinearText:
                 report(len(chosen))
         return np.concatenate(blocks)
 
+    def vector(self, token: int) -> Float64:
+        """``u_i`` of one token, float64 [d'] or [n, d']."""
+        source = torch.zeros_like(self._own)
+        source[token] = self._own[token]
+        return _array(self._batched(self._slope, self._seed, source[None, None]))[0]
+
     def contributions(
         self, directions: Float64, report: Callable[[int], None] | None = None
     ) -> Float64:

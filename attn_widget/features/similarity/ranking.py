@@ -16,7 +16,7 @@ from attn_widget.checks import check_count, check_flag, check_kind, check_name, 
 from attn_widget.checks.rounding import largest_first
 from attn_widget.errors import AttnWidgetError, InputError, NotAvailableError, NotPickled
 from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
-from attn_widget.features.similarity.reading import Reading
+from attn_widget.features.similarity.reading import Reading, may_be_image
 from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.features.why.bound_target import (
     BoundTarget,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+Item = tuple[int, Encoder, Encoding]  # a passage's index, what reads it, and what is read
+QUERY = -1  # among thumbnails
 PASSAGES_AT_ONCE = 256  # read together, so that passages of similar length share a batch
 
 
@@ -103,9 +105,11 @@ class Ranking(Displayed, NotPickled, Records):
     query : str
         Of an image what was read of it.
     passages : list of str
-        Those that were read, in the order given.
+        Those that were read, in the order given; of an image what was read of it.
     scores : float64 [P]
         NaN for a passage that failed, or that an interruption left out.
+    thumbnails : dict of int to (str, bytes)
+        Of passages that are images: type and bytes of a small picture; of the query under -1.
     failed : dict of int to str
         Why a passage has no score, by its index.
     truncated : dict of int to (int, int)
@@ -130,6 +134,8 @@ class Ranking(Displayed, NotPickled, Records):
         self._similarities: dict[int, Similarity] = {}
         self.query, self.kind, self.notes = query, reading.kind, reading.notes
         self.passages: list[str] = []
+        self.thumbnails: dict[int, tuple[str, bytes]] = {}
+        self._items: list[Any] = []  # the passages as they were given
         self.scores: Float64 = np.zeros(0)
         self.failed: dict[int, str] = {}
         self.truncated: dict[int, tuple[int, int]] = {}
@@ -164,7 +170,7 @@ class Ranking(Displayed, NotPickled, Records):
         if index not in self._similarities:
             self._similarities[index] = self._reading.similarity(
                 self._given,
-                self.passages[index],
+                self._items[index],
                 truncation=index in self.truncated,
                 tagger=self._tagger,
             )
@@ -247,7 +253,7 @@ class Ranking(Displayed, NotPickled, Records):
 def rank(
     reading: Reading,
     query: Any,
-    passages: Iterable[str],
+    passages: Iterable[Any],
     *,
     truncation: bool,
     tagger: Any,
@@ -260,8 +266,10 @@ def rank(
     """
     from tqdm.auto import tqdm
 
-    name, score = _scorer(reading, query, truncation, tagger)
+    name, score, picture = _scorer(reading, query, truncation, tagger)
     ranking = Ranking(reading, name, tagger, query)
+    if picture is not None:
+        ranking.thumbnails[QUERY] = picture
     total = len(passages) if hasattr(passages, "__len__") else None  # pyright: ignore[reportArgumentType]
     source = iter(passages)
     with tqdm(total=total, desc="ranking", unit="text", disable=not progress) as bar:
@@ -283,29 +291,13 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
     """Read some passages, and score those of similar length together."""
     reading, start = ranking._reading, len(ranking.passages)  # pyright: ignore[reportPrivateUsage]
     # Before any of them is read: an interruption leaves no failure of a passage that is not listed.
-    ranking.passages += [str(passage) for passage in block]
+    ranking.passages += [_called(passage) for passage in block]
+    ranking._items += block  # pyright: ignore[reportPrivateUsage]
     ranking.scores = np.concatenate([ranking.scores, np.full(len(block), np.nan)])
-    encoded: list[tuple[int, Encoder, Encoding]] = []
-    for index, passage in enumerate(block, start):
-        try:
-            encoder, text = reading.text("b", check_text(passage, "text"))
-            if not isinstance(text, str):
-                raise NotAvailableError("It is an image, and only texts are ranked.", "Call similarity(image, another) for each.")  # fmt: skip
-            if reading.kind == "relevance":
-                encoding = encoder.encode(ranking.query, text, truncation=truncation)
-            else:
-                encoding = encoder.encode(text, truncation=truncation)
-        except AttnWidgetError as error:
-            ranking.failed[index] = str(error)
-            continue
-        if encoding.truncated is not None:
-            ranking.truncated[index] = (encoding.truncated["limit"], encoding.truncated["length"])
-        encoded.append((index, encoder, encoding))
-    encoded.sort(key=lambda item: item[2].n_tokens)
-    while encoded:
-        longest = encoded[-1][2].n_tokens
-        count = max(1, TOKENS_AT_ONCE // longest)
-        batch, encoded = encoded[-count:], encoded[:-count]
+    texts: list[Item] = []
+    images: list[Item] = []
+
+    def flush(batch: list[Item]) -> None:
         values = score(batch[0][1], [encoding for _, _, encoding in batch])
         for (index, _, _), value in zip(batch, values, strict=True):
             if np.isfinite(value):
@@ -313,11 +305,65 @@ def rank_block(ranking: Ranking, block: list[Any], score: Any, truncation: bool)
             else:
                 ranking.failed[index] = "Its embedding has length 0, so a cosine is not defined."
 
+    for index, passage in enumerate(block, start):
+        try:
+            encoder, encoding = _encoded(reading, ranking, passage, truncation)
+        except AttnWidgetError as error:
+            ranking.failed[index] = str(error)
+            continue
+        if encoding.truncated is not None:
+            ranking.truncated[index] = (encoding.truncated["limit"], encoding.truncated["length"])
+        if not encoding.wordless:
+            texts.append((index, encoder, encoding))
+            continue
+        ranking.passages[index] = encoding.note
+        if encoding.thumbnail is not None:
+            ranking.thumbnails[index] = encoding.thumbnail
+        full = len(images) * encoding.n_tokens >= TOKENS_AT_ONCE
+        if images and (full or _shapes(images[0][2]) != _shapes(encoding)):
+            flush(images)
+            images = []
+        images.append((index, encoder, encoding))
+    if images:
+        flush(images)
+    texts.sort(key=lambda item: item[2].n_tokens)
+    while texts:
+        longest = texts[-1][2].n_tokens
+        count = max(1, TOKENS_AT_ONCE // longest)
+        batch, texts = texts[-count:], texts[:-count]
+        flush(batch)
 
-def _scorer(reading: Reading, query: Any, truncation: bool, tagger: Any) -> tuple[str, Any]:
-    """Name of the query, and what gives scores [B] of passages that are encoded; NaN where an embedding has no direction."""
+
+def _called(passage: Any) -> str:
+    """The name of a passage before it is read; of a picture as PIL or array its type."""
+    plain = isinstance(passage, str) or passage is None or not may_be_image(passage)
+    return str(passage) if plain or hasattr(passage, "__fspath__") else type(passage).__name__
+
+
+def _encoded(
+    reading: Reading, ranking: Ranking, passage: Any, truncation: bool
+) -> tuple[Encoder, Encoding]:
+    if not may_be_image(passage):
+        check_text(passage, "text")
+    encoder, text = reading.text("b", passage)
+    reads_text = encoder.vocab_size > 0
+    if reads_text:
+        check_text(text, "text")
     if reading.kind == "relevance":
-        return query, _relevances
+        return encoder, encoder.encode(ranking.query, text, truncation=truncation)
+    return encoder, encoder.encode(text, truncation=truncation and reads_text)
+
+
+def _shapes(encoding: Encoding) -> list[tuple[int, ...]]:
+    return [array.shape for array in encoding.arrays.values()]
+
+
+def _scorer(
+    reading: Reading, query: Any, truncation: bool, tagger: Any
+) -> tuple[str, Any, tuple[str, bytes] | None]:
+    """Name of the query, what gives scores [B] of passages that are encoded; NaN where an embedding has no direction; and the query's thumbnail."""
+    if reading.kind == "relevance":
+        return query, _relevances, None
     encoder, text = reading.text("a", query)
     shortens = truncation and encoder.vocab_size > 0
     analysis = run_text(encoder, text, None, truncation=shortens, tagger=tagger)
@@ -337,13 +383,15 @@ def _scorer(reading: Reading, query: Any, truncation: bool, tagger: Any) -> tupl
         assert head is not None  # of every embedder
         with inference_mode(encoder):
             hidden = encoder.network.base_model(**inputs, return_dict=True)[0]
-            vectors = check_embedding(head(hidden, inputs["attention_mask"]), encoder.name)
+            pooled = head(hidden, inputs.get("attention_mask"))
+            vectors = check_embedding(pooled, encoder.name)
             values = bound.compared(encoder, vectors, inputs)[:, 0].double()
             if reading.kind == "cosine":
                 values = values.masked_fill(vectors.norm(dim=-1) == 0, torch.nan)
         return values.cpu().numpy()
 
-    return query if analysis.text else title_of(analysis), score
+    name = query if analysis.text else title_of(analysis)
+    return name, score, run.encoding.thumbnail
 
 
 def _relevances(encoder: Encoder, encodings: list[Encoding]) -> Float64:
@@ -354,7 +402,13 @@ def _relevances(encoder: Encoder, encodings: list[Encoding]) -> Float64:
 
 
 def _padded(encoder: Encoder, encodings: list[Encoding]) -> dict[str, torch.Tensor]:
-    """A batch: padding follows each text."""
+    """A batch: padding follows each text; images have one shape."""
+    if encodings[0].wordless:
+        first, *others = [encoding.inputs for encoding in encodings]
+        return {
+            name: torch.cat([tensor, *(other[name] for other in others)]) if tensor.ndim else tensor
+            for name, tensor in first.items()
+        }
     config = encoder.network.base_model.config
     filled = {"input_ids": int(getattr(config, "pad_token_id", None) or 0)}
     return {

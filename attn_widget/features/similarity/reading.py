@@ -62,7 +62,7 @@ class Reading:
     def similarity(
         self, a: Any, b: Any, *, truncation: bool = False, tagger: Any = "auto"
     ) -> Similarity:
-        """The two texts, run and compared."""
+        """The two texts, run and compared; an analysis is one that was run."""
         notes = list(self.notes)
         made: dict[str, Any] = {
             "texts": (a, b),
@@ -93,14 +93,17 @@ class Reading:
         if self.kind == "relevance":
             both = run("The pair", self.encoder, a, b)
             return Similarity(both, both, self.kind, notes, **made)
-        first = run("Text a", *self.text("a", a))
+        first = a if isinstance(a, Analysis) else run("Text a", *self.text("a", a))
         head = self.encoder.embedding
         unlike = head is not None and (
             head.query_length is not None or head.query_limit != head.document_limit
         )
         texts = isinstance(a, str) and isinstance(b, str)  # images have no equality
         same = texts and a == b and self.prompts[0] == self.prompts[1] and not unlike
-        second = first if same else run("Text b", *self.text("b", b))
+        if isinstance(b, Analysis):
+            second = b
+        else:
+            second = first if same else run("Text b", *self.text("b", b))
         made["texts"] = tuple(
             given if run.text else title_of(run) for given, run in ((a, first), (b, second))
         )
@@ -180,6 +183,12 @@ def _reranker(encoder: Encoder, similarity: str | None, prompt: Any) -> Reading:
                 f"Leave {name} out.",
             )
     return Reading(encoder, "relevance", ("", ""), ())
+
+
+def may_be_image(given: Any) -> bool:
+    """True of a path, a PIL image and an array of pixels, which only a model that reads images takes."""
+    pixels = getattr(given, "ndim", 0) > 1 and not hasattr(given, "columns")
+    return pixels or hasattr(given, "__fspath__") or hasattr(given, "getexif")
 
 
 def packaged_embedder() -> Path | None:

@@ -17,13 +17,16 @@ from attn_widget.checks import (
     check_flag,
     check_kind,
     check_several,
+    index_in,
 )
 from attn_widget.errors import InputError, NotAvailableError, NotPickled
 from attn_widget.features.similarity.groups import groups_of, merged, names_of, own_groups
+from attn_widget.features.similarity.linear_text import LinearText
 from attn_widget.features.similarity.sums import (
     KINDS,
     Sum,
     has_output,
+    input_row,
     input_sum,
     maxsim_sum,
     output_sum,
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 
 
 Side = Literal["a", "b"]
-SIDES = ("a", "b")
+SIDES: tuple[Side, Side] = ("a", "b")
 HINT = "similarity(a, b, model=...) makes a Similarity of two texts."
 BIAS = "(bias)"  # in the place of a token, in tables
 
@@ -73,8 +76,8 @@ class Reader(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
 
-    def similarity(self, a: str, b: str, *, truncation: bool, tagger: Any) -> Similarity:
-        """The two texts, run and compared."""
+    def similarity(self, a: Any, b: Any, *, truncation: bool, tagger: Any) -> Similarity:
+        """The two texts, run and compared; an `Analysis` is one that was run."""
         ...
 
 
@@ -128,6 +131,7 @@ class Similarity(Displayed, NotPickled):
         self._options = dict(options)
         self._unablated = unablated
         self._sums: dict[str, Sum] = {}
+        self._linear: dict[str, LinearText] = {}  # for rows; a matrix makes its own
         self.score = self._score()
 
     @property
@@ -185,6 +189,56 @@ class Similarity(Displayed, NotPickled):
         close without biases.
         """
         return self.sum_of("input", None).biases
+
+    def row(self, token: int, of: Side = "a") -> tuple[Float64, float]:
+        """One row of `matrix("input")`, or one column of it, without the others: a moment also where all take minutes.
+
+        Parameters
+        ----------
+        token : int
+            A position.
+        of : {"a", "b"}
+            Whose token it is.
+
+        Returns
+        -------
+        (float64 [n], float)
+            What it adds to the score with each token of the other input, and with the biases of the other one.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No such position.
+        NotAvailableError
+            A reranker, late interaction, or a family whose layers are not known.
+
+        Examples
+        --------
+        >>> from attn_widget import similarity
+        >>> s = similarity("the cat sat", "a dog sat", model="attn_widget/mini", progress=False)
+        >>> values, bias = s.row(2)
+        >>> bool(abs(values - s.matrix("input")[2]).max() < 1e-6)
+        True
+        """
+        check_choice(of, "of", SIDES)
+        run = self._run(of)
+        position = index_in(token, run.trace.n_tokens, "token")
+        self._kind("input")
+        if self.kind == "maxsim":
+            raise NotAvailableError(
+                "The rows of late interaction depend on each other's answers.",
+                "matrix('input') has all of them.",
+            )
+        if "input" in self._sums:
+            found = self._sums["input"]
+            rows, biases = (
+                (found.pairs, found.biases_a) if of == "a" else (found.pairs.T, found.biases_b)
+            )
+            return rows[position].copy(), float(biases[position])
+        if not self._linear:
+            self._linear = {side: LinearText(self._run(side)) for side in SIDES}
+        linear = self._linear[of], self._linear["b" if of == "a" else "a"]
+        return input_row(linear, position, self.kind == "cosine")
 
     @property
     def cosines(self) -> Float64:
@@ -272,20 +326,29 @@ class Similarity(Displayed, NotPickled):
         Parameters
         ----------
         a, b : str, optional
-            By default the text that there is.
+            By default the text that there is; an image stays as it is.
 
         Raises
         ------
         InputError, InputTypeError, TooLongError
             A text that cannot be read.
+        NotAvailableError
+            A text in place of an image.
         """
-        if None in (self.a.text, self.b.text):
-            raise NotAvailableError("One of the two is an image, which is not run again.", HINT)
-        return self.reader.similarity(
-            check_text(self.texts[0] if a is None else a, "a"),
-            check_text(self.texts[1] if b is None else b, "b"),
-            **self._options,
-        )
+        first, second = self._text_or_run(a, "a"), self._text_or_run(b, "b")
+        return self.reader.similarity(first, second, **self._options)
+
+    def _text_or_run(self, text: str | None, of: Side) -> str | Analysis:
+        """A text that takes the place of one; of an image its run, since nothing else is left of it."""
+        run = self.unablated.side(of)
+        if run.text is None:
+            if text is None:
+                return run
+            raise NotAvailableError(f"{of} is an image, and is not replaced by a text.", HINT)
+        own = check_text(self.texts[SIDES.index(of)] if text is None else text, of)
+        encoder = self._run(of).encoder
+        encoder.for_input(own)  # of a tower of texts: the name of a file of this machine is refused
+        return own
 
     def ablate(self, heads: Iterable[tuple[int, int]]) -> Similarity:
         """The same texts without some heads: ``(layer, head)`` of each, 0-based; see `Analysis.ablate`.

@@ -11,13 +11,16 @@ import numpy as np
 from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import untagged
 from attn_widget.errors import NotAvailableError
+from attn_widget.features import declared, loaded
 from attn_widget.features.similarity.groups import groups_of, names_of, own_groups
-from attn_widget.features.similarity.ranking import Ranking
+from attn_widget.features.similarity.ranking import QUERY, Ranking
 from attn_widget.features.similarity.similarity import BIAS, SIDES, Side, Similarity
 from attn_widget.features.similarity.sums import Sum
 from attn_widget.features.why.slices import masking_test
 from attn_widget.figures.arrays import Float32, Float64
 from attn_widget.figures.tables import Columns
+from attn_widget.page.recorded import Answered
+from attn_widget.page.spec import WHOLE
 from attn_widget.protocol.answer import Reply, respond
 from attn_widget.protocol.built import later_views
 from attn_widget.protocol.handlers import Answer, Arrays, Handler
@@ -29,6 +32,7 @@ from attn_widget.protocol.initial_payload import (
 )
 from attn_widget.protocol.pack import pack
 from attn_widget.protocol.request import Request, integer, one_of
+from attn_widget.protocol.run_source import title_of
 from attn_widget.protocol.selection import Selection
 from attn_widget.protocol.source import Cells, Recorded, Source
 from attn_widget.trace.forward import Progress
@@ -200,7 +204,10 @@ def similarity_paint(source: SimilaritySource) -> bytes:
     """Pack what the page knows at once (``docs/protocol.md``, "Pack")."""
     result, first = source.result, source.first
     ranked: dict[str, Any] | None = None
+    pictures: dict[int, tuple[str, bytes]] = {}
     if isinstance(result, Ranking):
+        shown = [QUERY, *source.passages]
+        pictures = {i: result.thumbnails[i] for i in shown if i in result.thumbnails}
         ranked = {
             "query": result.query,
             "total": len(result.passages),
@@ -210,6 +217,7 @@ def similarity_paint(source: SimilaritySource) -> bytes:
                 {"index": i, "text": result.passages[i], "score": float(result.scores[i])}
                 for i in source.passages
             ],
+            "thumbnails": {str(i): kind for i, (kind, _) in pictures.items()},
         }
     meta = meta_without_tokens(describe_model(first.a), versions())
     a, b = (result.query, None) if isinstance(result, Ranking) else result.texts
@@ -223,7 +231,13 @@ def similarity_paint(source: SimilaritySource) -> bytes:
             "ranking": ranked,
         },
     }
-    return pack(meta, {})
+    return pack(
+        meta,
+        {
+            f"thumbnail:{i}": np.frombuffer(content, np.uint8)
+            for i, (_, content) in pictures.items()
+        },
+    )
 
 
 def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
@@ -236,6 +250,7 @@ def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
     shown = sorted({words[i] for i in positions})
     place = {word: k for k, word in enumerate(shown)}
     return {
+        **_wordless(analysis),
         **{
             name: [columns[name][i] for i in positions]
             for name in ("text", "surface", "before", "special")
@@ -244,6 +259,20 @@ def _side(analysis: Analysis, positions: Sequence[int]) -> dict[str, Any]:
         "word": [place[words[i]] for i in positions],
         "names": [names[word] for word in shown],
     }
+
+
+def _wordless(analysis: Analysis) -> dict[str, Any]:
+    """Title of an input that is no text, and what features tell a page of it; nothing of a text."""
+    if not analysis.model.wordless:
+        return {}
+    told = {name: loaded(path)(analysis) for name, path in declared("meta")}
+    return {"title": title_of(analysis), "meta": {k: v for k, v in told.items() if v is not None}}
+
+
+def _drawings(analysis: Analysis) -> list[Answered]:
+    """Answers with which features draw an input that is no text, in place of its words."""
+    paths = [path for view, path in declared("carried") if view == SimilaritySource.name]
+    return [answered for path in paths for answered in loaded(path)(analysis, {}, WHOLE)]
 
 
 def _positions(similarity: Similarity, of: Side) -> list[int]:
@@ -274,6 +303,8 @@ def similar(
         "probability": found.probability,
         "notes": list(found.notes),
         "matrices": list(found.kinds),
+        "slow": [kind for kind in found.kinds if not _is_quick(found, kind)],
+        "testable": [of for of in SIDES if _can_mask(found.side(of))],
         "by": by,
         "gap": found.score - _whole(found, sides, arrays),
         **sides,
@@ -312,6 +343,36 @@ def similar_matrix(
     return {"both": part.both, "score": found.score}, arrays
 
 
+def similar_row(
+    source: SimilaritySource, request: Request, _progress: Progress | None = None
+) -> Answer:
+    """Row of a token: its share of the score with each token of the other input."""
+    found = source.similarity(request)
+    of: Any = one_of(request, "side", SIDES)
+    token = integer(request, "token", 0, found.side(of).trace.n_tokens)
+    with source.lock:
+        values, bias = found.row(token, of)
+    return {"bias": bias}, {"row": values.astype(np.float32)}
+
+
+def similar_drawing(
+    source: SimilaritySource, request: Request, _progress: Progress | None = None
+) -> Answer:
+    """A slice of an input that is no text, by its kind: what stands in place of its words."""
+    of: Any = one_of(request, "side", SIDES)
+    drawings = {
+        asked["kind"]: (data, arrays)
+        for asked, data, arrays in _drawings(source.similarity(request).side(of))
+    }
+    return drawings[one_of(request, "of", (*drawings,))]
+
+
+def _can_mask(analysis: Analysis) -> bool:
+    """True if words can be masked, as the masking test does it."""
+    encoder = None if analysis.run is None else analysis.run.encoder
+    return encoder is not None and (encoder.predicts == "next" or encoder.mask_token_id is not None)
+
+
 def similar_test(
     source: SimilaritySource, request: Request, progress: Progress | None = None
 ) -> Answer:
@@ -335,7 +396,7 @@ def similar_deletions(
     """The score without each word of two short texts; NaN for special tokens, and for a word that is its whole text."""
     found = source.similarity(request)
     words = {of: _words(found, of) for of in SIDES}
-    if sum(len(spans) for spans in words.values()) > DELETED_WORDS:
+    if _deletions(found) > DELETED_WORDS:
         raise NotAvailableError(
             f"The texts have more than {DELETED_WORDS} words, and a score without each word takes as many runs.",
             "Ask about shorter texts.",
@@ -349,6 +410,11 @@ def similar_deletions(
                 scores[place] = found.with_texts(**{of: rest}).score
         arrays[of] = scores
     return {"score": found.score}, arrays
+
+
+def _deletions(found: Similarity) -> int:
+    """Words of both texts, special tokens too; none of an input that is no text."""
+    return sum(0 if found.side(of).model.wordless else len(_words(found, of)) for of in SIDES)
 
 
 def _words(found: Similarity, of: Side) -> list[tuple[int, int] | None]:
@@ -383,14 +449,24 @@ def requests_of(source: SimilaritySource, *, light: bool) -> list[dict[str, Any]
     for place, address in enumerate(of_each):
         found = source.similarity(address)
         asked.append({"kind": "similar", **address})
+        # Pairs of two pictures take the better part of a minute: those of a ranking's best passage alone.
+        pictures = found.a.model.wordless and found.b.model.wordless
+        whole = not light and (place == 0 or not pictures)
         for kind in found.kinds:
-            if not light or _is_quick(found, kind):
+            if whole or _is_quick(found, kind):
                 asked.append({"kind": "similar_matrix", "of": kind, **address})
-        words = sum(len(_words(found, side)) for side in SIDES)
-        if place == 0 and not light and words <= DELETED_WORDS:
+        drawn_sides: Sequence[Side] = SIDES if place == 0 else ("b",)  # a ranking has one query
+        for side in drawn_sides:
+            for drawn, _, _ in _drawings(found.side(side)):
+                asked.append(
+                    {"kind": "similar_drawing", "side": side, "of": drawn["kind"], **address}
+                )
+        if place == 0 and not light and 0 < _deletions(found) <= DELETED_WORDS:
             asked.append({"kind": "similar_deletions", **address})
         sides = SIDES if place == 0 and not light and found.can_decompose else ()
         for side in SIDES:
+            if not _can_mask(found.side(side)):
+                continue
             short = len(own_groups(untagged(found.side(side)))) <= TESTED_WORDS
             if (side in sides and short) or (address.get("passage"), side) in source.tests:
                 asked.append({"kind": "similar_test", "side": side, **address})
@@ -405,6 +481,8 @@ def _is_quick(found: Similarity, kind: str) -> bool:
 HANDLERS = {
     "similar": Handler(similar, slow=True),
     "similar_matrix": Handler(similar_matrix, slow=True),
+    "similar_row": Handler(similar_row, slow=True),
+    "similar_drawing": Handler(similar_drawing, slow=True),
     "similar_test": Handler(similar_test, slow=True),
     "similar_deletions": Handler(similar_deletions, slow=True),
     "similar_effects": Handler(similar_effects, slow=True),

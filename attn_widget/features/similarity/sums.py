@@ -86,6 +86,20 @@ def input_sum(a: Run, b: Run, cosine: bool, progress: Progress | None = None) ->
     return Sum(table[:-1, :-1], table[:-1, -1], table[-1, :-1], float(table[-1, -1]))
 
 
+def input_row(
+    linear: tuple[LinearText, LinearText], token: int, cosine: bool
+) -> tuple[Float64, float]:
+    """A row of `input_sum` of one embedding for each input: what a token gives with each token of the other one, float64 [n], and with its biases.
+
+    ``linear``: the input of the token, and the other one. One pass forward, and one backward.
+    """
+    own, other = linear
+    vector = own.vector(token)
+    if cosine:
+        vector = vector / (np.linalg.norm(own.embedding) * np.linalg.norm(other.embedding))
+    return other.contributions(vector[None])[0], float(vector @ other.bias)
+
+
 def _toward(vectors: Float64, weights: Float64) -> Float64:
     """Directions in the other text's embeddings: vectors [m, d'] by one weight, or [m, n, d'] by those [n, k] of pairs."""
     if weights.ndim == 0:

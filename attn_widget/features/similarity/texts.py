@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from attn_widget.checks import are_ids, check_flag, is_iterable, refuse_table, short_repr
 from attn_widget.errors import InputTypeError
 from attn_widget.features.similarity.ranking import Ranking, rank
-from attn_widget.features.similarity.reading import reading_of
+from attn_widget.features.similarity.reading import may_be_image, reading_of
 from attn_widget.features.similarity.similarity import Similarity
 from attn_widget.host.threads import activity
 from attn_widget.model.tokenizing import check_text
@@ -30,19 +31,25 @@ class SimilarityOptions(TypedDict, total=False):
 
 @overload
 def similarity(  # pyright: ignore[reportOverlappingOverload]: a str is one text
-    a: Any, b: str, model: Any = None, **options: Unpack[SimilarityOptions]
+    a: Any, b: str | PathLike[str], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Similarity: ...
 
 
 @overload
-def similarity(
-    a: Any, b: Iterable[str], model: Any = None, **options: Unpack[SimilarityOptions]
+def similarity(  # pyright: ignore[reportOverlappingOverload]: what is no iterable is one image
+    a: Any, b: Iterable[Any], model: Any = None, **options: Unpack[SimilarityOptions]
 ) -> Ranking: ...
+
+
+@overload
+def similarity(
+    a: Any, b: Any, model: Any = None, **options: Unpack[SimilarityOptions]
+) -> Similarity: ...
 
 
 def similarity(
     a: Any,
-    b: str | Iterable[str],
+    b: Any,
     model: Any = None,
     *,
     similarity: Literal["cosine", "dot"] | None = None,
@@ -58,7 +65,7 @@ def similarity(
     ----------
     a : str, or an image
         A text; the query of a ranking. With CLIP either may be an image as in `analyze` (docs/images.md).
-    b : str or iterable of str
+    b : str, an image, or an iterable of them
         Another text; or passages, of any number, read as they come (Ctrl-C leaves those that are done).
     model : optional
         A sentence embedder, late-interaction model or reranker: a folder or hub name, a ``SentenceTransformer`` or
@@ -111,13 +118,13 @@ def similarity(
     """
     check_flag(truncation, "truncation")
     check_flag(progress, "progress")
-    if not isinstance(a, str) and not are_ids(a) and not _may_be_image(a):
+    if not isinstance(a, str) and not are_ids(a) and not may_be_image(a):
         raise InputTypeError(
             f"a is {short_repr(a)}, expected one text.",
             "Call similarity(query, passages) for each query; two lists have no ranking.",
         )
-    one = isinstance(b, str) or _may_be_image(b)
-    if not _may_be_image(a):
+    one = isinstance(b, str) or may_be_image(b)
+    if not may_be_image(a):
         check_text(a, "a")
     if isinstance(b, str):
         check_text(b, "b")
@@ -134,9 +141,3 @@ def similarity(
         if one:
             return reading.similarity(a, b, truncation=truncation, tagger=tagger)
         return rank(reading, a, b, truncation=truncation, tagger=tagger, progress=progress)
-
-
-def _may_be_image(given: Any) -> bool:
-    """True of a path, a PIL image and an array of pixels, which only a model that reads images takes."""
-    pixels = getattr(given, "ndim", 0) > 1 and not hasattr(given, "columns")
-    return pixels or hasattr(given, "__fspath__") or hasattr(given, "getexif")

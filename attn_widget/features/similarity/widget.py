@@ -139,7 +139,12 @@ class SimilarityWidget(RunWidget[SimilarityJobs]):
         jobs, similarity = self._require_runs(), self._editable()
         if kind == "run":
             a, b = actions.texts_of(asked)
-            jobs.start(lambda _progress: similarity.with_texts(a, b))
+            # An image stays, whatever stands in its place on the page.
+            texts = [
+                None if run.text is None else text
+                for run, text in ((similarity.a, a), (similarity.b, b))
+            ]
+            jobs.start(lambda _progress: similarity.with_texts(*texts))
         elif kind == "switch_off":
             checked = checked_heads_off(
                 similarity.a, actions.list_of(asked, "heads", "[layer, head]")

@@ -92,9 +92,11 @@ def best_encoding(
     encodings: list[Encoding] = [
         (code, fineness) for limit, fineness in PRECISIONS[code] if numbers <= limit
     ]
+    levels = 0 if analysis.run is None else analysis.run.encoding.levels
+    if levels:
+        return code, levels
     if most is None:
-        levels = 0 if analysis.run is None else analysis.run.encoding.levels
-        return (code, levels) if levels else encodings[0]
+        return encodings[0]
     fitting = (
         encoding
         for encoding in encodings[:-1]

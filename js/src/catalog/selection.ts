@@ -11,7 +11,7 @@ inside: {"name":"inside","label":"Inside","definition":"The model's own tensors 
 lens: {"name":"lens","label":"Lens","definition":"Likeliest token of each layer's hidden state at every position, read by the language-model head.","options":["special"],"head":null,"draw":null},
 task: {"name":"task","label":"Task","definition":"softmax(W h + b) over the classes, and the first token's attention.","options":[],"head":null,"draw":null},
 why: {"name":"why","label":"Why","definition":"Contribution of every token to one number in the model's output.","options":["target","method"],"head":null,"draw":null},
-similarity: {"name":"similarity","label":"Similarity","definition":"Contribution of every pair of words to the score of two texts; with the biases they add up to the score.","options":["words"],"head":null,"draw":null},
+similarity: {"name":"similarity","label":"Similarity","definition":"Contribution of every pair of words or patches to a score; with the biases they add up to it.","options":["words"],"head":null,"draw":null},
 } as const;
 export const MIXINGS = ["norms","mixing","alti","value_zeroing"] as const;
 export const QUANTITIES = ["weights","scores","rollout","norms","mixing","alti","value_zeroing","norms_rollout","mixing_rollout","alti_rollout","value_zeroing_rollout"] as const;

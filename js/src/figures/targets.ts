@@ -9,7 +9,7 @@ import { schemeOf } from "./names";
 /** A target with its words: `names[0]`, against `names[1]` where there is one. */
 export interface Described {
   readonly target: Target;
-  readonly of: "token" | "class" | "next_sentence";
+  readonly of: "token" | "class" | "next_sentence" | "similarity";
   readonly names: readonly string[];
   /** Names that may only begin a word. */
   readonly beginnings?: readonly string[];

@@ -139,6 +139,8 @@ export interface Meta {
       readonly total: number;
       readonly complete: boolean;
       readonly failed: number;
+      /** Types of small pictures, in the arrays `thumbnail:<index>`; that of the query is under -1. */
+      readonly thumbnails?: Readonly<Record<string, string>>;
       readonly passages: readonly {
         readonly index: number;
         readonly text: string;

@@ -69,6 +69,9 @@ interface KernelFields {
   readonly similar: OfPassage;
   readonly similar_matrix: OfPassage & { readonly of: "input" | "output" | "maxsim" };
   readonly similar_test: OfPassage & { readonly side: "a" | "b" };
+  readonly similar_row: { readonly side: "a" | "b"; readonly token: number } & OfPassage;
+  /** A slice of an input that is no text, by its kind. */
+  readonly similar_drawing: { readonly side: "a" | "b"; readonly of: string } & OfPassage;
   readonly similar_deletions: OfPassage;
   readonly similar_effects: OfPassage;
   /** Cross-attention: the expected place of each target token in the source, and how monotone that is, by head. */

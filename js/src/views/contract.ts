@@ -1,14 +1,14 @@
 /** Contract of a view: a function that draws into an element, its context, and the handle that it returns. */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
-import type { ComponentChild } from "preact";
+import type { ComponentChild, VNode } from "preact";
 import type { LayerProgress } from "../figures/layer-progress";
 import type { MatrixStore } from "../figures/matrix";
 import type { Sections } from "../figures/sections";
 import type { Table } from "../figures/table";
 import { onAbort } from "../protocol/abort";
 import type { Chunks } from "../protocol/saved/run";
-import type { Action, HeadIndex, Meta, Source } from "../protocol/types";
+import type { Action, HeadIndex, Meta, Slice, Source } from "../protocol/types";
 import type { Selection, State } from "../state/selection";
 
 /** Context of each part of the page for one run. A new run means new views: `source` never changes under one. */
@@ -167,6 +167,51 @@ export interface AddedPart {
   svg(): SVGSVGElement | null;
 }
 
+/** An input that is no text, next to others, and what a view has to say about its tokens. */
+export interface InputToDraw {
+  /** Fields of `Meta` by which features know it. */
+  readonly meta: Partial<Meta>;
+  readonly title: string;
+  /** One a token. */
+  readonly names: readonly string[];
+  readonly special: readonly boolean[];
+  /** The answer to a request of that kind about this input. */
+  ask(kind: string, signal: AbortSignal): Promise<Slice>;
+  /** Numbers, one a token, and what they are, in a sentence; null before they are here. */
+  readonly painted: ReadonlySignal<{
+    readonly values: ArrayLike<number>;
+    readonly caption: string;
+    /** False of weights, from 0 on. */
+    readonly signed: boolean;
+  } | null>;
+  /** The token of this input that is pointed at or pinned. */
+  readonly at: ReadonlySignal<number | null>;
+  readonly pinned: ReadonlySignal<boolean>;
+  /** Tokens of a place that something else names. */
+  readonly outlined: ReadonlySignal<readonly number[]>;
+  point(token: number | null): void;
+  /** Pins a token, or lets it go if it is pinned. */
+  pin(token: number | null): void;
+  /** Element inside of the widget. */
+  readonly host: Element;
+  readonly signal: AbortSignal;
+}
+
+/** Tokens of a drawn input that lie next to each other. */
+export interface DrawnPlace {
+  /** In a sentence, behind “the”: `patches around r3 c4`. */
+  readonly name: string;
+  readonly tokens: readonly number[];
+}
+
+export interface DrawnInput {
+  View(): ComponentChild;
+  /** The place with the largest numbers of one sign together; null where there is none. */
+  strongest(values: ArrayLike<number>): DrawnPlace | null;
+  /** All tokens that are not special, divided into few places. */
+  readonly areas: readonly DrawnPlace[];
+}
+
 /** Code that comes after the first picture, lazy views under their names, with `Long` after it those of long texts: each part declares itself where it is written. */
 export interface LazyCode {
   /** Fills a section of the view Heads, where a feature does. */
@@ -176,6 +221,10 @@ export interface LazyCode {
     host: HTMLElement,
     context: RunContext & Pick<ViewContext, "overlay">,
   ) => AddedPart | null;
+  /** Draws an input that is no text among other inputs, where a feature does; null of one that it does not know. */
+  readonly drawInput?: (given: InputToDraw) => DrawnInput | null;
+  /** A small picture of such an input, where a feature decodes it. */
+  readonly thumbnail?: (props: { readonly type: string; readonly bytes: Uint8Array }) => VNode;
   /** Opens two runs of a saved page as one, where a feature does. */
   readonly openPair?: OpenPair;
 }

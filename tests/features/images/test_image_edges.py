@@ -119,11 +119,40 @@ def test_an_image_ranks_texts_and_no_images(tmp_path: Path) -> None:
             difference.value, abs=1e-5
         )
         assert str(aw.show(ranking)) and aw.to_html(aw.show(ranking), tmp_path / "ranked.html")
-    for query, model in (("the cat", clip()), (names[0], build("dinov2"))):
-        with pytest.raises(InputError, match="It is an image, and only texts are ranked"):
-            aw.similarity(query, names, model=model, progress=False)
-    mixed = aw.similarity("the cat", [names[0], "a flag"], model=clip(), progress=False)
-    assert [*mixed.failed] == [0] and np.isfinite(mixed.scores[1])
+
+
+def test_images_are_ranked_one_by_one_and_next_to_texts(tmp_path: Path) -> None:
+    name = str(tmp_path / "a.png")
+    drawn(80, 44).save(name)
+    images = [drawn(), name, np.asarray(drawn(50, 70))]
+    for query, model in (("the cat", clip()), (drawn(), clip()), (name, build("dinov2"))):
+        ranking = aw.similarity(query, images, model=model, progress=False)
+        for i, image in enumerate(images):
+            alone = aw.similarity(query, image, model=model, progress=False)
+            assert ranking.scores[i] == pytest.approx(alone.score, abs=1e-5)
+            assert ranking.explain(i).score == pytest.approx(alone.score, abs=1e-5)
+        assert ranking.passages == ["60 × 44 px", "a.png, 80 × 44 px", "50 × 70 px"]
+        assert [*ranking.thumbnails] == [*([] if query == "the cat" else [-1]), 0, 1, 2]
+        kind, content = ranking.thumbnails[1]
+        assert kind.startswith("image/") and len(content) < 8_000
+    given = [drawn(), "a flag", "no.png", None, np.zeros((4, 4, 9))]
+    mixed = aw.similarity("the cat", given, model=clip(), progress=False)
+    assert [*mixed.failed] == [2, 3, 4] and np.isfinite(mixed.scores[:2]).all()
+    alone = aw.similarity("the cat", "a flag", model=clip(), progress=False)
+    assert mixed.scores[1] == pytest.approx(alone.score, abs=1e-5)
+    with pytest.raises(InputError, match="text is a Image, expected a str"):
+        aw.similarity("the cat", [drawn()], model="attn_widget/mini", progress=False)
+
+
+def test_images_of_other_sizes_are_ranked_in_batches_of_their_own() -> None:
+    model, _ = build("dinov2")
+    plain = processor(do_resize=False)
+    images = [drawn(48, 48), drawn(60, 48), drawn(60, 48), drawn(48, 60)]
+    ranking = aw.similarity(drawn(48, 48), images, model=(model, plain), progress=False)
+    assert ranking.scores[0] == pytest.approx(1, abs=1e-6)
+    assert ranking.scores[1] == pytest.approx(ranking.scores[2], abs=1e-6)
+    for i in (1, 3):
+        assert ranking.explain(i).score == pytest.approx(ranking.scores[i], abs=1e-5)
 
 
 def test_late_interaction_of_images_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import cache
 from typing import Any
 
@@ -9,11 +10,21 @@ import numpy as np
 import pytest
 import torch
 import transformers as tf
+from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import attn_widget as aw
 from attn_widget.errors import InputError, InputTypeError, NotAvailableError
-from tests.features.images.image_models import build, drawn, processor
+from attn_widget.features.similarity.source import (
+    SimilaritySource,
+    requests_of,
+    similarity_paint,
+)
+from attn_widget.page.recorded import replied
+from attn_widget.protocol.answer import answer
+from attn_widget.protocol.pack import unpack
+from tests.features.images.image_models import build, drawn, large, processor
+from tests.unit.test_actions import until
 
 TEXT = "the cat sat on the mat"
 
@@ -120,8 +131,6 @@ def test_a_text_is_a_target_of_a_picture() -> None:
 def test_its_view_shows_patches_by_name() -> None:
     s = aw.similarity(drawn(), TEXT, model=clip(), progress=False)
     widget = aw.show(s)
-    from attn_widget.features.similarity.source import SimilaritySource
-
     source = SimilaritySource(s)
     header, buffers = source.answer({"kind": "similar"})
     assert header["ok"], header
@@ -129,19 +138,111 @@ def test_its_view_shows_patches_by_name() -> None:
     for kind in ("similar_matrix", "similar_effects"):
         header, buffers = source.answer({"kind": kind, "of": "input"})
         assert header["ok"] and buffers
-    header, _ = source.answer({"kind": "similar_deletions"})
-    assert not header["ok"]
+    assert header["ok"]
     assert source.title.startswith("60 × 44 px · the cat")
-    with pytest.raises(NotAvailableError, match="One of the two is an image"):
+    with pytest.raises(NotAvailableError, match="a is an image, and is not replaced by a text"):
         s.with_texts(a="/etc/hostname")
     widget.close()
+
+
+def asked(s: aw.Similarity, **request: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    [(_, data, arrays)] = replied(request, SimilaritySource(s).answer(request))
+    return data, arrays
+
+
+def test_the_page_is_told_of_the_picture_and_draws_it() -> None:
+    s = aw.similarity(drawn(), TEXT, model=clip(), progress=False)
+    data, _ = asked(s, kind="similar")
+    assert data["a"]["meta"] == {"wordless": True, "image": {"rows": 4, "columns": 4, "width": 60, "height": 44, "first": 1}}  # fmt: skip
+    assert data["a"]["title"] == "60 × 44 px" and "meta" not in data["b"]
+    # No mask token, so no button for a masking test; both matrices take a moment.
+    assert data["testable"] == [] and data["slow"] == []
+    drawing, arrays = asked(s, kind="similar_drawing", side="a", of="image")
+    own, bytes_ = answer(s.a, {"kind": "image"})
+    assert drawing == own["data"] and arrays["bytes"].tobytes() == bytes_[0]
+    source = SimilaritySource(s)
+    for request in (
+        {"side": "b", "of": "image"},
+        {"side": "a", "of": "weights"},
+        {"side": "a", "of": {"kind": "image"}},
+        {"side": "c", "of": "image"},
+    ):
+        header, _ = source.answer({"kind": "similar_drawing", **request})
+        assert not header["ok"] and "bug" not in header["hint"]
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_a_row_alone_is_that_of_the_matrix(two: bool) -> None:
+    other, model = (drawn(50, 70), build("dinov2")) if two else (TEXT, clip())
+    whole = aw.similarity(drawn(), other, model=model, progress=False)
+    matrix, biases = whole.matrix(), whole.biases
+    n = len(matrix)
+    alone = aw.similarity(drawn(), other, model=model, progress=False)
+    for s in (alone, whole):
+        for of, token in (("a", 0), ("a", 9), ("b", 2)):
+            values, bias = s.row(token, of)  # pyright: ignore[reportArgumentType]
+            np.testing.assert_allclose(values, matrix[token] if of == "a" else matrix[:, token], atol=1e-6)  # fmt: skip
+            assert bias == pytest.approx(biases[token if of == "a" else n + token], abs=1e-6)
+            # With its bias it is the contribution of the token, the other input held.
+            contribution = s.contributions(of).values[token]  # pyright: ignore[reportArgumentType]
+            assert values.sum() + bias == pytest.approx(contribution, abs=1e-5)
+    data, arrays = asked(alone, kind="similar_row", side="a", token=9)
+    np.testing.assert_allclose(arrays["row"], matrix[9], atol=1e-6)
+    assert data["bias"] == pytest.approx(biases[9], abs=1e-6)
+    for token in (-1, n, True, "1", None):
+        header, _ = SimilaritySource(alone).answer({"kind": "similar_row", "side": "a", "token": token})  # fmt: skip
+        assert not header["ok"] and "token" in header["error"]
+    with pytest.raises(InputError, match="token"):
+        alone.row(n)
+
+
+def test_the_text_beside_a_picture_is_replaced_and_its_words_left_out() -> None:
+    s = aw.similarity(drawn(), TEXT, model=clip(), progress=False)
+    for text in ("a flag", "the mat"):
+        again = s.with_texts(b=text)
+        alone = aw.similarity(drawn(), text, model=clip(), progress=False)
+        assert again.a is s.a and again.texts == ("60 × 44 px", text)
+        assert again.score == pytest.approx(alone.score, abs=1e-6)
+    assert s.ablate([(0, 1)]).with_texts().score == pytest.approx(s.score, abs=1e-6)
+    for name in ("/etc/passwd.png", "nowhere.jpg"):
+        with pytest.raises(InputError, match="names an image file, and this run is of a text"):
+            s.with_texts(b=name)
+    _, arrays = asked(s, kind="similar_deletions")
+    assert np.isnan(arrays["a"]).all()
+    expected = aw.similarity(drawn(), "the cat on the mat", model=clip(), progress=False).score
+    assert arrays["b"][3] == pytest.approx(expected, abs=1e-6)
+    widget = s.show()
+    assert widget._act({"kind": "run", "text": "60 × 44 px", "text_pair": "a flag"}, [])[0]["ok"]
+    until(lambda: widget.status == "ready")
+    assert (widget.text, widget.text_pair) == ("60 × 44 px", "a flag")
+    widget.close()
+
+
+def test_a_saved_ranking_has_the_picture_of_its_query_once() -> None:
+    for query, passages in ((drawn(), [TEXT, "a flag"]), (TEXT, [drawn(), drawn(80, 44)])):
+        ranking = aw.similarity(query, passages, model=clip(), progress=False)
+        source = SimilaritySource(ranking)
+        recorded = [r for r in requests_of(source, light=False) if r["kind"] == "similar_drawing"]
+        assert len(recorded) == (1 if query is not TEXT else 2)
+        meta, arrays = unpack(similarity_paint(source))
+        pictures = meta["similarity"]["ranking"]["thumbnails"]
+        assert [*pictures] == (["-1"] if query is not TEXT else [str(i) for i in ranking.order])
+        for index in pictures:
+            assert Image.open(io.BytesIO(arrays[f"thumbnail:{index}"].tobytes())).size[0] <= 128
+
+
+def test_a_saved_ranking_of_large_pictures_has_the_pairs_of_the_best_alone() -> None:
+    images = [drawn(224, 224), drawn(300, 224)]
+    ranking = aw.similarity(drawn(240, 224), images, model=large(), progress=False)
+    kinds = [r["passage"] for r in requests_of(SimilaritySource(ranking), light=False) if r["kind"] == "similar_matrix"]  # fmt: skip
+    assert kinds == ranking.order[:1]
 
 
 def test_a_saved_page_of_it(tmp_path: Any) -> None:
     s = aw.similarity(drawn(), TEXT, model=clip(), progress=False)
     path = tmp_path / "page.html"
     s.to_html(path)
-    assert path.stat().st_size > 10_000
+    assert 10_000 < path.stat().st_size < 1_000_000
 
 
 def test_what_cannot_be_compared_is_named() -> None:

@@ -18,6 +18,7 @@ import { type Compared, farthest } from "./data";
 import { createGrid } from "./grid";
 import { labelOfPanel, PATCHING, panelNamed, panelsOf } from "./panels";
 import type { PanelContext } from "./panels/contract";
+import { createPictures } from "./pictured";
 import { type OpenPanel, saveTools } from "./save";
 
 /** Up to this width (px), a phone's, the heads stand below the view; as in `style/phone.css`. */
@@ -32,7 +33,8 @@ export function difference(root: HTMLElement, context: Context, until: AbortSign
   const { compared, sources, states, memory } = context;
   const state = states.a;
   const selection = selectionOf(state, ["token", "layer", "head", "group"], until);
-  const tokenOfB = selectionOf(states.b, ["token", "group"], until);
+  const tokenOfB = selectionOf(states.b, ["token", "layer", "head", "group"], until);
+  const Pictures = createPictures(root, context, { a: selection, b: tokenOfB }, until);
   /** Matched tokens of the sources, where these are the keys. */
   const ofKeys = compared.keys && { tokens: compared.keys, hand: compared.keys_hand ?? [] };
   const mode = modeSignal(root, until);
@@ -146,13 +148,16 @@ export function difference(root: HTMLElement, context: Context, until: AbortSign
                   <h3 class="aw-title">Outputs</h3>
                 </>
               )}
-              <Alignment
-                compared={compared}
-                texts={{ a: sources.a.meta.tokens, b: sources.b.meta.tokens }}
-                name={ofKeys ? "Matched tokens of the outputs" : "Matched tokens"}
-                chosen={{ a: selection.value.token, b: tokenOfB.value.token }}
-                choose={(token) => state.set({ token })}
-              />
+              {Pictures !== null && <Pictures />}
+              {Pictures === null && (
+                <Alignment
+                  compared={compared}
+                  texts={{ a: sources.a.meta.tokens, b: sources.b.meta.tokens }}
+                  name={ofKeys ? "Matched tokens of the outputs" : "Matched tokens"}
+                  chosen={{ a: selection.value.token, b: tokenOfB.value.token }}
+                  choose={(token) => state.set({ token })}
+                />
+              )}
             </>
           )}
         </section>

@@ -106,7 +106,11 @@ export function mount(host: HTMLElement, runs: Runs): Mounted {
   const text = (name: string, { source: { meta } }: Run) => (
     <p class="aw-compare-text">
       <b>{name} </b>
-      <bdi>{[meta.source_text, meta.text, meta.text_pair].filter(Boolean).join(" · ")}</bdi>
+      <bdi>
+        {meta.wordless
+          ? meta.note
+          : [meta.source_text, meta.text, meta.text_pair].filter(Boolean).join(" · ")}
+      </bdi>
     </p>
   );
   draw(

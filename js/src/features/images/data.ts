@@ -24,12 +24,19 @@ export interface Picture {
 /** Formats that a kernel sends. Anything else is not decoded: an SVG could hold more than pixels. */
 const TYPES: ReadonlySet<unknown> = new Set(["image/png", "image/jpeg", "image/webp"]);
 
-export async function askPicture(source: Source, signal: AbortSignal): Promise<Picture> {
-  const slice = await source.ask({ kind: "image" }, { signal });
-  const { type, width, height } = slice.data;
+export const askPicture = async (source: Source, signal: AbortSignal): Promise<Picture> =>
+  pictureOf(await source.ask({ kind: "image" }, { signal }));
+
+/** The pixels of a picture; rejects what is none. */
+export async function decoded(type: unknown, bytes: Uint8Array): Promise<ImageBitmap> {
   if (!TYPES.has(type)) throw new TypeError("The picture is no PNG, JPEG or WebP.");
-  const bytes = arrayOf(slice, "bytes").data as Uint8Array<ArrayBuffer>;
-  const pixels = await createImageBitmap(new Blob([bytes], { type: String(type) }));
+  return createImageBitmap(new Blob([bytes as Uint8Array<ArrayBuffer>], { type: String(type) }));
+}
+
+/** The picture in an answer. */
+export async function pictureOf(slice: Slice): Promise<Picture> {
+  const { type, width, height } = slice.data;
+  const pixels = await decoded(type, arrayOf(slice, "bytes").data as Uint8Array);
   const rects = arrayOf(slice, "rects").data;
   return { pixels, width: Number(width), height: Number(height), rects };
 }

@@ -226,7 +226,7 @@ export function modelOf(context: ViewContext): ImageModel {
 /** The gray picture in the colors around an element; null before the picture is here. */
 export function groundSignal(
   host: Element,
-  { picture }: ImageModel,
+  { picture }: Pick<ImageModel, "picture">,
   until: AbortSignal,
 ): ReadonlySignal<{ readonly ground: Ground; readonly mode: "light" | "dark" } | null> {
   const mode = signalOf(

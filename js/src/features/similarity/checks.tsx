@@ -47,9 +47,13 @@ export function maskingTests({ source, signal: until }: ViewContext, asked: Read
     }
     return task;
   };
-  return function Masking() {
+  return function Masking({
+    testable = SIDES,
+  }: {
+    readonly testable?: readonly SideName[] | undefined;
+  }) {
     // A saved page has those that take seconds, and those that were asked for before.
-    const there = SIDES.filter(
+    const there = testable.filter(
       (side) => source.live || source.has?.(testRequest(side, asked.value)),
     );
     if (there.length === 0) return null;
@@ -136,7 +140,14 @@ export function headSwitches({ source, state, act, signal: until, report }: View
   }
   onChange(effects.state, ({ value }) => value !== null && show(value), until);
   if (open.peek()) void effects.start();
-  return function Heads({ score }: { readonly score: number }) {
+  return function Heads({
+    score,
+    pictures,
+  }: {
+    readonly score: number;
+    readonly pictures: boolean;
+  }) {
+    const inputs = pictures ? "picture" : "text";
     const { intact, ranking } = source.meta.similarity ?? { intact: null, ranking: null };
     if (ranking !== null || (act === null && off.length === 0)) return null;
     const { value, status, failure } = effects.state.value;
@@ -166,8 +177,7 @@ export function headSwitches({ source, state, act, signal: until, report }: View
             <cells.Map />
             <cells.Reading part="head-effect" />
             <p class="aw-hint aw-small">
-              What each head adds to the score while the first text is read. Click a head to switch
-              it off in both texts.
+              {`What each head adds to the score while the first ${inputs} is read. Click a head to switch it off in both ${inputs}s.`}
             </p>
           </>
         )}

@@ -2,7 +2,7 @@
 
 import { formatCount, visible } from "../../figures/format";
 import { isAbort } from "../../protocol/failure";
-import type { ScoreKind } from "../../protocol/meta";
+import type { Meta, ScoreKind } from "../../protocol/meta";
 import { arrayOf, itemAt } from "../../protocol/required";
 import { firstLargest } from "../../protocol/ties";
 import type { Slice, SliceOptions, Source } from "../../protocol/types";
@@ -24,6 +24,9 @@ export interface Side {
   /** Contribution of each token to the score, the other text fixed, and the rest, which no token of this text adds. */
   readonly values: Float32Array;
   readonly bias: number;
+  /** Name of an input that is no text, and what features tell of it. */
+  readonly title?: string;
+  readonly meta?: Partial<Meta>;
 }
 
 export interface Similar {
@@ -33,6 +36,10 @@ export interface Similar {
   readonly probability: number | null;
   readonly notes: readonly string[];
   readonly matrices: readonly MatrixKind[];
+  /** Matrices that take more than a moment; a page with the model names none. */
+  readonly slow?: readonly MatrixKind[];
+  /** Sides whose words can be masked; both where none are named. */
+  readonly testable?: readonly SideName[];
   readonly by: "decomposition" | "output";
   readonly a: Side;
   readonly b: Side;
@@ -90,6 +97,27 @@ export async function askPairs(
     cosines: (slice.arrays.get("cosines")?.data as Float32Array | undefined) ?? null,
   };
 }
+
+/** Contributions of one token with each token of the other side. */
+export interface Row {
+  readonly side: SideName;
+  readonly unit: number;
+  readonly values: Float32Array;
+}
+
+export async function askRow(
+  source: Source,
+  { side, unit }: Omit<Row, "values">,
+  asked: Asked,
+  options: SliceOptions,
+): Promise<Row> {
+  const slice = await source.ask({ kind: "similar_row", side, token: unit, ...asked }, options);
+  return { side, unit, values: floats(slice, "row") };
+}
+
+/** Sides that are no texts. */
+export const wordlessOf = (similar: Similar): readonly SideName[] =>
+  SIDES.filter((side) => similar[side].meta?.wordless === true);
 
 export const testRequest = (side: SideName, asked: Asked) =>
   ({ kind: "similar_test", side, ...asked }) as const;
@@ -248,11 +276,18 @@ const sum = (values: ArrayLike<number>): number => {
 };
 
 /** A row of the sum that makes the score. */
-interface Term {
+export interface Term {
   readonly name: string;
   /** The units of a pair, or of one text, for pointing. */
   readonly a?: number;
   readonly b?: number;
+  /** Tokens of a place in one of them. */
+  readonly place?: {
+    readonly side: SideName;
+    readonly tokens: readonly number[];
+    /** In a sentence. */
+    readonly name: string;
+  };
   readonly value: number;
 }
 

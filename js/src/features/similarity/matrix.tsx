@@ -11,7 +11,7 @@ import { RampLegend } from "../../ui/legend";
 import { setTo, watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { markOf, signed } from "../../ui/signs";
-import { beyondRamp, type MatrixKind, type Shown } from "./data";
+import { beyondRamp, type MatrixKind, type Shown, type Similar } from "./data";
 import type { SimilarityModel } from "./model";
 
 const CELLS = { rowHeight: null, cellMost: 42, heightMost: 720 };
@@ -29,6 +29,18 @@ const KINDS: Readonly<Record<MatrixKind, readonly [label: string, meaning: strin
     "MaxSim: each token of the query counts with its largest cosine alone; the others are faint and do not count.",
   ],
 };
+/** Meaning of the entries of a matrix. */
+function meaningOf(kind: MatrixKind, found: Similar): string {
+  const [first, second] = [found.a, found.b].map(({ meta }) =>
+    meta === undefined ? "word" : "patch",
+  );
+  const meaning = KINDS[kind][1];
+  if (first === "word" && second === "word") return meaning;
+  return meaning.replace(
+    "two input words",
+    first === second ? "two patches" : "a word and a patch",
+  );
+}
 /** Least widths of a cell with a number of two digits and of three, px. */
 const NUMBERED = 38;
 const NUMBERED_FINELY = 46;
@@ -119,7 +131,7 @@ function Beyond({ matrix }: { readonly matrix: NonNullable<Shown["matrix"]> }) {
 
 /** The matrix with its kinds, its legend and the card at the pointer. */
 export function createMatrix(host: HTMLElement, model: SimilarityModel) {
-  const { task, kind, mode, forget } = model;
+  const { task, kind, mode, forget, waits } = model;
   const cells = createMatrixCells(model);
   /** Place of the pointer over the matrix, for its card. */
   const pointer = signal<{ readonly x: number; readonly y: number } | null>(null);
@@ -150,7 +162,7 @@ export function createMatrix(host: HTMLElement, model: SimilarityModel) {
         )}
         {found.matrices.length > 0 && (
           <p class="aw-view-note" data-aw-part="matrix-note">
-            {KINDS[matrix?.pairs.kind ?? itemAt(found.matrices, 0)][1]}
+            {meaningOf(matrix?.pairs.kind ?? itemAt(found.matrices, 0), found)}
           </p>
         )}
         {running?.failure != null && <p class="aw-view-note">{running.failure.message}</p>}
@@ -164,7 +176,7 @@ export function createMatrix(host: HTMLElement, model: SimilarityModel) {
             </Button>
           </p>
         )}
-        {running?.status === "stopped" && (
+        {(running?.status === "stopped" || (running?.status === "idle" && waits(kind.value))) && (
           <Button class="aw-plain-button" onClick={() => void task.peek()?.start()}>
             Compute the matrix
           </Button>

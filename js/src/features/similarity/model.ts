@@ -1,6 +1,7 @@
 /** Two texts and their score: what is asked, the matrix of the answer, what is pointed at, and what is typed. */
 
 import { batch, computed, signal, untracked } from "@preact/signals-core";
+import { onAbort } from "../../protocol/abort";
 import { asking } from "../../protocol/asking";
 import { isAbort, messageOf } from "../../protocol/failure";
 import { Task } from "../../protocol/task";
@@ -10,15 +11,19 @@ import {
   type Asked,
   askDeletions,
   askPairs,
+  askRow,
   askSimilar,
   type Deletions,
   type MatrixKind,
   type Pairs,
   pairsRequest,
+  type Row,
   type Shown,
   type SideName,
   type Similar,
   shownOf,
+  type Term,
+  wordlessOf,
 } from "./data";
 import { type Editing, sameUnit, type UnitOfText } from "./texts";
 
@@ -82,9 +87,17 @@ function createAnswer({ source, state, report, signal: until }: ViewContext) {
     }
     return task;
   });
+  /** True of a matrix that the reader asks for: two inputs that are no texts have rows meanwhile. */
+  const waits = (chosen: MatrixKind | null): boolean => {
+    const found = similar.answer.value?.found;
+    if (found === undefined || !source.live || wordlessOf(found).length < 2) return false;
+    const which = chosen ?? found.matrices[0];
+    return which !== undefined && found.slow?.includes(which) === true;
+  };
   watch(() => {
     const now = task.value;
-    if (now?.state.peek().status === "idle") untracked(() => void now.start());
+    if (now?.state.peek().status === "idle" && !waits(kind.value))
+      untracked(() => void now.start());
   }, until);
   const shown = computed<Shown | null>(() => {
     const answer = similar.answer.value;
@@ -112,6 +125,7 @@ function createAnswer({ source, state, report, signal: until }: ViewContext) {
     typed,
     asked,
     kind,
+    waits,
     similar,
     tasks,
     task,
@@ -208,17 +222,47 @@ function createEditing(
   };
 }
 
+/** A pointer that rests so long (ms) on a token wants its row. */
+const REST_MS = 80;
+
+/** The row of what is pointed at, where the matrix is not there. */
+function createRows(
+  { source, signal: until }: ViewContext,
+  { similar, shown }: ReturnType<typeof createAnswer>,
+  { pointAt }: ReturnType<typeof createPlace>,
+) {
+  const rows = asking<Row>(until);
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  onAbort(until, () => clearTimeout(resting));
+  watch(() => {
+    const [at, answer, now] = [pointAt.value, similar.answer.value, shown.value];
+    clearTimeout(resting);
+    if (at === null || answer === null || now === null || now.matrix !== null) return;
+    if (!source.live || wordlessOf(answer.found).length < 2) return;
+    const ask = () => rows.ask((signal) => askRow(source, at, answer.at, { signal }));
+    resting = setTimeout(() => void ask(), REST_MS);
+  }, until);
+  return computed(() => {
+    const [at, row] = [pointAt.value, rows.answer.value];
+    return row !== null && at?.side === row.side && at.unit === row.unit ? row : null;
+  });
+}
+
 export function createSimilarityModel(host: Element, context: ViewContext) {
   const { state, signal: until } = context;
   const answer = createAnswer(context);
   const place = createPlace();
   const actions = createActions(context, answer, place.forget);
+  /** Tokens of a place that is named and pointed at. */
+  const outlined = signal<NonNullable<Term["place"]> | null>(null);
   state.on(["words"], place.forget, until);
   return {
     ...answer,
     ...place,
     ...actions,
     context,
+    outlined,
+    row: createRows(context, answer, place),
     mode: modeSignal(host, until),
     editing: createEditing(context, answer, actions.follow),
   };

@@ -1,13 +1,14 @@
 /** The score in a sentence, and as a sum that closes. */
 
+import type { ComponentChildren } from "preact";
 import { formatNumber } from "../../figures/format";
 import { itemAt } from "../../protocol/required";
 import { Num } from "../../ui/number";
 import { quoted } from "../../ui/sentence";
 import { Change } from "../../ui/signs";
-import { type Deletions, deletedWords, type Shown, termsOf } from "./data";
+import { type Deletions, deletedWords, type Shown, type Term, termsOf } from "./data";
 
-const TERMS = 6;
+export const TERMS = 6;
 /** Below this a sum closes: the rounding of float32 in a dozen layers. */
 const CLOSES = 1e-4;
 
@@ -31,8 +32,11 @@ const partOf = (verbs: readonly [more: string, less: string], value: number, sco
 export function Headline({
   shown,
   deletions,
+  children,
 }: {
   readonly shown: Shown;
+  /** Content in place of the strongest pair of words. */
+  readonly children?: ComponentChildren;
   /** Null as long as it is not known, and of tokens. */
   readonly deletions: Deletions | null;
 }) {
@@ -53,6 +57,13 @@ export function Headline({
       )}
     </>
   );
+  if (children)
+    return (
+      <>
+        {children}
+        {more}.
+      </>
+    );
   if (first === undefined) {
     const term = termsOf(shown, 1)[0];
     if (term === undefined || (term.a === undefined && term.b === undefined)) return null;
@@ -80,12 +91,13 @@ export function Headline({
 /** The sum, a row for each term, the biases in a row of their own. */
 export function Sum({
   shown,
+  terms = termsOf(shown, TERMS),
   point,
 }: {
   readonly shown: Shown;
-  readonly point: (term: { readonly a?: number; readonly b?: number }) => void;
+  readonly terms?: readonly Term[];
+  readonly point: (term: Partial<Term>) => void;
 }) {
-  const terms = termsOf(shown, TERMS);
   const top = Math.max(...terms.map(({ value }) => Math.abs(value)));
   const total = terms.reduce((all, { value }) => all + value, 0);
   const gap = Math.abs(total - shown.similar.score);

@@ -93,6 +93,8 @@ export interface Editing {
 
 interface TextsProps {
   readonly shown: Linked;
+  /** One of the two alone, next to an input that is no text: its numbers have their own end. */
+  readonly alone?: SideName | null;
   readonly names?: TextNames;
   readonly place: ReadonlySignal<UnitOfText | null>;
   readonly pinned: boolean;
@@ -104,7 +106,7 @@ interface TextsProps {
 
 /** Both texts; the threads are drawn behind them by `drawThreads`, once the words have their places. */
 export function Texts(props: TextsProps) {
-  const { shown, place, point, pin, pinned, names = NAMES } = props;
+  const { shown, place, point, pin, pinned, names = NAMES, alone = null } = props;
   const at = place.value;
   const top = Math.max(largest(shown.valuesA, shown.a), largest(shown.valuesB, shown.b));
   const followed = props.editing?.follows ? props.editing.side.value : null;
@@ -146,7 +148,7 @@ export function Texts(props: TextsProps) {
     <div
       class="aw-sim-texts"
       role="group"
-      aria-label={names.both}
+      aria-label={alone === null ? names.both : names[alone][1]}
       data-aw-part={names.part}
       onKeyDown={key}
       onPointerLeave={() => point(null)}
@@ -167,8 +169,8 @@ export function Texts(props: TextsProps) {
         }}
       />
       {followed === "a" && <Editor side="a" editing={props.editing} />}
-      <Line {...props} side="a" at={at} top={top} />
-      <Line {...props} side="b" at={at} top={top} />
+      {alone !== "b" && <Line {...props} side="a" at={at} top={top} />}
+      {alone !== "a" && <Line {...props} side="b" at={at} top={top} />}
       {followed === "b" && <Editor side="b" editing={props.editing} />}
     </div>
   );
@@ -177,6 +179,7 @@ export function Texts(props: TextsProps) {
 function Line({
   shown,
   names = NAMES,
+  alone = null,
   side,
   at,
   top,
@@ -196,15 +199,19 @@ function Line({
   const values = shadesOf(shown, side, at);
   // Pairs are smaller than whole words: their own scale, where a word is pointed at.
   const paired = at !== null && at.side !== side && shown.matrix !== null;
-  const end = paired ? Math.abs(shown.matrix?.ranked[0]?.value ?? 0) : top;
-  const partners = new Set(threadsOf(shown, at).map((pair) => pair[side]));
+  const ofPairs = paired ? Math.abs(shown.matrix?.ranked[0]?.value ?? 0) : top;
+  const end = alone === null ? ofPairs : largest(values, units);
+  const partners = new Set(alone === null ? threadsOf(shown, at).map((pair) => pair[side]) : []);
   const crowded = units.names.length > CROWDED;
   const { css, rgb } = ramp("signed", mode);
   const first = units.special.indexOf(false);
   const entry = at?.side === side ? at.unit : first;
   return (
-    <div class="aw-sim-line" dir={directionOf(units.names.join(" "))}>
-      <span class="aw-sim-name aw-muted aw-small">{mark}</span>
+    <div
+      class={`aw-sim-line${alone === null ? "" : " is-alone"}`}
+      dir={directionOf(units.names.join(" "))}
+    >
+      {alone === null && <span class="aw-sim-name aw-muted aw-small">{mark}</span>}
       <p class="aw-sim-words" role="group" aria-label={called}>
         {units.names.map((name, i) => {
           if (units.special[i]) return null;
@@ -234,7 +241,7 @@ function Line({
                 {name}
               </bdi>{" "}
               <span class="aw-sim-number aw-number">
-                {written && value !== 0 ? signed(value, end < 0.1 ? 3 : 2) : ""}
+                {written && value !== 0 ? signed(value, end < 0.01 ? 4 : end < 0.1 ? 3 : 2) : ""}
               </span>
             </span>
           );

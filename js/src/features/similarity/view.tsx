@@ -8,26 +8,39 @@
 import { render } from "preact";
 import { ROOT_CLASS } from "../../draw/color/theme";
 import { onResize } from "../../draw/resize";
-import { exact } from "../../figures/format";
+import { exact, formatSigned } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
 import { copyExactValues } from "../../ui/copy-exact";
-import { mount } from "../../ui/mount";
+import { mount, watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { signed } from "../../ui/signs";
 import { Toggle } from "../../ui/toggle";
 import type { DrawView, ViewContext } from "../../views/contract";
 import { headSwitches, maskingTests } from "./checks";
-import type { Shown } from "./data";
+import { type Shown, type SideName, wordlessOf } from "./data";
+import { Folded } from "./folded";
 import { createMatrix } from "./matrix";
 import { createSimilarityModel, type SimilarityModel } from "./model";
+import {
+  createDrawings,
+  type Drawings,
+  drawnSide,
+  Pictures,
+  placedTerms,
+  restOf,
+  StrongestPlace,
+  strongestOf,
+} from "./pictured";
 import { Difference, Ranking } from "./ranking";
-import { Headline, Sum, scoreName } from "./sum";
+import { Headline, Sum, scoreName, TERMS } from "./sum";
 import { pairsTable, rankingTable } from "./table";
 import { drawThreads, other, Texts, threadsOf } from "./texts";
 import { standaloneTexts } from "./vector";
 
 /** Partners that are listed for a word. */
 const LISTED = 3;
+/** Names of two inputs, by how many of them are no texts. */
+const NAMES = ["two texts", "a picture and a text", "two pictures"];
 
 interface Drawing {
   readonly model: SimilarityModel;
@@ -35,6 +48,7 @@ interface Drawing {
     readonly Matrix: ReturnType<typeof createMatrix>;
     readonly Masking: ReturnType<typeof maskingTests>;
     readonly Heads: ReturnType<typeof headSwitches>;
+    readonly drawings: ReturnType<typeof createDrawings>;
   };
 }
 
@@ -47,10 +61,14 @@ function Reading({ shown, pointAt }: SimilarityModel) {
   const name = now[side].names[unit];
   const value = (side === "a" ? now.valuesA : now.valuesB)[unit];
   if (name === undefined || value === undefined) return null;
+  const pictured = wordlessOf(now.similar);
+  // Single patches say little: what all of them add together.
+  const listed = pictured.includes(other(side)) ? 0 : LISTED;
   const partners = (now.matrix?.ranked ?? []).filter((pair) => pair[side] === unit);
+  const rest = pictured.length === 0 ? [] : restOf(now, at, partners.slice(0, listed));
   const number = (each: number) => (
     <span class="aw-number" data-aw-value={exact(each)} title={exact(each)}>
-      {signed(each, 3)}
+      {pictured.length > 0 ? formatSigned(each) : signed(each, 3)}
     </span>
   );
   return (
@@ -59,11 +77,17 @@ function Reading({ shown, pointAt }: SimilarityModel) {
         <bdi>{name}</bdi>
       </strong>{" "}
       {number(value)}
-      {partners.length > 0 && ": "}
-      {partners.slice(0, LISTED).map((pair, i) => (
+      {partners.length + rest.length > 0 && ": "}
+      {partners.slice(0, listed).map((pair, i) => (
         <span key={i}>
           {i > 0 && ", "}
           <bdi>{now[other(side)].names[pair[other(side)]]}</bdi> {number(pair.value)}
+        </span>
+      ))}
+      {rest.map(([name, value], i) => (
+        <span key={name}>
+          {(i > 0 || listed > 0) && ", "}
+          {name} {number(value)}
         </span>
       ))}
     </>
@@ -78,6 +102,7 @@ function View({ model, parts }: Drawing) {
     <div class="aw-sim" aria-busy={similar.busy.value ? "true" : undefined}>
       {ranking !== null && (
         <Ranking
+          source={model.context.source}
           ranking={ranking}
           chosen={passage.value ?? -1}
           against={against.value}
@@ -85,7 +110,7 @@ function View({ model, parts }: Drawing) {
           compare={compare}
         />
       )}
-      {now === null && failure === null && <p class="aw-view-note">Comparing the texts …</p>}
+      {now === null && failure === null && <p class="aw-view-note">Comparing …</p>}
       {failure !== null && <NoAnswer failure={failure} again={load} />}
       {now !== null && <Explained {...{ model, parts, now }} />}
     </div>
@@ -93,22 +118,25 @@ function View({ model, parts }: Drawing) {
 }
 
 function Explained({ model, parts, now }: Drawing & { readonly now: Shown }) {
-  const { similar, second, against, ranking, selection, deletions, mode, pinned, pointAt } = model;
-  const { point, pin, editing, context } = model;
+  const { similar, second, against, ranking, selection, deletions, context } = model;
   const { Matrix, Masking, Heads } = parts;
   const { similar: found } = now;
-  const at = pointAt.value;
-  const other = second.answer.value;
+  const drawings = parts.drawings.value;
+  const drawn = drawnSide(drawings);
+  const strongest = drawn === null ? null : strongestOf(now, drawings);
+  const wordless = wordlessOf(found);
+  const versus = second.answer.value;
   const rank = (index: number | null | undefined) =>
     (ranking?.passages.findIndex((passage) => passage.index === index) ?? -1) + 1;
   return (
     <>
-      {against.value !== null && other !== null && (
+      {against.value !== null && versus !== null && (
         <Difference
           one={found}
-          two={other.found}
-          ranks={[rank(similar.answer.value?.at.passage), rank(other.passage)]}
+          two={versus.found}
+          ranks={[rank(similar.answer.value?.at.passage), rank(versus.passage)]}
           words={selection.value.words}
+          areas={drawings.a?.areas ?? null}
         />
       )}
       <div class="aw-panel-head">
@@ -130,84 +158,164 @@ function Explained({ model, parts, now }: Drawing & { readonly now: Shown }) {
                 ? deletions.answer.value.found
                 : null
             }
-          />
+          >
+            {strongest !== null && <StrongestPlace {...{ now, strongest, model }} />}
+          </Headline>
         </p>
-        <Toggle
-          text="words"
-          part="words"
-          on={selection.value.words}
-          set={(words) => context.state.set({ words })}
-          title="Pieces of a word added up; otherwise tokens as the model reads them"
-        />
+        {wordless.length < 2 && (
+          <Toggle
+            text="words"
+            part="words"
+            on={selection.value.words}
+            set={(words) => context.state.set({ words })}
+            title="Pieces of a word added up; otherwise tokens as the model reads them"
+          />
+        )}
       </div>
       {found.notes.map((note) => (
         <p class="aw-view-note" key={note}>
           {note}
         </p>
       ))}
-      <Texts
-        shown={now}
-        place={pointAt}
-        pinned={pinned.value !== null}
-        mode={mode.value}
-        editing={editing}
-        point={point}
-        pin={pin}
-      />
+      {drawn === null ? (
+        <>
+          <Lines {...{ model, now }} />
+          <div class="aw-sim-below">
+            <Matrix now={now} />
+            <ScoreSum {...{ model, now, drawings }} />
+          </div>
+        </>
+      ) : (
+        <>
+          <div class={`aw-sim-sides${wordless.length > 1 ? " is-both" : ""}`}>
+            <Pictures similar={found} drawings={drawings} />
+            <div class="aw-sim-beside">
+              <Lines {...{ model, now }} alone={wordless.length > 1 ? null : other(drawn)} />
+              <ScoreSum {...{ model, now, drawings }} />
+            </div>
+          </div>
+          <Folded
+            summary={`Every patch with every ${wordless.length > 1 ? "patch" : "word"}`}
+            part="similarity-pairs"
+          >
+            {() => <Matrix now={now} />}
+          </Folded>
+        </>
+      )}
+      <Masking testable={found.testable} />
+      {wordless.length !== 1 && <Heads score={found.score} pictures={wordless.length > 0} />}
+    </>
+  );
+}
+
+/** The words of the sides that are texts, what is pointed at, and the key of the lines below words. */
+function Lines({
+  model,
+  now,
+  alone,
+}: {
+  readonly model: SimilarityModel;
+  readonly now: Shown;
+  /** The one side that is a text; null where none is. */
+  readonly alone?: SideName | null;
+}) {
+  const { mode, pinned, pointAt, point, pin, editing } = model;
+  const { similar: found } = now;
+  const pictures = alone !== undefined;
+  const what = alone === null ? "a patch" : pictures ? "a word or a patch" : "a word";
+  const to = pictures ? "what it adds, and with what" : "its partners";
+  return (
+    <>
+      {alone !== null && (
+        <Texts
+          shown={now}
+          alone={alone ?? null}
+          place={pointAt}
+          pinned={pinned.value !== null}
+          mode={mode.value}
+          editing={editing}
+          point={point}
+          pin={pin}
+        />
+      )}
       <p class="aw-readout" role="status" data-aw-part="reading">
-        {at === null ? (
+        {pointAt.value === null ? (
           <span class="aw-muted">
-            Point at a word, or move with the arrow keys, to see its partners.
+            {`Point at ${what}, or move with the arrow keys, to see ${to}.`}
           </span>
         ) : (
           Reading(model)
         )}
       </p>
-      <p class="aw-small aw-muted aw-cluster">
-        <span class="aw-sim-key is-more">adds to the score</span>
-        <span class="aw-sim-key is-less">takes from it</span>
-        {found.by === "output" && found.matrices.includes("input") && (
-          <span>by the last hidden states (Output)</span>
-        )}
-      </p>
-      <div class="aw-sim-below">
-        <Matrix now={now} />
-        <section>
-          <h3 class="aw-title">The score as a sum</h3>
-          <Sum
-            shown={now}
-            point={({ a, b }) => {
-              if (a !== undefined) point({ side: "a", unit: a });
-              else point(b === undefined ? null : { side: "b", unit: b });
-            }}
-          />
-          {found.kind === "relevance" && (
-            <p class="aw-view-note">
-              A reranker reads both texts together: its score is a sum over words, not over pairs.
-            </p>
+      {alone !== null && (
+        <p class="aw-small aw-muted aw-cluster">
+          <span class="aw-sim-key is-more">adds to the score</span>
+          <span class="aw-sim-key is-less">takes from it</span>
+          {found.by === "output" && found.matrices.includes("input") && (
+            <span>by the last hidden states (Output)</span>
           )}
-        </section>
-      </div>
-      <Masking />
-      <Heads score={found.score} />
+        </p>
+      )}
     </>
+  );
+}
+
+function ScoreSum({
+  model: { point, outlined },
+  now,
+  drawings,
+}: {
+  readonly model: SimilarityModel;
+  readonly now: Shown;
+  readonly drawings: Drawings;
+}) {
+  const drawn = drawnSide(drawings);
+  const several = wordlessOf(now.similar).length > 1;
+  return (
+    <section>
+      <h3 class="aw-title">The score as a sum</h3>
+      {drawn !== null && (
+        <p class="aw-view-note">
+          {`Each ${several ? "area of the first picture, with the whole second one" : "word, with the whole picture"}.`}
+        </p>
+      )}
+      <Sum
+        shown={now}
+        {...(drawn !== null && { terms: placedTerms(now, drawings, TERMS) })}
+        point={({ a, b, place = null }) => {
+          outlined.value = place;
+          if (a !== undefined) point({ side: "a", unit: a });
+          else point(b === undefined ? null : { side: "b", unit: b });
+        }}
+      />
+      {now.similar.kind === "relevance" && (
+        <p class="aw-view-note">
+          A reranker reads both texts together: its score is a sum over words, not over pairs.
+        </p>
+      )}
+    </section>
   );
 }
 
 export const similarity: DrawView<ViewContext> = (host, context) => {
   const { signal: until } = context;
-  host.closest(`.${ROOT_CLASS}`)?.setAttribute("aria-label", "Similarity of two texts");
   const model = createSimilarityModel(host, context);
-  const { ranking, shown, pointAt, kind, load } = model;
+  const { ranking, shown, similar, pointAt, kind, load } = model;
+  watch(() => {
+    const found = similar.answer.value?.found;
+    const what = NAMES[found === undefined ? 0 : wordlessOf(found).length];
+    host.closest(`.${ROOT_CLASS}`)?.setAttribute("aria-label", `Similarity of ${what}`);
+  }, until);
   const parts = {
     Matrix: createMatrix(host, model),
     Masking: maskingTests(context, model.asked),
     Heads: headSwitches(context),
+    drawings: createDrawings(host, model),
   };
 
   function threads(): void {
     const now = shown.peek();
-    if (now?.matrix == null) {
+    if (now?.matrix == null || wordlessOf(now.similar).length > 0) {
       drawThreads(host, [], 1);
       return;
     }
@@ -225,7 +333,10 @@ export const similarity: DrawView<ViewContext> = (host, context) => {
       const now = shown.peek();
       return ranking === null ? now && pairsTable(now) : rankingTable(ranking);
     },
-    svg: () => (shown.peek() === null ? null : standaloneTexts(host)),
+    svg() {
+      const now = shown.peek();
+      return now === null || wordlessOf(now.similar).length > 0 ? null : standaloneTexts(host);
+    },
     part: (of) =>
       of === "svg"
         ? "A part of the view: the texts and their threads. The PNG has the whole view."

@@ -14,7 +14,11 @@ const view = {
   written: true,
   available: (meta: Meta) =>
     ofOneRun(meta) &&
-    (meta.model.has.mlm || meta.model.has.classifier || meta.model.has.nsp || isWritten(meta)),
+    (meta.model.has.mlm ||
+      meta.model.has.classifier ||
+      meta.model.has.nsp ||
+      isWritten(meta) ||
+      meta.snapshot?.views.includes(VIEWS.why.name) === true),
 } as const satisfies ViewDefinition;
 
 export const why: Feature = { views: [view] };

@@ -12,11 +12,11 @@ import { FallDot, tested } from "./trust";
 
 /** The question that is explained. */
 export function Title({ model }: { readonly model: WhyModel }) {
-  const [first, second] = model.titled.value?.of.names ?? [];
+  const { of: kind, names: [first, second] = [] } = model.titled.value?.of ?? {};
   return (
     <div class="aw-panel-head">
       <h3 class="aw-title">
-        {first === undefined ? "Why" : "Why "}
+        {first === undefined ? "Why" : kind === "similarity" ? "Why similar to " : "Why "}
         {first !== undefined && <bdi class="aw-why-name">{first}</bdi>}
         {second !== undefined && <span class="aw-muted"> rather than </span>}
         {second !== undefined && <bdi class="aw-why-name">{second}</bdi>}

@@ -30,6 +30,12 @@ const DECIDES = { share: 0.2, logits: 0.4 };
 /** For the question that the view opens with: from half of the lead on, and where the odds double. */
 const TELLS = { share: 0.5, logits: Math.LN2 };
 
+/** Words for the part of the biases: nothing is read before a similarity. */
+const leanOf = ({ of }: Titled["of"], bias: number) =>
+  of === "similarity"
+    ? (["The biases alone ", bias, "add ", "lean to "] as const)
+    : (["Before any word is read the model ", bias, "has ", "leans to "] as const);
+
 /** A letter or two, which are no word that a list has; three may be one: *vie*. */
 const LETTERS = /^\p{Script=Latin}{1,2}$/u;
 
@@ -232,9 +238,7 @@ export function WhySentence(props: Props) {
     gap !== null && (bias ?? baseline) !== null
       ? (["All tokens together ", together, "add ", "speak for "] as const)
       : null,
-    bias !== null && bias !== 0
-      ? (["Before any word is read the model ", bias, "has ", "leans to "] as const)
-      : null,
+    bias !== null && bias !== 0 ? leanOf(of, bias) : null,
     baseline !== null && baseline !== 0
       ? (["With all words masked the model ", baseline, "has ", "leans to "] as const)
       : null,
@@ -278,7 +282,9 @@ export function WhySentence(props: Props) {
       {little && because !== "" ? `: ${because}` : "; "}
       {side(value)}
       {little && because !== "" && ", which"}
-      {second === undefined ? " has a logit of " : ` ${agrees || little ? "" : "still "}leads by `}
+      {second === undefined
+        ? ` has a ${of.of === "similarity" ? "similarity" : "logit"} of `
+        : ` ${agrees || little ? "" : "still "}leads by `}
       <Num
         part="why-value"
         value={value}
