@@ -1,4 +1,4 @@
-"""What a head looks at in pictures of nothing: the part of its row that place alone explains."""
+"""Rows of heads in pictures of nothing: the part of a row that place alone explains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def blank_pixels(shape: tuple[int, ...]) -> tuple[Float32, ...]:
 
 
 def focused_rows(trace: Trace, encoding: ImageEncoding) -> Float32:
-    """What the first token looks at in every head, or without one all patches on average, float32 [L, H, n]."""
+    """Weights of the first token in every head, or without one those of all patches on average, float32 [L, H, n]."""
     return rows_of(trace, encoding.focused(None))
 
 

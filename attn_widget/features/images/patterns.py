@@ -13,7 +13,7 @@ from attn_widget.figures.arrays import Float32, Float64
 PATTERNS = ("self", "near", "far", "row", "column", "special")
 NEAR = 2  # patches, in the larger of the two directions
 LEAST = 0.05  # of the patches, in each of two groups: one bright patch is no group
-FEWEST = 36  # patches; of fewer even a ramp may not be told from chance
+FEWEST = 36  # patches; with fewer even a ramp may lie within chance
 CLEAR = 4.75  # standard deviations above chance: a normal number is so high once in 1,000,000
 
 

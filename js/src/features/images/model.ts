@@ -28,7 +28,7 @@ import { topOfPatches, valuesFrom } from "./values";
 
 /** A pointer that rests so long (ms) on a patch wants its rows of all heads. */
 const REST_MS = 60;
-/** Of a weight that a page recorded: see DIGITS in attn_widget/features/images/recorded.py. */
+/** Relative error of a weight that a page recorded: see DIGITS in attn_widget/features/images/recorded.py. */
 const RECORDED = 2 ** -12;
 
 /** The tokens whose mean row is shown. */
@@ -77,7 +77,35 @@ function createFocus({
   return { gathered, chosen, wanted };
 }
 
-function createImageModel({ source, state, matrix: store, report, ...context }: ViewContext) {
+/** Rows of all heads from what is in focus. */
+function createRows(
+  { report, ...context }: Pick<ViewContext, "report" | "runSignal" | "signal">,
+  source: Source,
+  wanted: ReadonlySignal<Focus>,
+) {
+  const until = context.runSignal ?? context.signal;
+  const rows = asking<HeadRows>(until, report);
+  let resting: ReturnType<typeof setTimeout> | undefined;
+  onAbort(until, () => clearTimeout(resting));
+  watch(() => {
+    const { kind, tokens } = wanted.value;
+    clearTimeout(resting);
+    const ask = (): void => void rows.ask((signal) => askRows(source, tokens, signal));
+    // A pointer that passes over the picture asks for nothing.
+    if (kind === "pointed") resting = setTimeout(ask, REST_MS);
+    else ask();
+  }, until);
+
+  /** Null while they are on their way. */
+  const rowsNow = computed(() => {
+    const found = rows.answer.value;
+    return found !== null && same(found.tokens, wanted.value.tokens) ? found : null;
+  });
+  return { rows, rowsNow };
+}
+
+function createImageModel(context: ViewContext) {
+  const { source, state, matrix: store, report } = context;
   const until = context.runSignal ?? context.signal;
   const { meta } = source;
   const grid: PatchGrid = required(meta.image, "The grid of patches");
@@ -103,23 +131,7 @@ function createImageModel({ source, state, matrix: store, report, ...context }: 
 
   const { gathered, chosen, wanted } = createFocus({ grid, special, selection, pointed });
 
-  const rows = asking<HeadRows>(until, report);
-  let resting: ReturnType<typeof setTimeout> | undefined;
-  onAbort(until, () => clearTimeout(resting));
-  watch(() => {
-    const { kind, tokens } = wanted.value;
-    clearTimeout(resting);
-    const ask = (): void => void rows.ask((signal) => askRows(source, tokens, signal));
-    // A pointer that passes over the picture asks for nothing.
-    if (kind === "pointed") resting = setTimeout(ask, REST_MS);
-    else ask();
-  }, until);
-
-  /** Rows of all heads from what is in focus; null while they are on their way. */
-  const rowsNow = computed(() => {
-    const found = rows.answer.value;
-    return found !== null && same(found.tokens, wanted.value.tokens) ? found : null;
-  });
+  const { rows, rowsNow } = createRows(context, source, wanted);
 
   /** The same of the selected head; null also where another quantity is shown. */
   const rowOfHeadNow = computed(() => {

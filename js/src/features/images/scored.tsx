@@ -113,7 +113,7 @@ function createStage(given: InputToDraw, grid: PatchGrid) {
         top: top.value,
         ...scaled.value,
       },
-      ...{ region: regionAround(grid, outlined.value), divided: null },
+      ...{ region: regionAround(grid, outlined.value), gathered: [], divided: null },
       pinned: pinned.value ? place : null,
       pointed: pinned.value ? null : place,
     };
