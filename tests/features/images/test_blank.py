@@ -12,7 +12,8 @@ import pytest
 import attn_widget as aw
 from attn_widget.features.images.blank import beyond, blank_pixels, blank_rows
 from attn_widget.features.images.encoding import ImageEncoding
-from attn_widget.features.images.patterns import hangs_together, separated
+from attn_widget.features.images.patterns import alike, hangs_together, separated
+from attn_widget.protocol.answer import answer
 from attn_widget.trace import capture as captured
 from tests.features.images.image_models import build, drawn
 
@@ -156,11 +157,39 @@ def test_rows_and_columns_without_a_whole_patch_are_left_out() -> None:
     assert not hangs_together(pixels, 8, 8)
 
 
+def test_neighbors_of_one_group_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    groups = (rng.random((5, 7)) < 0.3).astype(np.uint8)
+    pairs = [
+        (groups[r, c], groups[r + down, c + across])
+        for down, across in ((1, 0), (0, 1))
+        for r in range(5 - down)
+        for c in range(7 - across)
+    ]
+    share, chance = alike(groups.reshape(-1), 5, 7)
+    assert share == pytest.approx(np.mean([a == b for a, b in pairs]))
+    orders = [alike(rng.permutation(groups.reshape(-1)), 5, 7)[0] for _ in range(4000)]
+    assert chance == pytest.approx(np.mean(orders), abs=0.01)
+
+
 def test_of_an_even_picture_no_head_is_named() -> None:
     a = aw.analyze(np.full((60, 60, 3), 90, np.uint8), model=build("vit"), progress=False)
     assert not a.image.hangs_together
     assert not a.image.separated.clear.any() and np.isinf(a.image.separated.needed).all()
     assert a.image.clearest()[2] is False
+
+
+def test_the_page_is_told_of_its_head() -> None:
+    a = run("vit")
+    reply, _ = answer(a, {"kind": "patch_patterns"})
+    data = reply["data"]
+    layer, head = data["best"]
+    found = a.image.separated
+    share, chance = alike(found.groups[layer, head], 4, 4)
+    assert (data["alike"], data["alike_chance"]) == (pytest.approx(share), pytest.approx(chance))
+    assert data["upper"] == (layer >= 1.5)
+    assert data["together"] is None  # of 16 patches
+    assert data["clear"] is False
 
 
 def test_clear_heads_of_the_upper_half_come_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,14 +22,13 @@ from attn_widget.features.images.grid import area_read
 from attn_widget.features.images.patterns import (
     CLEAR,
     chance,
-    chance_separation,
     morans,
     needed,
     separated,
     shares,
 )
 from attn_widget.features.images.pictures import picture_of
-from attn_widget.protocol.answer import answer
+from benchmarks.separation import chance_separation
 from tests.features.images.image_models import build, drawn, processor
 
 
@@ -106,10 +105,6 @@ def test_chance_of_the_separation_depends_on_the_number_of_patches() -> None:
         noise = np.exp(rng.normal(size=(4000, side * side))).astype(np.float32)
         mean = separated(noise, side, side).separation.mean()
         assert chance_separation(side * side) == pytest.approx(mean, abs=0.006)
-    a = aw.analyze(drawn(), model=build("vit"), progress=False)
-    reply, _ = answer(a, {"kind": "patch_patterns"})
-    assert reply["data"]["chance_separation"] == pytest.approx(2 / np.pi + 1 / 16)
-    assert reply["data"]["clear"] is False
 
 
 @pytest.mark.parametrize(("rows", "columns", "first", "after"), [(5, 7, 1, 0), (1, 3, 0, 1), (2, 1, 3, 2), (1, 1, 1, 0)])  # fmt: skip

@@ -133,8 +133,6 @@ export interface Patterns {
   readonly shares: NdArray;
   /** `[patterns]`: what uniform attention gives. */
   readonly chance: ArrayLike<number>;
-  /** `[L, H]`: share of the variance of the row that two groups of patches account for. */
-  readonly separation: NdArray;
   /** `[L, H, n]`: 1 in the group with more. */
   readonly groups: NdArray;
   readonly data: Slice["data"];
@@ -147,7 +145,6 @@ export async function askPatterns(source: Source, signal: AbortSignal): Promise<
     names: Array.isArray(names) ? names.map(String) : [],
     shares: arrayOf(slice, "patterns"),
     chance: arrayOf(slice, "chance").data,
-    separation: arrayOf(slice, "separation"),
     groups: arrayOf(slice, "groups"),
     data: slice.data,
   };

@@ -1,7 +1,6 @@
 /** The picture in words: the head that divides it most clearly. */
 
 import { headName } from "../../figures/names";
-import { itemAt } from "../../protocol/required";
 import { Button } from "../../ui/controls";
 import { SentenceLine, Share } from "../../ui/sentence";
 import type { Patterns } from "./data";
@@ -21,7 +20,7 @@ export function PictureSentence({
   /** Called with the groups of the head while it is pointed at. */
   readonly point: (groups: ArrayLike<number> | null) => void;
 }) {
-  const { best, clear, together, upper, chance_separation: chance } = patterns.data;
+  const { best, clear, together, upper, alike, alike_chance: chance } = patterns.data;
   if (together === false)
     return (
       <SentenceLine>
@@ -32,7 +31,6 @@ export function PictureSentence({
     );
   if (clear !== true || !Array.isArray(best)) return <SentenceLine silent />;
   const [layer, head] = [Number(best[0]), Number(best[1])];
-  const share = itemAt(patterns.separation.data, layer * heads + head);
   const [, , n = 0] = patterns.groups.shape;
   const at = (layer * heads + head) * n;
   const show = (): void => point(patterns.groups.data.subarray(at, at + n));
@@ -51,17 +49,12 @@ export function PictureSentence({
       >
         <b>{headName(layer, head)}</b>
       </Button>
-      {" divides the picture most clearly: in what "}
+      {" divides the picture most clearly, into patches that "}
       <bdi>{subject}</bdi>
-      {" looks at beyond pictures of nothing, two groups of patches account for "}
-      <Share value={share} />
-      {" of the variance"}
-      {typeof chance === "number" && (
-        <>
-          {", chance "}
-          <Share value={chance} />
-        </>
-      )}
+      {" looks at more and less than in pictures of nothing: "}
+      <Share value={Number(alike)} />
+      {" of neighboring patches are of one group, chance "}
+      <Share value={Number(chance)} />
       {"; it is no segmentation."}
     </SentenceLine>
   );

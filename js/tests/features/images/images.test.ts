@@ -97,12 +97,12 @@ function answer(
           clear,
           together,
           upper: true,
-          chance_separation: 2 / Math.PI,
+          alike: 0.84,
+          alike_chance: 0.55,
         },
         {
           patterns: f32([LAYERS, HEADS, 6], (i) => (i % 6) / 15),
           chance: f32([6], () => 1 / 6),
-          separation: f32([LAYERS, HEADS], (i) => 0.84 - (5 - i) / 10),
           groups: { data: new Uint8Array(LAYERS * HEADS * N), shape: [LAYERS, HEADS, N] },
         },
       );
@@ -454,8 +454,8 @@ describe("the sentence", () => {
   it("names the head that divides the picture most clearly, with its share against chance", async () => {
     await draw();
     expect(textOf("sentence")).toBe(
-      "Of the upper layers, L1 · H2 divides the picture most clearly: in what [CLS] looks at beyond pictures of nothing, " +
-        "two groups of patches account for 84% of the variance, chance 64%; it is no segmentation.",
+      "Of the upper layers, L1 · H2 divides the picture most clearly, into patches that [CLS] looks at more and less than in " +
+        "pictures of nothing: 84% of neighboring patches are of one group, chance 55%; it is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
