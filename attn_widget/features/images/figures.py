@@ -116,8 +116,8 @@ class ImageFigures(Accessor["Analysis"]):
         Returns
         -------
         Separated
-            ``separation``, ``contiguity``, ``deviations``, ``needed`` and ``clarity`` float32 [L, H], ``clear`` bool [L, H], ``groups`` uint8 [L, H, patches].
-            No head is clear, and ``needed`` infinite, where neighboring patches of the picture are no more alike than in any order.
+            ``separation``, ``contiguity``, ``deviations``, ``needed``, ``alike``, ``alike_chance`` and ``clarity`` float32 [L, H], ``clear`` bool [L, H], ``groups`` uint8 [L, H, patches].
+            No head is clear, and ``needed`` infinite, where neighboring patches of the picture are hardly more alike than in any order.
 
         Raises
         ------

@@ -13,6 +13,7 @@ from attn_widget.figures.arrays import Float32, Float64
 PATTERNS = ("self", "near", "far", "row", "column", "special")
 NEAR = 2  # patches, in the larger of the two directions
 LEAST = 0.05  # of the patches, in each of two groups: one bright patch is no group
+ALIKE = 0.75  # of the neighbors: with fewer in one group a border follows nothing that a reader can name
 FEWEST = 36  # patches; with fewer even a ramp may lie within chance
 CLEAR = 4.75  # standard deviations above chance: a normal number is so high once in 1,000,000
 
@@ -81,11 +82,14 @@ class Separated(NamedTuple):
     contiguity: Float32
     deviations: Float32
     needed: Float32  # [...]: deviations above which a head is clear
+    # [...]: share of the neighbors that share a group, and that of the same groups in any order.
+    alike: Float32
+    alike_chance: Float32
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """True where the groups hang together more than patches in any order do."""
-        return self.deviations > self.needed
+        """True where the groups hang together more than patches in any order do, and most neighbors share a group (`ALIKE`)."""
+        return (self.deviations > self.needed) & (self.alike >= ALIKE)
 
     @property
     def clarity(self) -> Float32:
@@ -121,23 +125,29 @@ def separated(maps: Float32, rows: int, columns: int) -> Separated:
         index.reshape(shape).astype(np.float32),
         apart.reshape(shape).astype(np.float32),
         needed(groups.sum(axis=1), rows, columns).reshape(shape).astype(np.float32),
+        *alike(groups.reshape(maps.shape).astype(np.uint8), rows, columns),
     )
 
 
-def alike(groups: NDArray[np.uint8], rows: int, columns: int) -> tuple[float, float]:
-    """Share of the neighbors (above, below, left, right) that are of one group, and that of the same groups in any order.
+def alike(groups: NDArray[np.uint8], rows: int, columns: int) -> tuple[Float32, Float32]:
+    """Share of the neighbors (above, below, left, right) that share a group, and that of the same groups in any order, float32 [...].
 
-    ``groups`` [patches], more than one.
+    ``groups`` [..., patches]. 1 of a single patch.
 
     >>> import numpy as np
-    >>> alike(np.array([1, 1, 0, 0], np.uint8), 2, 2)
-    (0.5, 0.333...)
+    >>> [float(share) for share in alike(np.array([1, 1, 0, 0], np.uint8), 2, 2)]
+    [0.5, 0.333...]
     """
-    grid = groups.reshape(rows, columns)
-    same = [*(grid[1:] == grid[:-1]).flat, *(grid[:, 1:] == grid[:, :-1]).flat]
-    n, more = groups.size, int(groups.sum())
-    pairs = more * (more - 1) + (n - more) * (n - more - 1)
-    return float(np.mean(same)), pairs / (n * (n - 1))
+    grid = groups.reshape(*groups.shape[:-1], rows, columns)
+    pairs = rows * (columns - 1) + columns * (rows - 1)
+    same = (grid[..., 1:, :] == grid[..., :-1, :]).sum(axis=(-2, -1))
+    same = same + (grid[..., 1:] == grid[..., :-1]).sum(axis=(-2, -1))
+    n, more = rows * columns, groups.sum(axis=-1, dtype=np.int64)
+    equal = more * (more - 1) + (n - more) * (n - more - 1)
+    if n == 1:
+        one = np.ones(groups.shape[:-1], np.float32)
+        return one, one
+    return (same / pairs).astype(np.float32), (equal / (n * (n - 1))).astype(np.float32)
 
 
 def needed(sizes: NDArray[Any], rows: int, columns: int) -> Float64:

@@ -11,7 +11,7 @@ from attn_widget.analysis import Analysis
 from attn_widget.analysis.base import cached
 from attn_widget.errors import SliceError
 from attn_widget.features.images.figures import ImageFigures
-from attn_widget.features.images.patterns import FEWEST, LEAST, NEAR, PATTERNS, alike
+from attn_widget.features.images.patterns import FEWEST, LEAST, NEAR, PATTERNS
 from attn_widget.features.images.pictures import encoded
 from attn_widget.protocol.handlers import Answer, answers
 from attn_widget.protocol.request import Request, integer
@@ -47,7 +47,6 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
     found, n = figures.separated, len(figures.rects)
     layer, head, clear = figures.clearest()
     patches = figures.grid[0] * figures.grid[1]
-    share, chance = alike(found.groups[layer, head], *figures.grid) if patches > 1 else (1.0, 1.0)
     needed = float(found.needed[layer, head])
     data = {
         "names": [*PATTERNS],
@@ -59,8 +58,8 @@ def patch_patterns(analysis: Analysis, _request: Request) -> Answer:
         "deviations": float(found.deviations[layer, head]),
         "needed": needed if isfinite(needed) else None,
         "least": LEAST,
-        "alike": share,
-        "alike_chance": chance,
+        "alike": float(found.alike[layer, head]),
+        "alike_chance": float(found.alike_chance[layer, head]),
     }
     groups = np.zeros((*found.groups.shape[:2], n), np.uint8)
     groups[..., np.isfinite(figures.rects[:, 0])] = found.groups

@@ -168,8 +168,19 @@ def test_neighbors_of_one_group_by_hand() -> None:
     ]
     share, chance = alike(groups.reshape(-1), 5, 7)
     assert share == pytest.approx(np.mean([a == b for a, b in pairs]))
-    orders = [alike(rng.permutation(groups.reshape(-1)), 5, 7)[0] for _ in range(4000)]
+    orders = alike(np.stack([rng.permutation(groups.reshape(-1)) for _ in range(4000)]), 5, 7)[0]
     assert chance == pytest.approx(np.mean(orders), abs=0.01)
+
+
+def test_groups_whose_neighbors_differ_often_are_not_clear() -> None:
+    down, across = np.indices((16, 16))
+    thick = np.where(down // 2 % 2 == 0, 8.0, 1.0)  # bands of two rows
+    thin = np.where((down % 2 == 0) & (across > 3), 8.0, 1.0)
+    thick, thin = (separated(m.astype(np.float32).reshape(-1), 16, 16) for m in (thick, thin))
+    assert thick.clear and thick.alike == pytest.approx((240 + 8 * 16) / 480)
+    assert not thin.clear
+    some = thick._replace(alike=np.float32(0.74))
+    assert not some.clear
 
 
 def test_of_an_even_picture_no_head_is_named() -> None:
@@ -186,7 +197,7 @@ def test_the_page_is_told_of_its_head() -> None:
     layer, head = data["best"]
     found = a.image.separated
     share, chance = alike(found.groups[layer, head], 4, 4)
-    assert (data["alike"], data["alike_chance"]) == (pytest.approx(share), pytest.approx(chance))
+    assert (data["alike"], data["alike_chance"]) == (float(share), float(chance))
     assert data["upper"] == (layer >= 1.5)
     assert data["together"] is None  # of 16 patches
     assert data["clear"] is False
@@ -203,6 +214,7 @@ def test_clear_heads_of_the_upper_half_come_first(monkeypatch: pytest.MonkeyPatc
             contiguity=np.ones_like(clarity),
             deviations=np.where(clear, 9, 0).astype(np.float32),
             needed=np.full_like(clarity, 5),
+            alike=np.ones_like(clarity),
         )
         monkeypatch.setattr(type(a.image), "separated", property(lambda _: some))
         return a.image.clearest()

@@ -25,19 +25,20 @@ export function PictureSentence({
     return (
       <SentenceLine>
         {
-          "Neighboring patches of this picture are no more alike than patches in any order, so no head divides it."
+          "Neighboring patches of this picture are hardly more alike than shuffled ones, so no dividing head is named."
         }
       </SentenceLine>
     );
   if (clear !== true || !Array.isArray(best)) return <SentenceLine silent />;
   const [layer, head] = [Number(best[0]), Number(best[1])];
-  const [, , n = 0] = patterns.groups.shape;
+  const [layers = 0, , n = 0] = patterns.groups.shape;
+  const [from, last] = [Math.ceil(layers / 2), layers - 1];
   const at = (layer * heads + head) * n;
   const show = (): void => point(patterns.groups.data.subarray(at, at + n));
   const hide = (): void => point(null);
   return (
     <SentenceLine>
-      {upper === true && "Of the upper layers, "}
+      {upper === true && (from < last ? `Of L${from} to L${last}, ` : `Of L${last}, `)}
       <Button
         class="aw-flat aw-focus-word"
         title="Choose this head; the line in the picture divides its two groups"
@@ -49,13 +50,13 @@ export function PictureSentence({
       >
         <b>{headName(layer, head)}</b>
       </Button>
-      {" divides the picture most clearly, into patches that "}
+      {" divides the picture most clearly by what "}
       <bdi>{subject}</bdi>
-      {" looks at more and less than in pictures of nothing: "}
+      {" looks at, compared with an even and a random picture: "}
       <Share value={Number(alike)} />
-      {" of neighboring patches are of one group, chance "}
+      {" of neighboring patches share a group, "}
       <Share value={Number(chance)} />
-      {"; it is no segmentation."}
+      {" in any order. It is no segmentation."}
     </SentenceLine>
   );
 }

@@ -454,8 +454,8 @@ describe("the sentence", () => {
   it("names the head that divides the picture most clearly, with its share against chance", async () => {
     await draw();
     expect(textOf("sentence")).toBe(
-      "Of the upper layers, L1 · H2 divides the picture most clearly, into patches that [CLS] looks at more and less than in " +
-        "pictures of nothing: 84% of neighboring patches are of one group, chance 55%; it is no segmentation.",
+      "Of L1, L1 · H2 divides the picture most clearly by what [CLS] looks at, compared with an even and a random picture: " +
+        "84% of neighboring patches share a group, 55% in any order. It is no segmentation.",
     );
     part("sentence")?.querySelector("button")?.click();
     expect([run.state.get().layer, run.state.get().head]).toEqual([1, 2]);
@@ -480,10 +480,10 @@ describe("the sentence", () => {
     expect(part("sentence")?.hidden).toBe(true);
   });
 
-  it("says of a picture of nothing that no head divides it", async () => {
+  it("says of a picture of nothing that no head is named", async () => {
     await draw({ clear: false, together: false });
     expect(textOf("sentence")).toBe(
-      "Neighboring patches of this picture are no more alike than patches in any order, so no head divides it.",
+      "Neighboring patches of this picture are hardly more alike than shuffled ones, so no dividing head is named.",
     );
   });
 });
