@@ -110,10 +110,12 @@ def test_of_pictures_of_nothing_no_head_is_named(folder: Path) -> None:
         maps = a.image.rows(0)[..., 1:]
         assert a.run is not None
         # Places make neighbors alike ...
-        assert separated(maps, 16, 16).clear.sum() > 20
+        found = separated(maps, 16, 16)
+        assert (found.deviations > found.needed).sum() > 20
         # ... and nothing beyond them does, also if the picture is not asked.
         left = beyond(maps, blank_rows(a.run, the_encoding(a)))
-        assert separated(left, 16, 16).clear.sum() <= 8
+        found = separated(left, 16, 16)
+        assert (found.deviations > found.needed).sum() <= 8
         assert not a.image.hangs_together and not a.image.separated.clear.any()
     for color in ((128, 128, 128), (200, 30, 30), (0, 0, 0)):
         even = np.full((224, 224, 3), color, np.uint8)
