@@ -11,6 +11,7 @@ import { onResize } from "../../draw/resize";
 import { exact, formatSigned } from "../../figures/format";
 import { NoAnswer } from "../../ui/answered";
 import { copyExactValues } from "../../ui/copy-exact";
+import { Disclosure } from "../../ui/disclosure";
 import { mount, watch } from "../../ui/mount";
 import { Num } from "../../ui/number";
 import { signed } from "../../ui/signs";
@@ -18,7 +19,7 @@ import { Toggle } from "../../ui/toggle";
 import type { DrawView, ViewContext } from "../../views/contract";
 import { headSwitches, maskingTests } from "./checks";
 import { type Shown, type SideName, wordlessOf } from "./data";
-import { Folded } from "./folded";
+
 import { createMatrix } from "./matrix";
 import { createSimilarityModel, type SimilarityModel } from "./model";
 import {
@@ -194,12 +195,12 @@ function Explained({ model, parts, now }: Drawing & { readonly now: Shown }) {
               <ScoreSum {...{ model, now, drawings }} />
             </div>
           </div>
-          <Folded
+          <Disclosure
             summary={`Every patch with every ${wordless.length > 1 ? "patch" : "word"}`}
             part="similarity-pairs"
           >
             {() => <Matrix now={now} />}
-          </Folded>
+          </Disclosure>
         </>
       )}
       <Masking testable={found.testable} />
